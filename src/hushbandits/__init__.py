@@ -1,0 +1,64 @@
+"""hushbandits: multi-agent bandits that must keep quiet.
+
+Three settings (private exploration, cooperation over a delayed graph, privatized feedback) with wrappers for
+secure aggregation, shuffling, local noise, contamination and loss, and the papers' algorithms as reference agents.
+
+>>> import hushbandits as hb
+>>> results = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=2, env={"n_agents": 4, "horizon": 100})
+>>> results.final("regret").shape
+(2,)
+"""
+
+from importlib.metadata import version as _version
+
+from hushbandits.bench.evaluate import Results, evaluate
+from hushbandits.core.each import Each
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Field, Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.play import meet, play
+from hushbandits.core.rewards import UniformMeans
+from hushbandits.core.tapes import run_seeds
+from hushbandits.core.team import Protocol, Team
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.registry import (
+    list_agents,
+    list_envs,
+    list_wrappers,
+    make_team,
+    make_vec,
+    make_wrapper,
+    register_agent,
+    register_env,
+    register_wrapper,
+)
+
+__version__ = _version("hushbandits")
+
+__all__ = [
+    "Each",
+    "Env",
+    "Field",
+    "Guarantee",
+    "Inbox",
+    "Obs",
+    "Protocol",
+    "Results",
+    "Team",
+    "UniformMeans",
+    "Wrapper",
+    "evaluate",
+    "list_agents",
+    "list_envs",
+    "list_wrappers",
+    "make_team",
+    "make_vec",
+    "make_wrapper",
+    "meet",
+    "play",
+    "register_agent",
+    "register_env",
+    "register_wrapper",
+    "run_seeds",
+]

@@ -1,0 +1,1 @@
+"""Reference agents, one file per paper."""

@@ -1,0 +1,176 @@
+"""Howson, Filippi & Pike-Burke 2024, "QuACK: A Multipurpose Queuing Algorithm for Cooperative k-Armed Bandits".
+
+One leader runs a single-agent algorithm π on everybody's rewards, which wait in a queue per arm; the others
+repeat its arms as the instructions reach them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushbandits.core.env import Env
+from hushbandits.core.jit import jit
+from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.tapes import streams
+from hushbandits.core.team import Team
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import integer, real
+from hushbandits.policies.ucb import ucb_bonus
+
+__all__ = ["QuACKUCB", "graph_median"]
+
+
+def graph_median(distance: Array) -> Array:
+    """``(G,)`` leaders ``argmin_v Σ_w d(v, w)``, lowest index on ties.
+
+    Examples
+    --------
+    >>> graph_median(np.array([[[0, 1, 2], [1, 0, 1], [2, 1, 0]]])).tolist()
+    [1]
+    """
+    leaders: Array = distance.sum(2).argmin(1)
+    return leaders
+
+
+@jit
+def _next_arm(s, n, sigma, log_inverse_delta):  # type: ignore[no-untyped-def]
+    best, top = 0, -math.inf
+    for k in range(n.size):
+        x = math.inf if n[k] == 0.0 else s[k] / n[k] + ucb_bonus(sigma, log_inverse_delta, n[k])
+        if x > top:
+            best, top = k, x
+    return best
+
+
+@jit
+def _enqueue(arm, reward, arrived, queue, head, size):  # type: ignore[no-untyped-def]
+    runs, slots = arm.shape
+    depth = queue.shape[2]
+    for r in range(runs):
+        for i in range(slots):
+            if arrived[r, i]:
+                k = arm[r, i]
+                queue[r, k, (head[r, k] + size[r, k]) % depth] = reward[r, i]
+                size[r, k] += 1
+
+
+@jit
+def _lead(s, n, queue, head, size, sigma, log_inverse_delta, arms):  # type: ignore[no-untyped-def]
+    depth = queue.shape[2]
+    for r in range(arms.size):
+        k = _next_arm(s[r], n[r], sigma, log_inverse_delta)
+        while size[r, k] > 0:  # π is fed from the queue until it asks for an arm whose queue is empty
+            s[r, k] += queue[r, k, head[r, k]]
+            n[r, k] += 1.0
+            head[r, k] = (head[r, k] + 1) % depth
+            size[r, k] -= 1
+            k = _next_arm(s[r], n[r], sigma, log_inverse_delta)
+        arms[r] = k
+
+
+class QuACKUCB(Team):
+    """QuACK with π = UCB.
+
+    The leader v appends every reward that arrives to its arm's queue Q_a.  In round t it asks π for an arm a;
+    while Q_a is not empty, π takes a reward from it and is asked again; then v plays a, and π takes its own
+    reward.  A follower w plays ``A^v_{t−d}`` once t > d = d(v, w), a uniform arm before that.
+    π: index ``μ̂ + σ√(2 ln(1/δ)/N)`` with ``δ = 1/(Mn)²`` over a horizon of n rounds; an arm without a reward
+    comes first, ties go to the lowest index.
+
+    Everyone's standard report floods the graph, so the life γ must reach from the leader to everyone.
+
+    Parameters
+    ----------
+    sigma : float
+        Sub-Gaussian constant; ½ for rewards in [0, 1].
+    leader : int, optional
+        Default: the graph median, ``argmin_v Σ_w d(v, w)``.
+
+    Raises
+    ------
+    ValueError
+        γ is shorter than the way from the leader to somebody.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("CoopNetwork-v0", "QuACK-UCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
+    (2,)
+    """
+
+    setting = "network"
+    hears = ("who", "arm", "reward")
+
+    def __init__(self, sigma: float = 0.5, leader: int | None = None):
+        self.sigma = real("sigma", sigma, 0)
+        self.leader = leader if leader is None else integer("leader", leader, 0)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "QuACK-UCB"
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Choose leaders; empty the queues."""
+        runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
+        distance: Array = env.distance  # type: ignore[attr-defined]
+        graph = np.arange(runs) % len(distance)
+        if self.leader is not None and self.leader >= agents:
+            raise ValueError(f"leader={self.leader} must be an agent: 0..{agents - 1}")
+        leaders = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
+        reach = distance[np.arange(len(distance)), leaders].max(1)
+        life: Array = env.slots.life  # type: ignore[attr-defined]
+        if (life < reach).any():
+            raise ValueError(
+                f"life={int(life.min())} is too short for QuACK: the leader is {int(reach.max())} hops from somebody"
+            )
+        self._leader = leaders[graph]
+        self._runs = np.arange(runs)
+        self._queue = np.zeros((runs, n_arms, 4 * agents))
+        self._head = np.zeros((runs, n_arms), np.int64)
+        self._size = np.zeros((runs, n_arms), np.int64)
+        self._n, self._s = np.zeros((runs, n_arms)), np.zeros((runs, n_arms))
+        self._log_inverse_delta = 2.0 * math.log(agents * env.horizon)
+        self._arm = np.zeros((runs, agents), np.int64)
+        self._told = np.zeros((runs, agents), bool)
+        self._rngs = streams(seeds, f"agent/{self.name}")
+        self._chosen = np.zeros(runs, np.int64)
+        self._n_arms = n_arms
+
+    def act(self, obs: Obs) -> Array:
+        """Leaders ask π; followers repeat their last instruction, or guess until the first."""
+        if not self._told.all():
+            for r, rng in enumerate(self._rngs):
+                guess = rng.integers(self._n_arms, size=self._arm.shape[1])
+                self._arm[r] = np.where(self._told[r], self._arm[r], guess)
+        _lead(self._s, self._n, self._queue, self._head, self._size, self.sigma, self._log_inverse_delta, self._chosen)
+        self._arm[self._runs, self._leader] = self._chosen
+        return self._arm
+
+    def speak(self, reward: Array) -> None:
+        """Π takes the leader's own reward; everyone reports."""
+        own = reward[self._runs, self._leader]
+        self._n[self._runs, self._chosen] += 1
+        self._s[self._runs, self._chosen] += own
+
+    def hear(self, inbox: Inbox) -> None:
+        """Followers take the instruction, the leader the rewards."""
+        instruction, told = inbox.of(self._leader, "arm")  # type: ignore[attr-defined]
+        self._arm = np.where(told, instruction, self._arm)
+        self._told |= told
+        self._told[self._runs, self._leader] = True
+        arm, arrived = inbox.at(self._leader, "arm")  # type: ignore[attr-defined]
+        reward, _ = inbox.at(self._leader, "reward")  # type: ignore[attr-defined]
+        if self._size.max() + arm.shape[1] > self._queue.shape[2]:
+            self._grow(2 * self._queue.shape[2] + arm.shape[1])
+        _enqueue(arm, reward, arrived, self._queue, self._head, self._size)
+
+    def _grow(self, depth: int) -> None:
+        old = self._queue.shape[2]
+        order = (self._head[:, :, None] + np.arange(old)) % old
+        queue = np.zeros((*self._queue.shape[:2], depth))
+        queue[:, :, :old] = np.take_along_axis(self._queue, order, 2)
+        self._queue, self._head = queue, np.zeros_like(self._head)

@@ -1,0 +1,1 @@
+"""The harness: experiments, runs, rows, statistics, plots, report."""

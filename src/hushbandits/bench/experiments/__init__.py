@@ -1,0 +1,1 @@
+"""Experiments, one file per paper."""

@@ -1,0 +1,1 @@
+"""The round contract: two beats on arrays, tapes, messages, wrappers, teams."""

@@ -1,0 +1,199 @@
+"""The round: two beats, pull and talk, on arrays of R runs."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Fields, Inbox, require
+from hushbandits.core.obs import Obs
+from hushbandits.core.tapes import run_seeds
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import integer
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = ["Env"]
+
+
+class Env(ABC):
+    """Base of the three settings: checks, the order of the beats, and the wrappers' pipeline.
+
+    A setting fills in `_reset`, `_pull`, `_report`, `_transport` and `metrics`.
+
+    Parameters
+    ----------
+    n_agents, n_arms : int
+        M agents (servers, in feedback) and K arms.
+    wrappers : sequence of Wrapper
+        On messages' way, outermost first: each wrapper's `send` in this order, each `deliver` in reverse.
+    speech : Fields, optional
+        Fields that the team sends instead of the standard report.
+    runs : int
+        R, the number of runs played at once.
+    """
+
+    setting: ClassVar[str]
+    #: The metric that times an episode: the x-axis of its curves.
+    clock: ClassVar[str]
+    #: Scalar metrics worth a curve.
+    curve_metrics: ClassVar[tuple[str, ...]] = ()
+    #: Whether an episode lasts exactly `horizon` ticks of the clock.
+    fixed_length: ClassVar[bool] = True
+    horizon: Any
+    #: Id, parameters and wrappers that it was made from, where a registry made it.
+    recipe: tuple[str, dict[str, Any], tuple[Wrapper, ...]] | None = None
+    #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
+    linear: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        n_agents: int,
+        n_arms: int,
+        wrappers: Sequence[Wrapper] = (),
+        speech: Fields | None = None,
+        runs: int = 1,
+    ):
+        self.n_agents = integer("n_agents", n_agents, 1)
+        self.n_arms = integer("n_arms", n_arms, 2)
+        self.runs = integer("runs", runs, 1)
+        for wrapper in wrappers:
+            if not isinstance(wrapper, Wrapper):
+                raise ValueError(f"wrappers={wrapper!r} must be Wrapper instances, such as Huber(0.05)")
+        names = [w.name for w in wrappers]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
+        self.wrappers = tuple(copy.deepcopy(w) for w in wrappers)
+        self.fields: Fields = speech if speech is not None else self.report
+        fields = {**self.fields, **self.envelope}
+        for wrapper in self.wrappers:
+            if wrapper.settings and self.setting not in wrapper.settings:
+                allowed = " and ".join(sorted(wrapper.settings))
+                raise ValueError(f"{wrapper.name} works in {allowed}, not in the {self.setting} setting")
+            fields = dict(wrapper.accept(fields, self))
+        #: Fields that reach the transport, behind all wrappers.
+        self.sent_fields: Fields = fields
+        #: Fields that an inbox offers.
+        self.inbox_fields: Fields = self._offers(fields)
+        self._phase = "new"
+        self.seeds: Seeds = ()
+
+    # -- what a setting is ----------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def report(self) -> Fields:
+        """Fields of the standard report."""
+
+    @property
+    def envelope(self) -> Fields:
+        """Fields that the transport adds (the sender's name)."""
+        return {}
+
+    def _offers(self, fields: Fields) -> Fields:
+        """Fields of an inbox, given those that reach the transport."""
+        return fields
+
+    @abstractmethod
+    def _reset(self, seeds: Seeds) -> None: ...
+
+    @abstractmethod
+    def _pull(self, action: Any) -> Array:
+        """Play checked actions; return rewards."""
+
+    @abstractmethod
+    def _check_action(self, action: Any) -> Any:
+        """Return the action as arrays, or raise ``ValueError``."""
+
+    @abstractmethod
+    def _report(self) -> dict[str, Any]:
+        """Return the standard report of this round."""
+
+    @abstractmethod
+    def _transport(self, message: dict[str, Any]) -> Inbox:
+        """Carry the messages; finish the round."""
+
+    @abstractmethod
+    def metrics(self) -> dict[str, Array]:
+        """Return metrics so far, each ``(R, …)``."""
+
+    @property
+    @abstractmethod
+    def t(self) -> Array:
+        """``(R,)`` rounds (users) so far."""
+
+    @property
+    @abstractmethod
+    def live(self) -> Array:
+        """``(R,)`` bool."""
+
+    @property
+    @abstractmethod
+    def who(self) -> Array:
+        """``(R, A)`` acting agents."""
+
+    # -- the round --------------------------------------------------------------------------------------------
+
+    def reset(self, seeds: int | Seeds = 0) -> Obs:
+        """Start R new runs.
+
+        Parameters
+        ----------
+        seeds : int or sequence of R SeedSequences
+            An int s stands for ``run_seeds(s, runs)``.
+
+        Returns
+        -------
+        Obs
+        """
+        if isinstance(seeds, (int, np.integer)):
+            seeds = run_seeds(integer("seed", seeds, 0), self.runs)
+        self.seeds = list(seeds)
+        self.runs = len(self.seeds)
+        self._reset(self.seeds)
+        for wrapper in self.wrappers:
+            wrapper.reset(self, self.seeds)
+        self._phase = "pull"
+        return Obs(self.t, self.live, self.who)
+
+    def pull(self, action: Any) -> Obs:
+        """Beat 1: arms in, own rewards out."""
+        self._expect("pull")
+        reward = self._pull(self._check_action(action))
+        self._phase = "talk"
+        return Obs(self.t, self.live, self.who, reward=reward)
+
+    def talk(self, message: dict[str, Any] | None = None) -> Obs:
+        """Beat 2: messages in (``None``: the standard report), inboxes out."""
+        self._expect("talk")
+        if message is None:
+            message = self._report()
+        else:
+            require("this env", self.fields, message)
+        message = {"sent": np.ones(self.who.shape, bool), **message}
+        for wrapper in self.wrappers:
+            message = wrapper.send(message, self)
+        inbox = self._transport(message)
+        for wrapper in reversed(self.wrappers):
+            inbox = wrapper.deliver(inbox, self)
+        self._phase = "pull" if self.live.any() else "over"
+        return Obs(self.t, self.live, self.who, inbox=inbox)
+
+    def privacy(self) -> tuple[Guarantee, ...]:
+        """Every wrapper's promises, outermost first."""
+        return tuple(g for w in self.wrappers for g in w.privacy(self))
+
+    def _expect(self, phase: str) -> None:
+        if self._phase == phase:
+            return
+        if self._phase == "over":
+            raise RuntimeError(f"{phase} after the end: every run has finished; call reset(seeds)")
+        if self._phase == "new":
+            raise RuntimeError(f"{phase} before the start: call reset(seeds) first")
+        raise RuntimeError(f"{phase} out of turn: this round's next beat is {self._phase}")

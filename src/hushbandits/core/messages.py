@@ -1,0 +1,80 @@
+"""What agents say: fields, and what an inbox offers.
+
+A message is a dict of arrays ``(R, A, …)``, one row per run and acting agent.  Its fields are declared, so
+that a wrapper or an agent that needs one it does not get fails when env and team meet, not in round 10,000.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from hushbandits.core.types import Array
+
+__all__ = ["Field", "Fields", "Inbox", "require"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a message.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape behind the ``(R, A)`` axes.
+    dtype : str
+        Its NumPy dtype.
+    latest : bool
+        A *state*: a receiver goes by the last value that reached it (a published mean, an instruction).
+        Otherwise an *event*: each message counts once (a reward).
+    """
+
+    shape: tuple[int, ...] = ()
+    dtype: str = "f8"
+    latest: bool = False
+
+
+Fields = Mapping[str, Field]
+
+
+def require(what: str, needed: Iterable[str], fields: Iterable[str]) -> None:
+    """Raise ``ValueError`` unless every needed field is among `fields`.
+
+    Examples
+    --------
+    >>> require("Huber", ["reward"], ["vote"])
+    Traceback (most recent call last):
+        ...
+    ValueError: Huber needs the message field 'reward', but the message has: vote
+    """
+    fields = list(fields)
+    for field in needed:
+        if field not in fields:
+            raise ValueError(f"{what} needs the message field {field!r}, but the message has: {', '.join(fields)}")
+
+
+class Inbox(ABC):
+    """What reached the acting agents this round.
+
+    Indexing gathers a field as ``(R, A, S, …)``; the reductions never build that array.
+    """
+
+    fields: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def arrived(self) -> Array:
+        """``(R, A, S)`` bool: which slots hold a message."""
+
+    @abstractmethod
+    def __getitem__(self, field: str) -> Array:
+        """Gather `field`, ``(R, A, S, …)``; empty slots hold 0 (``who``: −1)."""
+
+    def total(self, field: str, weight: str | None = None) -> Array:
+        """Sum `field` (times `weight`) over the slots, ``(R, A, …)``."""
+        raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
+
+    def tally(self) -> tuple[Array, Array]:
+        """Pulls and reward sums per arm, each ``(R, A, K)``."""
+        raise ValueError(f"this inbox has no tally per arm; it offers: {', '.join(self.fields)}")

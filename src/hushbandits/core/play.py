@@ -1,0 +1,123 @@
+"""The loop: env and team meet, play, and leave curves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.env import Env
+from hushbandits.core.messages import require
+from hushbandits.core.team import Team
+from hushbandits.core.types import Array, Seeds
+
+__all__ = ["log_checkpoints", "meet", "play", "record"]
+
+
+def meet(env: Env, team: Team) -> None:
+    """Raise ``ValueError`` unless `team` can play in `env`: same setting, fields sent, fields heard."""
+    if team.setting and team.setting != env.setting:
+        raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
+    if team.fields is not None and dict(team.fields) != dict(env.fields):
+        raise ValueError(
+            f"{team.name} sends {', '.join(team.fields)}, the env expects {', '.join(env.fields)}; "
+            f"build the env with speech={team.name}.fields"
+        )
+    heard = set(env.inbox_fields)
+    if {"arm", "reward"} <= heard:
+        heard.add("tally")
+    require(f"the inbox of {team.name}", team.hears, sorted(heard))
+
+
+def log_checkpoints(horizon: int, points: int = 50) -> list[int]:
+    """Up to `points` whole numbers from 1 to `horizon`, evenly spaced in the logarithm.
+
+    Examples
+    --------
+    >>> log_checkpoints(100, 5)
+    [1, 3, 10, 32, 100]
+    """
+    return sorted({int(x) for x in np.round(np.geomspace(1, max(1, horizon), points))})
+
+
+def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] | None = None) -> dict[str, Array]:
+    """Play every run to its end; return the final metrics, each ``(R, …)``.
+
+    Parameters
+    ----------
+    env, team : Env, Team
+        They must fit (`meet`).
+    seed : int or sequence of SeedSequences
+        As in `Env.reset`.
+    step : callable, optional
+        Called after every round.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_vec("CoopNetwork-v0", runs=2, n_agents=4, horizon=20)
+    >>> play(env, hb.make_team("Multi-UCB"))["regret"].shape
+    (2,)
+    """
+    meet(env, team)
+    obs = env.reset(seed)
+    team.reset(env, env.seeds)
+    if step is None and team.episode(env, env.seeds):
+        return env.metrics()
+    while obs.live.any():
+        obs = env.pull(team.act(obs))
+        assert obs.reward is not None
+        obs = env.talk(team.speak(obs.reward))
+        assert obs.inbox is not None
+        team.hear(obs.inbox)
+        if step is not None:
+            step()
+    return env.metrics()
+
+
+def record(
+    env: Env, team: Team, seed: int | Seeds, checkpoints: Sequence[int], metrics: Sequence[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Play, and sample scalar metrics at checkpoints of the env's clock.
+
+    Returns
+    -------
+    final : dict of (R, …) arrays
+        As `play`.
+    curves : dict of (R, C) arrays
+        Values when the clock stood at each checkpoint: exact where the clock ticks in ones, linear inside
+        a step where the env says that its metrics are (a block of users); NaN past a run's end.
+    """
+    if not metrics:
+        return play(env, team, seed), {}
+    grid = np.asarray(checkpoints, float)
+    state: dict[str, Any] = {"next": 0}
+    curves: dict[str, Array] = {}
+    before: dict[str, Array] = {}
+
+    def step() -> None:
+        now = env.t.astype(float)
+        if not curves:
+            for name in metrics:
+                curves[name] = np.full((len(now), len(grid)), np.nan)
+                before[name] = np.zeros(len(now))
+            state["clock"] = np.zeros(len(now))
+        clock = state["clock"]
+        # Only a step that passes a checkpoint in some run (or that a later one will look back at) costs anything.
+        hit = (clock[:, None] < grid) & (grid <= now[:, None])
+        if env.linear or hit.any():
+            values = env.metrics()
+            for name in metrics:
+                value = values[name].astype(float)
+                if hit.any():
+                    r, c = np.nonzero(hit)
+                    share = (grid[c] - clock[r]) / (now[r] - clock[r])
+                    curves[name][r, c] = (
+                        before[name][r] + share * (value[r] - before[name][r]) if env.linear else value[r]
+                    )
+                before[name] = value
+        state["clock"] = now
+
+    final = play(env, team, seed, step)
+    return final, curves

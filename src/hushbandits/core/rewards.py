@@ -1,0 +1,249 @@
+"""Reward laws, each as a quantile function: one uniform in, one reward out.
+
+Every reward of the suite is ``law.quantile(u, location)`` of one uniform of the reward tape, so two agents
+that pull in the same round of the same run face the same luck whatever the law (common random numbers).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy import special
+
+from hushbandits.core.types import Array
+from hushbandits.core.validate import nearest, real
+
+__all__ = [
+    "LAWS",
+    "Bernoulli",
+    "Beta",
+    "ClippedGaussian",
+    "Gaussian",
+    "Law",
+    "TruncatedGaussian",
+    "UniformMeans",
+    "draw_means",
+    "make_law",
+]
+
+_TINY = 2.0**-54  # keeps the quantile of u = 0 finite
+
+
+class Law(ABC):
+    """A family of reward laws, indexed by a location in the arm's own units."""
+
+    #: Whether rewards lie in [0, 1] (what the privacy statements need).
+    unit_interval = True
+    #: What `quantile` may be given as a location: closed interval.
+    locations: tuple[float, float] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            real(field.name, getattr(self, field.name), 0)
+
+    @abstractmethod
+    def quantile(self, u: Array, location: Array) -> Array:
+        """Rewards at the uniforms `u` ∈ [0, 1), broadcast against `location`."""
+
+    def mean(self, location: Array) -> Array:
+        """Exact mean at each location."""
+        return np.asarray(location, float)
+
+    def variance(self, location: Array) -> Array:
+        """Exact variance at each location."""
+        raise NotImplementedError(f"{type(self).__name__} has no variance formula")
+
+
+@dataclass(frozen=True)
+class Bernoulli(Law):
+    """1 with probability p, else 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Bernoulli().quantile(np.array([0.1, 0.9]), np.array([0.5, 0.5]))
+    array([1., 0.])
+    """
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """1 where u < p."""
+        return np.less(u, location).astype(float)
+
+    def variance(self, location: Array) -> Array:
+        """p(1 − p)."""
+        return np.asarray(location) * (1 - np.asarray(location))
+
+
+@dataclass(frozen=True)
+class Gaussian(Law):
+    """Normal with the given standard deviation; unbounded, so no privacy statement covers it.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation; 0.5 is the sub-Gaussian constant of a reward in [0, 1].
+    """
+
+    sigma: float = 0.5
+    unit_interval = False
+    locations = (-np.inf, np.inf)
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """μ + σ Φ⁻¹(u)."""
+        return location + self.sigma * special.ndtri(u + _TINY)
+
+    def variance(self, location: Array) -> Array:
+        """σ²."""
+        return np.full_like(np.asarray(location, float), self.sigma**2)
+
+
+@dataclass(frozen=True)
+class ClippedGaussian(Law):
+    """Normal, clipped to [0, 1]: atoms at the ends.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation before the clip (0.1 in Chowdhury & Zhou 2023).
+    """
+
+    sigma: float = 0.1
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """Clip of μ + σ Φ⁻¹(u)."""
+        return np.clip(location + self.sigma * special.ndtri(u + _TINY), 0.0, 1.0)
+
+    def mean(self, location: Array) -> Array:
+        """Mean after the clip: E clip(X) = ∫₀¹ P(X > x) dx."""
+        location = np.asarray(location, float)
+        under, over = _overshoot(location / self.sigma), _overshoot((1 - location) / self.sigma)
+        return location + self.sigma * (under - over)
+
+
+@dataclass(frozen=True)
+class TruncatedGaussian(Law):
+    """Normal, conditioned on [0, 1].
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation before truncation.
+    """
+
+    sigma: float = 0.2
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped against rounding."""
+        low, high = special.ndtr(-location / self.sigma), special.ndtr((1 - location) / self.sigma)
+        return np.clip(location + self.sigma * special.ndtri(low + (u + _TINY) * (high - low)), 0.0, 1.0)
+
+    def mean(self, location: Array) -> Array:
+        """μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a))."""
+        location = np.asarray(location, float)
+        a, b = -location / self.sigma, (1 - location) / self.sigma
+        return location + self.sigma * (_phi(a) - _phi(b)) / (special.ndtr(b) - special.ndtr(a))
+
+
+@dataclass(frozen=True)
+class Beta(Law):
+    """Beta with mean μ and concentration c: Beta(μc, (1 − μ)c).
+
+    Parameters
+    ----------
+    concentration : float
+        c; the variance is μ(1 − μ)/(c + 1).
+    """
+
+    concentration: float = 4.0
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """Inverse of the regularised incomplete beta function; a mean of 0 or 1 is that constant."""
+        location = np.asarray(location, float)
+        inner = np.clip(location, 1e-12, 1 - 1e-12)
+        x = special.betaincinv(inner * self.concentration, (1 - inner) * self.concentration, u)
+        return np.where(location <= 0, 0.0, np.where(location >= 1, 1.0, x))
+
+    def variance(self, location: Array) -> Array:
+        """μ(1 − μ)/(c + 1)."""
+        return np.asarray(location) * (1 - np.asarray(location)) / (self.concentration + 1)
+
+
+def _phi(x: Array) -> Array:
+    return np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)
+
+
+def _overshoot(x: Array) -> Array:
+    # E (Z − x)₊ for standard normal Z
+    return _phi(x) - x * special.ndtr(-x)
+
+
+#: The laws by name.
+LAWS: dict[str, type[Law]] = {
+    "bernoulli": Bernoulli,
+    "gaussian": Gaussian,
+    "clipped-gaussian": ClippedGaussian,
+    "truncated-gaussian": TruncatedGaussian,
+    "beta": Beta,
+}
+
+
+def make_law(rewards: str | Law) -> Law:
+    """Return the law of that name, or the law itself.
+
+    Examples
+    --------
+    >>> make_law("beta")
+    Beta(concentration=4.0)
+    """
+    if isinstance(rewards, Law):
+        return rewards
+    if isinstance(rewards, str) and rewards in LAWS:
+        return LAWS[rewards]()
+    raise ValueError(f"rewards={rewards!r} is no reward law{nearest(str(rewards), LAWS)}")
+
+
+@dataclass(frozen=True)
+class UniformMeans:
+    """Arm means drawn afresh for every run, uniform on [low, high].
+
+    Examples
+    --------
+    >>> UniformMeans(0.25, 0.75)
+    UniformMeans(low=0.25, high=0.75)
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        real("high", self.high, real("low", self.low))
+
+
+def draw_means(
+    means: Sequence[float] | UniformMeans, n_arms: int | None, law: Law
+) -> tuple[Array | UniformMeans, int]:
+    """Check `means` against `n_arms` and the law; return them with the number of arms.
+
+    Raises
+    ------
+    ValueError
+        Names the offending mean, or the two lengths that disagree.
+    """
+    low, high = law.locations
+    if isinstance(means, UniformMeans):
+        if n_arms is None:
+            raise ValueError("means=UniformMeans(...) needs n_arms")
+        if means.low < low or means.high > high:
+            raise ValueError(f"means={means!r} must stay in [{low:g}, {high:g}] for {law!r}")
+        return means, n_arms
+    values = np.asarray(means, float)
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError(f"means={means!r} must list at least two arm means")
+    if n_arms is not None and n_arms != len(values):
+        raise ValueError(f"n_arms={n_arms} but means lists {len(values)} arms; give one of them")
+    for k, mean in enumerate(values):
+        real(f"means[{k}]", float(mean), low, high, closed="both")
+    return values, len(values)

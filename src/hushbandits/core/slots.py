@@ -1,0 +1,258 @@
+"""Inboxes over a delayed graph: padded neighbour slots onto a ring of past posts.
+
+Every agent posts once per round; the post of round s reaches hop distance d at the end of round s + d − 1.
+So nothing is ever copied along the way: the ring keeps the last rounds' posts, and a slot is (sender, delay).
+The reductions are compiled and walk the slots in a fixed order, so a sum never depends on the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.types import Array
+
+__all__ = ["Ring", "SlotInbox", "Slots"]
+
+
+class Slots:
+    """Who hears whom, and how late.
+
+    Parameters
+    ----------
+    distance : (G, M, M) int
+        Hop distances, G = 1 (one graph for all runs) or R.
+    life : sequence of G ints
+        γ, the hops after which a message dies.
+
+    Attributes
+    ----------
+    sender, delay : (G, M, S) int
+        Slot s of agent m holds the posts of `sender`, `delay` hops away; nearest first, padded with −1 and 0.
+    degree : (G, M) int
+        How many slots are real.
+    """
+
+    def __init__(self, distance: Array, life: Array):
+        heard = (distance > 0) & (distance <= np.asarray(life)[:, None, None])
+        self.distance = distance
+        self.life = np.asarray(life)
+        self.degree = heard.sum(2)
+        width = int(self.degree.max(initial=0))
+        key = np.where(heard, distance, distance.shape[1] + 1)
+        order = np.argsort(key, axis=2, kind="stable")[:, :, :width]
+        real = np.arange(width) < self.degree[:, :, None]
+        self.sender = np.where(real, order, -1).astype(np.int32)
+        self.delay = np.where(real, np.take_along_axis(distance, order, 2), 0).astype(np.int32)
+        self.depth = int(self.delay.max(initial=1))
+
+
+class Ring:
+    """The posts of the last rounds.
+
+    Parameters
+    ----------
+    fields : Fields
+        What a post holds.
+    depth, runs, agents : int
+        How many rounds to keep, and R and M.
+    """
+
+    def __init__(self, fields: Fields, depth: int, runs: int, agents: int):
+        self.fields = fields
+        self.depth = max(1, depth)
+        shape = (self.depth, runs, agents)
+        self.values = {k: np.zeros((*shape, *f.shape), f.dtype) for k, f in fields.items()}
+        self.sent = np.zeros(shape, bool)
+        #: For states (`Field.latest`): whether the sender has ever been heard up to that round.
+        self.held = np.zeros(shape, bool)
+        self.t = 0
+
+    def post(self, message: dict[str, Array]) -> None:
+        """Add a round's posts; one that was not sent leaves its sender's last state standing."""
+        before, self.t = self.t % self.depth, self.t + 1
+        now = self.t % self.depth
+        sent = message["sent"]
+        for name, field in self.fields.items():
+            value = message[name]
+            if field.latest:
+                mask = sent.reshape(*sent.shape, *(1,) * len(field.shape))
+                value = np.where(mask, value, self.values[name][before])
+            self.values[name][now] = value
+        self.held[now] = sent | self.held[before]
+        self.sent[now] = sent
+
+
+class SlotInbox(Inbox):
+    """What reaches each agent at the end of round ``ring.t``.
+
+    Valid until the next round.  ``who`` (the sender) is a field unless a wrapper hid it.
+    """
+
+    def __init__(self, ring: Ring, slots: Slots, n_arms: int, fields: tuple[str, ...] | None = None):
+        self.ring, self.slots, self.n_arms = ring, slots, n_arms
+        self.fields = fields if fields is not None else (*ring.fields, "who")
+        #: Reorders gathered slots; set by a wrapper that hides senders.
+        self.order: Callable[[], Array] | None = None
+
+    def hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
+        """Return this inbox without ``who``, its slots in the order ``(R, M, S)`` that `order` gives."""
+        inbox = SlotInbox(self.ring, self.slots, self.n_arms, tuple(f for f in self.fields if f != "who"))
+        inbox.order = order
+        return inbox
+
+    # -- gathered -------------------------------------------------------------------------------------------
+
+    def _reached(self) -> Array:
+        posted = self.ring.t - self.slots.delay + 1
+        return (self.slots.sender >= 0) & (posted >= 1)
+
+    def _index(self) -> tuple[Array, Array, Array]:
+        runs = np.arange(self.ring.sent.shape[1])[:, None, None]
+        return (self.ring.t - self.slots.delay + 1) % self.ring.depth, runs, self.slots.sender
+
+    def _arranged(self, value: Array) -> Array:
+        if self.order is None:
+            return value
+        order = self.order()
+        return np.take_along_axis(value, order.reshape(*order.shape, *(1,) * (value.ndim - 3)), 2)
+
+    def _mask(self, field: Field | None) -> Array:
+        mask = self.ring.held if field is not None and field.latest else self.ring.sent
+        return self._reached() & mask[self._index()]
+
+    @property
+    def arrived(self) -> Array:
+        """``(R, M, S)`` bool: a message of this round's arrivals, or a state that still stands."""
+        states = all(f.latest for f in self.ring.fields.values())
+        field = next(iter(self.ring.fields.values())) if states else None
+        return self._arranged(self._mask(field))
+
+    def __getitem__(self, field: str) -> Array:
+        if field not in self.fields:
+            raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self.fields)}")
+        if field == "who":
+            return self._arranged(np.where(self._mask(None), self.slots.sender, -1))
+        value = self.ring.values[field][self._index()]
+        mask = self._mask(self.ring.fields[field])
+        value = np.where(mask.reshape(*mask.shape, *(1,) * (value.ndim - 3)), value, np.zeros((), value.dtype))
+        return self._arranged(value)
+
+    def of(self, sender: Array, field: str) -> tuple[Array, Array]:
+        """Return what each agent just heard from one sender per run.
+
+        Parameters
+        ----------
+        sender : (R,) int
+            The sender of interest.
+        field : str
+
+        Returns
+        -------
+        value : (R, M, …)
+        arrived : (R, M) bool
+        """
+        self._needs_who(field)
+        runs = np.arange(self.ring.sent.shape[1])
+        distance = self.slots.distance[runs % len(self.slots.distance), sender]
+        life = self.slots.life[runs % len(self.slots.life)][:, None]
+        posted = self.ring.t - distance + 1
+        index = posted % self.ring.depth, runs[:, None], np.asarray(sender)[:, None]
+        reached = (distance > 0) & (distance <= life) & (posted >= 1) & self.ring.sent[index]
+        return self.ring.values[field][index], reached
+
+    def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
+        """Return what reached one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
+        self._needs_who(field)
+        runs = np.arange(self.ring.sent.shape[1])
+        graph = runs % len(self.slots.sender)
+        sender, delay = self.slots.sender[graph, receiver], self.slots.delay[graph, receiver]
+        posted = self.ring.t - delay + 1
+        index = posted % self.ring.depth, runs[:, None], sender
+        return self.ring.values[field][index], (sender >= 0) & (posted >= 1) & self.ring.sent[index]
+
+    def _needs_who(self, field: str) -> None:
+        for name in ("who", field):
+            if name not in self.fields:
+                raise KeyError(f"no field {name!r} in this inbox; it offers: {', '.join(self.fields)}")
+
+    # -- reduced --------------------------------------------------------------------------------------------
+
+    def tally(self) -> tuple[Array, Array]:
+        """Pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
+        if not {"arm", "reward"} <= set(self.fields):
+            return super().tally()
+        ring, slots = self.ring, self.slots
+        shape = (*ring.sent.shape[1:], self.n_arms)
+        pulls, sums = np.zeros(shape), np.zeros(shape)
+        arm, reward = ring.values["arm"], ring.values["reward"]
+        _tally(arm, reward, ring.sent, slots.sender, slots.delay, slots.degree, ring.t, pulls, sums)
+        return pulls, sums
+
+    def total(self, field: str, weight: str | None = None) -> Array:
+        """Sum of `field` (times `weight`, of the same shape) over what arrived, ``(R, M, …)``."""
+        if field not in self.ring.values or field not in self.fields:
+            return super().total(field)
+        ring, slots = self.ring, self.slots
+        kind, values = ring.fields[field], ring.values[field]
+        flat = values.reshape(*ring.sent.shape, -1)
+        out = np.zeros(flat.shape[1:], flat.dtype)
+        mask = ring.held if kind.latest else ring.sent
+        if weight is None:
+            _total(flat, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
+        else:
+            factor = ring.values[weight].reshape(flat.shape)
+            _weighted(flat, factor, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
+        return out.reshape(*ring.sent.shape[1:], *kind.shape)
+
+
+@jit
+def _tally(arm, reward, sent, sender, delay, degree, t, pulls, sums):  # type: ignore[no-untyped-def]
+    depth, runs, agents = sent.shape
+    for r in range(runs):
+        g = r % sender.shape[0]
+        for m in range(agents):
+            for s in range(degree[g, m]):
+                posted = t - delay[g, m, s] + 1
+                if posted < 1:  # slots come nearest first: all further ones are still on their way
+                    break
+                i, w = posted % depth, sender[g, m, s]
+                if sent[i, r, w]:
+                    k = arm[i, r, w]
+                    pulls[r, m, k] += 1.0
+                    sums[r, m, k] += reward[i, r, w]
+
+
+@jit
+def _total(value, mask, sender, delay, degree, t, out):  # type: ignore[no-untyped-def]
+    depth, runs, agents = mask.shape
+    for r in range(runs):
+        g = r % sender.shape[0]
+        for m in range(agents):
+            for s in range(degree[g, m]):
+                posted = t - delay[g, m, s] + 1
+                if posted < 1:
+                    break
+                i, w = posted % depth, sender[g, m, s]
+                if mask[i, r, w]:
+                    for f in range(value.shape[3]):
+                        out[r, m, f] += value[i, r, w, f]
+
+
+@jit
+def _weighted(value, weight, mask, sender, delay, degree, t, out):  # type: ignore[no-untyped-def]
+    depth, runs, agents = mask.shape
+    for r in range(runs):
+        g = r % sender.shape[0]
+        for m in range(agents):
+            for s in range(degree[g, m]):
+                posted = t - delay[g, m, s] + 1
+                if posted < 1:
+                    break
+                i, w = posted % depth, sender[g, m, s]
+                if mask[i, r, w]:
+                    for f in range(value.shape[3]):
+                        out[r, m, f] += value[i, r, w, f] * weight[i, r, w, f]

@@ -1,0 +1,86 @@
+"""Random streams: one tape per name per run.
+
+A tape is named (``"reward"``, ``"activation"``, ``"graph"``, ``"agent/DP-MASE"``, ``"wrapper/Huber"``) and
+belongs to one run.  What a run draws depends on that run alone, so a run by itself equals its row in a
+batch bit for bit, and adding a reader changes no other tape.  NumPy's global state is never touched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hushbandits.core.types import Array
+
+__all__ = ["Uniforms", "run_seeds", "stream", "streams"]
+
+_BLOCK = 1 << 14  # doubles read ahead per run (128 KiB)
+
+
+def run_seeds(seed: int, runs: int, first: int = 0) -> list[np.random.SeedSequence]:
+    """Seeds of `runs` independent runs: run r is ``SeedSequence(seed, spawn_key=(r,))``.
+
+    Examples
+    --------
+    >>> [s.spawn_key for s in run_seeds(7, 2)]
+    [(0,), (1,)]
+    """
+    return [np.random.SeedSequence(seed, spawn_key=(r,)) for r in range(first, first + runs)]
+
+
+def stream(seed: np.random.SeedSequence, name: str) -> np.random.Generator:
+    """Return a fresh generator at the start of the tape `name` of one run.
+
+    Examples
+    --------
+    >>> seed = run_seeds(0, 1)[0]
+    >>> stream(seed, "reward").random() == stream(seed, "reward").random()
+    True
+    """
+    child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *name.encode()))
+    return np.random.Generator(np.random.PCG64(child))
+
+
+def streams(seeds: Sequence[np.random.SeedSequence], name: str) -> list[np.random.Generator]:
+    """Return the tape `name` of every run, as generators (for draws that are rare or not uniform)."""
+    return [stream(seed, name) for seed in seeds]
+
+
+class Uniforms:
+    """The tape `name` of every run as uniforms on [0, 1), read one row per step.
+
+    Parameters
+    ----------
+    seeds : sequence of R SeedSequences
+        The runs.
+    name : str
+        The tape's name.
+    shape : tuple of int
+        What one run reads per step; it must not depend on the other runs of the batch.
+
+    Examples
+    --------
+    >>> tape = Uniforms(run_seeds(0, 3), "reward", (2,))
+    >>> tape.next().shape
+    (3, 2)
+    """
+
+    def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str, shape: tuple[int, ...]):
+        self._rngs = streams(seeds, name)
+        self._shape = shape
+        # The block's length changes the memory, not the numbers: a generator's doubles come in sequence.
+        self._rows = max(1, _BLOCK // max(1, math.prod(shape)))
+        self._block = np.empty((self._rows, len(self._rngs), *shape))
+        self._at = self._rows
+
+    def next(self) -> Array:
+        """Return the next row of every run, ``(R, *shape)``; valid until the next call."""
+        if self._at == self._rows:
+            for r, rng in enumerate(self._rngs):
+                self._block[:, r] = rng.random((self._rows, *self._shape))
+            self._at = 0
+        row: Array = self._block[self._at]
+        self._at += 1
+        return row

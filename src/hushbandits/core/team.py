@@ -1,0 +1,86 @@
+"""A team is the agent code that plays all seats of all runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.types import Array, Seeds
+
+if TYPE_CHECKING:
+    from hushbandits.core.env import Env
+
+__all__ = ["Protocol", "Team"]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What an agent needs its env to be.
+
+    Parameters
+    ----------
+    env : dict
+        Env parameters that the agent's algorithm sets (a vote threshold); they are applied before the env
+        is built, and an explicit value that differs is an error.
+    wrappers : tuple of (str, dict)
+        Registered wrappers that are part of the algorithm (private means) with their parameters; they go
+        behind the caller's own.
+    """
+
+    env: dict[str, Any] = field(default_factory=dict)
+    wrappers: tuple[tuple[str, dict[str, Any]], ...] = ()
+
+
+class Team:
+    """Base of all teams: `act`, `speak` and `hear` on ``(R, A, …)`` arrays.
+
+    Examples
+    --------
+    >>> import numpy as np, hushbandits as hb
+    >>> class First(hb.Team):
+    ...     setting = "network"
+    ...     def act(self, obs):
+    ...         return np.zeros(obs.who.shape, int)
+    >>> env = hb.make_vec("CoopNetwork-v0", runs=2, n_agents=4, horizon=5)
+    >>> hb.play(env, First(), seed=0)["regret"].shape
+    (2,)
+    """
+
+    #: The setting it plays in (``exploration``, ``network``, ``feedback``); ``""``: any.
+    setting: ClassVar[str] = ""
+    #: Fields of its own messages; ``None``: it sends the env's standard report.
+    fields: Fields | None = None
+    #: Fields that it must find in its inbox (``tally``: pulls and sums per arm).
+    hears: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Names the tape that its own randomness comes from."""
+        return type(self).__name__
+
+    def protocol(self, settings: dict[str, Any]) -> Protocol:
+        """What this agent needs of an env with these `settings`."""
+        return Protocol()
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Start R new runs."""
+
+    def act(self, obs: Obs) -> Any:
+        """Beat 1: choose arms."""
+        raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
+
+    def speak(self, reward: Array) -> dict[str, Any] | None:
+        """Beat 2: what to send; ``None`` is the env's standard report."""
+        return None
+
+    def hear(self, inbox: Inbox) -> None:
+        """Take in what arrived."""
+
+    def episode(self, env: Env, seeds: Seeds) -> bool:
+        """Play all of `env`'s runs in one compiled call, if there is one for this env; bit-equal to the beats.
+
+        Returns whether it did; the env then stands at its end.
+        """
+        return False

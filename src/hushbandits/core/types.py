@@ -1,0 +1,15 @@
+"""Names for types that every module shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Array", "Message", "Seeds"]
+
+Array = NDArray[Any]
+Message = Mapping[str, Any]
+Seeds = Sequence[np.random.SeedSequence]

@@ -1,0 +1,89 @@
+"""Wrappers act on messages on their way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.tapes import Uniforms, streams
+from hushbandits.core.types import Seeds
+
+if TYPE_CHECKING:
+    from hushbandits.core.env import Env
+
+__all__ = ["Wrapper"]
+
+
+class Wrapper:
+    """Base of all wrappers; this one changes nothing.
+
+    A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
+    its own copy, so one instance may be handed to several envs.  ``send`` meets messages as they leave their
+    senders, in the order in which the wrappers were given; ``deliver`` meets inboxes, in reverse order.
+
+    Parameters
+    ----------
+    name : str, optional
+        Unique among the wrappers of an env; also names the tape that it draws from.  Default: the class name.
+
+    Examples
+    --------
+    >>> class Mute(Wrapper):
+    ...     def send(self, message, env):
+    ...         return {**message, "sent": message["sent"] & False}
+    >>> Mute().name
+    'Mute'
+    """
+
+    #: Settings it works in; empty: all.
+    settings: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, *, name: str | None = None):
+        self.name = name or type(self).__name__
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        """Fields after this wrapper, given those before it; raises ``ValueError`` where one is missing."""
+        return fields
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Start R new runs."""
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        """Return the message that leaves the senders' side."""
+        return message
+
+    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+        """Return the inbox that the receivers see."""
+        return inbox
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """What this wrapper promises; empty: nothing."""
+        return ()
+
+    # -- for subclasses -------------------------------------------------------------------------------------
+
+    def uniforms(self, seeds: Seeds, shape: tuple[int, ...], part: str = "") -> Uniforms:
+        """Return this wrapper's own tape, read `shape` per run and step (`part`: where it needs several)."""
+        return Uniforms(seeds, f"wrapper/{self.name}{part}", shape)
+
+    def generators(self, seeds: Seeds) -> list[np.random.Generator]:
+        """Return this wrapper's own tape as one generator per run."""
+        return streams(seeds, f"wrapper/{self.name}")
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters, as plain values (part of a cell's key)."""
+        public = {k: v for k, v in vars(self).items() if not k.startswith("_")}
+        return {"wrapper": type(self).__name__, **{k: _plain(v) for k, v in public.items()}}
+
+    def __repr__(self) -> str:
+        pairs = (f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_") and k != "name")
+        return f"{type(self).__name__}({', '.join(pairs)})"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value if isinstance(value, (int, float, str, bool, type(None), list, tuple)) else repr(value)

@@ -1,0 +1,1 @@
+"""The three settings, one file each, and what they are made of."""

@@ -1,0 +1,206 @@
+"""Cooperation over a delayed graph (Dubey & Pentland 2020; Howson, Filippi & Pike-Burke 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from hushbandits.core.env import Env
+from hushbandits.core.messages import Field, Fields
+from hushbandits.core.rewards import Law, UniformMeans, draw_means, make_law
+from hushbandits.core.slots import Ring, SlotInbox, Slots
+from hushbandits.core.tapes import Uniforms, streams
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import integer, real
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.graphs import adjacency, connected_erdos_renyi, hop_distances
+
+__all__ = ["CoopNetwork"]
+
+_LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
+
+
+class CoopNetwork(Env):
+    """M agents on a connected graph play one K-armed bandit, one pull each per round.
+
+    A message travels one edge per round and dies after γ hops: what agent m knows of m′ before it pulls in
+    round t is everything up to round ``t − d(m, m′)``.
+
+    Parameters
+    ----------
+    n_agents : int
+        M.
+    n_arms : int, optional
+        K; needed when `means` is drawn.
+    means : sequence of K floats or UniformMeans
+        Arm locations.
+    rewards : str or Law
+        ``bernoulli``, ``beta``, ``truncated-gaussian``, ``clipped-gaussian`` or ``gaussian``.
+    graph : str or networkx.Graph
+        ``cycle``, ``grid`` (√M × √M), ``star``, ``complete``, ``path``, ``erdos-renyi`` (a connected draw per
+        run), or any connected undirected graph of M nodes.
+    edge_probability : float
+        p of ``erdos-renyi``.
+    life : int, str or None
+        γ: hops after which a message dies; 0 is silence, ``None`` unlimited; or ``"diameter"``,
+        ``"diameter/2"`` (rounded down), ``"ceil(diameter/2)"``.
+    horizon : int
+        T rounds.
+    permute_arms : bool
+        Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
+    wrappers, speech, runs
+        As in `Env`.
+
+    Notes
+    -----
+    Metrics: ``regret`` (R,) group pseudo-regret ``T M μ* − Σ_m Σ_t μ_{A_m,t}``; ``agent_regret`` (R, M);
+    ``messages`` (R,): transmissions over edges.  A post floods: whoever holds it younger than γ hops sends it
+    once along each of its edges, so a post of m costs the degrees of all agents within γ − 1 hops of m; it is
+    counted when it is posted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> env = CoopNetwork(n_agents=4, horizon=2)
+    >>> obs = env.reset(0)
+    >>> env.pull(np.zeros((1, 4), int)).reward.shape
+    (1, 4)
+    """
+
+    setting = "network"
+    clock = "rounds"
+    curve_metrics = ("regret", "messages")
+
+    def __init__(
+        self,
+        *,
+        n_agents: int = 16,
+        n_arms: int | None = None,
+        means: Sequence[float] | UniformMeans = (0.5, *[0.45] * 9),
+        rewards: str | Law = "bernoulli",
+        graph: str | nx.Graph = "cycle",
+        edge_probability: float = 0.1,
+        life: int | str | None = None,
+        horizon: int = 10_000,
+        permute_arms: bool = False,
+        wrappers: Sequence[Wrapper] = (),
+        speech: Fields | None = None,
+        runs: int = 1,
+    ):
+        self.law = make_law(rewards)
+        self._locations, n_arms = draw_means(means, n_arms, self.law)
+        n_agents = integer("n_agents", n_agents, 1)
+        self.horizon = integer("horizon", horizon, 1)
+        self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
+        if life is not None and life not in _LIVES:
+            if isinstance(life, str):
+                raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(_LIVES)}")
+            integer("life", life, 0)
+        self.life = life
+        self.permute_arms = bool(permute_arms)
+        self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
+        if not self._random_graph:
+            matrix = adjacency(graph, n_agents)
+            self._place(matrix[None], hop_distances(matrix)[None])
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
+
+    def _place(self, matrix: Array, distance: Array) -> None:
+        self.adjacency, self.distance = matrix, distance
+        #: (G,) diameter of each graph, G = 1 or R.
+        self.diameter = distance.max((1, 2))
+        lives = {
+            None: self.diameter,
+            "diameter": self.diameter,
+            "diameter/2": self.diameter // 2,
+            "floor(diameter/2)": self.diameter // 2,
+            "ceil(diameter/2)": (self.diameter + 1) // 2,
+        }
+        gamma = lives[self.life] if self.life in lives else np.full(len(matrix), int(self.life))  # type: ignore[arg-type]
+        self.slots = Slots(distance, gamma)
+        holds = distance <= gamma[:, None, None] - 1
+        self._edges = (holds * matrix.sum(2)[:, None, :]).sum(2)  # transmissions of one post
+
+    @property
+    def report(self) -> Fields:
+        """Arm and reward of the round."""
+        return {"arm": Field(dtype="i8"), "reward": Field()}
+
+    @property
+    def envelope(self) -> Fields:
+        """The sender's name travels with a message."""
+        return {"who": Field(dtype="i8")}
+
+    def _reset(self, seeds: Seeds) -> None:
+        runs, m = len(seeds), self.n_agents
+        locations = np.empty((runs, self.n_arms))
+        for r, rng in enumerate(streams(seeds, "instance")):
+            if isinstance(self._locations, UniformMeans):
+                locations[r] = rng.uniform(self._locations.low, self._locations.high, self.n_arms)
+            else:
+                locations[r] = self._locations
+            if self.permute_arms:
+                locations[r] = locations[r][rng.permutation(self.n_arms)]
+        self.locations = locations
+        #: (R, K) true arm means.
+        self.means = self.law.mean(locations)
+        self.gaps = self.means.max(1, keepdims=True) - self.means
+        if self._random_graph:
+            drawn = [connected_erdos_renyi(m, self.edge_probability, rng) for rng in streams(seeds, "graph")]
+            self._place(np.stack(drawn), np.stack([hop_distances(matrix) for matrix in drawn]))
+        self._luck = Uniforms(seeds, "reward", (m,))
+        ring_fields = {k: f for k, f in self.sent_fields.items() if k != "who"}
+        self._ring = Ring(ring_fields, self.slots.depth, runs, m)
+        self._round = 0
+        self._runs = np.arange(runs)[:, None]
+        self._who = np.broadcast_to(np.arange(m), (runs, m))
+        self._regret = np.zeros((runs, m))
+        self._messages = np.zeros(runs, np.int64)
+
+    def _check_action(self, action: Any) -> Array:
+        action = np.asarray(action)
+        if action.shape != self._who.shape or action.dtype.kind not in "iu":
+            raise ValueError(
+                f"action must be integer arms of shape {self._who.shape}, not {action.dtype} {action.shape}"
+            )
+        if action.size and (action.min() < 0 or action.max() >= self.n_arms):
+            bad = action[(action < 0) | (action >= self.n_arms)][0]
+            raise ValueError(f"action={bad} is no arm: arms are 0..{self.n_arms - 1}")
+        return action
+
+    def _pull(self, action: Array) -> Array:
+        self._arm = action
+        self._reward = self.law.quantile(self._luck.next(), self.locations[self._runs, action])
+        self._regret += self.gaps[self._runs, action]
+        return self._reward
+
+    def _report(self) -> dict[str, Any]:
+        return {"arm": self._arm, "reward": self._reward}
+
+    def _transport(self, message: dict[str, Any]) -> SlotInbox:
+        self._messages += (message["sent"] * self._edges).sum(1)
+        self._ring.post(message)
+        self._round += 1
+        fields = tuple(self._ring.fields)
+        return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "who"))
+
+    @property
+    def t(self) -> Array:
+        """Rounds so far."""
+        return np.full(self.runs, self._round)
+
+    @property
+    def live(self) -> Array:
+        """All runs last T rounds."""
+        return np.full(self.runs, self._round < self.horizon)
+
+    @property
+    def who(self) -> Array:
+        """Everyone acts in every round."""
+        return self._who
+
+    def metrics(self) -> dict[str, Array]:
+        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,)."""
+        return {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}

@@ -1,0 +1,1 @@
+"""Single-agent bandit rules, compiled scalars that agents and baselines share."""

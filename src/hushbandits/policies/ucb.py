@@ -1,0 +1,33 @@
+"""Upper confidence bounds."""
+
+from __future__ import annotations
+
+import math
+
+from hushbandits.core.jit import jit
+
+__all__ = ["ucb1_bonus", "ucb_bonus"]
+
+
+@jit
+def ucb1_bonus(log_t: float, n: float) -> float:
+    """``√(2 ln t / n)`` (Auer, Cesa-Bianchi & Fischer 2002, UCB1).
+
+    Examples
+    --------
+    >>> ucb1_bonus(2.0, 1.0)
+    2.0
+    """
+    return math.sqrt(2.0 * log_t / n)
+
+
+@jit
+def ucb_bonus(sigma: float, log_inverse_delta: float, n: float) -> float:
+    """``σ √(2 ln(1/δ) / n)`` for σ-sub-Gaussian rewards (Lattimore & Szepesvári 2020, alg. 3).
+
+    Examples
+    --------
+    >>> ucb_bonus(0.5, 2.0, 4.0)
+    0.5
+    """
+    return sigma * math.sqrt(2.0 * log_inverse_delta / n)

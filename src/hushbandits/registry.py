@@ -1,0 +1,249 @@
+"""The tables of envs, agents and wrappers, and how they are put together.
+
+Adding one is one line here; entries are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hushbandits.core.env import Env
+from hushbandits.core.team import Team
+from hushbandits.core.validate import check_keywords, nearest
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = [
+    "assemble",
+    "list_agents",
+    "list_envs",
+    "list_wrappers",
+    "make_team",
+    "make_vec",
+    "make_wrapper",
+    "register_agent",
+    "register_env",
+    "register_wrapper",
+]
+
+Entry = str | Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class _Spec:
+    entry: Entry
+    defaults: dict[str, Any] = field(default_factory=dict)
+    #: Registered wrappers that belong to an env; each takes those of the env's parameters that it knows.
+    wrappers: tuple[str, ...] = ()
+
+    def load(self) -> Callable[..., Any]:
+        if not isinstance(self.entry, str):
+            return self.entry
+        module, _, name = self.entry.partition(":")
+        loaded: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        return loaded
+
+
+_ENVS: dict[str, _Spec] = {}
+_AGENTS: dict[str, _Spec] = {}
+_WRAPPERS: dict[str, _Spec] = {}
+
+
+def _add(table: dict[str, _Spec], kind: str, name: str, spec: _Spec) -> None:
+    if name in table:
+        raise ValueError(f"{kind} {name!r} is registered already; choose another name")
+    table[name] = spec
+
+
+def _get(table: dict[str, _Spec], kind: str, name: str) -> _Spec:
+    if name not in table:
+        raise ValueError(f"no {kind} is named {name!r}{nearest(str(name), table)}")
+    return table[name]
+
+
+def register_env(id: str, entry: Entry, *, wrappers: tuple[str, ...] = (), **defaults: Any) -> None:
+    """Add an env.
+
+    Parameters
+    ----------
+    id : str
+        Such as ``"Mine-v0"``; a duplicate raises ``ValueError``.
+    entry : callable or str
+        An `Env` class, or ``"package.module:Class"``, imported at first use.
+    wrappers : tuple of str
+        Registered wrappers that are part of it; their parameters become the env's.
+    **defaults
+        Parameters that differ from the class's own defaults.
+    """
+    _add(_ENVS, "an env", id, _Spec(entry, defaults, wrappers))
+
+
+def register_agent(name: str, entry: Entry, **defaults: Any) -> None:
+    """Add a team: a `Team` class, a function that returns one, or ``"package.module:Class"``."""
+    _add(_AGENTS, "an agent", name, _Spec(entry, defaults))
+
+
+def register_wrapper(name: str, entry: Entry, **defaults: Any) -> None:
+    """Add a wrapper: a `Wrapper` class or ``"package.module:Class"``."""
+    _add(_WRAPPERS, "a wrapper", name, _Spec(entry, defaults))
+
+
+def list_envs() -> list[str]:
+    """Return all env ids, sorted.
+
+    Examples
+    --------
+    >>> "DPMASE-v0" in list_envs()
+    True
+    """
+    return sorted(_ENVS)
+
+
+def list_agents() -> list[str]:
+    """Return all agent names, sorted.
+
+    Examples
+    --------
+    >>> "DP-MASE" in list_agents()
+    True
+    """
+    return sorted(_AGENTS)
+
+
+def list_wrappers() -> list[str]:
+    """Return all wrapper names, sorted.
+
+    Examples
+    --------
+    >>> "Huber" in list_wrappers()
+    True
+    """
+    return sorted(_WRAPPERS)
+
+
+def make_team(name: str, **kwargs: Any) -> Team:
+    """Build a registered agent.
+
+    Raises
+    ------
+    ValueError
+        Unknown name (with the nearest ones), or a bad parameter.
+    TypeError
+        A parameter that the agent does not take.
+
+    Examples
+    --------
+    >>> make_team("DP-MASE", epsilon=0.5).epsilon
+    0.5
+    """
+    spec = _get(_AGENTS, "agent", name)
+    entry = spec.load()
+    check_keywords(f"agent {name}", entry, kwargs)
+    team: Team = entry(**{**spec.defaults, **kwargs})
+    return team
+
+
+def make_wrapper(name: str, **kwargs: Any) -> Wrapper:
+    """Build a registered wrapper; errors as `make_team`.
+
+    Examples
+    --------
+    >>> make_wrapper("Huber", rate=0.1).rate
+    0.1
+    """
+    spec = _get(_WRAPPERS, "wrapper", name)
+    entry = spec.load()
+    check_keywords(f"wrapper {name}", entry, kwargs)
+    wrapper: Wrapper = entry(**{**spec.defaults, **kwargs})
+    return wrapper
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    import inspect
+
+    return [p for p in inspect.signature(function).parameters if p not in ("self", "name")]
+
+
+def make_vec(id: str, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **kwargs: Any) -> Env:
+    """Build the array core of an env.
+
+    Parameters
+    ----------
+    id : str
+        One of `list_envs`.
+    runs : int
+        R, the runs played at once.
+    wrappers : sequence of Wrapper
+        Outermost first; the env's own protocol, if its id names one, sits behind them.
+    **kwargs
+        The env's parameters and those of its protocol (``epsilon``, ``confidence``, …).
+
+    Raises
+    ------
+    ValueError
+        Unknown id (with the nearest ones), or a bad parameter.
+    TypeError
+        A parameter that neither the env nor its protocol takes.
+
+    Examples
+    --------
+    >>> make_vec("CoopNetwork-v0", runs=3, n_agents=4).runs
+    3
+    """
+    spec = _get(_ENVS, "env", id)
+    entry = spec.load()
+    own = [_get(_WRAPPERS, "wrapper", w) for w in spec.wrappers]
+    known = {name: _parameters(w.load()) for name, w in zip(spec.wrappers, own, strict=True)}
+    taken = {p for names in known.values() for p in names}
+    check_keywords(f"env {id}", entry, [k for k in kwargs if k not in taken])
+    merged = {**spec.defaults, **kwargs}
+    protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in known.items()]
+    mine = {k: v for k, v in merged.items() if k not in taken or k in _parameters(entry)}
+    env: Env = entry(runs=runs, wrappers=(*wrappers, *protocol), **mine)
+    env.recipe = (id, dict(kwargs), tuple(wrappers))
+    return env
+
+
+def assemble(
+    env_id: str,
+    team: Team,
+    *,
+    runs: int,
+    env: dict[str, Any] | None = None,
+    wrappers: Sequence[Wrapper] = (),
+) -> Env:
+    """Build the env that `team`'s protocol asks for.
+
+    Raises
+    ------
+    ValueError
+        An env parameter given here differs from what the agent's own parameters imply.
+    """
+    given = dict(env or {})
+    spec = _get(_ENVS, "env", env_id)
+    protocol = team.protocol({**spec.defaults, **given})
+    for key, value in protocol.env.items():
+        if key in given and given[key] != value:
+            raise ValueError(
+                f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}; "
+                f"set it in agent_kwargs, or leave it out of env"
+            )
+    if team.fields is not None:
+        given["speech"] = team.fields
+    own = [make_wrapper(name, **params) for name, params in protocol.wrappers]
+    return make_vec(env_id, runs=runs, wrappers=(*wrappers, *own), **{**given, **protocol.env})
+
+
+register_env("DPMASE-v0", "hushbandits.envs.exploration:Exploration")
+register_env("CoopNetwork-v0", "hushbandits.envs.network:CoopNetwork")
+
+register_agent("DP-MASE", "hushbandits.agents.rio2023:DPMASE")
+register_agent("Multi-UCB", "hushbandits.agents.dubey2020:MultiUCB")
+register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
+register_agent("QuACK-UCB", "hushbandits.agents.howson2024:QuACKUCB")
+register_agent("Random", "hushbandits.baselines.simple:Random")
+register_agent("UCB1", "hushbandits.baselines.simple:UCB1")
+
+register_wrapper("PrivateMeans", "hushbandits.wrappers.private_means:PrivateMeans")

@@ -1,0 +1,1 @@
+"""Wrappers act on messages on their way, one file each."""
