@@ -222,9 +222,7 @@ class UniformMeans:
         real("high", self.high, real("low", self.low))
 
 
-def draw_means(
-    means: Sequence[float] | UniformMeans, n_arms: int | None, law: Law
-) -> tuple[Array | UniformMeans, int]:
+def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: Law) -> tuple[Array | UniformMeans, int]:
     """Check `means` against `n_arms` and the law; return them with the number of arms.
 
     Raises
