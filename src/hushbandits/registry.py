@@ -246,4 +246,8 @@ register_agent("QuACK-UCB", "hushbandits.agents.howson2024:QuACKUCB")
 register_agent("Random", "hushbandits.baselines.simple:Random")
 register_agent("UCB1", "hushbandits.baselines.simple:UCB1")
 
+register_wrapper("Huber", "hushbandits.wrappers.huber:Huber")
+register_wrapper("LocalLaplace", "hushbandits.wrappers.local_laplace:LocalLaplace")
+register_wrapper("Loss", "hushbandits.wrappers.loss:Loss")
+register_wrapper("Shuffle", "hushbandits.wrappers.shuffle:Shuffle")
 register_wrapper("PrivateMeans", "hushbandits.wrappers.private_means:PrivateMeans")

@@ -62,7 +62,7 @@ class Each(Team):
         name: str | None = None,
     ):
         self._factory = factory
-        self._name: str = name or getattr(factory, "__name__", "Each")
+        self._name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting  # type: ignore[misc]
         self.fields = fields
 

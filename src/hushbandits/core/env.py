@@ -12,6 +12,7 @@ import numpy as np
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox, require
 from hushbandits.core.obs import Obs
+from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer
@@ -45,6 +46,8 @@ class Env(ABC):
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
     fixed_length: ClassVar[bool] = True
     horizon: Any
+    #: Family of its reward laws.
+    law: Law
     #: Id, parameters and wrappers that it was made from, where a registry made it.
     recipe: tuple[str, dict[str, Any], tuple[Wrapper, ...]] | None = None
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).

@@ -21,9 +21,11 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "ClippedGaussian",
+    "Constant",
     "Gaussian",
     "Law",
     "TruncatedGaussian",
+    "Uniform",
     "UniformMeans",
     "draw_means",
     "make_law",
@@ -171,6 +173,45 @@ class Beta(Law):
         return np.asarray(location) * (1 - np.asarray(location)) / (self.concentration + 1)
 
 
+@dataclass(frozen=True)
+class Uniform(Law):
+    """Uniform on an interval around its location.
+
+    Parameters
+    ----------
+    width : float
+        Length of the interval; with the default 1 only the location ½ stays in [0, 1].
+    """
+
+    width: float = 1.0
+    unit_interval = False
+    locations = (-np.inf, np.inf)
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """μ + w (u − ½)."""
+        return location + self.width * (np.asarray(u) - 0.5)
+
+    def variance(self, location: Array) -> Array:
+        """w²/12."""
+        return np.full_like(np.asarray(location, float), self.width**2 / 12)
+
+
+@dataclass(frozen=True)
+class Constant(Law):
+    """Always its location (a worst-case contamination)."""
+
+    unit_interval = False
+    locations = (-np.inf, np.inf)
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """The location, whatever u."""
+        return np.broadcast_to(np.asarray(location, float), np.broadcast_shapes(np.shape(u), np.shape(location)))
+
+    def variance(self, location: Array) -> Array:
+        """0."""
+        return np.zeros_like(np.asarray(location, float))
+
+
 def _phi(x: Array) -> Array:
     return np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)
 
@@ -187,6 +228,8 @@ LAWS: dict[str, type[Law]] = {
     "clipped-gaussian": ClippedGaussian,
     "truncated-gaussian": TruncatedGaussian,
     "beta": Beta,
+    "uniform": Uniform,
+    "constant": Constant,
 }
 
 

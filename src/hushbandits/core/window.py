@@ -1,0 +1,75 @@
+"""Votes gathered over a window of activations, so that nobody's vote stands alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hushbandits.core.messages import Field, Fields, require
+from hushbandits.core.types import Array
+from hushbandits.core.validate import integer
+
+if TYPE_CHECKING:
+    from hushbandits.core.env import Env
+
+__all__ = ["VoteWindow"]
+
+
+class VoteWindow:
+    """Adds up the votes of at least `window` activations by at least `min_cohort` different agents.
+
+    Every agent that acts takes part, with zeros if it votes nothing.  A vote counts once: an agent remembers
+    what it cast.  When nobody is left to act, a window that holds enough agents closes early; one that does not
+    is never opened.
+
+    Parameters
+    ----------
+    owner : str
+        Names the wrapper in errors.
+    window : int or None
+        Activations per window; ``None`` raises: exploration has one agent per round, whose vote would be bare.
+    min_cohort : int
+        Fewest different agents per window.
+    """
+
+    def __init__(self, owner: str, window: int | None, min_cohort: int, env: Env):
+        if window is None:
+            raise ValueError(
+                f"{owner} needs a declared window in exploration, such as window=64: "
+                f"a round has one active agent, and a cohort of one would be the message itself"
+            )
+        self.window = integer("window", window, 2)
+        self.min_cohort = integer("min_cohort", min_cohort, 2)
+        if env.n_agents < self.min_cohort:
+            raise ValueError(f"min_cohort={min_cohort} needs as many agents; n_agents={env.n_agents}")
+
+    @staticmethod
+    def accept(owner: str, fields: Fields, env: Env) -> Fields:
+        """Votes in, a sum per arm out; nothing else passes."""
+        require(owner, ("vote",), fields)
+        return {"tally": Field((env.n_arms,), "i8")}
+
+    def reset(self, env: Env, runs: int) -> None:
+        """Begin with an empty window."""
+        self._cast = np.zeros((runs, env.n_agents, env.n_arms), bool)
+        self._cohort = np.zeros((runs, env.n_agents), bool)
+        self._pending = np.zeros((runs, env.n_arms), np.int64)
+        self._seen = np.zeros(runs, np.int64)
+        self._runs = np.arange(runs)
+
+    def add(self, message: dict[str, Any], env: Env) -> Array:
+        """Take the round's votes in; return ``(R, K)`` sums of the windows that close, else 0."""
+        seat = self._runs, env.who[:, 0]
+        vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.live)[:, None]
+        self._pending += vote & ~self._cast[seat]
+        self._cast[seat] |= vote
+        self._cohort[seat] |= env.live
+        self._seen += env.live
+        due = (self._seen >= self.window) | env.deserted  # type: ignore[attr-defined]
+        opened = due & (self._cohort.sum(1) >= self.min_cohort)
+        sums: Array = np.where(opened[:, None], self._pending, 0)
+        self._pending[opened] = 0
+        self._cohort[opened] = False
+        self._seen[opened] = 0
+        return sums

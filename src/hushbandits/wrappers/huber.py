@@ -1,0 +1,91 @@
+"""Huber contamination: some reports carry a draw from Q instead of the reward."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.env import Env
+from hushbandits.core.messages import Fields, require
+from hushbandits.core.rewards import Law, Uniform, make_law
+from hushbandits.core.types import Seeds
+from hushbandits.core.validate import probability, real
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = ["Huber"]
+
+
+class Huber(Wrapper):
+    """ϵ-contamination of what is *reported*; an agent's own statistics stay clean.
+
+    With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.
+
+    Parameters
+    ----------
+    rate : float
+        Contamination rate ϵ ∈ [0, 1].
+    law : str or Law
+        Family of Q: ``"uniform"``, ``"constant"`` (a worst case), or any reward law.
+    location : float
+        Q's location; by default Q is uniform on [0, 1].
+    fraction : float
+        Fraction of agents that are byzantine, ``⌊fraction·M⌋`` of them, drawn per run (network).
+    name : str, optional
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; a message without ``reward``.
+
+    References
+    ----------
+    Dubey & Pentland 2020, section 4; Huber 1964.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_vec("CoopNetwork-v0", wrappers=[Huber(0.05)])
+    >>> env.wrappers[0].rate
+    0.05
+    """
+
+    settings = frozenset({"network", "feedback"})
+
+    def __init__(
+        self,
+        rate: float = 0.05,
+        law: str | Law = Uniform(),
+        location: float = 0.5,
+        fraction: float = 1.0,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(name=name)
+        self.rate = probability("rate", rate)
+        self.law = make_law(law)
+        low, high = self.law.locations
+        self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
+        self.fraction = probability("fraction", fraction)
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        """Needs ``reward``."""
+        require(self.name, ("reward",), fields)
+        return fields
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Draw who is byzantine."""
+        self._users = self.generators(seeds)
+        self._luck = self.uniforms(seeds, (2, env.n_agents), "/reports")
+        #: (R, M) bool
+        self.byzantine = np.zeros((len(seeds), env.n_agents), bool)
+        for row, rng in zip(self.byzantine, self._users, strict=True):
+            row[rng.permutation(env.n_agents)[: math.floor(self.fraction * env.n_agents)]] = True
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        """Replace the rewards that luck picks."""
+        coin, u = np.moveaxis(self._luck.next(), 1, 0)
+        hit = self.byzantine & (coin < self.rate)
+        drawn = self.law.quantile(u, np.array(self.location))
+        return {**message, "reward": np.where(hit, drawn, message["reward"])}

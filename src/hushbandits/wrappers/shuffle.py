@@ -1,0 +1,96 @@
+"""Shuffle: messages arrive in a uniform order, without their senders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.slots import SlotInbox
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.window import VoteWindow
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = ["Shuffle"]
+
+
+class Shuffle(Wrapper):
+    """An ideal shuffler between senders and receivers: the multiset of messages, and nothing else.
+
+    Network: each receiver's arrivals of a round in a uniform order, ``who`` and delays gone (so an agent that
+    needs senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
+    arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.
+
+    Parameters
+    ----------
+    window : int, optional
+        Exploration only, and needed there: activations per shuffle.
+    min_cohort : int
+        Exploration only: fewest different agents per window.
+    name : str, optional
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> sorted(hb.make_vec("CoopNetwork-v0", wrappers=[Shuffle()]).inbox_fields)
+    ['arm', 'reward']
+    """
+
+    def __init__(self, window: int | None = None, min_cohort: int = 2, *, name: str | None = None):
+        super().__init__(name=name)
+        self.window, self.min_cohort = window, min_cohort
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        """Remove the sender's name."""
+        if env.setting == "exploration":
+            self._votes = VoteWindow(self.name, self.window, self.min_cohort, env)
+            return self._votes.accept(self.name, fields, env)
+        return {k: f for k, f in fields.items() if k != "who"}
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Open the tape."""
+        if env.setting == "exploration":
+            self._votes.reset(env, len(seeds))
+        elif env.setting == "network":
+            self._luck = self.uniforms(seeds, (env.n_agents, env.n_agents), "/order")
+        self._users = self.generators(seeds)
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        """Gather a window's votes (exploration)."""
+        if env.setting == "exploration":
+            return {"tally": self._votes.add(message, env), "sent": message["sent"]}
+        return message
+
+    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+        """Hide senders and order (network)."""
+        if not isinstance(inbox, SlotInbox):
+            return inbox
+        luck = self._luck.next()  # (R, M, M): a receiver's luck for each possible sender, whoever else is in the batch
+        sender = inbox.slots.sender
+        drawn: list[Array] = []
+
+        def order() -> Array:
+            if not drawn:
+                shape = (len(luck), *sender.shape[1:])
+                key = np.take_along_axis(luck, np.broadcast_to(sender, shape), 2)
+                drawn.append(np.argsort(np.where(inbox.arrived, key, np.inf), axis=2))
+            return drawn[0]
+
+        return inbox.hide_senders(order)
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """Anonymity among the cohort; no differential privacy by itself."""
+        return (
+            Guarantee(
+                mechanism="ideal shuffle: a uniform permutation, senders removed",
+                epsilon=float("inf"),
+                delta=0.0,
+                adjacency="none: it hides who said what, not what was said",
+                view="the receiver sees the multiset of messages of a cohort",
+                assumptions=("the shuffler is trusted", "seeded permutations are a simulation"),
+                source="Cheu et al. 2019",
+            ),
+        )
