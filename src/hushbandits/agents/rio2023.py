@@ -7,18 +7,15 @@ on its own samples, and votes out what it eliminates.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.env import Env
 from hushbandits.core.jit import jit
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import streams
-from hushbandits.core.team import Protocol, Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.team import Protocol
+from hushbandits.core.types import Array
 from hushbandits.core.validate import real
+from hushbandits.core.voting import Routine, VotingTeam
 from hushbandits.privacy.laplace import laplace
 
 __all__ = ["DPMASE", "epoch_length", "radii"]
@@ -56,21 +53,63 @@ def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float,
     return h, c
 
 
+class _State(NamedTuple):
+    local: Array  # 𝒦_n
+    sums: Array  # rewards of this epoch, per arm
+    pulls: Array  # activations of this epoch
+    epoch: Array  # e
+    due: Array  # R(e)
+
+
 @jit
-def vote_out(local, sums, m, e, epsilon, beta, r, u, vote):  # type: ignore[no-untyped-def]
-    """End of an epoch: noise one draw per arm, vote out what is 2(h + c) below the best."""
-    h, c = radii(m, e, epsilon, beta, r)
-    best = -math.inf
-    noisy = np.empty(local.size)
+def _plan(state, r, n, p, active, arms):  # type: ignore[no-untyped-def]
+    # Pull all of 𝒦_n; nothing once |𝒦_n| ≤ 1.  The global set is not looked at within an epoch.
+    local = state.local[r, n]
+    if local.sum() > 1:
+        arms[:] = local
+
+
+@jit
+def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+    local, sums = state.local[r, n], state.sums[r, n]
     for k in range(local.size):
         if local[k]:
-            noisy[k] = sums[k] / r + laplace(u[k], 1.0 / (epsilon * r))
-            best = max(best, noisy[k])
+            sums[k] += reward[k]
+    state.pulls[r, n] += 1
+    due = state.due[r, n]
+    if state.pulls[r, n] < due:
+        return False
+    epsilon, beta = p
+    h, c = radii(local.sum(), state.epoch[r, n], epsilon, beta, due)
+    best = -math.inf
+    for k in range(local.size):  # sums become noisy means μ̃; they are reset right after
+        if local[k]:
+            sums[k] = sums[k] / due + laplace(luck[k], 1.0 / (epsilon * due))
+            best = max(best, sums[k])
     for k in range(local.size):
-        vote[k] = local[k] and best - noisy[k] > 2.0 * (h + c)
+        if local[k] and best - sums[k] > 2.0 * (h + c):
+            vote[k] = True
+            local[k] = False
+    return True
 
 
-class DPMASE(Team):
+@jit
+def _sync(state, r, n, p, active):  # type: ignore[no-untyped-def]
+    # End of the epoch: 𝒦_n ← 𝒦_n ∩ 𝒦, forget the means, and on to the next.
+    local = state.local[r, n]
+    local &= active
+    state.sums[r, n] = 0.0
+    state.pulls[r, n] = 0
+    state.epoch[r, n] += 1
+    m = local.sum()
+    if m > 1:
+        due = epoch_length(m, state.epoch[r, n], p[0], p[1])
+        if due > 2.0**53:
+            raise ValueError("epsilon is so small that an epoch would last more than 2^53 activations")
+        state.due[r, n] = due
+
+
+class DPMASE(VotingTeam):
     """DP-MASE (algorithms 2 and 4).
 
     In epoch e an agent pulls every arm of its local set 𝒦_n for R(e) activations; at the end it adds
@@ -99,9 +138,6 @@ class DPMASE(Team):
     (1,)
     """
 
-    setting = "exploration"
-    hears = ("active",)
-
     def __init__(self, epsilon: float = 0.1, delta: float = 0.05, beta: float = 0.5):
         self.epsilon = real("epsilon", epsilon, 0)
         self.delta = real("delta", delta, 0, 1)
@@ -116,60 +152,19 @@ class DPMASE(Team):
         """Votes exceed ⌊ln δ/ln β⌋; finished agents leave."""
         return Protocol(env={"delta": self.delta, "beta": self.beta, "comparison": ">", "idle": "leaves"})
 
-    def _length(self, m: int, e: int) -> int:
-        r = epoch_length(m, e, self.epsilon, self.beta)
-        if r > 2**53:
-            raise ValueError(f"epsilon={self.epsilon:g} makes epoch {e} last {r:.3g} activations; the most is 2^53")
-        return int(r)
+    def routine(self, n_arms: int) -> Routine:
+        """DP successive elimination (Sajed & Sheffet 2019)."""
+        first = epoch_length(n_arms, 1, self.epsilon, self.beta)
+        if first > 2**53:
+            raise ValueError(f"epsilon={self.epsilon:g} makes epoch 1 last {first:.3g} activations; the most is 2^53")
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
-        """Every agent begins epoch 1 with all arms."""
-        runs, n, k = len(seeds), env.n_agents, env.n_arms
-        self._env = env
-        self._noise = streams(seeds, f"agent/{self.name}")
-        self._runs = np.arange(runs)
-        self._local = np.ones((runs, n, k), bool)
-        self._sums = np.zeros((runs, n, k))
-        self._pulls = np.zeros((runs, n), np.int64)
-        self._epoch = np.ones((runs, n), np.int64)
-        self._due = np.full((runs, n), self._length(k, 1), np.int64)
+        def state(runs: int, n: int, k: int) -> _State:
+            return _State(
+                local=np.ones((runs, n, k), bool),
+                sums=np.zeros((runs, n, k)),
+                pulls=np.zeros((runs, n), np.int64),
+                epoch=np.ones((runs, n), np.int64),
+                due=np.full((runs, n), first),
+            )
 
-    def act(self, obs: Obs) -> Array:
-        """Pull all of 𝒦_n; nothing once |𝒦_n| ≤ 1."""
-        self._n = obs.who[:, 0]
-        local = self._local[self._runs, self._n]
-        self._set = local & (local.sum(1) > 1)[:, None] & obs.live[:, None]
-        return self._set[:, None]
-
-    def speak(self, reward: Array) -> dict[str, Any] | None:
-        """Vote at the end of an epoch."""
-        seat = self._runs, self._n
-        self._sums[seat] += np.where(self._set, reward[:, 0], 0.0)
-        self._pulls[seat] += self._set.any(1)
-        self._ended = np.flatnonzero(self._set.any(1) & (self._pulls[seat] == self._due[seat]))
-        if not len(self._ended):
-            return None
-        vote = np.zeros(reward.shape, bool)
-        for r in self._ended:
-            n = self._n[r]
-            local = self._local[r, n]
-            args = int(local.sum()), int(self._epoch[r, n]), self.epsilon, self.beta, float(self._due[r, n])
-            vote_out(local, self._sums[r, n], *args, self._noise[r].random(len(local)), vote[r, 0])
-            local &= ~vote[r, 0]
-        return {"vote": vote}
-
-    def hear(self, inbox: Inbox) -> None:
-        """After an epoch: ``𝒦_n ← 𝒦_n ∩ 𝒦``, reset the means, begin the next."""
-        if not len(self._ended):
-            return
-        active = inbox["active"][:, 0, 0]
-        for r in self._ended:
-            n = self._n[r]
-            local = self._local[r, n]
-            local &= active[r]
-            self._sums[r, n] = 0.0
-            self._pulls[r, n] = 0
-            self._epoch[r, n] += 1
-            m = int(local.sum())
-            if m > 1:
-                self._due[r, n] = self._length(m, int(self._epoch[r, n]))
+        return Routine(state, (self.epsilon, self.beta), _plan, _learn, _sync, luck=n_arms)

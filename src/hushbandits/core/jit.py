@@ -15,6 +15,7 @@ from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.core.registry import CPUDispatcher
 
 __all__ = ["jit", "source_digest"]
 
@@ -43,9 +44,19 @@ def source_digest(root: Path | None = None) -> str:
 _DIGEST = source_digest()
 
 
+def _ours(function: Callable[..., Any]) -> bool:
+    return function.__module__.partition(".")[0] == __name__.partition(".")[0] and function.__closure__ is None
+
+
 class _SourceCache(FunctionCache):
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return (*super()._index_key(sig, codegen), _DIGEST)
+        cells = [cell.cell_contents for cell in self._py_func.__closure__ or ()]
+        if not all(isinstance(cell, CPUDispatcher) and _ours(cell.py_func) for cell in cells):
+            return (*super()._index_key(sig, codegen), _DIGEST)
+        # A closure over the package's own rules: their names say which, the digest says in what version.
+        # (Numba would pickle the cells, and a pickled dispatcher differs from process to process.)
+        names = tuple(f"{cell.py_func.__module__}.{cell.py_func.__qualname__}" for cell in cells)
+        return sig, codegen.magic_tuple(), names, _DIGEST
 
 
 def jit(function: Callable[..., Any]) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hushbandits.core.types import Array
 
-__all__ = ["Uniforms", "run_seeds", "stream", "streams"]
+__all__ = ["Ragged", "Uniforms", "run_seeds", "stream", "streams"]
 
 _BLOCK = 1 << 14  # doubles read ahead per run (128 KiB)
 
@@ -84,3 +84,51 @@ class Uniforms:
         row: Array = self._block[self._at]
         self._at += 1
         return row
+
+
+class Ragged:
+    """The tape `name` of every run as uniforms, each run reading at its own pace.
+
+    A reader takes ``block[r, at[r] : at[r] + width]`` and moves ``at[r]``; `ensure` keeps that many in store.
+
+    Parameters
+    ----------
+    seeds : sequence of R SeedSequences
+        The runs.
+    name : str
+        The tape's name.
+
+    Attributes
+    ----------
+    block : (R, L) float
+    at : (R,) int
+
+    Examples
+    --------
+    >>> tape = Ragged(run_seeds(0, 2), "agent/A")
+    >>> tape.ensure(3)
+    >>> tape.take(1, 3).shape
+    (3,)
+    """
+
+    _LENGTH = 1 << 12
+
+    def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str):
+        self._rngs = streams(seeds, name)
+        self.block = np.empty((len(self._rngs), self._LENGTH))
+        self.at = np.full(len(self._rngs), self._LENGTH)
+
+    def ensure(self, width: int, run: int | None = None) -> None:
+        """Have at least `width` unread uniforms in store for every run, or for one."""
+        short = np.flatnonzero(self.at + width > self.block.shape[1])
+        for r in short if run is None else short[short == run]:
+            rest = self.block[r, self.at[r] :].copy()
+            self.block[r, : len(rest)] = rest
+            self.block[r, len(rest) :] = self._rngs[r].random(self.block.shape[1] - len(rest))
+            self.at[r] = 0
+
+    def take(self, run: int, width: int) -> Array:
+        """Read the next `width` uniforms of one run."""
+        self.ensure(width, run)
+        self.at[run] += width
+        return self.block[run, self.at[run] - width : self.at[run]].copy()

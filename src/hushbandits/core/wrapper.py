@@ -63,6 +63,11 @@ class Wrapper:
         """What this wrapper promises; empty: nothing."""
         return ()
 
+    @property
+    def vote_loss(self) -> tuple[float, str] | None:
+        """If all it does in exploration is to lose single votes at the source: the rate, and its tape's name."""
+        return None
+
     # -- for subclasses -------------------------------------------------------------------------------------
 
     def uniforms(self, seeds: Seeds, shape: tuple[int, ...], part: str = "") -> Uniforms:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.core.ballot import accumulate, cast, count, draw_agent, retire
 from hushbandits.core.env import Env
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Field, Fields, Inbox
@@ -18,7 +19,7 @@ from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, nearest, real
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["PROBLEMS", "Exploration", "GlobalSet", "agent_weights", "draw_agent", "vote_threshold"]
+__all__ = ["PROBLEMS", "Exploration", "GlobalSet", "agent_weights", "vote_threshold"]
 
 
 @dataclass(frozen=True)
@@ -88,34 +89,24 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
 
 
 @jit
-def accumulate(weights, pool, cumulative):  # type: ignore[no-untyped-def]
-    """Running sums of the weights of those still in the pool, in index order."""
-    total = 0.0
-    for n in range(weights.size):
-        if pool[n]:
-            total += weights[n]
-        cumulative[n] = total
-
-
-@jit
-def draw_agent(cumulative, u):  # type: ignore[no-untyped-def]
-    """First agent whose running weight exceeds ``u`` times the total: never one of weight 0."""
-    target = u * cumulative[-1]
-    low, high = 0, cumulative.size - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@jit
 def _draw_agents(cumulative, u, live, who):  # type: ignore[no-untyped-def]
     for r in range(u.size):
         if live[r]:
             who[r] = draw_agent(cumulative[r], u[r])
+
+
+@jit
+def _cast_rows(vote, live, who, sent, messages):  # type: ignore[no-untyped-def]
+    for r in range(who.size):
+        if live[r]:
+            messages[r] += cast(vote[r], sent[r, who[r]])
+
+
+@jit
+def _count_rows(vote, live, who, counted, votes, needed, active):  # type: ignore[no-untyped-def]
+    for r in range(who.size):
+        if live[r]:
+            count(vote[r], counted[r, who[r]], votes[r], needed, active[r])
 
 
 class GlobalSet(Inbox):
@@ -291,8 +282,7 @@ class Exploration(Env):
         idle = self._live & ~pulls.any(1)
         if self.idle == "leaves":
             for r in np.flatnonzero(idle):
-                self.pool[r, self._who[r]] = False
-                accumulate(self.weights, self.pool[r], self._cumulative[r])
+                retire(self.weights, self.pool[r], self._cumulative[r], self._who[r])
             self._rounds += self._live & ~idle
         else:
             self._rounds += self._live
@@ -310,20 +300,18 @@ class Exploration(Env):
     def talk(self, message: dict[str, Any] | None = None) -> Any:
         """Beat 2: votes in, 𝒦 out; votes are counted as messages when they are sent."""
         if self._phase == "talk" and message is not None and "vote" in message:
-            vote = np.asarray(message["vote"], bool)[:, 0] & self._live[:, None]
-            fresh = vote & ~self._cast[self._runs, self._who]
-            self._cast[self._runs, self._who] |= vote
-            self._messages += fresh.sum(1)
+            _cast_rows(np.asarray(message["vote"], bool)[:, 0], self._live, self._who, self._cast, self._messages)
         return super().talk(message)
 
     def _transport(self, message: dict[str, Any]) -> GlobalSet:
         if "tally" in message:  # votes that a wrapper already added up, senders unknown
             self.votes += message["tally"]
+            self._active &= ~(self._live[:, None] & (self.votes >= self.votes_needed))
         else:
-            vote = message["vote"][:, 0] & (self._live & message["sent"][:, 0])[:, None]
-            self.votes += vote & ~self._voted[self._runs, self._who]
-            self._voted[self._runs, self._who] |= vote
-        self._active &= ~(self._live[:, None] & (self.votes >= self.votes_needed))
+            heard = self._live & message["sent"][:, 0]
+            _count_rows(
+                message["vote"][:, 0], heard, self._who, self._voted, self.votes, self.votes_needed, self._active
+            )
         decided = self._active.sum(1) <= 1
         late = False if self.horizon is None else self._rounds >= self.horizon
         self._live = self._live & ~(decided | self.deserted | late)
@@ -344,6 +332,31 @@ class Exploration(Env):
     def who(self) -> Array:
         """The active agent."""
         return self._who[:, None].copy()
+
+    # -- for compiled episodes --------------------------------------------------------------------------------
+
+    def vote_loss(self) -> tuple[float, str] | None:
+        """What stands between the agents and the coordinator: the rate and tape of lost votes (rate −1: nothing).
+
+        ``None`` where it is anything else: then only the beats will do.
+        """
+        if not self.wrappers:
+            return -1.0, "no loss"
+        if len(self.wrappers) == 1 and self.wrappers[0].vote_loss is not None:
+            return self.wrappers[0].vote_loss
+        return None
+
+    def book(self) -> tuple[Any, ...]:
+        """Arrays of the running state, for an episode to write to; rows are runs."""
+        horizon = -1 if self.horizon is None else self.horizon
+        return (
+            self.weights, self.idle == "leaves", self.votes_needed, horizon, self._live, self._rounds, self._messages,
+            self._active, self._cast, self._voted, self.votes, self.pool, self._cumulative,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Every run has ended in an episode."""
+        self._phase = "over"
 
     def recommendation(self) -> Array:
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""

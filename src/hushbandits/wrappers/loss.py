@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Fields
+from hushbandits.core.tapes import Ragged
 from hushbandits.core.types import Seeds
 from hushbandits.core.validate import probability
 from hushbandits.core.wrapper import Wrapper
@@ -44,12 +47,23 @@ class Loss(Wrapper):
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Open the tape."""
         self._users = self.generators(seeds)
-        width = env.n_arms if env.setting == "exploration" else env.n_agents
-        self._luck = self.uniforms(seeds, (width,), "/messages")
+        self._votes = Ragged(seeds, self._tape)
+        self._luck = self.uniforms(seeds, (env.n_agents,), "/messages")
 
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
         """Drop what luck picks."""
-        kept = self._luck.next() >= self.rate
-        if env.setting == "exploration" and "vote" in message:
-            return {**message, "vote": message["vote"] & kept[:, None]}
-        return {**message, "sent": message["sent"] & kept}
+        if env.setting == "exploration":
+            vote = message["vote"] & env.live[:, None, None]
+            for r in np.flatnonzero(vote.any((1, 2))):  # only who votes has something to lose
+                vote[r, 0] &= self._votes.take(int(r), env.n_arms) >= self.rate
+            return {**message, "vote": vote}
+        return {**message, "sent": message["sent"] & (self._luck.next() >= self.rate)}
+
+    @property
+    def _tape(self) -> str:
+        return f"wrapper/{self.name}/votes"
+
+    @property
+    def vote_loss(self) -> tuple[float, str] | None:
+        """Exactly that."""
+        return self.rate, self._tape
