@@ -1,0 +1,83 @@
+"""Scalar rules of successive elimination, shared by every agent that runs it.
+
+Differentially private: Sajed & Sheffet 2019; in batches: Chowdhury & Zhou 2023, lemma 2.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hushbandits.core.jit import jit
+
+__all__ = ["batch_radius", "eliminate", "epoch_length", "radii"]
+
+
+@jit
+def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
+    """``R(e) = ⌊max{32 ln(8me²/β)/Δ_e², 8 ln(4me²/β)/(εΔ_e)}⌋ + 1`` with ``Δ_e = 2^(−e)``.
+
+    A float: beyond 2⁵³ it is no exact count, and callers refuse or cut it.
+
+    Examples
+    --------
+    >>> epoch_length(10, 1, 0.1, 0.5)
+    702.0
+    """
+    gap = 2.0**-e
+    samples = 32.0 * math.log(8.0 * m * e * e / beta) / (gap * gap)
+    private = 8.0 * math.log(4.0 * m * e * e / beta) / (epsilon * gap)
+    return math.floor(max(samples, private)) + 1.0
+
+
+@jit
+def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float, float]:
+    """``h = √(ln(8me²/β)/(2R))`` and ``c = ln(4me²/β)/(εR)``.
+
+    Examples
+    --------
+    >>> h, c = radii(10, 1, 0.1, 0.5, 702.0)
+    >>> round(h, 4), round(c, 4)
+    (0.0601, 0.0624)
+    """
+    h = math.sqrt(math.log(8.0 * m * e * e / beta) / (2.0 * r))
+    c = math.log(4.0 * m * e * e / beta) / (epsilon * r)
+    return h, c
+
+
+@jit
+def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> float:
+    """``β(b) = √(ln(4mb²/p)/(2n)) + σ√ln(2mb²/p)/n + h ln(2mb²/p)/n`` for m active arms, n users each.
+
+    σ and h bound the protocol's noise on a sum: ``|noise| ≤ σ√ln(2/p) + h ln(2/p)`` with probability 1 − p
+    (Chowdhury & Zhou 2023, lemma 2).
+
+    Examples
+    --------
+    >>> round(batch_radius(10, 3, 0.1, 8.0, 0.0, 0.0), 4)
+    0.7154
+    """
+    tail = math.log(2.0 * m * b * b / p)
+    return math.sqrt(math.log(4.0 * m * b * b / p) / (2.0 * n)) + sigma * math.sqrt(tail) / n + h * tail / n
+
+
+@jit
+def eliminate(mean, active, width):  # type: ignore[no-untyped-def]
+    """Drop from `active` every arm whose ``mean + width`` falls below the best ``mean − width``; return how many stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> active = np.array([True, True, False])
+    >>> eliminate(np.array([0.9, 0.2, 1.0]), active, 0.3), active.tolist()
+    (1, [True, False, False])
+    """
+    best = -math.inf
+    for k in range(mean.size):
+        if active[k]:
+            best = max(best, mean[k] - width)
+    left = 0
+    for k in range(mean.size):
+        if active[k] and mean[k] + width < best:
+            active[k] = False
+        left += active[k]
+    return left
