@@ -16,41 +16,10 @@ from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array
 from hushbandits.core.validate import real
 from hushbandits.core.voting import Routine, VotingTeam
+from hushbandits.policies.successive import epoch_length, radii
 from hushbandits.privacy.laplace import laplace
 
 __all__ = ["DPMASE", "epoch_length", "radii"]
-
-
-@jit
-def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
-    """``R(e) = ⌊max{32 ln(8me²/β)/Δ_e², 8 ln(4me²/β)/(εΔ_e)}⌋ + 1`` with ``Δ_e = 2^(−e)``.
-
-    A float: beyond 2⁵³ it is no exact count, and `DPMASE` refuses.
-
-    Examples
-    --------
-    >>> epoch_length(10, 1, 0.1, 0.5)
-    702.0
-    """
-    gap = 2.0**-e
-    samples = 32.0 * math.log(8.0 * m * e * e / beta) / (gap * gap)
-    private = 8.0 * math.log(4.0 * m * e * e / beta) / (epsilon * gap)
-    return math.floor(max(samples, private)) + 1.0
-
-
-@jit
-def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float, float]:
-    """``h = √(ln(8me²/β)/(2R))`` and ``c = ln(4me²/β)/(εR)``.
-
-    Examples
-    --------
-    >>> h, c = radii(10, 1, 0.1, 0.5, 702.0)
-    >>> round(h, 4), round(c, 4)
-    (0.0601, 0.0624)
-    """
-    h = math.sqrt(math.log(8.0 * m * e * e / beta) / (2.0 * r))
-    c = math.log(4.0 * m * e * e / beta) / (epsilon * r)
-    return h, c
 
 
 class _State(NamedTuple):
@@ -64,27 +33,32 @@ class _State(NamedTuple):
 @jit
 def _plan(state, r, n, p, active, arms):  # type: ignore[no-untyped-def]
     # Pull all of 𝒦_n; nothing once |𝒦_n| ≤ 1.  The global set is not looked at within an epoch.
-    local = state.local[r, n]
-    if local.sum() > 1:
-        arms[:] = local
+    size = 0
+    for k in range(arms.size):
+        arms[k] = state.local[r, n, k]
+        size += arms[k]
+    if size <= 1:
+        arms[:] = False
+        size = 0
+    return size
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
-    local, sums = state.local[r, n], state.sums[r, n]
-    for k in range(local.size):
-        if local[k]:
-            sums[k] += reward[k]
+def _learn(state, r, n, p, arms, reward, luck, at, vote):  # type: ignore[no-untyped-def]
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, n, k] += reward[k]
     state.pulls[r, n] += 1
     due = state.due[r, n]
     if state.pulls[r, n] < due:
         return False
+    local, sums = state.local[r, n], state.sums[r, n]
     epsilon, beta = p
     h, c = radii(local.sum(), state.epoch[r, n], epsilon, beta, due)
     best = -math.inf
     for k in range(local.size):  # sums become noisy means μ̃; they are reset right after
         if local[k]:
-            sums[k] = sums[k] / due + laplace(luck[k], 1.0 / (epsilon * due))
+            sums[k] = sums[k] / due + laplace(luck[at + k], 1.0 / (epsilon * due))
             best = max(best, sums[k])
     for k in range(local.size):
         if local[k] and best - sums[k] > 2.0 * (h + c):

@@ -22,6 +22,9 @@ def draw_agent(cumulative, u):  # type: ignore[no-untyped-def]
     """First agent whose running weight exceeds ``u`` times the total: never one of weight 0."""
     target = u * cumulative[-1]
     low, high = 0, cumulative.size - 1
+    guess = int(u * cumulative.size)  # right for a uniform P while nobody has left
+    if cumulative[guess] > target and (guess == 0 or cumulative[guess - 1] <= target):
+        return guess
     while low < high:
         middle = (low + high) // 2
         if cumulative[middle] > target:

@@ -38,10 +38,10 @@ class Routine(NamedTuple):
         ``state(R, N, K)`` → a named tuple of arrays with leading axes (R, N).
     params : tuple of float
         Handed to every rule as `p`.
-    plan : compiled ``(state, r, n, p, active, arms)``
-        Write the arms to pull this activation, none of them: idle.
+    plan : compiled ``(state, r, n, p, active, arms) → int``
+        Write the arms to pull in this activation; return how many, 0: idle.
     learn : compiled ``(state, r, n, p, arms, reward, luck, vote) → bool``
-        Take the rewards in, write votes; whether this activation ends a phase (then the votes are sent, `luck`
+        Take the rewards in, add votes to the empty `vote`; whether this activation ends a phase (then the votes are sent, `luck`
         is spent, and `sync` follows).
     sync : compiled ``(state, r, n, p, active)``
         Take in the global set after the votes were counted.
@@ -186,26 +186,21 @@ def _episode(plan: Any, learn: Any, sync: Any) -> Any:
     ):  # fmt: skip
         # One pass of the loop is one activation: turn, plan, pull, learn, vote, loss, count, sync; as Exploration's
         # beats, in their order.  Returns where it stopped: at the end of the block, of some luck, or of the run.
-        n_arms = vote.size
+        n_arms, standing = vote.size, active[r]
         while at < turns.size and luck_at[r] + width <= luck.shape[1] and lost_at[0] + n_arms <= lost.size:
             n = draw_agent(cumulative[r], turn[0])
             turn[0] = turns[at]
             reward = rewards[at]
             at += 1
-            arms[:] = False
-            plan(state, r, n, p, active[r], arms)
-            left = 0
+            left = 2
             deserted, ended = False, False
-            if arms.any():
+            if plan(state, r, n, p, standing, arms) > 0:
                 rounds[r] += 1
-                vote[:] = False
                 ended = learn(state, r, n, p, arms, reward, luck[r, luck_at[r] : luck_at[r] + width], vote)
             elif leaves:
                 deserted = not retire(weights, pool[r], cumulative[r], n)
             else:
                 rounds[r] += 1
-            for k in range(n_arms):
-                left += active[r, k]
             if ended:
                 luck_at[r] += width
                 if vote.any():
@@ -214,8 +209,9 @@ def _episode(plan: Any, learn: Any, sync: Any) -> Any:
                         for k in range(n_arms):
                             vote[k] = vote[k] and lost[lost_at[0] + k] >= rate
                         lost_at[0] += n_arms
-                    left = count(vote, counted[r, n], votes[r], needed, active[r])
-                sync(state, r, n, p, active[r])
+                    left = count(vote, counted[r, n], votes[r], needed, standing)
+                    vote[:] = False
+                sync(state, r, n, p, standing)
             if left <= 1 or deserted or (horizon >= 0 and rounds[r] >= horizon):
                 live[r] = False
                 break
