@@ -58,6 +58,27 @@ class Law(ABC):
         """Exact variance at each location."""
         raise NotImplementedError(f"{type(self).__name__} has no variance formula")
 
+    def shortfall(self, x: Array, location: float) -> Array | None:
+        """``E (x − X)₊`` for x ∈ [0, 1], where there is a formula and rewards lie in [0, 1]."""
+        return None
+
+    def rounding(self, location: float, g: int) -> Array | None:
+        """``(g + 1,)`` law of ``⌊Xg⌋ + Ber(Xg − ⌊Xg⌋)``: ``P(j) = E (1 − |Xg − j|)₊``; ``None`` without a formula.
+
+        Examples
+        --------
+        >>> Bernoulli().rounding(0.25, 2).tolist()
+        [0.75, 0.0, 0.25]
+        """
+        under = self.shortfall(np.arange(g + 1) / g, location)
+        if under is None:
+            return None
+        # (1 − |t|)₊ is a second difference of ramps; the top cell's outer ramp ends at X ≤ 1.
+        beyond = (g + 1) / g - float(self.mean(np.array(location)))
+        pmf = g * np.diff(np.concatenate([[0.0], under, [beyond]]), 2)
+        pmf = np.maximum(pmf, 0.0)
+        return pmf / pmf.sum()
+
 
 @dataclass(frozen=True)
 class Bernoulli(Law):
@@ -78,6 +99,10 @@ class Bernoulli(Law):
         """p(1 − p)."""
         return np.asarray(location) * (1 - np.asarray(location))
 
+    def shortfall(self, x: Array, location: float) -> Array:
+        """(1 − p) x."""
+        return (1 - location) * np.asarray(x)
+
 
 @dataclass(frozen=True)
 class Gaussian(Law):
@@ -95,7 +120,7 @@ class Gaussian(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(u)."""
-        return location + self.sigma * special.ndtri(u + _TINY)
+        return location + self.sigma * special.ndtri(np.maximum(u, _TINY))
 
     def variance(self, location: Array) -> Array:
         """σ²."""
@@ -116,13 +141,18 @@ class ClippedGaussian(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Clip of μ + σ Φ⁻¹(u)."""
-        return np.clip(location + self.sigma * special.ndtri(u + _TINY), 0.0, 1.0)
+        return np.clip(location + self.sigma * special.ndtri(np.maximum(u, _TINY)), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
         """Mean after the clip: E clip(X) = ∫₀¹ P(X > x) dx."""
         location = np.asarray(location, float)
         under, over = _overshoot(location / self.sigma), _overshoot((1 - location) / self.sigma)
         return location + self.sigma * (under - over)
+
+    def shortfall(self, x: Array, location: float) -> Array:
+        """``E (x − Z)₊ − E (−Z)₊`` for the unclipped Z."""
+        ramp = self.sigma * _overshoot((location - np.asarray(x)) / self.sigma)
+        return ramp - self.sigma * _overshoot(np.array(location / self.sigma))
 
 
 @dataclass(frozen=True)
@@ -140,7 +170,7 @@ class TruncatedGaussian(Law):
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped against rounding."""
         low, high = special.ndtr(-location / self.sigma), special.ndtr((1 - location) / self.sigma)
-        return np.clip(location + self.sigma * special.ndtri(low + (u + _TINY) * (high - low)), 0.0, 1.0)
+        return np.clip(location + self.sigma * special.ndtri(low + np.maximum(u, _TINY) * (high - low)), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
         """μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a))."""
@@ -171,6 +201,14 @@ class Beta(Law):
     def variance(self, location: Array) -> Array:
         """μ(1 − μ)/(c + 1)."""
         return np.asarray(location) * (1 - np.asarray(location)) / (self.concentration + 1)
+
+    def shortfall(self, x: Array, location: float) -> Array:
+        """``x I_x(a, b) − μ I_x(a + 1, b)``; a mean of 0 or 1 is that constant."""
+        x = np.asarray(x, float)
+        if not 0 < location < 1:
+            return np.maximum(x - location, 0.0)
+        a, b = location * self.concentration, (1 - location) * self.concentration
+        return x * special.betainc(a, b, x) - location * special.betainc(a + 1, b, x)
 
 
 @dataclass(frozen=True)

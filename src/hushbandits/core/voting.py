@@ -41,8 +41,8 @@ class Routine(NamedTuple):
     plan : compiled ``(state, r, n, p, active, arms) → int``
         Write the arms to pull in this activation; return how many, 0: idle.
     learn : compiled ``(state, r, n, p, arms, reward, luck, vote) → bool``
-        Take the rewards in, add votes to the empty `vote`; whether this activation ends a phase (then the votes are sent, `luck`
-        is spent, and `sync` follows).
+        Take the rewards in, add votes to the empty `vote`; whether this activation ends a phase (then the votes
+        are sent, `luck` is spent, and `sync` follows).
     sync : compiled ``(state, r, n, p, active)``
         Take in the global set after the votes were counted.
     luck : int

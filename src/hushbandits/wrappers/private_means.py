@@ -40,7 +40,7 @@ def release_counts(epsilon: float, v: float, horizon: int) -> Array:
     Examples
     --------
     >>> release_counts(0.25, 1.1, 16).tolist()
-    [3, 6, 9, 13]
+    [3, 7, 11, 15]
     """
     out = np.zeros(horizon, np.int64)
     return out[: _releases(float(epsilon), float(v), int(horizon), out)]

@@ -1,0 +1,295 @@
+"""Private exploration: DP-MASE against twins, the compiled episode against the beats, and the corners."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+from helpers import build
+from scipy import stats
+
+import hushbandits as hb
+from hushbandits.core.play import play
+from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.envs.exploration import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.wrappers.loss import Loss
+
+
+def naive_laplace(u, b):
+    return b * math.log(2 * u + 2.0**-53) if u < 0.5 else -b * math.log(2 * (1 - u))
+
+
+def naive_dp_mase(seed, n_agents, means, epsilon, delta, beta, weights):
+    """Algorithms 2 and 4 of Rio et al. 2023, one scalar at a time, on the same tapes."""
+    k_arms = len(means)
+    threshold = math.floor(math.log(delta) / math.log(beta))
+    turn, luck, noise = stream(seed, "activation"), stream(seed, "reward"), stream(seed, "agent/DP-MASE")
+    everyone = {n for n in range(n_agents) if weights[n] > 0}
+    agents = [{"set": set(range(k_arms)), "sum": [0.0] * k_arms, "e": 1, "t": 0, "m": k_arms} for _ in range(n_agents)]
+    active, voters, rounds = set(range(k_arms)), [set() for _ in range(k_arms)], 0
+    order = sorted(everyone)
+    while len(active) > 1 and order:
+        u, total = turn.random(), math.fsum(weights[n] for n in order)
+        n, run = order[-1], 0.0
+        for candidate in order:
+            run += weights[candidate]
+            if run > u * total:
+                n = candidate
+                break
+        x = [float(p < mean) for p, mean in zip(luck.random(k_arms), means, strict=True)]
+        me = agents[n]
+        if len(me["set"]) <= 1:
+            order.remove(n)
+            continue
+        rounds += 1
+        for k in me["set"]:
+            me["sum"][k] += x[k]
+        me["t"] += 1
+        m, e = me["m"], me["e"]
+        length = max(32 * math.log(8 * m * e**2 / beta) * 4.0**e, 8 * math.log(4 * m * e**2 / beta) * 2.0**e / epsilon)
+        length = math.floor(length) + 1
+        if me["t"] < length:
+            continue
+        h = math.sqrt(math.log(8 * m * e**2 / beta) / (2 * length))
+        c = math.log(4 * m * e**2 / beta) / (epsilon * length)
+        u = noise.random(k_arms)
+        noisy = {k: me["sum"][k] / length + naive_laplace(u[k], 1 / (epsilon * length)) for k in me["set"]}
+        best = max(noisy.values())
+        out = {k for k in noisy if best - noisy[k] > 2 * (h + c)}
+        for k in out:
+            voters[k].add(n)
+            if len(voters[k]) > threshold:
+                active.discard(k)
+        me["set"] = (me["set"] - out) & active
+        me.update(sum=[0.0] * k_arms, t=0, e=e + 1, m=len(me["set"]))
+    return rounds, active, sum(len(v) for v in voters)
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "power"])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_dp_mase_equals_its_twin_run_by_run(distribution, epsilon):
+    env_kwargs = {"n_agents": 5, "agent_distribution": distribution, "means": [0.8, 0.45, 0.2, 0.1]}
+    env, team = build("DPMASE-v0", "DP-MASE", 3, env_kwargs, {"epsilon": epsilon, "delta": 0.2, "beta": 0.4})
+    seeds = run_seeds(9, 3)
+    metrics = play(env, team, seeds)
+    for r, seed in enumerate(seeds):
+        weights = agent_weights(distribution, 5)
+        rounds, active, messages = naive_dp_mase(seed, 5, env_kwargs["means"], epsilon, 0.2, 0.4, weights)
+        assert metrics["rounds"][r] == rounds
+        assert metrics["messages"][r] == messages
+        assert metrics["correct"][r] == (active == {0})
+
+
+@numba.njit
+def twin_rounds(seed, n_agents, means, epsilon, delta, beta):  # pragma: no cover
+    """An independent DP-MASE with its own randomness, for its law."""
+    np.random.seed(seed)  # Numba's own generator, not NumPy's
+    k_arms = means.size
+    threshold = math.floor(math.log(delta) / math.log(beta))
+    alive = np.ones((n_agents, k_arms), np.bool_)
+    total = np.zeros((n_agents, k_arms))
+    steps = np.zeros(n_agents, np.int64)
+    epoch = np.ones(n_agents, np.int64)
+    size = np.full(n_agents, k_arms)
+    finished = np.zeros(n_agents, np.bool_)
+    votes, active = np.zeros(k_arms, np.int64), np.ones(k_arms, np.bool_)
+    rounds = 0
+    while active.sum() > 1 and not finished.all():
+        n = np.random.randint(n_agents)
+        if finished[n]:
+            continue
+        rounds += 1
+        steps[n] += 1
+        for k in range(k_arms):
+            if alive[n, k] and np.random.random() < means[k]:
+                total[n, k] += 1
+        m, e = size[n], epoch[n]
+        gap = 0.5**e
+        a = 32 * math.log(8 * m * e * e / beta) / gap**2
+        b = 8 * math.log(4 * m * e * e / beta) / (epsilon * gap)
+        length = math.floor(max(a, b)) + 1
+        if steps[n] < length:
+            continue
+        bound = 2 * math.sqrt(math.log(8 * m * e * e / beta) / (2 * length)) + 2 * math.log(4 * m * e * e / beta) / (
+            epsilon * length
+        )
+        noisy = np.full(k_arms, -np.inf)
+        for k in range(k_arms):
+            if alive[n, k]:
+                noise = np.random.exponential(1.0) - np.random.exponential(1.0)
+                noisy[k] = total[n, k] / length + noise / (epsilon * length)
+        top = noisy.max()
+        for k in range(k_arms):
+            if alive[n, k] and top - noisy[k] > bound:
+                votes[k] += 1
+                alive[n, k] = False
+                if votes[k] > threshold:
+                    active[k] = False
+        alive[n] &= active
+        total[n] = 0
+        steps[n] = 0
+        epoch[n] += 1
+        size[n] = alive[n].sum()
+        finished[n] = size[n] <= 1
+    return rounds
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_twin():
+    twin_rounds(0, 3, np.array([0.9, 0.1]), 5.0, 0.3, 0.3)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.25])
+def test_rounds_agree_in_law_with_an_independent_twin(epsilon):
+    """Problem 1, 64 agents, δ=.05, β=.5: two-sample Kolmogorov–Smirnov at 200 runs each, and the medians."""
+    runs = 200
+    ours = hb.evaluate("DPMASE-v0", "DP-MASE", runs=runs, agent_kwargs={"epsilon": epsilon}).final("rounds")
+    means = np.array(PROBLEMS["P1"].means)
+    theirs = np.array([twin_rounds(s, 64, means, epsilon, 0.05, 0.5) for s in range(runs)])
+    assert stats.ks_2samp(ours, theirs).pvalue > 1e-6
+    # P(median of one sample outside the other's 20..80 % range) < 1e-9 if the laws are equal
+    low, high = np.quantile(theirs, [0.2, 0.8])
+    assert low <= np.median(ours) <= high
+
+
+def test_the_law_test_has_teeth():
+    means = np.array(PROBLEMS["P1"].means)
+    ours = hb.evaluate("DPMASE-v0", "DP-MASE", runs=200, agent_kwargs={"epsilon": 0.1}).final("rounds")
+    wrong = np.array([twin_rounds(s, 64, means, 0.1, 0.05, 0.6) for s in range(200)])
+    assert stats.ks_2samp(ours, wrong).pvalue < 1e-6
+
+
+CONFIGS = {
+    "plain": ({"n_agents": 8}, {"epsilon": 0.5}, ()),
+    "permuted power": ({"n_agents": 8, "permute_arms": True, "agent_distribution": "power"}, {"epsilon": 2.0}, ()),
+    "lossy": ({"n_agents": 8, "permute_arms": True}, {"epsilon": 1.0}, (Loss(0.3),)),
+    "stranding": ({"n_agents": 7, "permute_arms": True}, {"epsilon": 1.0}, (Loss(0.5),)),
+    "gaussian": ({"n_agents": 6, "means": [1.0, 0.2, 0.0], "rewards": "gaussian"}, {"epsilon": 1.0}, ()),
+    "horizon": ({"n_agents": 8, "horizon": 3000}, {"epsilon": 0.5}, ()),
+}
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_compiled_episode_equals_the_beats_bit_for_bit(config):
+    env_kwargs, agent_kwargs, wrappers = CONFIGS[config]
+    seeds = run_seeds(1, 100)
+    env, team = build("DPMASE-v0", "DP-MASE", 100, env_kwargs, agent_kwargs, wrappers)
+    compiled = play(env, team, seeds)
+    env, team = build("DPMASE-v0", "DP-MASE", 100, env_kwargs, agent_kwargs, wrappers)
+    assert team.episode.__func__ is not hb.Team.episode
+    stepwise = play(env, team, seeds, step=lambda: None)
+    for name, value in stepwise.items():
+        np.testing.assert_array_equal(value, compiled[name], err_msg=name)
+    if config == "stranding":
+        assert compiled["inconclusive"].any()
+
+
+def test_unknown_wrappers_fall_back_to_the_beats():
+    env, team = build("DPMASE-v0", "DP-MASE", 1, {"n_agents": 4}, {"epsilon": 2.0}, (Loss(0.1), Loss(0.1, name="b")))
+    env.reset(0)
+    team.reset(env, env.seeds)
+    assert not team.episode(env, env.seeds)
+
+
+def test_stranded_runs_end_and_are_marked():
+    env, team = build(
+        "DPMASE-v0", "DP-MASE", 20, {"n_agents": 6, "permute_arms": True}, {"epsilon": 1.0}, (Loss(0.95),)
+    )
+    metrics = play(env, team, 0)
+    assert metrics["inconclusive"].all()
+    assert not metrics["correct"].any()
+    assert not env.pool.any()
+    recommended = env.recommendation()
+    for r in range(20):
+        left = np.flatnonzero(env._active[r])
+        assert recommended[r] in left
+        assert env.votes[r, recommended[r]] == env.votes[r, left].min()
+
+
+def test_repeated_votes_count_nothing():
+    env = hb.make_vec("DPMASE-v0", n_agents=1, threshold=0, comparison=">")
+    env.reset(0)
+    vote = np.zeros((1, 1, 10), bool)
+    vote[..., 3] = True
+    for _ in range(3):
+        env.pull(np.ones((1, 1, 10), bool))
+        env.talk({"vote": vote})
+    assert env.metrics()["messages"][0] == 1
+    assert env.votes[0, 3] == 1
+
+
+@pytest.mark.parametrize(("comparison", "needed"), [(">", 3), (">=", 2)])
+def test_thresholds(comparison, needed):
+    env = hb.make_vec("DPMASE-v0", n_agents=9, threshold=2, comparison=comparison)
+    obs = env.reset(0)
+    vote = np.zeros((1, 1, 10), bool)
+    vote[..., 0] = True
+    voters = set()
+    while env.metrics()["arms"][0] == 10:
+        voters.add(int(obs.who[0, 0]))
+        env.pull(np.ones((1, 1, 10), bool))
+        obs = env.talk({"vote": vote})
+    assert len(voters) == needed
+
+
+@pytest.mark.parametrize("rule", ["M one below", "sign", "quotient at a whole number"])
+def test_vote_threshold(rule):
+    assert vote_threshold(0.05, 0.5) == 4  # ln .05 / ln .5 = 4.32
+    assert vote_threshold(0.05, 0.9) == 28
+    assert vote_threshold(0.001, 0.1) == 3  # floating point says 2.9999999999999996
+    assert vote_threshold(0.125, 0.5) == 3
+
+
+CORNERS = {
+    "one agent": {"n_agents": 1, "threshold": 0},
+    "two arms": {"n_agents": 8, "means": [0.9, 0.1]},
+    "all the probability": {"n_agents": 6, "threshold": 0, "agent_distribution": [1.0, 0, 0, 0, 0, 0]},
+    "a zero-probability agent": {"n_agents": 6, "agent_distribution": [0.0, 1, 1, 1, 1, 1]},
+}
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_corners_behave(corner):
+    team = hb.make_team("DP-MASE", epsilon=1.0)
+    results = hb.evaluate("DPMASE-v0", team, runs=5, env=CORNERS[corner])
+    assert results.final("correct").all()
+
+
+def test_a_zero_probability_agent_is_never_waited_for():
+    # votes of 5 agents are needed, only 4 can ever act: everyone else leaves, and the run ends
+    env = {"n_agents": 6, "agent_distribution": [0.0, 0.0, 1, 1, 1, 1]}
+    assert (
+        hb.evaluate("DPMASE-v0", "DP-MASE", runs=3, env=env, agent_kwargs={"epsilon": 1.0}).final("inconclusive").all()
+    )
+
+
+def test_agents_are_drawn_from_their_distribution():
+    env = hb.make_vec("DPMASE-v0", n_agents=5, agent_distribution="power:1.5")
+    obs = env.reset(0)
+    seen = np.zeros(5)
+    for _ in range(6000):
+        seen[obs.who[0, 0]] += 1
+        env.pull(np.ones((1, 1, 10), bool))
+        obs = env.talk()
+    assert stats.chisquare(seen, agent_weights("power:1.5", 5) * 6000).pvalue > 1e-6
+
+
+def test_empty_global_set_is_inconclusive():
+    env = hb.make_vec("DPMASE-v0", n_agents=2, threshold=0)
+    env.reset(0)
+    env.pull(np.ones((1, 1, 10), bool))
+    env.talk({"vote": np.ones((1, 1, 10), bool)})
+    metrics = env.metrics()
+    assert metrics["inconclusive"][0]
+    assert not metrics["correct"][0]
+    assert not env.live[0]
+
+
+def test_idle_that_stays_counts():
+    env = hb.make_vec("DPMASE-v0", n_agents=2, idle="stays", horizon=5)
+    obs = env.reset(0)
+    while obs.live.any():
+        env.pull(np.zeros((1, 1, 10), bool))
+        obs = env.talk()
+    assert env.metrics()["rounds"][0] == 5
+    assert env.pool.all()

@@ -1,0 +1,65 @@
+"""The house: imports point down only, no circle; every public example runs; nothing heavy at import."""
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hushbandits
+
+ROOT = Path(hushbandits.__file__).parent
+FLOORS = [
+    {"core"},
+    {"privacy", "policies", "estimators"},
+    {"envs", "wrappers", "agents"},
+    {"baselines"},
+    {"registry"},
+    {"views", "bench", "testing"},
+    {"cli", "__main__"},
+]
+LEVEL = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
+MODULES = sorted(m.name for m in pkgutil.walk_packages([str(ROOT)], "hushbandits."))
+
+
+def room(module):
+    return module.split(".")[1]
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("hushbandits"):
+            yield from [node.module] if node.module != "hushbandits" else [f"hushbandits.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith("hushbandits."))
+
+
+@pytest.mark.parametrize("path", sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py"), ids=str)
+def test_imports_point_down(path):
+    own = path.relative_to(ROOT).with_suffix("").parts[0]
+    for module in imported(path):
+        other = room(module)
+        assert other in LEVEL, f"{path.name} imports {module}, which has no floor"
+        assert LEVEL[other] < LEVEL[own] or other == own, f"{own}/{path.name} imports upwards or sideways: {module}"
+
+
+@pytest.mark.parametrize("name", [m for m in MODULES if not m.endswith("__main__")])
+def test_every_example_in_a_docstring_runs(name):
+    module = importlib.import_module(name)
+    failed = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS).failed
+    assert failed == 0
+
+
+def test_package_docstring_runs():
+    assert doctest.testmod(hushbandits).failed == 0
+
+
+def test_import_loads_nothing_heavy():
+    heavy = ("torch", "matplotlib", "pandas", "ray", "stable_baselines3", "tyro", "rich")
+    code = f"import sys, hushbandits; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"

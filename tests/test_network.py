@@ -1,0 +1,186 @@
+"""The delayed graph: messages arrive when and where they should, and nowhere else."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import stats
+
+import hushbandits as hb
+from hushbandits.core.rewards import LAWS, make_law
+from hushbandits.envs.graphs import adjacency, hop_distances
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle import Shuffle
+
+
+def posts_seen(env, rounds):
+    """Post (round, agent) codes as rewards; return what each agent finds in its inbox per round."""
+    env.reset(0)
+    m = env.n_agents
+    seen = []
+    for t in range(1, rounds + 1):
+        env.pull(np.zeros((env.runs, m), int))
+        code = np.tile(1000 * t + np.arange(m), (env.runs, 1))
+        inbox = env.talk({"arm": np.zeros((env.runs, m), int), "reward": code.astype(float)}).inbox
+        arrived, reward = inbox.arrived, inbox["reward"]
+        who = inbox["who"] if "who" in inbox.fields else None
+        seen.append(
+            [[sorted(reward[r, a][arrived[r, a]].astype(int).tolist()) for a in range(m)] for r in range(env.runs)]
+        )
+        if who is not None:
+            assert (who[arrived] == reward[arrived] % 1000).all()
+            assert (who[~arrived] == -1).all()
+    return seen
+
+
+@pytest.mark.parametrize("life", [None, 0, 1, 2, "diameter", "diameter/2", "ceil(diameter/2)"])
+@pytest.mark.parametrize("graph", ["cycle", "grid", "star", "path", "complete"])
+@pytest.mark.parametrize("wrappers", [(), (Shuffle(),)], ids=["plain", "shuffled"])
+def test_a_post_reaches_distance_d_at_the_end_of_round_s_plus_d_minus_1(graph, life, wrappers):
+    env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=12, wrappers=wrappers)
+    d = dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, 9))))
+    diameter = max(max(row.values()) for row in d.values())
+    named = {None: diameter, "diameter": diameter, "diameter/2": diameter // 2, "ceil(diameter/2)": -(-diameter // 2)}
+    gamma = named.get(life, life)
+    for t, per_run in enumerate(posts_seen(env, 12), 1):
+        for a in range(9):
+            due = [
+                1000 * (t - d[a][b] + 1) + b for b in range(9) if b != a and d[a][b] <= gamma and t - d[a][b] + 1 >= 1
+            ]
+            assert per_run[0][a] == sorted(due)
+
+
+def test_a_lost_post_is_lost_to_all():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=8, graph="cycle", horizon=30, wrappers=[Loss(0.4)], runs=3)
+    seen = posts_seen(env, 30)
+    for r in range(3):
+        heard = {}
+        for t, per_run in enumerate(seen, 1):
+            for a, codes in enumerate(per_run[r]):
+                for code in codes:
+                    heard.setdefault(code, []).append((t, a))
+        for code, places in heard.items():
+            s, b = divmod(code, 1000)
+            ring = [min((a - b) % 8, (b - a) % 8) for a in range(8)]
+            expected = sorted((s + ring[a] - 1, a) for a in range(8) if a != b and s + ring[a] - 1 <= 30)
+            assert sorted(places) == expected
+        lost = 8 * 26 - len([c for c in heard if c < 27_000])
+        assert stats.binomtest(lost, 8 * 26, 0.4).pvalue > 1e-6
+
+
+def test_reductions_equal_gathered_sums():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=10, graph="erdos-renyi", edge_probability=0.3, runs=3, horizon=20)
+    obs, rng = env.reset(4), np.random.default_rng(0)
+    while obs.live.any():
+        env.pull(rng.integers(10, size=(3, 10)))
+        obs = env.talk()
+        inbox = obs.inbox
+        pulls, sums = inbox.tally()
+        hot = (inbox["arm"][..., None] == np.arange(10)) & inbox.arrived[..., None]
+        np.testing.assert_array_equal(pulls, hot.sum(2))
+        np.testing.assert_allclose(sums, (hot * inbox["reward"][..., None]).sum(2), atol=1e-12)
+        np.testing.assert_allclose(inbox.total("reward"), inbox["reward"].sum(2), atol=1e-12)
+
+
+def test_one_sender_and_one_receiver():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph="grid", runs=2, horizon=8)
+    env.reset(0)
+    sender = np.array([4, 0])
+    for _ in range(8):
+        env.pull(np.random.default_rng(1).integers(10, size=(2, 9)))
+        inbox = env.talk().inbox
+        value, told = inbox.of(sender, "arm")
+        who, arm = inbox["who"], inbox["arm"]
+        for r in range(2):
+            for m in range(9):
+                slot = np.flatnonzero(who[r, m] == sender[r])
+                assert told[r, m] == bool(len(slot))
+                if len(slot):
+                    assert value[r, m] == arm[r, m, slot[0]]
+        values, mask = inbox.at(sender, "reward")
+        for r in range(2):
+            np.testing.assert_array_equal(
+                values[r][mask[r]], inbox["reward"][r, sender[r]][inbox.arrived[r, sender[r]]]
+            )
+
+
+@pytest.mark.parametrize(("graph", "m", "life", "expected"), [
+    ("cycle", 6, None, 6 * 2 * 5), ("cycle", 6, 1, 6 * 2), ("cycle", 6, 0, 0), ("complete", 4, 1, 12),
+    ("star", 5, 2, 8 + 4 * 5),
+])  # fmt: skip
+def test_messages_count_transmissions(graph, m, life, expected):
+    env = hb.make_vec("CoopNetwork-v0", n_agents=m, graph=graph, life=life, horizon=1)
+    env.reset(0)
+    env.pull(np.zeros((1, m), int))
+    env.talk()
+    assert env.metrics()["messages"][0] == expected
+
+
+def test_regret_is_pseudo_regret_per_agent_and_group():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=3, means=[0.5, 0.2], horizon=4, runs=2)
+    env.reset(0)
+    for _ in range(4):
+        env.pull(np.array([[0, 1, 1], [0, 0, 0]]))
+        env.talk()
+    np.testing.assert_allclose(env.metrics()["agent_regret"], [[0, 1.2, 1.2], [0, 0, 0]])
+    np.testing.assert_allclose(env.metrics()["regret"], [2.4, 0])
+
+
+def test_byzantine_reports_are_contaminated_and_own_statistics_clean():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=10, graph="complete", means=[0.5, 0.5], horizon=400, runs=2,
+                      wrappers=[Huber(0.25, law="constant", location=7.0, fraction=0.5)])  # fmt: skip
+    obs = env.reset(1)
+    hits = np.zeros((2, 10))
+    while obs.live.any():
+        obs = env.pull(np.zeros((2, 10), int))
+        assert set(np.unique(obs.reward)) <= {0.0, 1.0}
+        obs = env.talk()
+        reward, who = obs.inbox["reward"], obs.inbox["who"]
+        hits += np.array([[(reward[r][who[r] == m] == 7.0).any() for m in range(10)] for r in range(2)])
+    byzantine = env.wrappers[0].byzantine
+    assert (byzantine.sum(1) == 5).all()
+    assert (hits[~byzantine] == 0).all()
+    assert all(stats.binomtest(int(h), 400, 0.25).pvalue > 1e-7 for h in hits[byzantine])
+
+
+def test_shuffled_slots_are_in_uniform_order():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=4, graph="path", horizon=3000, wrappers=[Shuffle()])
+    obs = env.reset(0)
+    first = []
+    while obs.live.any():
+        env.pull(np.zeros((1, 4), int))
+        obs = env.talk({"arm": np.arange(4)[None] % 2, "reward": np.arange(4.0)[None]})
+        if obs.t[0] > 3:
+            first.append(obs.inbox["reward"][0, 0, 0])
+    _, counts = np.unique(first, return_counts=True)
+    assert stats.chisquare(counts).pvalue > 1e-6
+    assert len(counts) == 3
+
+
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_laws_have_the_mean_and_variance_they_claim(name):
+    law = make_law(name)
+    location = np.array([0.5]) if name == "uniform" else np.array([0.2, 0.5, 0.9])
+    u = (np.arange(200_000) + 0.5) / 200_000  # the midpoint rule: E f = ∫ quantile(u) du
+    x = law.quantile(u[:, None], location)
+    np.testing.assert_allclose(x.mean(0), law.mean(location), atol=1e-4)
+    assert (np.diff(x, axis=0) >= 0).all() or (np.diff(x, axis=0) <= 0).all()
+    assert np.isfinite(law.quantile(np.array([0.0, 1 - 2.0**-53]), location[:1])).all()
+    if type(law).variance is not make_law.__globals__["Law"].variance:
+        np.testing.assert_allclose(x.var(0), law.variance(location), atol=1e-4)
+    if law.unit_interval:
+        assert x.min() >= 0
+        assert x.max() <= 1
+
+
+def test_distances_equal_networkx():
+    graph = nx.erdos_renyi_graph(20, 0.25, seed=3)
+    expected = np.array(nx.floyd_warshall_numpy(graph), int)
+    np.testing.assert_array_equal(hop_distances(adjacency(graph, 20)), expected)
+
+
+def test_random_graphs_are_connected_and_differ_by_run():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=30, graph="erdos-renyi", edge_probability=0.15, runs=4)
+    env.reset(0)
+    assert (env.distance < 30).all()
+    assert len({env.adjacency[r].tobytes() for r in range(4)}) == 4
