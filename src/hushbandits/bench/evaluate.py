@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 
-from hushbandits.core.play import log_checkpoints, record
+from hushbandits.bench.batch import play_batch, prepare, split
+from hushbandits.bench.progress import Bar, Silent
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Array
 from hushbandits.core.validate import integer, nearest
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.registry import assemble, make_team
 
-__all__ = ["Results", "evaluate", "play_batch"]
+__all__ = ["Results", "evaluate"]
 
-#: Runs per batch: enough to amortise a NumPy call, few enough to keep the caches warm.
-BATCH = 25
+#: Seconds after which a call shows how far it is.
+PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
@@ -69,24 +69,6 @@ class Results:
         return pd.DataFrame(rows, columns=["run", "metric", "time", "value"])
 
 
-def play_batch(
-    env_id: str,
-    agent: str | Team,
-    seeds: Seeds,
-    env: dict[str, Any],
-    agent_kwargs: dict[str, Any],
-    wrappers: Sequence[Wrapper],
-    checkpoints: Sequence[int] | None,
-) -> tuple[dict[str, Array], dict[str, Array], Array]:
-    """Play one batch of runs; the unit of work that travels to a worker."""
-    team = make_team(agent, **agent_kwargs) if isinstance(agent, str) else agent
-    built = assemble(env_id, team, runs=len(seeds), env=env, wrappers=wrappers)
-    if checkpoints is None:
-        checkpoints = log_checkpoints(built.horizon) if built.fixed_length else []
-    finals, curves = record(built, team, seeds, checkpoints, built.curve_metrics if len(checkpoints) else ())
-    return finals, curves, np.asarray(checkpoints)
-
-
 def evaluate(
     env_id: str,
     agent: str | Team | Callable[..., Team],
@@ -96,7 +78,8 @@ def evaluate(
     agent_kwargs: dict[str, Any] | None = None,
     wrappers: Sequence[Wrapper] = (),
     jobs: int = 1,
-    checkpoints: Sequence[int] | None = None,
+    checkpoints: int | Sequence[int] | None = None,
+    progress: bool = True,
 ) -> Results:
     """Play an agent in an env for a number of independent runs.
 
@@ -105,7 +88,7 @@ def evaluate(
     env_id : str
         One of `list_envs`.
     agent : str, Team, or callable
-        One of `list_agents`, a team, or what builds one from `agent_kwargs`.
+        One of `list_agents`, ``"my_module:MyAgent"``, a team, or what builds one from `agent_kwargs`.
     runs, seed : int
         Run r draws from ``SeedSequence(seed, spawn_key=(r,))`` alone: the same numbers whatever `runs` and `jobs`.
     env, agent_kwargs : dict
@@ -114,9 +97,11 @@ def evaluate(
         On messages' way, outermost first.
     jobs : int
         Processes; −1 for one per core.
-    checkpoints : sequence of int, optional
-        Where to sample curves, in the env's clock; default: 50 points, evenly spaced in the logarithm, up to the
-        horizon (none in exploration, whose runs end by themselves).
+    checkpoints : int or sequence of int, optional
+        Where to sample curves, in the env's clock: that many points, evenly spaced in the logarithm up to the
+        horizon, or these.  Default: 50 (none in exploration, whose runs end by themselves).
+    progress : bool
+        Show a bar on a terminal's stderr once the call has taken two seconds.
 
     Returns
     -------
@@ -137,18 +122,30 @@ def evaluate(
     """
     integer("runs", runs, 1)
     integer("seed", seed, 0)
-    if jobs != -1:
-        integer("jobs", jobs, 1)
+    jobs = cpu_count() if jobs == -1 else integer("jobs", jobs, 1)
     env, agent_kwargs = dict(env or {}), dict(agent_kwargs or {})
     if not isinstance(agent, (str, Team)):
         agent = agent(**agent_kwargs)
     elif isinstance(agent, Team) and agent_kwargs:
         raise ValueError(f"agent_kwargs={agent_kwargs} cannot change {agent.name}, which is built already")
+    prepare(env_id, agent, 1, env, agent_kwargs, wrappers)
     seeds = run_seeds(seed, runs)
-    batches = [seeds[i : i + BATCH] for i in range(0, runs, BATCH)]
-    parts = Parallel(n_jobs=jobs)(
-        delayed(play_batch)(env_id, agent, batch, env, agent_kwargs, wrappers, checkpoints) for batch in batches
-    )
+    tasks = [
+        (i, (env_id, agent, [seeds[r] for r in batch], env, agent_kwargs, wrappers, checkpoints))
+        for i, batch in enumerate(split(range(runs), jobs))
+    ]
+    played: dict[int, Any] = {}
+    with Bar(runs, after=PATIENCE) if progress else Silent() as bar:
+        bar.at(f"{agent if isinstance(agent, str) else agent.name} on {env_id}")
+        parallel = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered", batch_size=1)
+        for i, part in parallel(delayed(_numbered)(i, *task) for i, task in tasks):
+            played[i] = part
+            bar.advance(len(tasks[i][1][2]))
+    parts = [played[i] for i in range(len(tasks))]
     finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
     curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
     return Results(finals, curves, parts[0][2])
+
+
+def _numbered(i: int, *task: Any) -> tuple[int, Any]:
+    return i, play_batch(*task)

@@ -1,0 +1,108 @@
+"""Plain values, canonical JSON and content hashes: what a cell's key is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from hushbandits.core.rewards import LAWS, Law, UniformMeans
+
+__all__ = ["canonical", "digest", "plain", "thaw"]
+
+#: Value classes that may stand in an experiment, by the name under which they are written.
+_CLASSES: dict[str, type[Any]] = {"UniformMeans": UniformMeans, **{law.__name__: law for law in LAWS.values()}}
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as what JSON can hold: equal values become equal texts.
+
+    A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}``, a graph its
+    sorted edges.
+
+    Raises
+    ------
+    TypeError
+        A value that has no such form, or a float that is not finite.
+
+    Examples
+    --------
+    >>> plain({"epsilon": 1.0, "means": UniformMeans(0.25, 0.75)})
+    {'epsilon': 1, 'means': {'UniformMeans': {'low': 0.25, 'high': 0.75}}}
+    """
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise TypeError(f"{value!r} cannot stand in an experiment: numbers must be finite")
+        return int(value) if value.is_integer() else value
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, nx.Graph):
+        labels = {node: i for i, node in enumerate(value.nodes)}
+        edges = sorted(sorted((labels[a], labels[b])) for a, b in value.edges)
+        return {"Graph": {"nodes": len(labels), "edges": edges}}
+    if isinstance(value, (UniformMeans, Law)) and type(value).__name__ in _CLASSES:
+        return {type(value).__name__: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}  # type: ignore[arg-type]
+    raise TypeError(
+        f"{value!r} cannot stand in an experiment: use numbers, strings, lists, reward laws or networkx graphs"
+    )
+
+
+def thaw(value: Any) -> Any:
+    """Return what `plain` was given, up to number types: the inverse for laws and graphs.
+
+    Examples
+    --------
+    >>> thaw({"rewards": {"Gaussian": {"sigma": 0.1}}})
+    {'rewards': Gaussian(sigma=0.1)}
+    """
+    if isinstance(value, list):
+        return [thaw(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((name, inner),) = value.items()
+        if name == "Graph":
+            graph = nx.empty_graph(inner["nodes"])
+            graph.add_edges_from(inner["edges"])
+            return graph
+        if name in _CLASSES:
+            return _CLASSES[name](**{k: thaw(v) for k, v in inner.items()})
+    return {k: thaw(v) for k, v in value.items()}
+
+
+def canonical(value: Any) -> str:
+    """Return the canonical JSON of `value`: sorted keys, no spaces.
+
+    Examples
+    --------
+    >>> canonical({"b": 1.0, "a": (True, None)})
+    '{"a":[true,null],"b":1}'
+    """
+    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON, 64 hex digits.
+
+    Examples
+    --------
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2.0, "a": 1})
+    True
+    """
+    return hashlib.sha256(canonical(value).encode()).hexdigest()

@@ -1,0 +1,408 @@
+"""Experiments as data: env × wrappers × agents × sweep, and the cells that they expand to."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hushbandits.bench.canonical import canonical, digest, plain, thaw
+from hushbandits.bench.claim import Claim
+from hushbandits.bench.vocabulary import symbol
+from hushbandits.core.types import Seeds
+from hushbandits.core.validate import choice, integer, nearest
+
+__all__ = ["Cell", "Experiment", "Figure", "Use"]
+
+
+@dataclass(frozen=True, init=False)
+class Use:
+    """A registered env, agent or wrapper with its parameters.
+
+    Parameters
+    ----------
+    name : str
+        As registered; an agent may also be ``"my_module:MyAgent"``.
+    label : str, optional
+        For legends and tables; default: the name and whatever tells it from its neighbours.
+    on : str, optional
+        Agents only: the env id that this agent plays on instead of the experiment's.  Its runs keep the
+        experiment's seeds, so it meets the same arms and rewards.
+    **params
+        Its parameters.
+
+    Examples
+    --------
+    >>> Use("DP-MASE", epsilon=0.1).params
+    {'epsilon': 0.1}
+    """
+
+    name: str
+    params: dict[str, Any]
+    label: str | None
+    on: str | None
+
+    def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: Any):
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "params", thaw(plain(params)))
+        object.__setattr__(self, "label", label)
+        object.__setattr__(self, "on", on)
+
+    def having(self, **params: Any) -> Use:
+        """Return a copy with other parameters besides."""
+        return Use(self.name, label=self.label, on=self.on, **{**self.params, **params})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in a TOML file: ``{"use": name, "epsilon": 0.1, …}``."""
+        extra = {k: v for k, v in (("label", self.label), ("on", self.on)) if v is not None}
+        return {"use": self.name, **extra, **plain(self.params)}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Use:
+        """Inverse of `to_dict`."""
+        if not isinstance(table, Mapping) or not isinstance(table.get("use"), str):
+            raise ValueError(f"{table!r} must be a table with a name, such as {{use = 'DP-MASE', epsilon = 0.1}}")
+        params = {k: v for k, v in table.items() if k not in ("use", "label", "on")}
+        return cls(table["use"], label=table.get("label"), on=table.get("on"), **params)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One panel of an experiment's picture.
+
+    Parameters
+    ----------
+    y : str
+        A metric.
+    x : str
+        ``"time"``: the curve; a swept parameter such as ``"env.n_agents"``; or ``"runs"``: the distribution
+        over runs of the final value (an ECDF with medians).
+    log : str
+        Axes on a logarithmic scale: ``""``, ``"x"``, ``"y"`` or ``"xy"``.
+    center : str
+        ``"mean"`` or ``"median"``: the line.
+    band : str
+        ``"interval"``: 95 % confidence interval of the centre; ``"quantiles"``: 2.5 % to 97.5 % of the runs.
+    per_time : bool
+        Divide by the time (time-averaged regret).
+    title : str
+        Default: the metric's label.
+    bounds : mapping of str to str
+        Dashed lines of theory: a label and ``"package.module:function"``, called with the cell's env parameters,
+        its agent's parameters and the x values (times, or the swept parameter's values), returning the y values.
+    """
+
+    y: str
+    x: str = "time"
+    log: str = "x"
+    center: str = "mean"
+    band: str = "interval"
+    per_time: bool = False
+    title: str = ""
+    bounds: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        choice("log", self.log, ("", "x", "y", "xy"))
+        choice("center", self.center, ("mean", "median"))
+        choice("band", self.band, ("interval", "quantiles"))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One agent in one env: what runs are repeated of.
+
+    Its `key` names what is played, not where it stands; its `world` is the env part that the run seeds come from.
+    """
+
+    env: Use
+    wrappers: tuple[Use, ...]
+    agent: Use
+    world: str
+    checkpoints: int | tuple[int, ...] | None
+    #: Legend entry: the agent's label (and the wrappers', where they vary).
+    line: str
+    #: Values of the sweep, by parameter.
+    point: dict[str, Any]
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """All that decides its numbers, as plain values."""
+        return {
+            "env": {"use": self.env.name, **plain(self.env.params)},
+            "wrappers": [{"use": w.name, **plain(w.params)} for w in self.wrappers],
+            "agent": {"use": self.agent.name, **plain(self.agent.params)},
+            "checkpoints": plain(self.checkpoints),
+            "world": self.world,
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON of `spec`."""
+        return digest(self.spec)
+
+    @property
+    def label(self) -> str:
+        """Line and point in words."""
+        return ", ".join([self.line, *(f"{symbol(k)} = {_short(v)}" for k, v in self.point.items())])
+
+    def seeds(self, seed: int, first: int, runs: int) -> Seeds:
+        """Seeds of runs `first` … of this cell; they depend on `seed` and the env part alone."""
+        entropy = int(digest({"seed": seed, "world": self.world})[:32], 16)
+        return [np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + runs)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A declaration: who plays what, how often, and what is shown.
+
+    Parameters
+    ----------
+    name, title, source : str
+        What to call it, what it shows, and the paper's figure.
+    env : Use
+        The env.
+    agents : sequence of Use
+        The agents; all of them face the same runs.
+    wrappers : sequence of Use, or mapping of str to such a sequence
+        On messages' way, outermost first; a mapping crosses several choices with everything else, by label.
+    sweep : mapping of str to sequence
+        Parameters ``env.…``, ``agent.…`` (all agents) or ``NAME.…`` (the agent or wrapper of that name) and the
+        values that they take; several are crossed.
+    runs : int
+        Runs per cell.
+    checkpoints : int or sequence of int, optional
+        Where curves are sampled, in the env's clock: that many points evenly spaced in the logarithm up to the
+        horizon, or these.  Default: 50; none where runs end by themselves (exploration).
+    metrics : sequence of str
+        Metrics of the printed table; all scalar metrics are stored.
+    figures : sequence of Figure
+        Panels of the picture.
+    claims : sequence of Claim
+        What the paper says about it.
+    quick : mapping
+        Overrides of ``--quick``: ``runs``, ``checkpoints``, and parameters as in `sweep` (a list replaces a sweep).
+
+    Examples
+    --------
+    >>> small = Experiment(
+    ...     name="small", title="Does sharing pay?", env=Use("CoopNetwork-v0", horizon=100),
+    ...     agents=(Use("Multi-UCB"), Use("UCB1")), sweep={"env.n_agents": (4, 16)}, metrics=("regret",))
+    >>> [cell.label for cell in small.cells()]
+    ['Multi-UCB, N = 4', 'UCB1, N = 4', 'Multi-UCB, N = 16', 'UCB1, N = 16']
+    """
+
+    name: str
+    title: str
+    env: Use
+    agents: Sequence[Use]
+    source: str = ""
+    wrappers: Sequence[Use] | Mapping[str, Sequence[Use]] = ()
+    sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    runs: int = 20
+    checkpoints: int | Sequence[int] | None = None
+    metrics: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    claims: Sequence[Claim] = ()
+    quick: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        integer(f"experiment {self.name}: runs", self.runs, 1)
+        if not self.agents:
+            raise ValueError(f"experiment {self.name} has no agents")
+        for parameter, values in self.sweep.items():
+            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+                raise ValueError(f"experiment {self.name}: sweep {parameter}={values!r} must list values")
+        object.__setattr__(self, "sweep", {k: thaw(plain(list(v))) for k, v in self.sweep.items()})
+        object.__setattr__(self, "quick", thaw(plain(self.quick)))
+        if isinstance(self.checkpoints, (list, tuple)):
+            object.__setattr__(self, "checkpoints", tuple(int(c) for c in self.checkpoints))
+        for f in ("agents", "metrics", "figures", "claims"):
+            object.__setattr__(self, f, tuple(getattr(self, f)))
+        lines = self.lines()
+        for label in lines:
+            if lines.count(label) > 1:
+                raise ValueError(f"experiment {self.name}: two lines are called {label!r}; give them a label=")
+
+    # -- lines and cells --------------------------------------------------------------------------------------
+
+    def _choices(self) -> dict[str, tuple[Use, ...]]:
+        if isinstance(self.wrappers, Mapping):
+            return {label: tuple(uses) for label, uses in self.wrappers.items()}
+        return {"": tuple(self.wrappers)}
+
+    def lines(self) -> list[str]:
+        """Legend entries: agents × wrapper choices."""
+        return [_line(a, w) for w in self._choices() for a in _labels(self.agents)]
+
+    def cells(self) -> list[Cell]:
+        """All cells, in the order of the declaration."""
+        return self._cells
+
+    @cached_property
+    def _cells(self) -> list[Cell]:
+        points = [dict(zip(self.sweep, combo, strict=True)) for combo in itertools.product(*self.sweep.values())]
+        labels = _labels(self.agents)
+        found = []
+        for point in points:
+            env = self.env.having(**{k[4:]: v for k, v in point.items() if k.startswith("env.")})
+            world = canonical({"use": env.name, **env.params})
+            for choice_label, uses in self._choices().items():
+                wrappers = tuple(_aimed(w, point) for w in uses)
+                for agent, label in zip(self.agents, labels, strict=True):
+                    played = _aimed(agent, point, "agent")
+                    on = env if agent.on is None else Use(agent.on, **env.params)
+                    line = _line(label, choice_label)
+                    found.append(Cell(on, wrappers, played, world, self.checkpoints, line, point))  # type: ignore[arg-type]
+        return found
+
+    # -- as data ----------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in a TOML file; fields at their defaults are left out."""
+        table: dict[str, Any] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name == "env":
+                table["env"] = value.to_dict()
+            elif f.name == "agents":
+                table["agents"] = [a.to_dict() for a in value]
+            elif f.name == "wrappers" and value:
+                if isinstance(value, Mapping):
+                    table["wrappers"] = {label: [w.to_dict() for w in uses] for label, uses in value.items()}
+                else:
+                    table["wrappers"] = [w.to_dict() for w in value]
+            elif f.name in ("figures", "claims"):
+                if value:
+                    table[f.name] = [_lean(part) for part in value]
+            elif value not in (None, "", (), {}):
+                table[f.name] = plain(value)
+        return table
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Experiment:
+        """Inverse of `to_dict`; unknown names raise ``ValueError`` with the nearest ones."""
+        table = dict(table)
+        known = [f.name for f in fields(cls)]
+        name = str(table.get("name", "?"))
+        for key in table:
+            if key not in known:
+                raise ValueError(f"experiment {name}: there is no field {key!r}{nearest(key, known)}")
+        for key in ("name", "env", "agents"):
+            if key not in table:
+                raise ValueError(f"experiment {name}: the field {key!r} is missing")
+        table.setdefault("title", name)
+        table["env"] = Use.from_dict(table["env"])
+        table["agents"] = tuple(Use.from_dict(a) for a in table["agents"])
+        wrappers = table.get("wrappers", ())
+        if isinstance(wrappers, Mapping):
+            table["wrappers"] = {label: tuple(Use.from_dict(w) for w in uses) for label, uses in wrappers.items()}
+        else:
+            table["wrappers"] = tuple(Use.from_dict(w) for w in wrappers)
+        for key, kind in (("figures", Figure), ("claims", Claim)):
+            table[key] = tuple(_filled(kind, part, f"experiment {name}: {key}") for part in table.get(key, ()))
+        return cls(**table)
+
+    # -- variations -------------------------------------------------------------------------------------------
+
+    def overriding(self, changes: Mapping[str, Any]) -> Experiment:
+        """Return the experiment with other values.
+
+        Parameters
+        ----------
+        changes : mapping
+            ``runs``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of a swept
+            parameter replaces its sweep; any other value fixes it.
+        """
+        experiment = self
+        for key, value in changes.items():
+            experiment = experiment._override(key, value)
+        return experiment
+
+    def _override(self, key: str, value: Any) -> Experiment:
+        if key in ("runs", "checkpoints"):
+            return replace(self, **{key: value})
+        prefix, _, parameter = key.rpartition(".")
+        names = [a.name for a in self.agents] + [w.name for uses in self._choices().values() for w in uses]
+        if not parameter or prefix not in ("env", "agent", *names):
+            known = ["runs", "checkpoints", "env.…", "agent.…", *(f"{n}.…" for n in dict.fromkeys(names))]
+            raise ValueError(f"cannot set {key!r} in experiment {self.name}; one can set {', '.join(known)}")
+        sweep = dict(self.sweep)
+        if key in sweep:
+            if isinstance(value, (list, tuple)):
+                return replace(self, sweep={**sweep, key: tuple(value)})
+            del sweep[key]
+        changed = {parameter: value}
+        if prefix == "env":
+            return replace(self, env=self.env.having(**changed), sweep=sweep)
+        point = {key: value}
+        agents = tuple(_aimed(a, point, "agent") for a in self.agents)
+        choices = {label: tuple(_aimed(w, point) for w in uses) for label, uses in self._choices().items()}
+        wrappers = choices if isinstance(self.wrappers, Mapping) else choices[""]
+        return replace(self, agents=agents, wrappers=wrappers, sweep=sweep)
+
+    def quickly(self) -> Experiment:
+        """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs."""
+        return self.overriding(self.quick or {"runs": min(self.runs, 5)})
+
+    def joined_by(self, agents: Iterable[Use]) -> Experiment:
+        """Return the experiment with more agents."""
+        return replace(self, agents=(*self.agents, *agents))
+
+
+def _aimed(use: Use, point: Mapping[str, Any], kind: str = "") -> Use:
+    """`use` with those values of `point` that name it, or its kind."""
+    mine = {}
+    for key, value in point.items():
+        prefix, _, parameter = key.rpartition(".")
+        if prefix == use.name or (kind and prefix == kind):
+            mine[parameter] = value
+    return use.having(**mine) if mine else use
+
+
+def _labels(agents: Sequence[Use]) -> list[str]:
+    """Labels of the agents: the given one, else the name and the parameters that differ among its namesakes."""
+    labels = []
+    for agent in agents:
+        if agent.label:
+            labels.append(agent.label)
+            continue
+        namesakes = [a for a in agents if a.name == agent.name and not a.label]
+        names = dict.fromkeys(k for a in namesakes for k in a.params)
+        differ = [k for k in names if len({canonical(a.params.get(k)) for a in namesakes}) > 1]
+        told = [f"{symbol(k)} = {_short(agent.params[k])}" for k in differ if k in agent.params]
+        labels.append(" ".join([agent.name.rpartition(":")[2], ", ".join(told)]).strip())
+    return labels
+
+
+def _line(agent: str, wrappers: str) -> str:
+    return f"{agent} · {wrappers}" if wrappers else agent
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _lean(part: Any) -> dict[str, Any]:
+    """Fields that differ from their defaults, as plain values."""
+    lean = {}
+    for f in fields(part):
+        value = getattr(part, f.name)
+        default = f.default_factory() if f.default_factory is not MISSING else f.default
+        if default is MISSING or value != default:
+            lean[f.name] = plain(value)
+    return lean
+
+
+def _filled(kind: type[Any], table: Mapping[str, Any], what: str) -> Any:
+    known = [f.name for f in fields(kind)]
+    for key in table:
+        if key not in known:
+            raise ValueError(f"{what}: there is no field {key!r}{nearest(key, known)}")
+    try:
+        return kind(**table)
+    except TypeError as error:
+        raise ValueError(f"{what}: {error}") from None
