@@ -33,6 +33,7 @@ from hushbandits.registry import (
     register_env,
     register_wrapper,
 )
+from hushbandits.views.parallel import make, wrap
 
 __version__ = _version("hushbandits")
 
@@ -52,6 +53,7 @@ __all__ = [
     "list_agents",
     "list_envs",
     "list_wrappers",
+    "make",
     "make_team",
     "make_vec",
     "make_wrapper",
@@ -61,4 +63,5 @@ __all__ = [
     "register_env",
     "register_wrapper",
     "run_seeds",
+    "wrap",
 ]

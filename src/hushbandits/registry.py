@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pettingzoo
+from pettingzoo.env_registry.exceptions import PettingZooRegistryError
+
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
 from hushbandits.core.validate import check_keywords, nearest
@@ -64,12 +67,12 @@ def _get(table: dict[str, _Spec], kind: str, name: str) -> _Spec:
 
 
 def register_env(id: str, entry: Entry, *, wrappers: tuple[str, ...] = (), **defaults: Any) -> None:
-    """Add an env.
+    """Add an env, here and as ``hushbandits/<id>`` in PettingZoo's own registry.
 
     Parameters
     ----------
     id : str
-        Such as ``"Mine-v0"``; a duplicate raises ``ValueError``.
+        Such as ``"Mine-v0"``; a duplicate, or one that PettingZoo cannot read, raises ``ValueError``.
     entry : callable or str
         An `Env` class, or ``"package.module:Class"``, imported at first use.
     wrappers : tuple of str
@@ -77,7 +80,15 @@ def register_env(id: str, entry: Entry, *, wrappers: tuple[str, ...] = (), **def
     **defaults
         Parameters that differ from the class's own defaults.
     """
+    try:
+        public = pettingzoo.EnvSpec(f"hushbandits/{id}").id  # as PettingZoo spells it
+    except PettingZooRegistryError:
+        raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'") from None
+    if id not in _ENVS and public in pettingzoo.parallel_registry:  # PettingZoo itself would only warn
+        raise ValueError(f"an env {public!r} is registered with PettingZoo already; choose another name")
     _add(_ENVS, "an env", id, _Spec(entry, defaults, wrappers))
+    # The entry point is a name: views are imported when PettingZoo makes one.
+    pettingzoo.register("parallel", public, "hushbandits.views.parallel:make", kwargs={"id": id})
 
 
 def register_agent(name: str, entry: Entry, **defaults: Any) -> None:

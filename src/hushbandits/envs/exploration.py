@@ -333,6 +333,11 @@ class Exploration(Env):
         """The active agent."""
         return self._who[:, None].copy()
 
+    @property
+    def upcoming(self) -> Array:
+        """``(R,)`` the agent of the next beat 1; between the beats it is not `who`, who still speaks."""
+        return self._next
+
     # -- for compiled episodes --------------------------------------------------------------------------------
 
     def vote_loss(self) -> tuple[float, str] | None:

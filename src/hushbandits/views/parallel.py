@@ -1,0 +1,399 @@
+"""The PettingZoo view: one run of an array core as a `ParallelEnv`, the only code with dicts of agents."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import ParallelEnv
+
+from hushbandits.core.env import Env
+from hushbandits.core.messages import Field, Fields
+from hushbandits.core.types import Array
+from hushbandits.core.validate import choice, integer
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.registry import make_vec
+from hushbandits.views.exploration import ExplorationLens
+from hushbandits.views.feedback import FeedbackLens
+from hushbandits.views.lens import Lens
+from hushbandits.views.network import NetworkLens
+
+__all__ = ["HORIZON", "ParallelView", "make", "wrap"]
+
+#: Lenses by setting.
+LENSES: dict[str, type[Lens]] = {
+    "exploration": ExplorationLens,
+    "network": NetworkLens,
+    "feedback": FeedbackLens,
+}
+
+#: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
+HORIZON = 100_000
+
+_RESERVED = frozenset({"arm", "reward", "sent", "who"})
+
+AnyEnv = TypeVar("AnyEnv", bound="Env | ParallelView")
+
+
+class ParallelView(ParallelEnv[str, Any, Any]):
+    """One run of an array core, agents as ``agent_0``, ``agent_1``, … (built by `make`).
+
+    Parameters
+    ----------
+    core : Env
+        An array core of one run, with a horizon.
+    beats : int
+        1: a step delivers the messages of its actions and then pulls; 2: pull and talk are steps of their own.
+    render_mode : str, optional
+        ``"ansi"``, ``"rgb_array"`` or ``"human"``.
+    max_cycles : int, optional
+        Steps after which an episode is cut (truncation); may be set at any time.
+    speech : Fields, optional
+        Fields that the network's agents send beside the standard report.
+    reward : str, optional
+        Feedback only: ``"decoded"`` (default) or ``"oracle"``.
+
+    Attributes
+    ----------
+    core : Env
+        What is played.
+    lens : Lens
+        How a learner sees it.
+    layout : mapping of str to slice
+        Where each part of an observation lies: ``obs["agent_0"][env.layout["own_mean"]]``.
+    state_space : spaces.Box
+        All agents' observations in a row.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "name": "hushbandits",
+        "render_modes": ["human", "rgb_array", "ansi"],
+        "is_parallelizable": True,
+        "render_fps": 10,
+    }
+
+    def __init__(
+        self,
+        core: Env,
+        *,
+        beats: int = 1,
+        render_mode: str | None = None,
+        max_cycles: int | None = None,
+        speech: Fields | None = None,
+        reward: str | None = None,
+    ):
+        if core.setting not in LENSES:
+            raise ValueError(f"setting {core.setting!r} has no parallel view; the settings are {', '.join(LENSES)}")
+        if core.runs != 1 or core.horizon is None:
+            raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
+        if beats not in (1, 2):
+            raise ValueError(f"beats={beats!r} must be 1 (merged) or 2 (pull and talk are steps of their own)")
+        if render_mode is not None:
+            choice("render_mode", render_mode, self.metadata["render_modes"])
+        options: dict[str, Any] = {}
+        if speech is not None:
+            if core.setting != "network":
+                raise ValueError(f"speech works in the network setting, not in the {core.setting} setting")
+            options["speech"] = speech
+        if reward is not None:
+            if core.setting != "feedback":
+                raise ValueError(f"reward={reward!r}: only the feedback setting has a choice (rewards= is the law)")
+            options["reward"] = choice("reward", reward, ("decoded", "oracle"))
+        self.core = core
+        self.beats = beats
+        self.render_mode = render_mode
+        self.max_cycles = max_cycles
+        self._options = options
+        self.lens = LENSES[core.setting](core, **options)
+        self.layout = self.lens.layout
+        if core.recipe is not None:
+            self.metadata = {**self.metadata, "name": f"hushbandits/{core.recipe[0]}"}
+        self.possible_agents = [f"agent_{m}" for m in range(core.n_agents)]
+        self.agents: list[str] = []
+        box = self.lens.observation_space
+        self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
+        self._spaces: dict[str, dict[str, spaces.Space[Any]]] = {"observation": {}, "action": {}}
+        self._labels = {"reward": "oracle"} if reward == "oracle" else {}
+        self._observed: Array | None = None
+        self._window: Any = None
+
+    # -- spaces -----------------------------------------------------------------------------------------------
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return this agent's own space, the same object at each call."""
+        return self._space("observation", self.lens.observation_space, agent)
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return this agent's own space, the same object at each call."""
+        return self._space("action", self.lens.action_space, agent)
+
+    def _space(self, kind: str, shared: spaces.Space[Any], agent: str) -> spaces.Space[Any]:
+        # A space carries a generator: with a shared one, seeding an agent's would seed everybody's.
+        own = self._spaces[kind]
+        if agent not in own:
+            if agent not in self.possible_agents:
+                raise KeyError(f"no agent is named {agent!r}; agents are agent_0 … agent_{self.core.n_agents - 1}")
+            own[agent] = copy.deepcopy(shared)
+        return own[agent]
+
+    @property
+    def max_cycles(self) -> int | None:
+        """Steps after which an episode is cut; ``None``: it lasts to its own end."""
+        return self._max_cycles
+
+    @max_cycles.setter
+    def max_cycles(self, value: int | None) -> None:
+        self._max_cycles = None if value is None else integer("max_cycles", value, 1)
+
+    # -- the episode --------------------------------------------------------------------------------------------
+
+    def reset(
+        self, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Array], dict[str, dict[str, Any]]]:
+        """Start an episode.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Plays the core's run ``run_seeds(seed, 1)[0]``; ``None``: fresh entropy.
+        options : mapping, optional
+            Ignored.
+        """
+        entropy: Any = np.random.SeedSequence().entropy
+        self.lens.reset(entropy if seed is None else integer("seed", seed, 0))
+        self.agents = self.possible_agents[:]
+        self._cycles = 0
+        self._open = False  # whether a round waits for its talk
+        observations = self._observe(over=False)
+        if self.render_mode == "human":
+            self.render()
+        return observations, {agent: dict(self._labels) for agent in self.agents}
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[dict[str, Array], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+        """Play one step with an action of every agent.
+
+        Raises
+        ------
+        ValueError
+            An action is missing, outside its space, or of nobody in play; nothing has happened then.
+        RuntimeError
+            The episode has not begun, or is over.
+        """
+        if not self.agents:
+            when = "before the start" if self._observed is None else "after the end"
+            raise RuntimeError(f"step {when} of an episode: call reset() first")
+        action = self._read(actions)
+        lens, agents = self.lens, self.agents
+        self._cycles += 1
+        cut = self._max_cycles is not None and self._cycles >= self._max_cycles
+        if self.beats == 2:
+            reward = lens.talk(action) if self._open else lens.pull(action)
+            self._open = not self._open
+        else:
+            reward = lens.talk(action) if self._open else np.zeros((1, len(agents)))
+            self._open = False
+            if self.core.live[0]:
+                reward = reward + lens.pull(action)
+                self._open = True
+            if self._open and (cut or lens.prompt or lens.closing()[0]):
+                reward = reward + lens.talk(None)
+                self._open = False
+        live = bool(self.core.live[0])
+        over = cut or not live
+        if over:
+            reward = reward + lens.verdict()[:, None]
+            self.agents = []
+        solved = over and not live and bool(lens.solved()[0])
+        observations = self._observe(over)
+        infos: dict[str, dict[str, Any]] = {agent: dict(self._labels) for agent in agents}
+        if over:
+            for info in infos.values():
+                info.update(beats=self.beats, metrics=self.metrics())
+        if self.render_mode == "human":
+            self.render()
+        return (
+            observations,
+            dict(zip(agents, reward[0].tolist(), strict=True)),
+            dict.fromkeys(agents, solved),
+            dict.fromkeys(agents, over and not solved),
+            infos,
+        )
+
+    def _observe(self, over: bool) -> dict[str, Array]:
+        pull = not over and not (self.beats == 2 and self._open)
+        self._observed = self.lens.observe(pull, self._open and not over)[0]
+        # Rows of a fresh array: nobody else will write to them (the state is a copy of its own).
+        rows = self._observed.copy()
+        return dict(zip(self.possible_agents, rows, strict=True))
+
+    def _read(self, actions: Mapping[str, Any]) -> Any:
+        try:
+            values = [actions[agent] for agent in self.agents]
+        except KeyError as missing:
+            raise ValueError(f"actions lack {missing.args[0]!r}: every agent acts in every step") from None
+        if len(actions) != len(values):
+            stranger = next(name for name in actions if name not in self.possible_agents)
+            raise ValueError(f"actions name {stranger!r}, who is not in play")
+        return self.lens.read(values, self.agents)
+
+    # -- looking at it ------------------------------------------------------------------------------------------
+
+    def state(self) -> Array:
+        """Return all agents' observations in a row, ``(M·D,)``."""
+        if self._observed is None:
+            raise RuntimeError("state before the start of an episode: call reset() first")
+        return self._observed.ravel().copy()
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
+        return {k: v[0].item() if v.ndim == 1 else v[0].copy() for k, v in self.core.metrics().items()}
+
+    def render(self) -> Any:
+        """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
+        import hushbandits.views.render as render
+
+        if self._observed is None:
+            raise RuntimeError("render before the start of an episode: call reset() first")
+        if self.render_mode is None:
+            raise RuntimeError(f"render needs make(..., render_mode=) to be one of {self.metadata['render_modes']}")
+        if self.render_mode == "ansi":
+            return render.text(self)
+        if self.render_mode == "rgb_array":
+            return render.picture(self)
+        self._window = render.show(self, self._window)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            import hushbandits.views.render as render
+
+            render.close(self._window)
+            self._window = None
+
+    def _around(self, core: Env) -> ParallelView:
+        return ParallelView(
+            core, beats=self.beats, render_mode=self.render_mode, max_cycles=self.max_cycles, **self._options
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_window": None}  # a window stays where it is
+
+
+def make(
+    id: str,
+    *,
+    wrappers: Sequence[Wrapper] = (),
+    beats: int = 1,
+    render_mode: str | None = None,
+    speech: Mapping[str, Field] | None = None,
+    max_cycles: int | None = None,
+    reward: str | None = None,
+    **kwargs: Any,
+) -> ParallelView:
+    """Build a PettingZoo parallel env.
+
+    A *merged* step (``beats=1``) delivers the messages of its actions, about what was pulled in the step before, and
+    then pulls; the last talk happens inside the last step, with nothing to say but the standard report.  So a merged
+    agent hears one round later than an agent of the array core, and its scores are those of another experiment; the
+    last infos say which (``beats``, ``metrics``).  ``beats=2`` makes pull and talk steps of their own and replays a
+    run of the core exactly.  In feedback the users answer inside the step either way.
+
+    Parameters
+    ----------
+    id : str
+        One of `list_envs`.
+    wrappers : sequence of Wrapper
+        Outermost first; an id's own protocol sits behind them.
+    beats : int
+        1 or 2.
+    render_mode : str, optional
+        ``"ansi"``, ``"rgb_array"`` or ``"human"``.
+    speech : mapping of str to Field, optional
+        Network only: learned fields beside the standard report, bits (``"?"``) or floats in [−1, 1].
+    max_cycles : int, optional
+        Steps after which an episode is cut.
+    reward : str, optional
+        Feedback only: ``"decoded"``, what the protocol lets the server see (default), or ``"oracle"``, the true mean
+        of the arm: for upper bounds only, it leaks past the protocol, and every info says so.
+    **kwargs
+        Parameters of the env and its protocol, as for `make_vec`.  An exploration env without a `horizon` gets
+        `HORIZON` rounds.
+
+    Returns
+    -------
+    ParallelView
+        A ``pettingzoo.ParallelEnv``.
+
+    Raises
+    ------
+    ValueError
+        Unknown id (with the nearest ones), or a bad parameter.
+    TypeError
+        A parameter that neither the env nor its protocol takes.
+
+    Examples
+    --------
+    >>> env = make("CoopNetwork-v0", n_agents=4, horizon=2)
+    >>> observations, infos = env.reset(seed=0)
+    >>> while env.agents:
+    ...     actions = {agent: env.action_space(agent).sample() for agent in env.agents}
+    ...     observations, rewards, terminations, truncations, infos = env.step(actions)
+    >>> sorted(infos["agent_0"]["metrics"])
+    ['agent_regret', 'messages', 'regret']
+    """
+    if "runs" in kwargs:
+        raise TypeError("make takes no parameter 'runs': a view plays one run; make_vec(id, runs=…) plays many")
+    if speech is not None:
+        kwargs["speech"] = _with_report(id, speech, kwargs)
+    core = make_vec(id, wrappers=wrappers, **kwargs)
+    if core.horizon is None:
+        core = make_vec(id, wrappers=wrappers, **{**kwargs, "horizon": HORIZON})
+    return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, speech=speech, reward=reward)
+
+
+def _with_report(id: str, speech: Mapping[str, Field], kwargs: Mapping[str, Any]) -> dict[str, Field]:
+    clash = sorted(_RESERVED & set(speech))
+    if clash or not speech:
+        raise ValueError(f"speech={list(speech)} must name at least one field, and none of {', '.join(_RESERVED)}")
+    # Bits travel as numbers, so that an inbox can add them up.
+    said = {k: Field(f.shape, "f8" if f.dtype == "?" else f.dtype, f.latest) for k, f in speech.items()}
+    return {**make_vec(id, **kwargs).report, **said}
+
+
+def wrap(env: AnyEnv, *wrappers: Wrapper) -> AnyEnv:
+    """Return a new env with more wrappers.
+
+    They go behind the wrappers that `env` was made with, next on a message's way, and before an id's own protocol:
+    ``wrap(make(id), A, B)`` is ``make(id, wrappers=[A, B])`` is ``wrap(wrap(make(id), A), B)``.  `env` itself is
+    left alone; the new one starts with a `reset`.
+
+    Parameters
+    ----------
+    env : Env or ParallelView
+        From `make_vec` or `make`.
+    *wrappers : Wrapper
+
+    Raises
+    ------
+    ValueError
+        `env` was not made from an id, two wrappers share a name, or one does not fit the setting.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = wrap(hb.make("CoopNetwork-v0"), hb.make_wrapper("Huber"), hb.make_wrapper("Loss"))
+    >>> [w.name for w in env.core.wrappers]
+    ['Huber', 'Loss']
+    """
+    core: Env = env.core if isinstance(env, ParallelView) else env
+    if core.recipe is None:
+        raise ValueError(f"wrap needs an env from make or make_vec, not {env!r}; else give wrappers= when you build it")
+    id, kwargs, before = core.recipe
+    new: Any = make_vec(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
+    return env._around(new) if isinstance(env, ParallelView) else new
