@@ -40,6 +40,10 @@ class Wrapper:
 
     #: Settings it works in; empty: all.
     settings: ClassVar[frozenset[str]] = frozenset()
+    #: Feedback: it privatizes rewards and decodes their sum (R and A of a protocol).
+    decodes: ClassVar[bool] = False
+    #: Feedback: it adds messages up and hides the individual ones (S of a protocol).
+    aggregates: ClassVar[bool] = False
 
     def __init__(self, *, name: str | None = None):
         self.name = name or type(self).__name__

@@ -1,0 +1,99 @@
+"""Central differential privacy: a trusted server adds the noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.crowd import BlockInbox, Crowd
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Fields, Inbox, require
+from hushbandits.privacy.plans import Plan, central_pure
+from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
+from hushbandits.wrappers.distributed_dp import Mechanism
+
+__all__ = ["CentralLaplace"]
+
+
+class CentralLaplace(Mechanism):
+    """Users send their rewards as they are; the analyzer adds one Laplace draw to a block's sum.
+
+    Continuous: ``Lap(1/ε)`` on Σx, that is ``Lap(1/(εn))`` on the mean (Sajed & Sheffet 2019).  Discrete: rewards
+    are encoded at precision ``g = ⌈ε√n⌉`` and Lap_ℤ(g/ε) is added mod m (Chowdhury & Zhou 2023, theorem 5).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0.
+    confidence : float or "1/T"
+        p of the tail bound τ (discrete).
+    discrete : bool
+        Integer noise on encoded rewards.
+    name : str, optional
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.make_vec("CentralDP-v0", epsilon=0.5).privacy()[0].view
+    'whoever sees the decoded sums; the server itself is trusted with the rewards'
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        confidence: float | str = 0.1,
+        discrete: bool = False,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, name=name)
+        self.discrete = bool(discrete)
+
+    def plan(self, n: int) -> Plan:
+        """Theorem 5."""
+        return central_pure(n, self.epsilon, self._p)
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        """Needs ``reward``; hides individual ones from the agent."""
+        require(self.name, ("reward", "n"), fields)
+        fields = {k: f for k, f in fields.items() if k != "users"}
+        return super().accept(fields, env) if self.discrete else fields
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        """Encode (discrete), or leave as they are."""
+        return super().send(message, env) if self.discrete else message
+
+    def _noised(self, crowd: Crowd) -> Crowd:
+        return crowd
+
+    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+        """Add the noise; decode."""
+        assert isinstance(inbox, BlockInbox)
+        y, n = inbox.total("reward"), inbox.total("n")
+        noised = np.zeros_like(y)
+        for r, m in zip(*np.nonzero(n), strict=True):
+            rng = self._rngs[r]
+            if self.discrete:
+                scale = self._plan(int(self._planned[r, m])).g / self.epsilon
+                noised[r, m] = y[r, m] + DiscreteLaplace(scale).total(rng, 1)
+            else:
+                noised[r, m] = y[r, m] + Laplace(1 / self.epsilon).draw(rng, 1)[0]
+        inbox = inbox.decoded(noised)
+        return super().deliver(inbox, env) if self.discrete else inbox
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """ε for outsiders; nothing against the server."""
+        noise = "Lap_ℤ(g/ε) on the encoded sum" if self.discrete else "Lap(1/ε) on the sum"
+        return (
+            Guarantee(
+                mechanism=f"{noise} of a block, ε = {self.epsilon:g}, added by the server",
+                epsilon=self.epsilon,
+                delta=0.0,
+                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
+                view="whoever sees the decoded sums; the server itself is trusted with the rewards",
+                assumptions=("a trusted server", "idealised floating point", "seeded noise is a simulation"),
+                source="Chowdhury & Zhou 2023, theorem 5" if self.discrete else "Sajed & Sheffet 2019",
+            ),
+        )
