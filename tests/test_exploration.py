@@ -11,7 +11,7 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.core.play import play
 from hushbandits.core.tapes import run_seeds, stream
-from hushbandits.envs.exploration import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.envs.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.wrappers.loss import Loss
 
 

@@ -248,24 +248,31 @@ def assemble(
 
 
 register_env("DPMASE-v0", "hushbandits.envs.exploration:Exploration")
+register_env(
+    "CorruptedElimination-v0", "hushbandits.envs.exploration:Exploration", wrappers=("VoteCorruption",), eta=0.9
+)
 register_env("CoopNetwork-v0", "hushbandits.envs.network:CoopNetwork")
 register_env("CentralDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("CentralLaplace",))
 register_env("DistDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("DiscreteLaplace", "SecAgg"))
 
+register_agent("DP-SE", "hushbandits.agents.chowdhury2023:DPSE")
+register_agent("Dist-DP-SE", "hushbandits.agents.chowdhury2023:DistDPSE")
 register_agent("DP-MASE", "hushbandits.agents.rio2023:DPMASE")
+register_agent("Corrupted-Elimination", "hushbandits.agents.rio2023:CorruptedElimination")
+register_agent("Central", "hushbandits.baselines.exploration:Central")
+register_agent("Independent", "hushbandits.baselines.exploration:Independent")
 register_agent("Multi-UCB", "hushbandits.agents.dubey2020:MultiUCB")
 register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
 register_agent("QuACK-UCB", "hushbandits.agents.howson2024:QuACKUCB")
 register_agent("Random", "hushbandits.baselines.simple:Random")
 register_agent("UCB1", "hushbandits.baselines.simple:UCB1")
-register_agent("DP-SE", "hushbandits.agents.chowdhury2023:DPSE")
-register_agent("Dist-DP-SE", "hushbandits.agents.chowdhury2023:DistDPSE")
 
-register_wrapper("Huber", "hushbandits.wrappers.huber:Huber")
-register_wrapper("LocalLaplace", "hushbandits.wrappers.local_laplace:LocalLaplace")
-register_wrapper("Loss", "hushbandits.wrappers.loss:Loss")
-register_wrapper("Shuffle", "hushbandits.wrappers.shuffle:Shuffle")
-register_wrapper("PrivateMeans", "hushbandits.wrappers.private_means:PrivateMeans")
 register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")
 register_wrapper("DiscreteLaplace", "hushbandits.wrappers.distributed_dp:DiscreteLaplace")
 register_wrapper("SecAgg", "hushbandits.wrappers.secagg:SecAgg")
+register_wrapper("Huber", "hushbandits.wrappers.huber:Huber")
+register_wrapper("LocalLaplace", "hushbandits.wrappers.local_laplace:LocalLaplace")
+register_wrapper("Loss", "hushbandits.wrappers.loss:Loss")
+register_wrapper("VoteCorruption", "hushbandits.wrappers.vote_corruption:VoteCorruption")
+register_wrapper("Shuffle", "hushbandits.wrappers.shuffle:Shuffle")
+register_wrapper("PrivateMeans", "hushbandits.wrappers.private_means:PrivateMeans")

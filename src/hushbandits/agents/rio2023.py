@@ -1,7 +1,9 @@
 """Rio, Barlier, Colin & Soare 2023, "Multi-Agent Best Arm Identification with Private Communications" (ICML).
 
-`DP-MASE` (algorithm 2): every agent runs differentially private successive elimination (Sajed & Sheffet 2019)
-on its own samples, and votes out what it eliminates.
+Both algorithms are the same scheme (algorithm 1): every agent eliminates arms by its own samples and votes out what
+it eliminates; they differ in the local rule.  `DP-MASE` (algorithm 2) runs differentially private successive
+elimination (Sajed & Sheffet 2019); `Corrupted-Elimination` (algorithm 3) plain successive elimination at a low
+confidence, and loses votes on purpose.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array
 from hushbandits.core.validate import real
 from hushbandits.core.voting import Routine, VotingTeam
+from hushbandits.policies.elimination import confidence_under_loss, successive_elimination
 from hushbandits.policies.successive import epoch_length, radii
 from hushbandits.privacy.laplace import laplace
 
-__all__ = ["DPMASE", "epoch_length", "radii"]
+__all__ = ["DPMASE", "CorruptedElimination"]
 
 
 class _State(NamedTuple):
@@ -44,7 +47,7 @@ def _plan(state, r, n, p, active, arms):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, at, vote):  # type: ignore[no-untyped-def]
+def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
     for k in range(arms.size):
         if arms[k]:
             state.sums[r, n, k] += reward[k]
@@ -58,7 +61,7 @@ def _learn(state, r, n, p, arms, reward, luck, at, vote):  # type: ignore[no-unt
     best = -math.inf
     for k in range(local.size):  # sums become noisy means μ̃; they are reset right after
         if local[k]:
-            sums[k] = sums[k] / due + laplace(luck[at + k], 1.0 / (epsilon * due))
+            sums[k] = sums[k] / due + laplace(luck[k], 1.0 / (epsilon * due))
             best = max(best, sums[k])
     for k in range(local.size):
         if local[k] and best - sums[k] > 2.0 * (h + c):
@@ -142,3 +145,55 @@ class DPMASE(VotingTeam):
             )
 
         return Routine(state, (self.epsilon, self.beta), _plan, _learn, _sync, luck=n_arms)
+
+
+class CorruptedElimination(VotingTeam):
+    """Corrupted Elimination (algorithm 3).
+
+    After each of its t_n activations an agent drops every arm k of 𝒦_n with
+    ``max_l μ̂_l − μ̂_k ≥ 2√(ln(K t_n²/η_ξ)/t_n)`` and votes it out; a vote is lost with probability ξ (a wrapper of
+    the env, at the source: the agent knows ξ only to set η_ξ and M).  Then ``𝒦_n ← 𝒦_n ∩ 𝒦``, and it leaves when
+    ``|𝒦_n| ≤ 1``.  ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)``, and votes must exceed ``M = ⌊ln δ/ln η_ξ⌋``.
+
+    Parameters
+    ----------
+    eta : float
+        η: apparent privacy level; an observer of one agent's messages should name its best arm with probability
+        at most 1 − η (see `docs/exploration.md` for what is measured).
+    delta : float
+        δ: failure probability of the whole.
+    xi : float
+        ξ: corruption probability; at most ``1 − (1 − η)^(1/(K−1))``.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; an inadmissible ξ (the message names the largest).
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate(
+    ...     "CorruptedElimination-v0", "Corrupted-Elimination", runs=1, env={"n_agents": 64}, agent_kwargs={"xi": 0.1}
+    ... )
+    >>> results.final("rounds").shape
+    (1,)
+    """
+
+    def __init__(self, eta: float = 0.9, delta: float = 0.05, xi: float = 0.0):
+        self.eta = real("eta", eta, 0, 1)
+        self.delta = real("delta", delta, 0, 1)
+        self.xi = real("xi", xi, 0, 1, closed="low")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Corrupted-Elimination"
+
+    def protocol(self, settings: dict[str, Any]) -> Protocol:
+        """Votes exceed ⌊ln δ/ln η_ξ⌋, get lost at rate ξ; finished agents leave."""
+        return Protocol(env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "comparison": ">", "idle": "leaves"})
+
+    def routine(self, n_arms: int) -> Routine:
+        """Successive elimination at confidence 1 − η_ξ."""
+        return successive_elimination(confidence_under_loss(self.eta, self.xi, n_arms))

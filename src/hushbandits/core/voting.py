@@ -183,6 +183,7 @@ def _episode(plan: Any, learn: Any, sync: Any) -> Any:
     def episode(  # type: ignore[no-untyped-def]
         state, r, p, width, luck, luck_at, rewards, turns, at, turn, clock, rate, lost, lost_at, arms, vote,
         weights, leaves, needed, horizon, live, rounds, messages, active, sent, counted, votes, pool, cumulative,
+        vote_cost, round_cost,
     ):  # fmt: skip
         # One pass of the loop is one activation: turn, plan, pull, learn, vote, loss, count, sync; as Exploration's
         # beats, in their order.  Returns where it stopped: at the end of the block, of some luck, or of the run.
@@ -196,15 +197,17 @@ def _episode(plan: Any, learn: Any, sync: Any) -> Any:
             deserted, ended = False, False
             if plan(state, r, n, p, standing, arms) > 0:
                 rounds[r] += 1
+                messages[r] += round_cost
                 ended = learn(state, r, n, p, arms, reward, luck[r, luck_at[r] : luck_at[r] + width], vote)
             elif leaves:
                 deserted = not retire(weights, pool[r], cumulative[r], n)
             else:
                 rounds[r] += 1
+                messages[r] += round_cost
             if ended:
                 luck_at[r] += width
                 if vote.any():
-                    messages[r] += cast(vote, sent[r, n])
+                    messages[r] += vote_cost * cast(vote, sent[r, n])
                     if rate >= 0.0:
                         for k in range(n_arms):
                             vote[k] = vote[k] and lost[lost_at[0] + k] >= rate

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,76 +14,12 @@ from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.rewards import Law, draw_means, make_law
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, integer, nearest, real
+from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.policies.elimination import confidence_under_loss
 
-__all__ = ["PROBLEMS", "Exploration", "GlobalSet", "agent_weights", "vote_threshold"]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Arm means and reward law."""
-
-    means: tuple[float, ...]
-    rewards: str
-
-
-#: Problems of the papers by name.
-PROBLEMS = {
-    "P1": Problem((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli"),
-    "P2": Problem((11.0, 10.8, *[10.4] * 8), "gaussian"),
-}
-
-
-def vote_threshold(delta: float, beta: float) -> int:
-    """``M = ⌊ln δ / ln β⌋`` (Rio et al. 2023, algorithm 2; Féraud et al. 2019, algorithm 2).
-
-    A quotient within 1e-12 of a whole number is that number: rounding must not cost a vote.
-
-    Examples
-    --------
-    >>> vote_threshold(0.05, 0.5), vote_threshold(0.05, 0.9), vote_threshold(0.25, 0.5)
-    (4, 28, 2)
-    """
-    quotient = math.log(delta) / math.log(beta)
-    return math.floor(quotient * (1 + 1e-12))
-
-
-def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
-    """``(N,)`` probabilities of being the active agent.
-
-    Parameters
-    ----------
-    distribution : str or sequence of N floats
-        ``"uniform"``; ``"power"``, ``P(n) ∝ n^(−0.8)`` (Rio et al. 2023, fig. 6), ``"power:γ"`` for another γ;
-        or N non-negative weights.
-    n_agents : int
-        N.
-
-    Examples
-    --------
-    >>> agent_weights("uniform", 4).tolist()
-    [0.25, 0.25, 0.25, 0.25]
-    """
-    if isinstance(distribution, str):
-        kind, _, exponent = distribution.partition(":")
-        if kind == "uniform" and not exponent:
-            weights: Array = np.ones(n_agents)
-        elif kind == "power":
-            try:
-                gamma = real("agent_distribution's exponent", float(exponent) if exponent else 0.8, 0, closed="low")
-            except ValueError:
-                raise ValueError(f"agent_distribution={distribution!r}: the exponent must be a number ≥ 0") from None
-            weights = np.arange(1, n_agents + 1) ** -gamma
-        else:
-            raise ValueError(f"agent_distribution={distribution!r} is unknown{nearest(kind, ['uniform', 'power'])}")
-    else:
-        weights = np.asarray(distribution, float)
-        if weights.shape != (n_agents,):
-            raise ValueError(f"agent_distribution must list n_agents={n_agents} weights, not shape {weights.shape}")
-        if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
-            raise ValueError("agent_distribution must be finite weights ≥ 0 that are not all 0")
-    return weights / weights.sum()
+__all__ = ["Exploration", "GlobalSet"]
 
 
 @jit
@@ -96,10 +30,10 @@ def _draw_agents(cumulative, u, live, who):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _cast_rows(vote, live, who, sent, messages):  # type: ignore[no-untyped-def]
+def _cast_rows(vote, live, who, sent, cost, messages):  # type: ignore[no-untyped-def]
     for r in range(who.size):
         if live[r]:
-            messages[r] += cast(vote[r], sent[r, who[r]])
+            messages[r] += cost * cast(vote[r], sent[r, who[r]])
 
 
 @jit
@@ -153,7 +87,15 @@ class Exploration(Env):
     comparison : str
         ``">"`` (Rio et al.: arm k leaves when its votes exceed M) or ``">="`` (Féraud et al.).
     delta, beta : float
-        δ and β (Féraud: η) of the default threshold.
+        δ and β of the default threshold.
+    eta, xi : float
+        η instead of β, and the probability ξ that a vote is lost: the default threshold is then
+        ``⌊ln δ / ln η_ξ⌋`` with ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)`` (Rio et al., algorithm 3).
+    judge : str
+        Whose word counts: the ``"coordinator"``, who removes arms from 𝒦; or ``"everyone"``: votes remove nothing,
+        an agent's own ballot must leave one arm, and a run is correct when every agent's does leave the best.
+    vote_cost, round_cost : int
+        Messages charged per new vote and per round (1 and 0; baselines that share samples pay by the round).
     idle : str
         What an empty arm set means: ``"leaves"`` (Rio et al.: the agent is finished, P is renormalised over the
         rest, no round is counted) or ``"stays"`` (Féraud et al.: the activation counts).
@@ -198,6 +140,11 @@ class Exploration(Env):
         comparison: str = ">",
         delta: float = 0.05,
         beta: float = 0.5,
+        eta: float | None = None,
+        xi: float = 0.0,
+        judge: str = "coordinator",
+        vote_cost: int = 1,
+        round_cost: int = 0,
         idle: str = "leaves",
         permute_arms: bool = False,
         horizon: int | None = None,
@@ -212,12 +159,18 @@ class Exploration(Env):
         n_agents = integer("n_agents", n_agents, 1)
         self.weights = agent_weights(agent_distribution, n_agents)
         self.delta = real("delta", delta, 0, 1)
-        self.beta = real("beta", beta, 0, 1)
+        self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
+        self.xi = real("xi", xi, 0, 1, closed="low")
+        self.judge = choice("judge", judge, ("coordinator", "everyone"))
+        self.costs = integer("vote_cost", vote_cost, 0), integer("round_cost", round_cost, 0)
         self.comparison = choice("comparison", comparison, (">", ">="))
         self.idle = choice("idle", idle, ("leaves", "stays"))
-        self.threshold = vote_threshold(delta, beta) if threshold is None else integer("threshold", threshold, 0)
+        local = confidence_under_loss(self.beta, self.xi, n_arms)
+        self.threshold = vote_threshold(delta, local) if threshold is None else integer("threshold", threshold, 0)
         #: Votes that remove an arm.
         self.votes_needed = self.threshold + (self.comparison == ">")
+        if self.judge == "everyone":
+            self.votes_needed = n_agents + 1
         if self.votes_needed < 1:
             raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
         self.permute_arms = bool(permute_arms)
@@ -283,9 +236,11 @@ class Exploration(Env):
         if self.idle == "leaves":
             for r in np.flatnonzero(idle):
                 retire(self.weights, self.pool[r], self._cumulative[r], self._who[r])
-            self._rounds += self._live & ~idle
+            counted = self._live & ~idle
         else:
-            self._rounds += self._live
+            counted = self._live
+        self._rounds += counted
+        self._messages += self.costs[1] * counted
         # The next agent is drawn here, so that it can be told that it is next before it must act.
         self._acted = self._who.copy()
         #: (R,) runs that nobody acts in any more: they end with this round.
@@ -300,7 +255,8 @@ class Exploration(Env):
     def talk(self, message: dict[str, Any] | None = None) -> Any:
         """Beat 2: votes in, 𝒦 out; votes are counted as messages when they are sent."""
         if self._phase == "talk" and message is not None and "vote" in message:
-            _cast_rows(np.asarray(message["vote"], bool)[:, 0], self._live, self._who, self._cast, self._messages)
+            vote = np.asarray(message["vote"], bool)[:, 0]
+            _cast_rows(vote, self._live, self._who, self._cast, self.costs[0], self._messages)
         return super().talk(message)
 
     def _transport(self, message: dict[str, Any]) -> GlobalSet:
@@ -356,7 +312,7 @@ class Exploration(Env):
         horizon = -1 if self.horizon is None else self.horizon
         return (
             self.weights, self.idle == "leaves", self.votes_needed, horizon, self._live, self._rounds, self._messages,
-            self._active, self._cast, self._voted, self.votes, self.pool, self._cumulative,
+            self._active, self._cast, self._voted, self.votes, self.pool, self._cumulative, *self.costs,
         )  # fmt: skip
 
     def close(self) -> None:
@@ -377,10 +333,15 @@ class Exploration(Env):
         arms = self._active.sum(1)
         best = self.means.argmax(1)
         decided = arms == 1
+        correct = decided & self._active[self._runs, best]
+        if self.judge == "everyone":
+            acting = self.weights > 0
+            decided = ((~self._cast).sum(2) == 1)[:, acting].all(1)
+            correct = decided & ~self._cast[self._runs, :, best][:, acting].any(1)
         return {
             "rounds": self._rounds.copy(),
             "messages": self._messages.copy(),
-            "correct": decided & self._active[self._runs, best],
+            "correct": correct,
             "inconclusive": ~self._live & ~decided,
             "arms": arms,
         }

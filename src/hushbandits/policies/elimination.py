@@ -1,0 +1,122 @@
+"""Successive elimination (Even-Dar, Mannor & Mansour 2006) as a routine of voting agents."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.voting import Routine
+
+__all__ = ["confidence_under_loss", "elimination_gap", "successive_elimination"]
+
+
+def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
+    """``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)``: local failure probability whose apparent level is η when votes get lost.
+
+    Source: Rio et al. 2023, proposition 5.1.
+
+    Raises
+    ------
+    ValueError
+        η_ξ ≤ 0: the method ends at ``ξ = 1 − (1 − η)^(1/(K−1))``.
+
+    Examples
+    --------
+    >>> round(confidence_under_loss(0.9, 0.1, 10), 4)
+    0.7419
+    """
+    value = 1 - (1 - eta) / (1 - xi) ** (n_arms - 1) if xi < 1 else -math.inf
+    if value <= 0:
+        largest = 1 - (1 - eta) ** (1 / (n_arms - 1))
+        raise ValueError(f"xi={xi:g} must be below {largest:.6g} for eta={eta:g} and {n_arms} arms: beyond it η_ξ ≤ 0")
+    return value
+
+
+@jit
+def elimination_gap(n_arms: int, t: int, failure: float) -> float:
+    """``2√(ln(K t²/p)/t)``: an arm this far below the best after t pulls of each is dropped.
+
+    Source: Even-Dar et al. 2006, algorithm 3; Rio et al. 2023, algorithm 3.
+
+    Examples
+    --------
+    >>> round(elimination_gap(10, 400, 0.9), 4)
+    0.3796
+    """
+    return 2.0 * math.sqrt(math.log(n_arms * float(t) * float(t) / failure) / t)
+
+
+class _State(NamedTuple):
+    local: Array  # 𝒦_n
+    sums: Array  # all rewards of each remaining arm
+    pulls: Array  # t_n
+
+
+@jit
+def _plan(state, r, n, p, active, arms):  # type: ignore[no-untyped-def]
+    seat = 0 if p[1] > 0.0 else n
+    size = 0
+    for k in range(arms.size):
+        arms[k] = state.local[r, seat, k]
+        size += arms[k]
+    if size <= 1:
+        arms[:] = False
+        size = 0
+    return size
+
+
+@jit
+def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+    seat = 0 if p[1] > 0.0 else n
+    best = -math.inf
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, seat, k] += reward[k]
+            best = max(best, state.sums[r, seat, k])
+    state.pulls[r, seat] += 1
+    t = state.pulls[r, seat]
+    gap = t * elimination_gap(arms.size, t, p[0])  # compare sums instead of means
+    for k in range(arms.size):
+        if arms[k] and best - state.sums[r, seat, k] >= gap:
+            vote[k] = True
+            state.local[r, seat, k] = False
+    return True
+
+
+@jit
+def _sync(state, r, n, p, active):  # type: ignore[no-untyped-def]
+    seat = 0 if p[1] > 0.0 else n
+    for k in range(active.size):
+        if not active[k]:
+            state.local[r, seat, k] = False
+
+
+def successive_elimination(failure: float, *, shared: bool = False) -> Routine:
+    """Pull all of 𝒦_n; after each activation drop (and vote out) what is `elimination_gap` below the best; sync.
+
+    Parameters
+    ----------
+    failure : float
+        p: failure probability of one agent.
+    shared : bool
+        All agents work on one set of samples (a central learner).
+
+    Examples
+    --------
+    >>> successive_elimination(0.05).params
+    (0.05, 0.0)
+    """
+
+    def state(runs: int, n: int, k: int) -> _State:
+        seats = 1 if shared else n
+        return _State(
+            local=np.ones((runs, seats, k), bool),
+            sums=np.zeros((runs, seats, k)),
+            pulls=np.zeros((runs, seats), np.int64),
+        )
+
+    return Routine(state, (failure, float(shared)), _plan, _learn, _sync, luck=0)

@@ -1,0 +1,52 @@
+"""Vote corruption: each vote is sent with probability 1 − ξ, otherwise lost for good (Rio et al. 2023)."""
+
+from __future__ import annotations
+
+import math
+
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.validate import real
+from hushbandits.wrappers.loss import Loss
+
+__all__ = ["VoteCorruption"]
+
+
+class VoteCorruption(Loss):
+    """The corruption mask of algorithm 3: at the source, vote by vote, ``ν ~ Bernoulli(1 − ξ)``.
+
+    Parameters
+    ----------
+    xi : float
+        ξ ∈ [0, 1).
+    name : str, optional
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.make_vec("CorruptedElimination-v0", xi=0.1).wrappers
+    (VoteCorruption(rate=0.1),)
+    """
+
+    settings = frozenset({"exploration"})
+
+    def __init__(self, xi: float = 0.0, *, name: str | None = None):
+        super().__init__(rate=real("xi", xi, 0, 1, closed="low"), name=name)
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """(ε, η)-privacy as the paper claims it: no differential privacy."""
+        return (
+            Guarantee(
+                mechanism=f"each vote lost with probability {self.rate:g}",
+                epsilon=math.inf,
+                delta=0.0,
+                adjacency="none: (ε, η)-privacy bounds how often an observer names an agent's best arm",
+                view="an observer of one agent's messages who knows the algorithm",
+                assumptions=(
+                    "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured "
+                    "accuracy exceeds the bound",
+                    "seeded corruption is a simulation",
+                ),
+                source="Rio et al. 2023, proposition 5.1",
+            ),
+        )

@@ -1,0 +1,145 @@
+"""Rio et al. 2023 beyond DP-MASE: Corrupted Elimination and the two baselines, against twins."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import build
+from scipy import stats
+
+import hushbandits as hb
+from hushbandits.core.play import play
+from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.envs.problems import PROBLEMS
+
+MEANS = [0.9, 0.3, 0.1]
+DELTA = 0.3
+
+
+def naive(seed, n_agents, p, needed, xi=0.0, shared=False, alone=False):
+    """Algorithm 3 of Rio et al. 2023 (and the baselines) one scalar at a time, on the same tapes."""
+    k_arms = len(MEANS)
+    turn, luck = stream(seed, "activation"), stream(seed, "reward")
+    mask = stream(seed, "wrapper/VoteCorruption/votes")
+    order = list(range(n_agents))
+    agents = [{"set": set(range(k_arms)), "sum": [0.0] * k_arms, "t": 0} for _ in range(n_agents)]
+    active, voters, sent, rounds = set(range(k_arms)), [set() for _ in range(k_arms)], 0, 0
+    while len(active) > 1 and order:
+        n = order[min(int(turn.random() * len(order)), len(order) - 1)]
+        x = [float(u < mean) for u, mean in zip(luck.random(k_arms), MEANS, strict=True)]
+        me = agents[0 if shared else n]
+        if len(me["set"]) <= 1:
+            order.remove(n)
+            continue
+        rounds += 1
+        me["t"] += 1
+        for k in me["set"]:
+            me["sum"][k] += x[k]
+        t = me["t"]
+        mean = {k: me["sum"][k] / t for k in me["set"]}
+        out = {k for k in mean if max(mean.values()) - mean[k] >= 2 * math.sqrt(math.log(k_arms * t * t / p) / t)}
+        sent += len(out)
+        kept = mask.random(k_arms) >= xi if out and xi > 0 else [True] * k_arms
+        for k in out:
+            if kept[k]:
+                voters[k].add(n)
+                if len(voters[k]) >= needed:
+                    active.discard(k)
+        me["set"] = me["set"] - out
+        if not alone:
+            me["set"] &= active
+    held = [a["set"] for a in agents]
+    return {"rounds": rounds, "sent": sent, "active": active, "held": held}
+
+
+@pytest.mark.parametrize("xi", [0.0, 0.1, 0.3])
+def test_corrupted_elimination_equals_its_twin(xi):
+    env, team = build(
+        "CorruptedElimination-v0", "Corrupted-Elimination", 4, {"n_agents": 6, "means": MEANS},
+        {"eta": 0.7, "delta": DELTA, "xi": xi},
+    )  # fmt: skip
+    p = 1 - 0.3 / (1 - xi) ** 2
+    assert env.threshold == math.floor(math.log(DELTA) / math.log(p))
+    seeds = run_seeds(2, 4)
+    metrics = play(env, team, seeds)
+    for r, seed in enumerate(seeds):
+        twin = naive(seed, 6, p, env.threshold + 1, xi)
+        assert metrics["rounds"][r] == twin["rounds"]
+        assert metrics["messages"][r] == twin["sent"]
+        assert metrics["correct"][r] == (twin["active"] == {0})
+
+
+def test_central_equals_its_twin():
+    env, team = build("DPMASE-v0", "Central", 4, {"n_agents": 5, "means": MEANS}, {"delta": DELTA})
+    seeds = run_seeds(3, 4)
+    metrics = play(env, team, seeds)
+    for r, seed in enumerate(seeds):
+        twin = naive(seed, 5, DELTA, 1, shared=True)
+        assert metrics["rounds"][r] == metrics["messages"][r] == twin["rounds"]
+        assert metrics["correct"][r] == (twin["active"] == {0})
+
+
+def test_independent_equals_its_twin():
+    env, team = build("DPMASE-v0", "Independent", 4, {"n_agents": 5, "means": MEANS}, {"delta": DELTA})
+    seeds = run_seeds(4, 4)
+    metrics = play(env, team, seeds)
+    for r, seed in enumerate(seeds):
+        twin = naive(seed, 5, DELTA, 99, alone=True)
+        assert metrics["rounds"][r] == twin["rounds"]
+        assert metrics["correct"][r] == all(held == {0} for held in twin["held"])
+        assert metrics["messages"][r] == 0
+
+
+CONFIGS = {
+    "corrupted": ("CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 40}, {}),
+    "corrupted, lossy": ("CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 40}, {"xi": 0.1}),
+    "corrupted, few": ("CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 9}, {"eta": 0.6, "xi": 0.05}),
+    "central": ("DPMASE-v0", "Central", {"n_agents": 9, "agent_distribution": "power"}, {}),
+    "independent": ("DPMASE-v0", "Independent", {"n_agents": 4, "means": MEANS}, {}),
+    "gaussian": ("DPMASE-v0", "Central", {"problem": "P2"}, {}),
+}
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_compiled_episode_equals_the_beats_bit_for_bit(config):
+    env_id, agent, env_kwargs, agent_kwargs = CONFIGS[config]
+    seeds = run_seeds(6, 100)
+    env_kwargs = {**env_kwargs, "permute_arms": True}
+    env, team = build(env_id, agent, 100, env_kwargs, agent_kwargs)
+    compiled = play(env, team, seeds)
+    env, team = build(env_id, agent, 100, env_kwargs, agent_kwargs)
+    stepwise = play(env, team, seeds, step=lambda: None)
+    for name, value in stepwise.items():
+        np.testing.assert_array_equal(value, compiled[name], err_msg=name)
+
+
+@pytest.mark.parametrize("xi", [0.24, 0.5, 0.999])
+def test_an_inadmissible_xi_names_the_largest(xi):
+    largest = 1 - 0.1 ** (1 / 9)  # .2257
+    with pytest.raises(ValueError, match=rf"xi={xi:g} must be below {largest:.6g} for eta=0.9 and 10 arms"):
+        hb.evaluate("CorruptedElimination-v0", "Corrupted-Elimination", runs=1, agent_kwargs={"xi": xi})
+
+
+def test_wrong_arms_are_rare():
+    """P(wrong) ≤ δ = .05 at paper settings, 200 runs each: reject only beyond a binomial 1e-6 tail."""
+    for env_id, agent, kwargs in [
+        ("DPMASE-v0", "DP-MASE", {"epsilon": 0.1}),
+        ("CorruptedElimination-v0", "Corrupted-Elimination", {"xi": 0.1}),
+        ("DPMASE-v0", "Central", {}),
+    ]:
+        results = hb.evaluate(env_id, agent, runs=200, env={"permute_arms": True}, agent_kwargs=kwargs)
+        wrong = int((~results.final("correct")).sum())
+        assert stats.binomtest(wrong, 200, 0.05, alternative="greater").pvalue > 1e-6
+
+
+def test_problem_two_is_gaussian():
+    env = hb.make_vec("DPMASE-v0", problem="P2")
+    env.reset(0)
+    rewards = []
+    for _ in range(500):
+        rewards.append(env.pull(np.ones((1, 1, 10), bool)).reward[0, 0])
+        env.talk()
+    rewards = np.array(rewards)
+    # standard errors: .5/√500 = .022 for a mean, .5/√1000 = .016 for a standard deviation; six of them
+    np.testing.assert_allclose(rewards.mean(0), PROBLEMS["P2"].means, atol=0.14)
+    np.testing.assert_allclose(rewards.std(0), 0.5, atol=0.1)
