@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.jit import jit
 from hushbandits.core.types import Array, Seeds
 from hushbandits.views.lens import Lens, Part
 
@@ -48,37 +50,34 @@ class ExplorationLens(Lens):
 
     def pull(self, action: Any) -> Array:
         """The next agent pulls its arm set; one more round costs everyone."""
-        core, k = self.core, self.core.n_arms
-        who = core.who[:, 0]
-        before = core.t
-        reward = core.pull(action[self._runs, who, :k].astype(bool)[:, None]).reward
-        assert reward is not None
-        pulled = ~np.isnan(reward[:, 0])
-        seat = self._runs, who
-        self.pulls[seat] += pulled
-        self.sums[seat] += np.where(pulled, reward[:, 0], 0.0)
-        self._show("own", self.pulls[seat], self.sums[seat], seat)
-        self._tick(core.t)
-        return self._idle - ((core.t - before) / core.horizon)[:, None]
+        core, before, who = self.core, self.obs.t, self.obs.who
+        arms = action[self._runs[:, None], who, : core.n_arms].astype(bool)
+        self.obs = core.pull(arms)
+        reward: Any = self.obs.reward
+        _count_set(who, reward, self.pulls, self.sums)
+        self._show("own", who, self.pulls, self.sums)
+        self._tick(self.obs.t)
+        return self._idle - ((self.obs.t - before) / core.horizon)[:, None]
 
     def talk(self, action: Any | None) -> Array:
         """Whoever pulled last votes; everyone is told 𝒦."""
-        core, k = self.core, self.core.n_arms
-        vote = None
+        core, message = self.core, None
         if action is not None:
-            seat = self._runs, core.who[:, 0]
-            vote = action[seat][:, k:].astype(bool) & core.live[:, None]
-            cast = (*seat, self.layout["own_votes"])
-            self._obs[cast] = np.maximum(self._obs[cast], vote)
-        inbox = core.talk(None if vote is None else {"vote": vote[:, None]}).inbox
-        assert inbox is not None
+            seat = self._runs[:, None], self.obs.who
+            vote = action[seat][..., core.n_arms :].astype(bool) & self.obs.live[:, None, None]
+            if vote.any():
+                message = {"vote": vote}
+                cast = (*seat, self.layout["own_votes"])
+                self._obs[cast] = np.maximum(self._obs[cast], vote)
+        self.obs = core.talk(message)
+        inbox: Any = self.obs.inbox
         self._obs[..., self.layout["active"]] = inbox["active"][:, :, 0]
         return self._idle
 
     def closing(self) -> Array:
         """Nobody is left to act, or the rounds are used up."""
         core: Any = self.core
-        late: Array = core.deserted | (core.t >= core.horizon)
+        late: Array = core.deserted | (self.obs.t >= core.horizon)
         return late
 
     def verdict(self) -> Array:
@@ -94,8 +93,18 @@ class ExplorationLens(Lens):
     def observe(self, pull: bool, talk: bool) -> Array:
         """The flags single out the next agent, and the one that pulled last."""
         core: Any = self.core
-        for flag, due, agent in (("acts", pull, core.upcoming), ("speaks", talk, core.who[:, 0])):
+        for flag, due, agent in (("acts", pull, core.upcoming), ("speaks", talk, self.obs.who[:, 0])):
             self._obs[..., self.layout[flag]] = 0.0
             if due:
                 self._obs[self._runs, agent, self.layout[flag]] = 1.0
         return self._obs.copy()
+
+
+@jit
+def _count_set(who, reward, pulls, sums):  # type: ignore[no-untyped-def]
+    for r in range(who.shape[0]):
+        for a in range(who.shape[1]):
+            for k in range(reward.shape[2]):
+                if not math.isnan(reward[r, a, k]):
+                    pulls[r, who[r, a], k] += 1.0
+                    sums[r, who[r, a], k] += reward[r, a, k]

@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from hushbandits.core.env import Env
 from hushbandits.core.types import Array
-from hushbandits.views.lens import Lens, Part
+from hushbandits.views.lens import Lens, Part, count
 
 __all__ = ["FeedbackLens"]
 
@@ -60,23 +60,22 @@ class FeedbackLens(Lens):
     def pull(self, action: Any) -> Array:
         """Blocks of users pull what they were told."""
         core: Any = self.core
-        self.arm = action[..., 0]
+        self.arm = np.ascontiguousarray(action[..., 0], np.int64)
         self._asked = core.served < core.horizon
-        core.pull((self.arm, 1 << action[..., 1].astype(np.int64)))
+        self.obs = core.pull((self.arm, 1 << action[..., 1].astype(np.int64)))
         return self._idle
 
     def talk(self, action: Any | None) -> Array:
         """The users report; the server has nothing to say."""
         core: Any = self.core
-        inbox = core.talk().inbox
+        self.obs = core.talk()
+        inbox: Any = self.obs.inbox
         n, total = inbox.total("n"), inbox.total("reward")
-        seat = *np.indices(self.arm.shape), self.arm
-        self.pulls[seat] += n
-        self.sums[seat] += total
-        self._show("own", self.pulls, self.sums)
+        count(self.arm, n, total, self.pulls, self.sums)
+        self._show("own", self._seats, self.pulls, self.sums)
         self._obs[..., self.layout["time"]] = (core.served / core.horizon)[..., None]
         if self._oracle:
-            return np.where(self._asked, core.means[seat[0], self.arm], 0.0)
+            return np.where(self._asked, np.take_along_axis(core.means, self.arm, 1), 0.0)
         return total / np.maximum(n, 1)
 
     def closing(self) -> Array:

@@ -6,6 +6,7 @@ own statistics and what its inbox added up to, and writes them into one flat obs
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,11 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.env import Env
+from hushbandits.core.jit import jit
+from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Seeds
 
-__all__ = ["WIDE", "Lens", "Part"]
+__all__ = ["WIDE", "Lens", "Part", "count"]
 
 #: Bounds of what has none: an observation space should be finite.
 WIDE = float(np.finfo(np.float32).max)
@@ -58,7 +61,6 @@ class Lens(ABC):
         self.layout: Mapping[str, slice] = {
             name: slice(end - width, end) for (name, (width, _, _)), end in zip(parts.items(), ends, strict=True)
         }
-        self._wide = {name for name, (_, _, high) in parts.items() if high == WIDE}
         low, high = (np.concatenate([np.full(p[0], p[i], np.float32) for p in parts.values()]) for i in (1, 2))
         self.observation_space = spaces.Box(low, high, dtype=np.float32)
         self.action_space = self._action_space()
@@ -101,11 +103,13 @@ class Lens(ABC):
     def reset(self, seeds: int | Seeds) -> None:
         """Start R new runs."""
         core = self.core
-        core.reset(seeds)
+        #: What the core answered last.
+        self.obs: Obs = core.reset(seeds)
         shape = (core.runs, core.n_agents)
         self._idle = np.zeros(shape)
         #: (R, M, K) each agent's own pulls and reward sums (feedback: users, and what was decoded).
         self.pulls, self.sums = np.zeros((2, *shape, core.n_arms))
+        self._seats = np.array(core.who)
         self._obs = np.zeros((*shape, *self.observation_space.shape), np.float32)
         self._obs[..., self.layout["own_width"]] = 1.0
 
@@ -146,6 +150,10 @@ class Lens(ABC):
         self._obs[..., self.layout["speaks"]] = talk
         return self._obs.copy()
 
+    def state(self) -> Array:
+        """``(R, M·D)`` what `observe` returned last, all agents in a row."""
+        return self._obs.reshape(self.core.runs, -1).copy()
+
     # -- for subclasses ---------------------------------------------------------------------------------------
 
     @property
@@ -156,13 +164,29 @@ class Lens(ABC):
     def _tick(self, clock: Array) -> None:
         self._obs[..., self.layout["time"]] = np.minimum(clock / self.core.horizon, 1.0)[:, None, None]
 
-    def _show(self, whose: str, pulls: Array, sums: Array, rows: tuple[Any, ...] = (...,)) -> None:
-        mean = sums / np.maximum(pulls, 1.0)
-        mean_at = self.layout[f"{whose}_mean"]
-        if f"{whose}_mean" in self._wide:
-            mean = np.clip(mean, -WIDE, WIDE)
-        self._obs[(*rows, mean_at)] = mean
-        self._obs[(*rows, self.layout[f"{whose}_width"])] = 1.0 / np.sqrt(1.0 + np.maximum(pulls, 0.0))
+    def _show(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
+        """Write the means and widths of the agents `who`, ``(R, A)``."""
+        show(who, pulls, sums, self._obs, self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start)
+
+
+@jit
+def count(arm, n, total, pulls, sums):  # type: ignore[no-untyped-def]
+    """Add every agent's `n` pulls of one arm."""
+    for r in range(arm.shape[0]):
+        for m in range(arm.shape[1]):
+            pulls[r, m, arm[r, m]] += n[r, m]
+            sums[r, m, arm[r, m]] += total[r, m]
+
+
+@jit
+def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
+    """Write ``sums/pulls`` from column `mean` on and ``1/√(1 + pulls)`` from column `width` on."""
+    for r in range(who.shape[0]):
+        for m in who[r]:
+            for k in range(pulls.shape[2]):
+                n = max(pulls[r, m, k], 0.0)
+                obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
+                obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
 
 
 def _spell(space: spaces.Space[Any], value: Any) -> Any:

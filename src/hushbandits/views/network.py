@@ -12,7 +12,7 @@ from gymnasium import spaces
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.types import Array, Seeds
-from hushbandits.views.lens import WIDE, Lens, Part
+from hushbandits.views.lens import WIDE, Lens, Part, count
 
 __all__ = ["NetworkLens", "speech_space"]
 
@@ -93,18 +93,16 @@ class NetworkLens(Lens):
         self._heard_n, self._heard_s = np.zeros((2, *self.pulls.shape))
         if "heard_width" in self.layout:
             self._obs[..., self.layout["heard_width"]] = 1.0
-        runs, agents = self.pulls.shape[:2]
-        self._seat = np.arange(runs)[:, None], np.arange(agents)
+        self._once = np.ones(self._idle.shape)
 
     def pull(self, action: Any) -> Array:
         """Everyone pulls."""
-        self.arm = arm = action["arm"] if self._speech else action
-        reward = self.core.pull(arm).reward
-        assert reward is not None
-        self.pulls[(*self._seat, arm)] += 1.0
-        self.sums[(*self._seat, arm)] += reward
-        self._show("own", self.pulls, self.sums)
-        self._tick(self.core.t + 1)  # the core counts a round when it is over
+        self.arm = np.asarray(action["arm"] if self._speech else action, np.int64)
+        self.obs = self.core.pull(self.arm)
+        reward: Any = self.obs.reward
+        count(self.arm, self._once, reward, self.pulls, self.sums)
+        self._show("own", self._seats, self.pulls, self.sums)
+        self._tick(self.obs.t + 1)  # the core counts a round when it is over
         return reward
 
     def talk(self, action: Any | None) -> Array:
@@ -118,9 +116,9 @@ class NetworkLens(Lens):
                 for name, (field, _) in self._speech.items()
             }
             message = {**core._report(), **said}
-        inbox = core.talk(message).inbox
-        assert inbox is not None
-        self._hear(inbox)
+        self.obs = core.talk(message)
+        assert self.obs.inbox is not None
+        self._hear(self.obs.inbox)
         return self._idle
 
     def _hear(self, inbox: Inbox) -> None:
@@ -131,14 +129,14 @@ class NetworkLens(Lens):
         elif self._states:
             self._heard_n, self._heard_s = inbox.total("count"), inbox.total("mean", "count")
         if self._events or self._states:
-            self._show("heard", self._heard_n, self._heard_s)
+            self._show("heard", self._seats, self._heard_n, self._heard_s)
         for name in self._speech:
             total = inbox.total(name) / max(1, self.core.n_agents - 1)
             self._obs[..., self.layout[f"heard_{name}"]] = np.clip(total, -WIDE, WIDE).reshape(*self._idle.shape, -1)
 
     def closing(self) -> Array:
         """Round T."""
-        late: Array = self.core.t + 1 >= self.core.horizon
+        late: Array = self.obs.t + 1 >= self.core.horizon
         return late
 
 

@@ -117,7 +117,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
         self._spaces: dict[str, dict[str, spaces.Space[Any]]] = {"observation": {}, "action": {}}
         self._labels = {"reward": "oracle"} if reward == "oracle" else {}
-        self._observed: Array | None = None
+        self._begun = False
         self._window: Any = None
 
     # -- spaces -----------------------------------------------------------------------------------------------
@@ -165,6 +165,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         entropy: Any = np.random.SeedSequence().entropy
         self.lens.reset(entropy if seed is None else integer("seed", seed, 0))
         self.agents = self.possible_agents[:]
+        self._begun = True
         self._cycles = 0
         self._open = False  # whether a round waits for its talk
         observations = self._observe(over=False)
@@ -185,7 +186,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             The episode has not begun, or is over.
         """
         if not self.agents:
-            when = "before the start" if self._observed is None else "after the end"
+            when = "before the start" if not self._begun else "after the end"
             raise RuntimeError(f"step {when} of an episode: call reset() first")
         action = self._read(actions)
         lens, agents = self.lens, self.agents
@@ -197,23 +198,24 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         else:
             reward = lens.talk(action) if self._open else np.zeros((1, len(agents)))
             self._open = False
-            if self.core.live[0]:
+            if lens.obs.live[0]:
                 reward = reward + lens.pull(action)
                 self._open = True
             if self._open and (cut or lens.prompt or lens.closing()[0]):
                 reward = reward + lens.talk(None)
                 self._open = False
-        live = bool(self.core.live[0])
+        live = bool(lens.obs.live[0])
         over = cut or not live
         if over:
             reward = reward + lens.verdict()[:, None]
             self.agents = []
         solved = over and not live and bool(lens.solved()[0])
         observations = self._observe(over)
-        infos: dict[str, dict[str, Any]] = {agent: dict(self._labels) for agent in agents}
-        if over:
+        infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
+        if self._labels or over:
+            last = {"beats": self.beats, "metrics": self.metrics()} if over else {}
             for info in infos.values():
-                info.update(beats=self.beats, metrics=self.metrics())
+                info.update(copy.deepcopy({**self._labels, **last}))
         if self.render_mode == "human":
             self.render()
         return (
@@ -226,9 +228,8 @@ class ParallelView(ParallelEnv[str, Any, Any]):
 
     def _observe(self, over: bool) -> dict[str, Array]:
         pull = not over and not (self.beats == 2 and self._open)
-        self._observed = self.lens.observe(pull, self._open and not over)[0]
-        # Rows of a fresh array: nobody else will write to them (the state is a copy of its own).
-        rows = self._observed.copy()
+        # Rows of a fresh array: nobody else will write to them.
+        rows = self.lens.observe(pull, self._open and not over)[0]
         return dict(zip(self.possible_agents, rows, strict=True))
 
     def _read(self, actions: Mapping[str, Any]) -> Any:
@@ -245,9 +246,9 @@ class ParallelView(ParallelEnv[str, Any, Any]):
 
     def state(self) -> Array:
         """Return all agents' observations in a row, ``(M·D,)``."""
-        if self._observed is None:
+        if not self._begun:
             raise RuntimeError("state before the start of an episode: call reset() first")
-        return self._observed.ravel().copy()
+        return self.lens.state()[0]
 
     def metrics(self) -> dict[str, Any]:
         """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
@@ -257,7 +258,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
         import hushbandits.views.render as render
 
-        if self._observed is None:
+        if not self._begun:
             raise RuntimeError("render before the start of an episode: call reset() first")
         if self.render_mode is None:
             raise RuntimeError(f"render needs make(..., render_mode=) to be one of {self.metadata['render_modes']}")

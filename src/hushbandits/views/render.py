@@ -69,8 +69,8 @@ def _title(env: ParallelView) -> str:
     core = env.core
     facts = [env.metadata["name"].removeprefix("hushbandits/"), f"{core.clock} {int(core.t[0]):,} of {core.horizon:,}"]
     metrics = env.metrics()
-    facts += [f"{name} {metrics[name]:,.4g}" for name in ("messages", "regret", "bits") if name in metrics]
-    return " · ".join([*facts] if env.agents else [*facts, "over"])
+    facts += [f"{name} {metrics[name]:,.0f}" for name in ("messages", "regret", "bits") if name in metrics]
+    return " · ".join(facts if env.agents else [*facts, "over"])
 
 
 def _names(core: Any) -> list[str]:
@@ -196,9 +196,9 @@ def _draw_feedback(env: ParallelView, figure: Any) -> None:
     left.bar(arms, users, color=np.where(arms == best, _BEST, _IN))
     left.set_ylabel("users heard")
     left.set_xlabel("arm; orange: the best")
-    right.scatter(arms, truth, marker="_", s=160, color="black", label="true mean", zorder=2)
-    right.scatter(arms, mean, s=24, color=np.where(arms == best, _BEST, _IN), label="decoded", zorder=3)
-    right.set_xlabel("arm")
-    right.legend(fontsize=8, frameon=False)
+    right.scatter(arms, truth, marker="_", s=160, color="black", zorder=2)
+    right.scatter(arms, mean, s=24, color=np.where(arms == best, _BEST, _IN), zorder=3)
+    right.set_ylabel("mean reward")
+    right.set_xlabel("arm; dot: decoded, bar: true")
     for axes in (left, right):
         axes.set_xticks(arms)
