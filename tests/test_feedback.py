@@ -1,0 +1,401 @@
+"""Privatized feedback: blocks of users, the protocol's table, rows and batches, twins."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import build, same_row, trace
+
+import hushbandits as hb
+from hushbandits.core.crowd import Individuals
+from hushbandits.core.pool import Pool
+from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.privacy.plans import central_pure, distributed_pure
+from hushbandits.privacy.samplers import PolyaDifference
+from hushbandits.wrappers.secagg import SecAgg
+
+SMALL = {"horizon": 1500, "n_arms": 4, "permute_arms": True}
+CASES = {
+    "pooled": ("DistDP-v0", "Dist-DP-SE", {**SMALL}, ()),
+    "pooled-servers": ("DistDP-v0", "Dist-DP-SE", {**SMALL, "n_agents": 3, "rewards": "beta"}, ()),
+    "each": ("DistDP-v0", "Dist-DP-SE", {**SMALL, "users": "each"}, ()),
+    "each-servers": ("DistDP-v0", "Dist-DP-SE", {**SMALL, "n_agents": 2, "users": "each"}, ()),
+    "central": ("CentralDP-v0", "DP-SE", {**SMALL, "horizon": 20_000, "epsilon": 5.0}, ()),
+    "central-each": ("CentralDP-v0", "DP-SE", {**SMALL, "users": "each"}, ()),
+    "random": ("DistDP-v0", "Random", {**SMALL, "n_agents": 2, "rewards": "bernoulli"}, ()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_alone_equals_its_row_bit_for_bit(case):
+    env_id, agent, env, wrappers = CASES[case]
+    seeds = run_seeds(5, 3)
+    batch = trace(*build(env_id, agent, 3, env, wrappers=wrappers), seeds)
+    for r in range(3):
+        same_row(trace(*build(env_id, agent, 1, env, wrappers=wrappers), seeds[r : r + 1]), batch, r)
+
+
+def individuals(env, arm, n):
+    env.reset(0)
+    env.pull((np.full((env.runs, env.n_agents), arm), np.full((env.runs, env.n_agents), n)))
+    return env.talk().inbox
+
+
+@pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
+def test_individual_rewards_of_a_run_alone_are_its_rows(rewards):
+    env = {"users": "each", "rewards": rewards, "n_agents": 2}
+    feedback = "hushbandits.envs.feedback"
+    make = __import__(feedback, fromlist=["Feedback"]).Feedback
+    many = individuals(make(**env, runs=3), 1, 50)
+    one = individuals(make(**env, runs=1), 1, 50)
+    np.testing.assert_array_equal(one["users"][0], many["users"][0])
+    np.testing.assert_array_equal(one.total("reward")[0], many.total("reward")[0])
+    assert many["users"].shape == (3, 2, 1, 50)
+
+
+def test_a_mechanism_leaves_the_rewards_alone():
+    # The same users' rewards, whatever is done to them: with and without a protocol behind them.
+    from hushbandits.envs.feedback import Feedback
+
+    env = Feedback(users="each", runs=2)
+    private = hb.make_vec("DistDP-v0", runs=2, users="each")
+    rows = []
+    for core in (env, private):
+        core.reset(3)
+        for _ in range(3):
+            core.pull((np.full((2, 1), 4), np.full((2, 1), 20)))
+            rows.append(core._report()["reward"].values())
+            core.talk()
+    np.testing.assert_array_equal(rows[:3], rows[3:])
+
+
+# -- the table --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("n", [2, 64, 1000, 1 << 20])
+def test_precision_modulus_and_tail_bound_are_the_table_s(n, epsilon):
+    for p in (0.1, 1e-6):
+        g = math.ceil(epsilon * math.sqrt(n))
+        tau = math.ceil(g / epsilon * math.log(2 / p))
+        for plan in (distributed_pure(n, epsilon, p), central_pure(n, epsilon, p)):
+            assert (plan.g, plan.tau, plan.modulus) == (g, tau, n * g + 2 * tau + 1)
+            assert plan.bits == math.ceil(math.log2(plan.modulus))
+        assert distributed_pure(n, epsilon, p).noise == PolyaDifference(1 / n, g / epsilon)
+
+
+def test_a_whole_number_is_not_rounded_up():
+    assert distributed_pure(900, 0.1, 0.1).g == 3  # 0.1·30 = 3
+
+
+def test_underflow_is_decoded():
+    plan = distributed_pure(64, 1.0, 0.1)
+    for total in range(-plan.tau, 64 * plan.g + plan.tau + 1):  # all that the noise bound allows
+        assert plan.decode(total % plan.modulus, 64) == total / plan.g
+
+
+def test_underflow_happens_and_comes_out_right():
+    # All rewards 0: half of the sums are negative before the modulus, and stay so after the analyzer.
+    env = hb.make_vec("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=1e-9)
+    z = individuals(env, 0, 64).total("reward")
+    assert 0.3 < (z < 0).mean() < 0.6
+    assert abs(z.mean()) < 5 * math.sqrt(2 / 400)
+    wrong = hb.make_vec("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=0.5)
+    z = individuals(wrong, 0, 64).total("reward")  # p bounds how often the noise leaves [−τ, τ] and wraps the wrong way
+    assert 0 < (z > 32).mean() < 0.5
+
+
+def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
+    env = hb.make_vec("DistDP-v0", n_agents=2, horizon=100, rewards="bernoulli")
+    env.reset(0)
+    env.pull((np.array([[0, 1]]), np.array([[60, 130]])))
+    assert env.talk().inbox.total("n").tolist() == [[60, 100]]
+    env.pull((np.array([[2, -7]]), np.array([[60, 0]])))  # server 1 is through: what it asks is ignored
+    inbox = env.talk().inbox
+    assert inbox.total("n").tolist() == [[40, 0]]
+    assert inbox.arrived[0, :, 0].tolist() == [True, False]
+    assert env.metrics()["users"].tolist() == [200]
+    assert not env.live.any()
+    with pytest.raises(RuntimeError, match="after the end"):
+        env.pull((np.zeros((1, 2), int), np.ones((1, 2), int)))
+
+
+def test_regret_counts_the_users_pulls():
+    env = hb.make_vec("DistDP-v0", means=(0.2, 0.7), rewards="bernoulli", horizon=100)
+    env.reset(0)
+    for arm in (0, 1):
+        env.pull((np.full((1, 1), arm), np.full((1, 1), 30)))
+        env.talk()
+    assert env.metrics()["regret"].item() == pytest.approx(15.0)
+
+
+def test_bits_are_counted_per_user():
+    env = hb.make_vec("DistDP-v0", horizon=10_000)
+    individuals(env, 0, 1024)
+    assert env.metrics()["bits"].item() == 1024 * 16  # m = 1024·32 + 2·96 + 1
+    assert env.metrics()["bits_per_user"].item() == 16
+
+
+# -- twins ------------------------------------------------------------------------------------------------------
+
+
+def naive_users(env, r, block, arm, n):
+    """Rewards of a block, one by one."""
+    seed = int(stream(env.seeds[r], "reward").random(block + 1)[block] * 2**53)
+    u = np.random.Generator(np.random.PCG64(seed)).random(n)
+    return [float(env.law.quantile(np.array([v]), env.locations[r, arm])[0]) for v in u]
+
+
+def naive_distributed(env, r, epsilon, p, horizon, base):
+    """Dist-DP-SE of one run, user by user, from algorithm 1."""
+    noise = stream(env.seeds[r], "wrapper/DiscreteLaplace")
+    active, used, block, regret, b = list(range(env.n_arms)), 0, 0, 0.0, 1
+    while used < horizon:
+        mean = {}
+        for a in list(active):
+            n = min(base**b if len(active) > 1 else horizon, horizon - used)
+            if n == 0:
+                break
+            g = math.ceil(epsilon * math.sqrt(n))
+            tau = math.ceil(g / epsilon * math.log(2 / p))
+            m = n * g + 2 * tau + 1
+            x = naive_users(env, r, block, a, n)
+            coins = noise.random(n)
+            q = 1 - math.exp(-epsilon / g)
+            plus, minus = noise.negative_binomial(1 / n, q, n), noise.negative_binomial(1 / n, q, n)
+            y = 0
+            for i in range(n):
+                code = math.floor(x[i] * g) + (coins[i] < x[i] * g - math.floor(x[i] * g))
+                y = (y + (code + int(plus[i]) - int(minus[i])) % m) % m
+            mean[a] = ((y - m) / g if y > n * g + tau else y / g) / n
+            used, block = used + n, block + 1
+            regret += n * env.gaps[r, a]
+        if used >= horizon or len(active) == 1:
+            continue
+        size, users = len(active), base**b
+        log = math.log(2 * size * b * b / p)
+        beta = math.sqrt(math.log(4 * size * b * b / p) / (2 * users)) + (math.sqrt(2 * log) + log) / epsilon / users
+        best = max(mean[a] - beta for a in active)
+        active = [a for a in active if mean[a] + beta >= best]
+        b += 1
+    return regret, active
+
+
+@pytest.mark.parametrize("base", [2, 4])
+def test_distributed_elimination_equals_its_naive_twin(base):
+    settings = {"horizon": 6000, "n_arms": 4, "epsilon": 2.0, "confidence": 0.3, "users": "each"}
+    env, team = build("DistDP-v0", "Dist-DP-SE", 3, settings, {"batch_base": base})
+    final = hb.play(env, team, 11)
+    dropped = 0
+    for r in range(3):
+        regret, active = naive_distributed(env, r, 2.0, 0.3, 6000, base)
+        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+        assert np.flatnonzero(team._active[r, 0]).tolist() == active
+        dropped += 4 - len(active)
+    assert dropped > 0
+
+
+def naive_central(env, r, epsilon, p, horizon):
+    """DP-SE of one run (Sajed & Sheffet 2019)."""
+    noise = stream(env.seeds[r], "wrapper/CentralLaplace")
+    active, used, block, regret, e = list(range(env.n_arms)), 0, 0, 0.0, 1
+    while used < horizon:
+        m, noisy = len(active), {}
+        gap = 2.0**-e
+        length = max(32 * math.log(8 * m * e * e / p) / gap**2, 8 * math.log(4 * m * e * e / p) / (epsilon * gap))
+        length = math.floor(length) + 1 if m > 1 else horizon
+        for a in active:
+            n = min(length, horizon - used)
+            if n == 0:
+                break
+            total = sum(naive_users(env, r, block, a, n))
+            noisy[a] = (total + noise.laplace(0, 1 / epsilon)) / n
+            used, block = used + n, block + 1
+            regret += n * env.gaps[r, a]
+        if used >= horizon or m == 1:
+            continue
+        h = math.sqrt(math.log(8 * m * e * e / p) / (2 * length))
+        c = math.log(4 * m * e * e / p) / (epsilon * length)
+        active = [a for a in active if max(noisy.values()) - noisy[a] <= 2 * (h + c)]
+        e += 1
+    return regret, active
+
+
+def test_central_elimination_equals_its_naive_twin():
+    settings = {"horizon": 40_000, "n_arms": 3, "epsilon": 0.5, "confidence": 0.5, "users": "each"}
+    env, team = build("CentralDP-v0", "DP-SE", 2, settings)
+    final = hb.play(env, team, 2)
+    dropped = 0
+    for r in range(2):
+        regret, active = naive_central(env, r, 0.5, 0.5, 40_000)
+        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+        assert np.flatnonzero(team._active[r, 0]).tolist() == active
+        dropped += 3 - len(active)
+    assert dropped > 0
+
+
+def test_without_privacy_it_is_successive_elimination():
+    # ε → ∞: neither noise nor grid is left, and the radius is Hoeffding's alone.
+    settings = {"horizon": 3000, "n_arms": 3, "epsilon": 1e9, "users": "each"}
+    env, team = build("DistDP-v0", "Dist-DP-SE", 2, settings)
+    final = hb.play(env, team, 4)
+    for r in range(2):
+        active, used, block, regret, b = [0, 1, 2], 0, 0, 0.0, 1
+        while used < 3000:
+            mean = {}
+            for a in active:
+                n = min(2**b if len(active) > 1 else 3000, 3000 - used)
+                if n:
+                    mean[a] = sum(naive_users(env, r, block, a, n)) / n
+                    used, block, regret = used + n, block + 1, regret + n * env.gaps[r, a]
+            if used < 3000:
+                beta = math.sqrt(math.log(4 * len(active) * b * b / 0.1) / 2 ** (b + 1))
+                active = [a for a in active if mean[a] + beta >= max(mean.values()) - beta]
+                b += 1
+        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+
+
+# -- what is hidden, and bad input ------------------------------------------------------------------------------
+
+
+class Cheat(hb.Team):
+    """Reads everybody's rewards, if it can."""
+
+    setting = "feedback"
+    hears = ("users",)
+
+
+def test_secagg_hides_individuals_from_a_cheating_agent():
+    env = hb.make_vec("DistDP-v0", users="each", horizon=100)
+    with pytest.raises(ValueError, match="needs the message field 'users', but the message has: n, reward"):
+        hb.play(env, Cheat())
+    inbox = individuals(env, 0, 10)
+    assert inbox.fields == ("reward", "n")
+    assert inbox["reward"].shape == (1, 1, 1)
+    with pytest.raises(KeyError, match="no field 'users'"):
+        inbox["users"]
+    bare = hb.envs.feedback.Feedback(users="each", wrappers=[SecAgg()])
+    with pytest.raises(ValueError, match="needs the message field 'users'"):
+        hb.meet(bare, Cheat())
+
+
+def test_secagg_alone_encodes_on_its_own_grid():
+    from hushbandits.envs.feedback import Feedback
+
+    raw, summed = Feedback(users="each"), Feedback(users="each", wrappers=[SecAgg(grid=1 << 20)])
+    exact, decoded = individuals(raw, 3, 1000).total("reward"), individuals(summed, 3, 1000).total("reward")
+    assert abs(exact - decoded).item() < 5 * math.sqrt(1000) / 2 / (1 << 20)
+    assert exact.item() != decoded.item()
+    assert summed.metrics()["bits_per_user"].item() == math.ceil(math.log2(1000 * 2**20 + 1))
+
+
+def test_a_cohort_of_one_reveals_nothing():
+    inbox = individuals(hb.make_vec("DistDP-v0"), 0, 1)
+    assert not inbox.arrived.any()
+    assert (inbox.total("n"), inbox.total("reward")) == (0, 0)
+
+
+def test_a_pool_has_no_individuals():
+    pool = Pool(np.array([[10]]), Beta(), np.array([[0.4]]), np.array([[1]]))
+    with pytest.raises(ValueError, match='make the env with users="each"'):
+        pool.values()
+    pool.total()
+    with pytest.raises(RuntimeError, match="has been drawn"):
+        pool.drop(0.5, [np.random.default_rng(0)])
+
+
+def test_privacy_is_what_the_secure_function_makes_of_it():
+    (mechanism, secagg) = hb.make_vec("DistDP-v0", epsilon=0.3).privacy()
+    assert mechanism.epsilon == 0.3
+    assert mechanism.delta == 0
+    assert "the server: modular sums" in mechanism.view
+    assert "seeded noise is a simulation" in mechanism.assumptions
+    assert math.isinf(secagg.epsilon)
+    from hushbandits.envs.feedback import Feedback
+    from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+
+    naked = Feedback(wrappers=[DiscreteLaplace(0.3)]).privacy()[0]
+    assert math.isinf(naked.epsilon)
+    assert any("which this env lacks" in line for line in naked.assumptions)
+    central = hb.make_vec("CentralDP-v0", epsilon=0.7).privacy()[0]
+    assert central.epsilon == 0.7
+    assert "a trusted server" in central.assumptions
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"epsilon": 0}, r"epsilon=0 must be a number > 0"),
+        ({"epsilon": -1.0}, r"epsilon=-1.0 must be a number > 0"),
+        ({"epsilon": float("nan")}, r"epsilon=nan must be a number > 0"),
+        ({"confidence": 0}, r"confidence=0 must lie in \(0, 1\)"),
+        ({"confidence": "1/N"}, r"confidence='1/N' must lie in \(0, 1\) or be \"1/T\""),
+        ({"users": "some"}, r"users='some' is not one of pooled, each"),
+        ({"horizon": 0}, r"horizon=0 must be an integer ≥ 1"),
+        ({"n_agents": 0}, r"n_agents=0 must be an integer ≥ 1"),
+        ({"rewards": "gaussian"}, r"rewards='gaussian' must stay in \[0, 1\]"),
+        ({"means": (0.5, 1.5)}, r"means\[1\]=1.5 must lie in \[0, 1\]"),
+        ({"min_cohort": 1}, r"min_cohort=1 must be an integer ≥ 2"),
+        ({"speech": {}}, r"users speak, not servers"),
+        ({"epsilon": 1e40}, r"beyond 2\^62"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        individuals(hb.make_vec("DistDP-v0", **kwargs), 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (np.zeros((1, 1), int), "must be a pair"),
+        ((np.zeros((1, 1)), np.ones((1, 1), int)), "action's arm must be integers of shape"),
+        ((np.zeros((1, 1), int), np.ones((1, 2), int)), r"action's n must be integers of shape \(1, 1\)"),
+        ((np.full((1, 1), 10), np.ones((1, 1), int)), "action=10 is no arm: arms are 0..9"),
+        ((np.zeros((1, 1), int), np.zeros((1, 1), int)), "action's n=0 must be a block of at least one user"),
+    ],
+)
+def test_an_action_outside_its_space_is_an_error(action, message):
+    env = hb.make_vec("DistDP-v0")
+    env.reset(0)
+    with pytest.raises(ValueError, match=message):
+        env.pull(action)
+
+
+def test_agent_and_mechanism_agree_on_epsilon():
+    with pytest.raises(ValueError, match=r"epsilon=0.5 conflicts with epsilon=1.0 of agent Dist-DP-SE"):
+        hb.evaluate("DistDP-v0", "Dist-DP-SE", env={"epsilon": 0.5}, agent_kwargs={"epsilon": 1.0})
+    team = hb.make_team("Dist-DP-SE", epsilon=1.0)
+    with pytest.raises(ValueError, match=r"epsilon=1.0 of Dist-DP-SE differs from epsilon=0.5 of DiscreteLaplace"):
+        hb.play(hb.make_vec("DistDP-v0", epsilon=0.5), team)
+    either = [{"env": {"epsilon": 0.4, "horizon": 3000}}, {"agent_kwargs": {"epsilon": 0.4}, "env": {"horizon": 3000}}]
+    one, other = (hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, **given) for given in either)
+    np.testing.assert_array_equal(one.final("regret"), other.final("regret"))
+    with pytest.raises(ValueError, match="needs an env with a privacy mechanism"):
+        hb.play(hb.envs.feedback.Feedback(), team)
+
+
+# -- both forms of a crowd ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", [Bernoulli(), ClippedGaussian(), Beta(2.0)], ids=repr)
+def test_what_wrappers_do_to_users_means_the_same_in_both_forms(law):
+    # Mean and variance of 2,000 blocks each; the normal bound at 6 deviations keeps false alarms below 1e-8.
+    runs, n = 2000, 40
+    planned, location = np.full((runs, 1), n), np.full((runs, 1), 0.3)
+    sums = {}
+    for form in ("pool", "individuals"):
+        rng = np.random.default_rng(1)
+        rngs = [rng] * runs
+        if form == "pool":
+            crowd = Pool(planned, law, location, rng.integers(1 << 40, size=(runs, 1)))
+        else:
+            crowd = Individuals(law.quantile(rng.random((runs, 1, n)), location[:, :, None]), planned)
+        crowd = crowd.replace(0.25, Bernoulli(), 1.0, rngs).drop(0.2, rngs).map(lambda x: 1 - x)
+        crowd = crowd.encode(np.full((runs, 1), 7), rngs).add(lambda n: PolyaDifference(1 / n, 3.0), rngs)
+        sums[form] = crowd.total().ravel(), crowd.n.ravel()
+    for one, other in zip(*sums.values(), strict=True):
+        spread = math.sqrt((one.var() + other.var()) / runs)
+        assert abs(one.mean() - other.mean()) < 6 * spread
+        assert abs(one.var() / other.var() - 1) < 6 * math.sqrt(8 / runs)

@@ -1,0 +1,182 @@
+"""Noise laws against their pmfs, both forms of a block, and audits with mutants that they must catch."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import hushbandits as hb
+from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
+from hushbandits.privacy.plans import distributed_pure
+from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace, wrapped_sum
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
+
+LAWS = [PolyaDifference(1 / 8, 3.0), DiscreteLaplace(3.0), Skellam(9.0), DiscreteGaussian(4.0)]
+LEVEL = 1e-7  # a seeded test fails by chance with this probability
+
+
+def chi_square(drawn, pmf, support):
+    """p-value of integer draws against a pmf; cells of few are pooled with their neighbours."""
+    expected = pmf(support) * len(drawn)
+    counts = np.array([(drawn == x).sum() for x in support], float)
+    cells, seen, hoped = [], 0.0, 0.0
+    for c, e in zip(counts, expected, strict=True):
+        seen, hoped = seen + c, hoped + e
+        if hoped >= 10:
+            cells.append((seen, hoped))
+            seen = hoped = 0.0
+    rest = len(drawn) - sum(c for c, _ in cells), len(drawn) - sum(e for _, e in cells)
+    cells.append(rest if rest[1] > 1 else (cells.pop()[0] + rest[0], 0))
+    observed, hoped = np.array([c for c, _ in cells]), np.array([e for _, e in cells])
+    hoped[-1] = len(drawn) - hoped[:-1].sum()
+    return stats.chisquare(observed, hoped).pvalue
+
+
+def two_sample(one, other):
+    """p-value that two samples share a law, on at most 20 cells of their joint quantiles."""
+    edges = np.unique(np.quantile(np.concatenate([one, other]), np.linspace(0, 1, 21)))
+    table = [np.histogram(x, np.concatenate([[-np.inf], edges[1:-1], [np.inf]]))[0] for x in (one, other)]
+    return stats.chi2_contingency(np.array(table)).pvalue
+
+
+# -- sums of the users' noise -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [8, 64, 1024])
+def test_the_users_polya_noise_adds_up_to_discrete_laplace(n):
+    plan = distributed_pure(n, 1.0, 0.1)
+    rng = np.random.default_rng(n)
+    sums = np.array([plan.noise.draw(rng, n).sum() for _ in range(4000)])
+    law = DiscreteLaplace(plan.g)
+    assert chi_square(sums, law.pmf, np.arange(-6 * plan.g, 6 * plan.g + 1)) > LEVEL
+    totals = np.array([plan.noise.total(rng, n) for _ in range(20_000)])
+    assert chi_square(totals, law.pmf, np.arange(-6 * plan.g, 6 * plan.g + 1)) > LEVEL
+    # The gamma scale (1−p)/p with p = e^(−ε/g): noise that is far too small.
+    assert (
+        chi_square(np.array([mutant(plan).draw(rng, n).sum() for _ in range(500)]), law.pmf, np.arange(-60, 61)) < LEVEL
+    )
+
+
+def mutant(plan):
+    """Erratum: the released code's Pólya sampler, β and 1 − β swapped."""
+    beta = math.exp(-1 / plan.noise.b)
+    return PolyaDifference(plan.noise.r, -1 / math.log(1 - beta))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [DiscreteLaplace(3.5), Skellam(7.0), Skellam(400.0), DiscreteGaussian(2.0), DiscreteGaussian(300.0)],
+    ids=repr,
+)
+def test_samplers_follow_their_pmf(law):
+    drawn = law.draw(np.random.default_rng(3), 50_000)
+    top = math.ceil(12 * math.sqrt(law.variance))
+    support = np.arange(-top, top + 1)
+    assert chi_square(drawn, law.pmf, support) > LEVEL
+    assert law.pmf(support).sum() == pytest.approx(1, abs=1e-6)
+    assert (law.pmf(support) * support**2).sum() == pytest.approx(law.variance, rel=1e-5)
+
+
+def test_continuous_laplace_follows_its_law():
+    law, rng = Laplace(2.5), np.random.default_rng(0)
+    assert stats.kstest(law.draw(rng, 20_000), stats.laplace(scale=2.5).cdf).pvalue > LEVEL
+    sums = np.array([law.total(rng, 30) for _ in range(5000)])
+    assert two_sample(sums, law.draw(rng, 150_000).reshape(5000, 30).sum(1)) > LEVEL
+
+
+@pytest.mark.parametrize(
+    "law", [PolyaDifference(1 / 8, 3.0), DiscreteLaplace(3.0), Skellam(9.0), DiscreteGaussian(4.0)], ids=repr
+)
+def test_totals_and_single_draws_agree_in_law(law):
+    rng = np.random.default_rng(5)
+    single = law.draw(rng, 8 * 6000).reshape(6000, 8).sum(1)
+    total = np.array([law.total(rng, 8) for _ in range(6000)])
+    assert two_sample(single, total) > LEVEL
+
+
+@pytest.mark.parametrize(
+    "law", [PolyaDifference(1 / 8, 3.0), DiscreteLaplace(3.0), Skellam(9.0), DiscreteGaussian(4.0)], ids=repr
+)
+def test_transforms_and_tails_fit_the_law(law):
+    m = 2001
+    pmf = wrapped_sum(law.cf, 8, m)
+    k = np.arange(m)
+    k = np.where(k > m // 2, k - m, k)
+    assert (pmf * k**2).sum() == pytest.approx(8 * law.variance, rel=1e-9)
+    for p in (0.3, 1e-3, 1e-6):
+        tau = tail_quantile(law, 8, p)
+        outside = pmf[np.abs(k) > tau].sum()
+        assert outside <= p < pmf[np.abs(k) >= tau].sum()
+        assert tau <= chernoff(law, 8, p)
+    t = 0.9 * min(law.t_max, 0.2)
+    mgf = (wrapped_sum(law.cf, 1, m) * np.exp(t * k))[np.abs(k) < 120].sum()
+    assert math.log(mgf) <= law.log_mgf(t) * (1 + 1e-6) + 1e-9
+
+
+# -- pooled and per-user blocks -----------------------------------------------------------------------------------
+
+
+def decoded(users, n, blocks, **env):
+    core = hb.make_vec("DistDP-v0", runs=blocks, users=users, means=(0.3, 0.7), **env)
+    core.reset(1 if users == "pooled" else 2)
+    core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
+    return core.talk().inbox.total("reward").ravel()
+
+
+@pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
+@pytest.mark.parametrize("n", [3, 64, 700])
+def test_pooled_and_per_user_blocks_agree_in_law(rewards, n):
+    one, other = (decoded(users, n, 1500, rewards=rewards) for users in ("pooled", "each"))
+    assert two_sample(one, other) > LEVEL
+
+
+@pytest.mark.parametrize("law", [Bernoulli(), ClippedGaussian(), ClippedGaussian(0.4), Beta(3.0)], ids=repr)
+@pytest.mark.parametrize("location", [0.02, 0.4, 1.0])
+def test_the_law_of_an_encoded_reward_is_that_of_rounding(law, location):
+    u = (np.arange(400_000) + 0.5) / 400_000
+    x = law.quantile(u, np.array(location))
+    for g in (1, 2, 9):
+        by_hand = [np.maximum(1 - np.abs(x * g - j), 0).mean() for j in range(g + 1)]
+        np.testing.assert_allclose(law.rounding(location, g), by_hand, atol=2e-5)
+        assert law.rounding(location, g) @ np.arange(g + 1) == pytest.approx(
+            g * float(law.mean(np.array(location))), abs=1e-9
+        )
+
+
+# -- white box ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("n", [2, 64, 1024])
+def test_the_server_s_view_is_epsilon_private_to_1e_9(n, epsilon):
+    plan = distributed_pure(n, epsilon, 0.1)
+    log_pmf = log_wrapped_discrete_laplace(plan.noise.b, plan.modulus)
+    measured = worst_log_ratio(log_pmf, plan.g)
+    # The pmf is ∝ cosh((m/2 − d)/b): what wraps around takes a little off ε, and nothing once m ≫ b.
+    half, b = plan.modulus / 2, plan.noise.b
+    exact = np.logaddexp(half / b, -half / b) - np.logaddexp((half - plan.g) / b, (plan.g - half) / b)
+    assert measured == pytest.approx(exact, abs=1e-9)
+    assert 0.99 * epsilon < measured <= epsilon + 1e-9
+    if half > 30 * b:
+        assert measured == pytest.approx(epsilon, abs=1e-9)
+    assert np.exp(log_pmf).sum() == pytest.approx(1, abs=1e-9)
+
+
+def test_the_wrapped_pmf_is_the_law_that_the_server_sees():
+    plan = distributed_pure(16, 1.0, 0.5)
+    rng = np.random.default_rng(0)
+    seen = np.array([plan.noise.draw(rng, 16).sum() for _ in range(20_000)]) % plan.modulus
+    pmf = wrapped_discrete_laplace(plan.g, plan.modulus)
+    assert chi_square(seen, lambda x: pmf[x], np.arange(plan.modulus)) > LEVEL
+
+
+def test_the_audit_rejects_the_gamma_scale_mutant():
+    plan = distributed_pure(1024, 1.0, 0.1)
+    wrong = mutant(plan)
+    assert math.sqrt(1024 * wrong.variance) == pytest.approx(0.26, abs=0.01)
+    assert math.sqrt(1024 * plan.noise.variance) == pytest.approx(45.25, abs=0.01)
+    measured = worst_log_ratio(log_wrapped_discrete_laplace(wrong.b, plan.modulus), plan.g)
+    assert measured == pytest.approx(111, abs=0.5)  # not 1
+    assert measured > 1 + 1e-9
