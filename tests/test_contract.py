@@ -9,6 +9,7 @@ from hushbandits.core.tapes import Ragged, Uniforms, run_seeds, stream
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 9, "graph": "erdos-renyi", "edge_probability": 0.4, "horizon": 40, "permute_arms": True}
@@ -23,10 +24,13 @@ CASES = {
     "private-loss": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4}, (Loss(0.3),)),
     "quack": ("CoopNetwork-v0", "QuACK-UCB", NET, {}, ()),
     "quack-loss": ("CoopNetwork-v0", "QuACK-UCB", NET, {}, (Loss(0.4), Huber(0.1))),
+    "multi-secagg": ("CoopNetwork-v0", "Multi-UCB", NET, {}, (Loss(0.2), SecAgg())),
+    "multi-noised-secagg": ("CoopNetwork-v0", "Multi-UCB", NET, {}, (LocalLaplace(1.0), SecAgg(bound=64))),
     "random": ("CoopNetwork-v0", "Random", NET, {}, (Shuffle(),)),
     "explore": ("DPMASE-v0", "DP-MASE", EXPLORE, FAST, ()),
     "explore-loss": ("DPMASE-v0", "DP-MASE", EXPLORE, FAST, (Loss(0.5),)),
     "explore-window": ("DPMASE-v0", "DP-MASE", EXPLORE, FAST, (Loss(0.1), Shuffle(window=8))),
+    "explore-secagg": ("DPMASE-v0", "DP-MASE", EXPLORE, FAST, (SecAgg(window=5),)),
     "explore-random": ("DPMASE-v0", "Random", EXPLORE, {}, (Loss(0.5),)),
 }
 

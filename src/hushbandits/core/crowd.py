@@ -2,7 +2,8 @@
 
 Two forms share one interface.  `Individuals` hold an array ``(R, M, U)``.  A `Pool` (core/pool.py) is a description,
 *n like users of one arm*, from which only a sum is ever drawn, so a block of a million users costs microseconds;
-asking a pool for its individuals raises.  Once a secure function has summed a block it is `Sealed`: the sum is all there is.
+asking a pool for its individuals raises.  Once a secure function has summed a block it is `Sealed`: the sum is all
+there is.
 
 What wrappers do to users (`map`, `drop`, `replace`, `add`, `encode`) returns a new crowd and works in both forms.
 """
@@ -91,6 +92,10 @@ class Crowd(ABC):
     @abstractmethod
     def modulo(self, m: Array) -> Crowd:
         """Every integer message mod `m` ``(R, M)``; a sum of them is right mod `m` only."""
+
+    def shuffle(self, rngs: Rngs) -> Crowd:
+        """Every block in a uniform order; a pool of like users has none."""
+        return self
 
     @abstractmethod
     def total(self) -> Array:
@@ -181,6 +186,14 @@ class Individuals(Crowd):
     def modulo(self, m: Array) -> Individuals:
         """Elementwise."""
         return Individuals(self._x % m[:, :, None], self.planned, self._present)
+
+    def shuffle(self, rngs: Rngs) -> Individuals:
+        """One permutation of the planned users per block; who is gone moves along."""
+        x, present = self._x.copy(), self._present.copy()
+        for r, m, n in blocks(self.planned):
+            order = rngs[r].permutation(n)
+            x[r, m, :n], present[r, m, :n] = x[r, m, order], present[r, m, order]
+        return Individuals(x, self.planned, present)
 
     def total(self) -> Array:
         """In the users' order."""

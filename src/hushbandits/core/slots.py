@@ -15,7 +15,7 @@ from hushbandits.core.jit import jit
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.types import Array
 
-__all__ = ["Ring", "SlotInbox", "Slots"]
+__all__ = ["Ring", "SlotInbox", "Slots", "TallyInbox"]
 
 
 class Slots:
@@ -207,6 +207,36 @@ class SlotInbox(Inbox):
             factor = ring.values[weight].reshape(flat.shape)
             _weighted(flat, factor, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
+
+
+class TallyInbox(Inbox):
+    """Sums per arm and nothing else: what a secure aggregation leaves of a round's arrivals.
+
+    Parameters
+    ----------
+    pulls, sums : (R, M, K) arrays
+    opened : (R, M) bool
+        Whether there is a sum at all.
+    """
+
+    fields = ("tally",)
+
+    def __init__(self, pulls: Array, sums: Array, opened: Array):
+        self._pulls, self._sums, self._opened = pulls, sums, opened
+
+    @property
+    def arrived(self) -> Array:
+        """``(R, M, 1)``: one slot, the sum."""
+        return self._opened[:, :, None]
+
+    def __getitem__(self, field: str) -> Array:
+        if field != "tally":
+            raise KeyError(f"no field {field!r} in this inbox: only sums per arm are to be had (tally)")
+        return np.stack([self._pulls, self._sums], 2)[:, :, None]
+
+    def tally(self) -> tuple[Array, Array]:
+        """Pulls and reward sums per arm, each ``(R, M, K)``."""
+        return self._pulls, self._sums
 
 
 @jit

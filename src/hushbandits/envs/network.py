@@ -133,6 +133,11 @@ class CoopNetwork(Env):
         """The sender's name travels with a message."""
         return {"who": Field(dtype="i8")}
 
+    def _offers(self, fields: Fields) -> Fields:
+        if "code" in fields:  # sealed by secure aggregation
+            return {"tally": Field((2, self.n_arms))}
+        return fields
+
     def _reset(self, seeds: Seeds) -> None:
         runs, m = len(seeds), self.n_agents
         locations = np.empty((runs, self.n_arms))

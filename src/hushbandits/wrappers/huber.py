@@ -31,7 +31,8 @@ class Huber(Wrapper):
     location : float
         Q's location; by default Q is uniform on [0, 1].
     fraction : float
-        Fraction of agents that are byzantine, ``⌊fraction·M⌋`` of them, drawn per run (network).
+        Fraction of agents that are byzantine: ``⌊fraction·M⌋`` of them, drawn per run (network); each user with
+        this probability (feedback).
     name : str, optional
 
     Raises
@@ -85,6 +86,9 @@ class Huber(Wrapper):
 
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
         """Replace the rewards that luck picks."""
+        if env.setting == "feedback":  # every user is a new one: byzantine with probability `fraction`
+            rate = self.rate * self.fraction
+            return {**message, "reward": message["reward"].replace(rate, self.law, self.location, self._users)}
         coin, u = np.moveaxis(self._luck.next(), 1, 0)
         hit = self.byzantine & (coin < self.rate)
         drawn = self.law.quantile(u, np.array(self.location))

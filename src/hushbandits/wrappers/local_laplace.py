@@ -11,6 +11,7 @@ from hushbandits.core.types import Seeds
 from hushbandits.core.validate import real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import laplaces
+from hushbandits.privacy.samplers import Laplace
 
 __all__ = ["LocalLaplace"]
 
@@ -60,6 +61,9 @@ class LocalLaplace(Wrapper):
 
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
         """Add noise at the source."""
+        if env.setting == "feedback":
+            noise = Laplace(1.0 / self.epsilon)
+            return {**message, "reward": message["reward"].add(lambda n: noise, self._users)}
         return {**message, "reward": message["reward"] + laplaces(self._luck.next(), 1.0 / self.epsilon)}
 
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:

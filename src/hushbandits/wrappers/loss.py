@@ -57,6 +57,8 @@ class Loss(Wrapper):
             for r in np.flatnonzero(vote.any((1, 2))):  # only who votes has something to lose
                 vote[r, 0] &= self._votes.take(int(r), env.n_arms) >= self.rate
             return {**message, "vote": vote}
+        if env.setting == "feedback":
+            return {**message, "reward": message["reward"].drop(self.rate, self._users)}
         return {**message, "sent": message["sent"] & (self._luck.next() >= self.rate)}
 
     @property

@@ -5,6 +5,8 @@ What is added up depends on the setting: one channel per setting, in one table.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,8 +15,10 @@ from hushbandits.core.crowd import BlockInbox, Crowd
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.slots import TallyInbox
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer
+from hushbandits.core.validate import integer, real
+from hushbandits.core.window import VoteWindow
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["SecAgg"]
@@ -65,19 +69,90 @@ class _Feedback:
         return inbox.decoded(inbox.total("reward") / self._wrapper.grid)
 
 
+class _Network:
+    """A receiver's arrivals of a round: the sum mod m of their codes, one-hot in the arm."""
+
+    def __init__(self, wrapper: SecAgg):
+        self._wrapper = wrapper
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        name = self._wrapper.name
+        require(name, ("arm", "reward"), fields)
+        self._k = env.n_arms
+        return {"code": Field((2 * self._k,), "i8")}
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        w = self._wrapper
+        degree: Array = env.slots.degree  # type: ignore[attr-defined]
+        if (degree < w.min_cohort).any():
+            m = int(np.argwhere(degree < w.min_cohort)[0][1])
+            raise ValueError(
+                f"min_cohort={w.min_cohort} leaves agent {m} with nothing: it hears {int(degree[:, m].min())} others"
+            )
+        # Large enough that an honest sum of all arrivals, of either sign, never wraps.
+        self._modulus = 2 * int(degree.max()) * math.ceil(w.grid * w.bound) + 1
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        w, arm, reward = self._wrapper, message["arm"], message["reward"]
+        if (np.abs(reward) > w.bound).any():
+            bad = reward[np.abs(reward) > w.bound][0]
+            raise ValueError(f"{w.name} encodes rewards up to bound={w.bound:g}, not {bad:.4g}; give it a larger bound")
+        hot = np.arange(self._k) == arm[..., None]
+        code = np.concatenate([hot, hot * np.rint(reward * w.grid)[..., None].astype(np.int64)], 2) % self._modulus
+        return {"code": code, "sent": message["sent"]}
+
+    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+        m = self._modulus
+        total = inbox.total("code") % m
+        # Who takes part is public; a cohort below the minimum is not opened.
+        opened = total[..., : self._k].sum(2) >= self._wrapper.min_cohort
+        lifted = np.where(total > m // 2, total - m, total) * opened[..., None]
+        return TallyInbox(lifted[..., : self._k].astype(float), lifted[..., self._k :] / self._wrapper.grid, opened)
+
+
+class _Exploration:
+    """The votes of a window of activations: their sum per arm."""
+
+    def __init__(self, wrapper: SecAgg):
+        self._wrapper = wrapper
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        w = self._wrapper
+        self._votes = VoteWindow(w.name, w.window, w.min_cohort, env)
+        return self._votes.accept(w.name, fields, env)
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        self._votes.reset(env, len(seeds))
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        # An agent votes once per arm, so a sum never reaches the modulus N + 1.
+        return {"tally": self._votes.add(message, env) % (env.n_agents + 1), "sent": message["sent"]}
+
+    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+        return inbox
+
+
 def _bits(modulus: Array) -> Array:
     return np.array([[(m - 1).bit_length() for m in row] for row in modulus.tolist()])
 
 
 #: What `SecAgg` adds up, by setting.
-_CHANNELS: dict[str, type[_Feedback]] = {"feedback": _Feedback}
+_CHANNELS: dict[str, Callable[[SecAgg], _Channel]] = {
+    "exploration": _Exploration,
+    "feedback": _Feedback,
+    "network": _Network,
+}
 
 
 class SecAgg(Wrapper):
     """An ideal secure aggregation between senders and receivers: they get ``Σ y mod m`` and nothing else.
 
     Feedback: adds a block's messages up; a mechanism before it names the modulus, raw rewards are encoded on a
-    fixed-point grid here.  A cohort smaller than `min_cohort` reveals nothing at all: its message is absent.
+    fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per
+    arm (codes one-hot in the arm, rewards rounded to the grid), so the inbox has a `tally` and nothing else.
+    Exploration: the coordinator gets the votes per arm of a window of activations.
+    A cohort smaller than `min_cohort` reveals nothing at all: in network and feedback its messages are lost, in
+    exploration the window stays open.
 
     Parameters
     ----------
@@ -85,6 +160,10 @@ class SecAgg(Wrapper):
         Fewest messages that are added up, ≥ 2: the sum of one message is the message.
     grid : int
         Fixed-point steps per unit reward where no mechanism has encoded rewards.
+    bound : float
+        Network: the largest reported |reward| that the modulus makes room for; a larger one raises.
+    window : int, optional
+        Exploration only, and needed there: activations per sum.
     name : str, optional
 
     References
@@ -102,8 +181,18 @@ class SecAgg(Wrapper):
     settings = frozenset(_CHANNELS)
     aggregates = True
 
-    def __init__(self, min_cohort: int = 2, grid: int = 1 << 16, *, name: str | None = None):
+    def __init__(
+        self,
+        min_cohort: int = 2,
+        grid: int = 1 << 16,
+        bound: float = 1.0,
+        window: int | None = None,
+        *,
+        name: str | None = None,
+    ):
         super().__init__(name=name)
+        self.bound = real("bound", bound, 0)
+        self.window = window
         self.min_cohort = integer("min_cohort", min_cohort, 2)
         self.grid = integer("grid", grid, 1, 1 << 30)
 

@@ -59,9 +59,11 @@ class Shuffle(Wrapper):
         self._users = self.generators(seeds)
 
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
-        """Gather a window's votes (exploration)."""
+        """Gather a window's votes (exploration); permute a block's users (feedback)."""
         if env.setting == "exploration":
             return {"tally": self._votes.add(message, env), "sent": message["sent"]}
+        if env.setting == "feedback":
+            return {**message, "reward": message["reward"].shuffle(self._users)}
         return message
 
     def deliver(self, inbox: Inbox, env: Env) -> Inbox:

@@ -1,0 +1,193 @@
+"""Wrappers across the settings: what they hide, what they change, and what they must not."""
+
+import numpy as np
+import pytest
+from helpers import build, same_row, trace
+from scipy import stats
+
+import hushbandits as hb
+from hushbandits.core.play import play
+from hushbandits.envs.feedback import Feedback
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+NET = {"n_agents": 9, "graph": "grid", "horizon": 60}
+
+
+def test_secagg_reveals_exactly_the_sums():
+    """Bernoulli rewards are exact on the grid: under SecAgg the tally is the plain one, once two messages arrive."""
+    plain, sealed = hb.make_vec("CoopNetwork-v0", **NET), hb.make_vec("CoopNetwork-v0", wrappers=[SecAgg()], **NET)
+    rng = np.random.default_rng(0)
+    plain.reset(0)
+    sealed.reset(0)
+    for _ in range(60):
+        arms = rng.integers(10, size=(1, 9))
+        plain.pull(arms)
+        sealed.pull(arms)
+        open_inbox, closed = plain.talk().inbox, sealed.talk().inbox
+        pulls, sums = open_inbox.tally()
+        enough = open_inbox.arrived.sum(2) >= 2
+        np.testing.assert_array_equal(closed.arrived[..., 0], enough)
+        np.testing.assert_array_equal(closed.tally()[0], pulls * enough[..., None])
+        np.testing.assert_array_equal(closed.tally()[1], sums * enough[..., None])
+
+
+def test_under_secagg_individual_messages_are_not_to_be_had():
+    env = hb.make_vec("CoopNetwork-v0", wrappers=[SecAgg()], **NET)
+    env.reset(0)
+    env.pull(np.zeros((1, 9), int))
+    inbox = env.talk().inbox
+    for field in ("arm", "reward", "who", "code"):
+        with pytest.raises(KeyError):
+            inbox[field]
+    with pytest.raises(ValueError, match="offers: tally"):
+        inbox.total("reward")
+    with pytest.raises(ValueError, match="inbox of QuACK-UCB needs the message field 'who'"):
+        hb.evaluate("CoopNetwork-v0", "QuACK-UCB", runs=1, wrappers=[SecAgg()])
+
+
+def test_secagg_rounds_rewards_to_its_grid():
+    env = hb.make_vec("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(grid=8)], **NET)
+    plain = hb.make_vec("CoopNetwork-v0", rewards="beta", **NET)
+    for e in (env, plain):
+        e.reset(1)
+    for _ in range(20):
+        arms = np.zeros((1, 9), int)
+        reward = plain.pull(arms).reward
+        env.pull(arms)
+        (pulls, sums), (_, exact) = env.talk().inbox.tally(), plain.talk().inbox.tally()
+        assert (np.abs(sums - exact * (pulls > 0)) <= pulls / 16 + 1e-9).all()
+        assert ((sums * 8) == np.rint(sums * 8)).all()
+        assert ((reward >= 0) & (reward <= 1)).all()
+
+
+def test_secagg_modulus_has_room_for_every_honest_sum():
+    """All agents report the largest and the smallest reward at once: nothing wraps."""
+    env = hb.make_vec("CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(grid=10, bound=3.0)])
+    for value in (3.0, -3.0):
+        env.reset(0)
+        env.pull(np.zeros((1, 6), int))
+        message = {"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), value)}
+        np.testing.assert_allclose(env.talk(message).inbox.tally()[1][0, :, 0], 5 * value)
+    env.reset(0)
+    env.pull(np.zeros((1, 6), int))
+    with pytest.raises(ValueError, match=r"encodes rewards up to bound=3, not 3.1"):
+        env.talk({"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), 3.1)})
+
+
+def test_a_cohort_of_one_is_never_opened():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=5, graph="path", wrappers=[SecAgg()])
+    env.reset(0)
+    env.pull(np.zeros((1, 5), int))
+    opened = env.talk().inbox.arrived[0, :, 0]
+    assert opened.tolist() == [False, True, True, True, False]  # the ends hear one neighbour in round 1
+    with pytest.raises(ValueError, match="min_cohort=2 leaves agent 0 with nothing: it hears 1 others"):
+        hb.make_vec("CoopNetwork-v0", n_agents=5, graph="path", life=1, wrappers=[SecAgg()]).reset(0)
+    with pytest.raises(ValueError, match="SecAgg needs a declared window in exploration"):
+        hb.make_vec("DPMASE-v0", wrappers=[SecAgg()])
+    with pytest.raises(ValueError, match="min_cohort=1 must be an integer ≥ 2"):
+        SecAgg(min_cohort=1)
+
+
+@pytest.mark.parametrize("wrapper", [SecAgg, Shuffle])
+def test_a_window_of_votes_gives_the_coordinator_only_sums_that_add_up(wrapper):
+    env, team = build("DPMASE-v0", "DP-MASE", 5, {"n_agents": 12}, {"epsilon": 1.0}, (wrapper(window=50),))
+    metrics = play(env, team, 0)
+    assert metrics["correct"].all()
+    assert (env.votes <= 12).all()
+    # every vote that was cast and opened is counted once; the coordinator's own bit matrix stays empty
+    assert not env._voted.any()
+    assert (env.votes <= env._cast.sum(1)).all()
+
+
+def test_wider_windows_only_delay():
+    plain = hb.evaluate("DPMASE-v0", "DP-MASE", runs=20, env={"n_agents": 12}, agent_kwargs={"epsilon": 1.0})
+    window = hb.evaluate(
+        "DPMASE-v0",
+        "DP-MASE",
+        runs=20,
+        env={"n_agents": 12},
+        agent_kwargs={"epsilon": 1.0},
+        wrappers=[SecAgg(window=200)],
+    )
+    assert (window.final("rounds") >= plain.final("rounds")).all()
+    assert (window.final("rounds") - plain.final("rounds")).max() > 0
+
+
+def test_local_laplace_has_the_law_of_laplace():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=40, graph="complete", horizon=60, wrappers=[LocalLaplace(0.5)])
+    obs = env.reset(0)
+    noise = []
+    while obs.live.any():
+        reward = env.pull(np.zeros((1, 40), int)).reward
+        obs = env.talk()
+        heard = obs.inbox["reward"][0, 0], obs.inbox["who"][0, 0]
+        noise.append(heard[0] - reward[0, heard[1]])
+    assert stats.kstest(np.concatenate(noise), stats.laplace(scale=2.0).cdf).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("users", ["pooled", "each"])
+def test_huber_shifts_a_block_by_its_rate(users):
+    env = hb.make_vec(
+        "CentralDP-v0", users=users, means=[0.2, 0.4], rewards="bernoulli", horizon=40_000, epsilon=1e6,
+        wrappers=[Huber(0.3, law="constant", location=1.0, fraction=0.5)],
+    )  # fmt: skip
+    env.reset(0)
+    env.pull((np.array([[0]]), np.array([[40_000]])))
+    mean = env.talk().inbox.total("reward")[0, 0] / 40_000
+    # contaminated with probability .15: mean .85·.2 + .15; standard error below .0024, seven of them
+    assert abs(mean - (0.85 * 0.2 + 0.15)) < 0.017
+
+
+@pytest.mark.parametrize("users", ["pooled", "each"])
+def test_loss_thins_a_block(users):
+    env = hb.make_vec("CentralDP-v0", users=users, horizon=10_000, wrappers=[Loss(0.25)])
+    env.reset(0)
+    env.pull((np.array([[3]]), np.array([[10_000]])))
+    kept = int(env.talk().inbox.total("n")[0, 0])
+    assert stats.binomtest(kept, 10_000, 0.75).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("users", ["pooled", "each"])
+def test_local_laplace_widens_a_block(users):
+    """n users' noise: variance 2n/ε²."""
+    env = hb.make_vec("CentralDP-v0", users=users, means=[0.0, 1.0], rewards="bernoulli", horizon=64 * 400, epsilon=1e6,
+                      wrappers=[LocalLaplace(0.5)])  # fmt: skip
+    obs = env.reset(0)
+    sums = []
+    while obs.live.any():
+        env.pull((np.array([[0]]), np.array([[64]])))
+        obs = env.talk()
+        sums.append(obs.inbox.total("reward")[0, 0])
+    expected = 64 * 2 / 0.25
+    # 400 sums, near Gaussian: the variance estimate's relative standard error is about √(2/400) = .07
+    assert 0.6 * expected < np.var(sums) < 1.5 * expected
+
+
+def test_shuffle_permutes_users_and_keeps_their_sum():
+    seen = []
+    for wrappers in ((), (Shuffle(),)):
+        env = _raw_feedback(wrappers)
+        env.reset(0)
+        env.pull((np.array([[0]]), np.array([[50]])))
+        seen.append(env.talk().inbox["users"][0, 0, 0])
+    assert not np.array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(np.sort(seen[0]), np.sort(seen[1]))
+
+
+def _raw_feedback(wrappers):
+    return Feedback(users="each", horizon=100, wrappers=wrappers)
+
+
+@pytest.mark.parametrize("agent", ["Dist-DP-SE", "Random"])
+@pytest.mark.parametrize("users", ["pooled", "each"])
+def test_feedback_runs_alone_with_wrappers(agent, users):
+    env = {"horizon": 4000, "users": users}
+    wrappers = (Huber(0.1), LocalLaplace(2.0), Loss(0.2), Shuffle())
+    seeds = hb.run_seeds(8, 3)
+    batch = trace(*build("DistDP-v0", agent, 3, env, {}, wrappers), seeds)
+    for r in range(3):
+        same_row(trace(*build("DistDP-v0", agent, 1, env, {}, wrappers), seeds[r : r + 1]), batch, r)
