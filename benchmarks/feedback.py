@@ -1,0 +1,41 @@
+"""Users per second of Dist-DP-SE, pooled and one by one, and the cost of one pooled block.
+
+python benchmarks/feedback.py
+"""
+
+import time
+
+import numpy as np
+
+import hushbandits as hb
+from hushbandits.registry import assemble
+
+
+def users_per_second(users, horizon, runs, **env):
+    team = hb.make_team("Dist-DP-SE")
+    core = assemble("DistDP-v0", team, runs=runs, env={"users": users, "horizon": horizon, **env})
+    hb.play(core, team, 0)  # compile
+    start = time.perf_counter()
+    final = hb.play(core, team, 1)
+    return final["users"].sum() / (time.perf_counter() - start)
+
+
+def block_seconds(n, repeats=50, **env):
+    core = hb.make_vec("DistDP-v0", horizon=n * (repeats + 1), **env)
+    core.reset(0)
+    arm, block = np.zeros((1, 1), int), np.full((1, 1), n)
+    core.pull((arm, block))
+    core.talk()
+    start = time.perf_counter()
+    for _ in range(repeats):
+        core.pull((arm, block))
+        core.talk()
+    return (time.perf_counter() - start) / repeats
+
+
+if __name__ == "__main__":
+    for rewards in ("bernoulli", "clipped-gaussian"):
+        print(f"{rewards}")
+        print(f"  pooled, T = 10^7:   {users_per_second('pooled', 10**7, 20, rewards=rewards):.3g} users/s")
+        print(f"  one by one, T = 10^5: {users_per_second('each', 10**5, 20, rewards=rewards):.3g} users/s")
+        print(f"  pooled block of 10^6: {1e6 * block_seconds(10**6, rewards=rewards):.0f} µs")
