@@ -25,7 +25,7 @@ from hushbandits.core.types import Array
 from hushbandits.core.validate import integer, nearest
 from hushbandits.registry import make_wrapper
 
-__all__ = ["Failure", "check", "missing", "open_folder", "run"]
+__all__ = ["Failure", "Outcome", "check", "missing", "open_folder", "run"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,25 @@ class Failure:
         runs = f"run {self.runs[0]}" if len(self.runs) == 1 else f"runs {self.runs[0]}–{self.runs[-1]}"
         last = self.error.strip().splitlines()[-1]
         return f"{self.cell.label}: {runs}, seed {self.seed}: {last}\n  parameters: {self.cell.spec}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call of `run` did.
+
+    Parameters
+    ----------
+    store : Store
+        Open; close it, or use it in a ``with`` block.
+    played : int
+        Runs that this call added.
+    failures : list of Failure
+        Batches that raised; all others are committed.
+    """
+
+    store: Store
+    played: int
+    failures: list[Failure]
 
 
 @dataclass(frozen=True)
@@ -203,7 +222,7 @@ def run(
     batch: int = BATCH,
     progress: bool = True,
     notify: Callable[[str], None] | None = None,
-) -> tuple[Store, list[Failure]]:
+) -> Outcome:
     """Run what is missing in a folder.
 
     Parameters
@@ -225,10 +244,7 @@ def run(
 
     Returns
     -------
-    store : Store
-        Open; close it, or use it in a ``with`` block.
-    failures : list of Failure
-        Batches that raised; the others are committed.
+    Outcome
 
     Raises
     ------
@@ -244,10 +260,10 @@ def run(
     >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0", n_agents=4, horizon=20),
     ...                   agents=[Use("Multi-UCB")], runs=2)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store, failures = run(tiny, folder, progress=False)
-    ...     with store:
-    ...         store.final(tiny.cells()[0], "regret", runs=2).shape, failures
-    ((2,), [])
+    ...     outcome = run(tiny, folder, progress=False)
+    ...     with outcome.store as store:
+    ...         store.final(tiny.cells()[0], "regret", runs=2).shape, outcome.played
+    ((2,), 2)
     """
     if isinstance(experiments, Experiment):
         experiments = [experiments]
@@ -257,7 +273,7 @@ def run(
     try:
         tasks = missing(store, jobs, batch)
         if not tasks:
-            return store, []
+            return Outcome(store, 0, [])
         here = about(jobs)
         others = {s["sources"] for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
@@ -265,7 +281,8 @@ def run(
         store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)
         total = sum(len(t.runs) for t in tasks)
         with Bar(total) if progress else Silent() as bar:
-            return store, _work(store, tasks, jobs, bar)
+            failures = _work(store, tasks, jobs, bar)
+        return Outcome(store, total - sum(len(f.runs) for f in failures), failures)
     except BaseException:
         store.close()
         raise

@@ -89,6 +89,8 @@ class Figure:
         ``"interval"``: 95 % confidence interval of the centre; ``"quantiles"``: 2.5 % to 97.5 % of the runs.
     per_time : bool
         Divide by the time (time-averaged regret).
+    since : float, optional
+        First time that is drawn.
     title : str
         Default: the metric's label.
     bounds : mapping of str to str
@@ -102,6 +104,7 @@ class Figure:
     center: str = "mean"
     band: str = "interval"
     per_time: bool = False
+    since: float | None = None
     title: str = ""
     bounds: Mapping[str, str] = field(default_factory=dict)
 
@@ -192,7 +195,7 @@ class Experiment:
     ...     name="small", title="Does sharing pay?", env=Use("CoopNetwork-v0", horizon=100),
     ...     agents=(Use("Multi-UCB"), Use("UCB1")), sweep={"env.n_agents": (4, 16)}, metrics=("regret",))
     >>> [cell.label for cell in small.cells()]
-    ['Multi-UCB, N = 4', 'UCB1, N = 4', 'Multi-UCB, N = 16', 'UCB1, N = 16']
+    ['Multi-UCB, agents = 4', 'UCB1, agents = 4', 'Multi-UCB, agents = 16', 'UCB1, agents = 16']
     """
 
     name: str

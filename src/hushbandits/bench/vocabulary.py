@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["METRICS", "SYMBOLS", "Metric", "metric", "symbol"]
+__all__ = ["METRICS", "PARAMETERS", "Metric", "metric", "symbol", "words"]
 
 
 @dataclass(frozen=True)
@@ -33,26 +33,26 @@ METRICS = {
     "inconclusive": Metric("share of runs that are inconclusive", rate=True),
     "messages": Metric("messages sent"),
     "arms": Metric("arms left"),
-    "regret": Metric("group pseudo-regret"),
+    "regret": Metric("pseudo-regret of all agents"),
     "users": Metric("users"),
-    "bits": Metric("bits sent per user"),
+    "bits": Metric("bits sent by users"),
+    "bits_per_user": Metric("bits sent per user"),
 }
 
-#: Parameters that have a symbol.
-SYMBOLS = {
-    "epsilon": "ε",
-    "delta": "δ",
-    "beta": "β",
-    "eta": "η",
-    "xi": "ξ",
-    "v": "v",
-    "n_agents": "N",
-    "n_arms": "K",
-    "life": "γ",
-    "horizon": "T",
-    "edge_probability": "p",
-    "scale": "s",
-    "rate": "rate",
+#: Parameters: how they are written beside a value, and in words along an axis.
+PARAMETERS = {
+    "epsilon": ("ε", "privacy parameter ε"),
+    "delta": ("δ", "failure probability δ"),
+    "beta": ("β", "failure probability of one agent β"),
+    "eta": ("η", "privacy parameter η"),
+    "xi": ("ξ", "corruption ξ"),
+    "v": ("v", "exponent v"),
+    "n_agents": ("agents", "number of agents"),
+    "n_arms": ("arms", "number of arms"),
+    "life": ("γ", "life of a message γ, in hops"),
+    "horizon": ("T", "horizon T"),
+    "edge_probability": ("p", "edge probability p"),
+    "scale": ("s", "scale s"),
 }
 
 
@@ -68,12 +68,27 @@ def metric(name: str) -> Metric:
 
 
 def symbol(parameter: str) -> str:
-    """Return the symbol of a parameter, which may carry a prefix (``env.n_agents``).
+    """Return how a parameter, which may carry a prefix, is written beside a value.
 
     Examples
     --------
-    >>> symbol("env.n_agents")
-    'N'
+    >>> symbol("env.epsilon"), symbol("new_one")
+    ('ε', 'new one')
     """
-    name = parameter.rpartition(".")[2]
-    return SYMBOLS.get(name, name)
+    return _parameter(parameter)[0]
+
+
+def words(parameter: str) -> str:
+    """Return how a parameter is written along an axis.
+
+    Examples
+    --------
+    >>> words("env.n_agents")
+    'number of agents'
+    """
+    return _parameter(parameter)[1]
+
+
+def _parameter(name: str) -> tuple[str, str]:
+    bare = name.rpartition(".")[2]
+    return PARAMETERS.get(bare, (bare.replace("_", " "),) * 2)

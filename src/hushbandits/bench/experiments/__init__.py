@@ -1,1 +1,1 @@
-"""Experiments, one file per paper."""
+"""Experiments, one file per paper: declarations only."""

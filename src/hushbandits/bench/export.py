@@ -1,0 +1,104 @@
+"""Rows of a run folder as CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from hushbandits.bench.store import Store
+from hushbandits.core.validate import choice
+
+__all__ = ["FORMATS", "export"]
+
+
+def _columns(store: Store) -> list[str]:
+    swept = dict.fromkeys(parameter for e in store.experiments for parameter in e.sweep)
+    return ["experiment", "cell", "line", *swept, "run", "metric", "time", "value"]
+
+
+def _csv(store: Store, out: TextIO) -> None:
+    writer = csv.DictWriter(out, _columns(store), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(store.rows())
+
+
+def _json(store: Store, out: TextIO) -> None:
+    out.write("[")
+    for i, row in enumerate(store.rows()):
+        out.write((",\n" if i else "\n") + json.dumps(row, ensure_ascii=False))
+    out.write("\n]\n")
+
+
+def _parquet(store: Store, path: Path) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise ValueError("format='parquet' needs pyarrow: pip install 'hushbandits[parquet]'") from None
+    kinds = {"run": pa.int64(), "time": pa.float64(), "value": pa.float64()}
+    # A swept parameter may mix numbers and words: it travels as text then.
+    swept = {p: [v for e in store.experiments for v in e.sweep.get(p, [])] for p in _columns(store)[3:-4]}
+    text = {p for p, values in swept.items() if any(not isinstance(v, (int, float)) for v in values)}
+    fields = [
+        pa.field(c, kinds.get(c, pa.float64() if c in swept and c not in text else pa.string()))
+        for c in _columns(store)
+    ]
+    schema = pa.schema(fields)
+    with parquet.ParquetWriter(path, schema) as writer:
+        for rows in _chunks(store.rows(), 100_000):
+            for row in rows:
+                row.update({p: str(row[p]) for p in text if p in row})
+            full = [{c: row.get(c) for c in schema.names} for row in rows]
+            writer.write_table(pa.Table.from_pylist(full, schema=schema))
+
+
+def _chunks(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+    chunk: list[dict[str, Any]] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+_TEXT: dict[str, Callable[[Store, TextIO], None]] = {"csv": _csv, "json": _json}
+#: Formats that `export` writes.
+FORMATS = (*_TEXT, "parquet")
+
+
+def export(store: Store, format: str = "csv", output: Path | None = None) -> None:
+    """Write all rows, in a fixed order, to a file (whole or not at all) or to standard output.
+
+    Raises
+    ------
+    ValueError
+        Unknown format, Parquet without pyarrow, or a file that cannot be written.
+    """
+    choice("format", format, FORMATS)
+    if output is None:
+        if format == "parquet":
+            buffer = io.BytesIO()
+            _parquet(store, buffer)  # type: ignore[arg-type]
+            sys.stdout.buffer.write(buffer.getvalue())
+        else:
+            _TEXT[format](store, sys.stdout)
+        sys.stdout.flush()
+        return
+    part = output.with_name(output.name + ".part")
+    try:
+        if format == "parquet":
+            _parquet(store, part)
+        else:
+            with part.open("w", encoding="utf-8", newline="") as out:
+                _TEXT[format](store, out)
+        part.replace(output)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ValueError(f"cannot write {output}: {(error.strerror or str(error)).lower()}") from None

@@ -1,0 +1,227 @@
+"""Pictures: one panel per figure of an experiment, as PNG and as SVG that follows the page's colours."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hushbandits.bench.series import Series, caption, figures, series
+from hushbandits.bench.spec import Experiment, Figure
+from hushbandits.bench.store import Store
+from hushbandits.bench.vocabulary import metric, words
+from hushbandits.registry import clock
+
+__all__ = ["CSS", "png", "svg"]
+
+#: Line colours on white and on black; told apart by colour-blind eyes (after Okabe & Ito 2008).
+_LIGHT = ("#0072b2", "#d55e00", "#009e73", "#b5508f", "#b07d00", "#3d9bd1", "#6b5fb5", "#7a7a7a")
+_DARK = ("#56b4e9", "#ff8c42", "#2fc59b", "#e59ac5", "#f0c040", "#8fd0f5", "#a99df0", "#b0b0b0")
+_MARKERS = "os^Dv<>p"
+_MOST = 12  # lines per panel
+
+
+@dataclass(frozen=True)
+class _Ink:
+    text: str
+    muted: str
+    grid: str
+    paper: str
+    lines: Sequence[str]
+
+
+_PRINT = _Ink("#1a1a1a", "#666666", "#e3e3e3", "#ffffff", _LIGHT)
+#: Colours that stand for CSS variables; no other colour occurs in an SVG.
+_NAMES = {"#010101": "--ink", "#020202": "--muted", "#030303": "--grid", "#040404": "--paper"}
+_LINES = {f"#{i + 16:02x}0101": f"--line{i}" for i in range(len(_LIGHT))}
+_SCREEN = _Ink("#010101", "#020202", "#030303", "#040404", tuple(_LINES))
+
+
+def _variables(ink: Sequence[str], lines: Sequence[str]) -> str:
+    pairs = [*zip(_NAMES.values(), ink, strict=True), *zip(_LINES.values(), lines, strict=True)]
+    return " ".join(f"{name}: {value};" for name, value in pairs)
+
+
+#: Values of the variables in the light and in the dark.
+CSS = {
+    "light": _variables(("#1b1f24", "#667079", "#e2e6ea", "#ffffff"), _LIGHT),
+    "dark": _variables(("#e6e9ed", "#98a2ad", "#30363d", "#14181d"), _DARK),
+}
+
+
+def png(store: Store, experiment: Experiment, path: Path) -> Path | None:
+    """Draw an experiment into a PNG file; ``None`` if there is nothing to draw."""
+    drawn = _draw(store, experiment, _PRINT, experiment.title)
+    if drawn is None:
+        return None
+    part = path.with_name(path.name + ".part")
+    drawn.savefig(part, format="png", dpi=160, metadata={"Software": None})
+    part.replace(path)
+    return path
+
+
+def svg(store: Store, experiment: Experiment) -> str:
+    """Draw an experiment as an inline ``<svg>`` without a title, its colours CSS variables; empty if nothing."""
+    drawn = _draw(store, experiment, _SCREEN)
+    if drawn is None:
+        return ""
+    import matplotlib
+
+    out = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": experiment.name}):
+        drawn.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img">', text, flags=re.S)
+    for colour, name in {**_NAMES, **_LINES}.items():
+        text = text.replace(colour, f"var({name})")
+    # Ids are the page's: two pictures on one page must not share them.
+    prefix = re.sub(r"\W", "-", experiment.name)
+    text = re.sub(r'id="', f'id="{prefix}-', text)
+    text = re.sub(r'xlink:href="#', f'href="#{prefix}-', text)
+    return re.sub(r"url\(#", f"url(#{prefix}-", text)
+
+
+def _draw(store: Store, experiment: Experiment, ink: _Ink, title: str = "") -> Any:
+    panels = [(f, series(store, experiment, f)) for f in figures(store, experiment)]
+    panels = [(f, lines) for f, lines in panels if lines]
+    if not panels:
+        return None
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    columns = min(2, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    style = {
+        "font.family": ["DejaVu Sans"],
+        "font.size": 9,
+        "text.color": ink.text,
+        "axes.labelcolor": ink.text,
+        "axes.edgecolor": ink.muted,
+        "xtick.color": ink.muted,
+        "ytick.color": ink.muted,
+        "xtick.labelcolor": ink.text,
+        "ytick.labelcolor": ink.text,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "lines.linewidth": 1.8,
+    }
+    with matplotlib.rc_context(style):
+        legend = max(len(lines) for _, lines in panels)
+        canvas = Canvas(figsize=(5.6 * columns + 0.4, 3.7 * rows + 0.2 * legend), layout="constrained")
+        FigureCanvasAgg(canvas)
+        canvas.patch.set_facecolor(ink.paper)
+        for i, (figure, lines) in enumerate(panels):
+            axes = canvas.add_subplot(rows, columns, i + 1)
+            axes.set_facecolor("none")
+            _panel(axes, experiment, figure, lines, ink)
+        if title:
+            wrapped = textwrap.fill(title, 62 * columns)
+            canvas.suptitle(wrapped, fontsize=11, fontweight="bold", color=ink.text, x=0.02, ha="left")
+        canvas.draw_without_rendering()
+    return canvas
+
+
+def _panel(axes: Any, experiment: Experiment, figure: Figure, lines: list[Series], ink: _Ink) -> None:
+    axes.grid(True, color=ink.grid, linewidth=0.8)
+    shown = lines[:_MOST]
+    swept = figure.x not in ("time", "runs")
+    categories = swept and isinstance(shown[0].x, list)
+    for i, line in enumerate(shown):
+        colour = ink.lines[i % len(ink.lines)]
+        if figure.x == "runs":
+            _ecdf(axes, line, colour, ink)
+        elif swept:
+            _points(axes, line, colour, i, len(shown), categories, "x" in figure.log, ink)
+        else:
+            dashes = "-" if i < len(ink.lines) else "-."
+            axes.plot(line.x, line.center, dashes, color=colour, label=line.label)
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
+        for name, y in line.bounds.items():
+            label = name if len(shown) == 1 else f"{name}: {line.label}"
+            axes.plot(line.x, y, "--", color=colour, linewidth=1.2, label=label)
+    if "x" in figure.log and not categories:
+        axes.set_xscale("log")
+    if "y" in figure.log:
+        axes.set_yscale("log")
+    elif figure.x != "runs" and not metric(figure.y).rate:
+        axes.set_ylim(bottom=0)
+    if metric(figure.y).rate and figure.x != "runs":
+        axes.set_ylim(-0.03, 1.03)
+    _scales(axes, figure, shown, categories)
+    label = metric(figure.y).label
+    ticks = clock(experiment.env.name)
+    if figure.per_time:
+        label = f"time-averaged {label}"
+    axes.set_xlabel({"time": ticks, "runs": label}.get(figure.x, words(figure.x)))
+    axes.set_ylabel("share of runs" if figure.x == "runs" else label)
+    note = caption(figure, experiment.runs)
+    if len(lines) > len(shown):
+        note += f"; {len(lines) - len(shown)} more lines not drawn"
+    axes.set_title(figure.title or note, fontsize=8, color=ink.muted, loc="left")
+    if figure.title:
+        axes.set_title(f"{figure.title}\n{note}", fontsize=8, color=ink.muted, loc="left")
+    axes.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=8, labelcolor=ink.text
+    )
+
+
+def _ecdf(axes: Any, line: Series, colour: str, ink: _Ink) -> None:
+    x = np.concatenate([line.x[:1], line.x])
+    axes.step(x, np.concatenate([[0], line.center]), where="post", color=colour, label=line.label)
+    axes.plot([line.median], [0.5], "o", color=colour, markersize=6, markeredgecolor=ink.paper)
+
+
+def _points(axes: Any, line: Series, colour: str, i: int, n: int, categories: bool, log: bool, ink: _Ink) -> None:
+    x = np.arange(len(line.x), dtype=float) if categories else np.asarray(line.x)
+    # Lines stand a little apart, so that their intervals can be told from each other.
+    aside = (i - (n - 1) / 2) * 0.025
+    at = x * (1 + aside) if log else x + aside * (np.ptp(x) / 2 if len(x) > 1 else 1)
+    errors = np.abs(np.stack([line.center - line.low, line.high - line.center]))
+    errors[np.isnan(errors)] = 0
+    axes.errorbar(
+        at, line.center, errors, color=colour, label=line.label, marker=_MARKERS[i % len(_MARKERS)], markersize=4.5,
+        capsize=2.5, elinewidth=1.2,
+    )  # fmt: skip
+    for xi, values in zip(at, line.runs, strict=False):
+        axes.plot(np.full(len(values), xi), values, ".", color=colour, alpha=0.5, markersize=6, markeredgewidth=0)
+    if line.other is not None:
+        axes.plot(at, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5, zorder=5)
+
+
+def _scales(axes: Any, figure: Figure, lines: list[Series], categories: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    def plain(value: float, _: Any) -> str:
+        if value == 0:
+            return "0"
+        for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+            if abs(value) >= 10 * unit or (abs(value) >= unit and suffix != "k"):
+                return f"{value / unit:g}{suffix}"
+        return f"{value:g}"
+
+    for axis, log in ((axes.xaxis, "x" in figure.log), (axes.yaxis, "y" in figure.log)):
+        if log:
+            low, high = axis.get_view_interval()
+            # A narrow axis would show one power of ten, or none.
+            steps = (1.0, 2.0, 3.0, 5.0) if low > 0 and high / low < 50 else (1.0,)
+            axis.set_major_locator(LogLocator(subs=steps, numticks=12))
+            axis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter(FuncFormatter(plain))
+    if categories:
+        axes.set_xticks(range(len(lines[0].x)), lines[0].x)
+    elif figure.x not in ("time", "runs"):
+        values = sorted({float(v) for line in lines for v in line.x})
+        if len(values) <= 10:
+            axes.set_xticks(values, [f"{v:g}" for v in values])
+            axes.xaxis.set_minor_locator(NullLocator())

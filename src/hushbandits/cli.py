@@ -1,0 +1,299 @@
+"""The command line: ``hushbandits run quickstart``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from tyro.conf import Positional, UseAppendAction, arg
+
+from hushbandits.bench.store import FILE, Store, StoreError
+
+if TYPE_CHECKING:
+    from hushbandits.bench.run import Outcome
+    from hushbandits.bench.spec import Experiment
+
+__all__ = ["main"]
+
+_HELP = """\
+hushbandits: multi-agent bandits that must keep quiet
+
+  hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
+  hushbandits list                  envs, agents, wrappers and experiments by name
+  hushbandits report FOLDER         the table, pictures and page of a run folder, anew
+  hushbandits export FOLDER         its rows as csv, json or parquet
+
+Begin with (about half a minute):
+
+  hushbandits run quickstart        three small experiments, one per setting, into runs/quickstart
+
+Then a paper's figure, first small, then with an agent of your own:
+
+  hushbandits run rio2023-fig1 --quick
+  hushbandits run dubey2020-fig1a --quick --agents my_module:MyAgent --out runs/mine
+
+hushbandits COMMAND --help explains a command's options."""
+
+Several = UseAppendAction[tuple[str, ...]]
+
+
+def run(
+    name: Annotated[Positional[str], arg(metavar="NAME|FILE.toml")],
+    runs: int | None = None,
+    seed: int = 0,
+    jobs: int = -1,
+    out: Path | None = None,
+    quick: bool = False,
+    set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
+    agents: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = (),
+) -> int:
+    """Run an experiment, or go on with one; show a table, draw pictures, write a page.
+
+    Results go to one SQLite file in the folder of --out. A stopped run goes on with the same command; neither
+    --jobs nor an interruption changes a number. Examples:
+
+      hushbandits run quickstart
+      hushbandits run rio2023-fig1 --quick
+      hushbandits run dubey2020-fig1a --quick --set env.n_agents=30 --out runs/small
+      hushbandits run quickstart-network --agents my_module:MyAgent --out runs/mine
+
+    Parameters
+    ----------
+    name
+        An experiment, or all of a paper's; see hushbandits list.
+    runs
+        Runs per cell; by default as declared.
+    seed
+        Master seed.
+    jobs
+        Processes; -1: one per core.
+    out
+        Folder of the results; default: runs/NAME (with --quick: runs/NAME-quick).
+    quick
+        A small version, for a first look.
+    set
+        A parameter, such as env.n_agents=128, agent.epsilon=0.5, checkpoints=20 (repeatable; a list replaces a sweep).
+    agents
+        One more agent that joins in: a registered one, or your own (repeatable).
+    """
+    with _input():
+        experiments = _asked(name, runs, quick, set, agents)
+    folder = out or Path("runs") / (Path(name).stem + ("-quick" if quick else ""))
+    return _into(folder, experiments, seed, jobs)
+
+
+def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|experiments")] = "all") -> int:
+    """List envs, agents, wrappers and experiments, with a line about each.
+
+    Parameters
+    ----------
+    what
+        One of the four; default: all.
+    """
+    from hushbandits import registry
+    from hushbandits.bench.catalog import modules
+    from hushbandits.core.validate import choice
+
+    def about(table: dict[str, Any]) -> dict[str, str]:
+        lines = {}
+        for name, spec in sorted(table.items()):
+            first = (spec.load().__doc__ or "").strip().partition("\n")[0]
+            lines[name] = first + (f" ({', '.join(spec.wrappers)})" if spec.wrappers else "")
+        return lines
+
+    kinds = {
+        "envs": lambda: about(registry._ENVS),
+        "agents": lambda: about(registry._AGENTS),
+        "wrappers": lambda: about(registry._WRAPPERS),
+        "experiments": lambda: {
+            name: text
+            for module, (line, declared) in modules().items()
+            for name, text in [(module, line), *((f"  {e.name}", e.title) for e in declared)]
+        },
+    }
+    with _input():
+        choice("what", what, ["all", *kinds])
+    for kind in kinds if what == "all" else [what]:
+        rows = kinds[kind]()
+        width = max(map(len, rows)) + 2
+        print(kind)
+        for name, line in rows.items():
+            print(f"  {name:<{width}}{line}")
+    return 0
+
+
+def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
+    """Show the table of a run folder, and write its pictures and page anew.
+
+    Parameters
+    ----------
+    folder
+        Such as runs/quickstart.
+    """
+    with Store(folder / FILE, readonly=True) as store:
+        _show(store)
+        _publish(store)
+    return 0
+
+
+def export(
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
+    format: Annotated[str, arg(metavar="csv|json|parquet")] = "csv",
+    output: Path | None = None,
+) -> int:
+    """Write the rows of a run folder: experiment, cell, line, swept values, run, metric, time, value.
+
+    Parameters
+    ----------
+    folder
+        Such as runs/quickstart.
+    format
+        csv, json or parquet.
+    output
+        A file; default: standard output.
+    """
+    from hushbandits.bench.export import export as write
+
+    with Store(folder / FILE, readonly=True) as store, _input():
+        write(store, format, output)
+    return 0
+
+
+# -- steps ----------------------------------------------------------------------------------------------------
+
+
+def _asked(
+    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
+) -> tuple[Experiment, ...]:
+    """Return the experiments that the arguments describe."""
+    from hushbandits.bench.catalog import find
+    from hushbandits.bench.spec import Use
+
+    changes = dict(map(_assignment, set))
+    experiments = find(name)
+    if quick:
+        experiments = tuple(e.quickly() for e in experiments)
+    experiments = tuple(e.overriding(changes).joined_by(map(Use, agents)) for e in experiments)
+    return experiments if runs is None else tuple(replace(e, runs=runs) for e in experiments)
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    """Split ``key=value``; the value is a TOML literal, ``none``, or else a string."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueError(f"--set {text!r} must read KEY=VALUE, such as env.n_agents=128")
+    if value.strip().lower() in ("none", "null"):
+        return key.strip(), None
+    try:
+        return key.strip(), tomllib.loads(f"x = {value}")["x"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value
+
+
+def _into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) -> int:
+    from hushbandits.bench.run import open_folder, run
+
+    console = _console(stderr=True)
+    with _input():
+        open_folder(experiments, folder, seed).close()
+    try:
+        outcome: Outcome = run(experiments, folder, seed=seed, jobs=jobs, notify=lambda text: console.print(text))
+    except KeyboardInterrupt:
+        console.print(f"stopped; what is done is in {folder}, and the same command goes on from there")
+        return 130
+    with outcome.store as store:
+        _show(store)
+        if outcome.played or not (folder / "report.html").exists():
+            _publish(store)
+    for failure in outcome.failures:
+        console.print(f"[red]failed:[/] {_escape(str(failure))}", soft_wrap=True)
+    if outcome.failures:
+        console.print(
+            f"{len(outcome.failures)} batches failed (tracebacks: {folder / 'report.html'}); the rest is done"
+        )
+    return 1 if outcome.failures else 0
+
+
+def _show(store: Store) -> None:
+    from hushbandits.bench.tables import print_tables
+
+    print_tables(store, _console())
+
+
+def _publish(store: Store) -> None:
+    from hushbandits.bench.plots import png
+    from hushbandits.bench.report import PAGE, write
+
+    folder = store.path.parent
+    try:
+        drawn = [png(store, e, folder / f"{e.name}.png") for e in store.experiments]
+        page = write(store, folder / PAGE)
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    for path in (*drawn, page):
+        if path is not None:
+            print(path)
+
+
+def _console(stderr: bool = False) -> Any:
+    from rich.console import Console
+
+    console = Console(stderr=stderr)
+    # Piped output has no width of its own: leave the table whole.
+    return console if console.is_terminal else Console(stderr=stderr, width=140)
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+@contextmanager
+def _input() -> Iterator[None]:
+    """Bad input ends the program with one sentence, not with a traceback."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise StoreError(str(error)) from error
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Entry point.
+
+    Returns
+    -------
+    int
+        0: done; 1: some cells failed; 2: bad input, or a folder that cannot be used; 130: stopped by ctrl-C.
+    """
+    args = sys.argv[1:] if args is None else args
+    if not args or args[0] in ("-h", "--help", "help"):
+        print(_HELP)
+        return 0
+    commands: dict[str, Any] = {"run": run, "list": list_, "report": report, "export": export}
+    try:
+        code: int = tyro.extras.subcommand_cli_from_dict(
+            commands,
+            prog="hushbandits",
+            args=args,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
+    except StoreError as error:
+        print(f"hushbandits: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # Whoever read us has gone; keep the interpreter's own flush at exit quiet as well.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
