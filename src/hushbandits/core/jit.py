@@ -1,8 +1,9 @@
 """One decorator for every compiled function of the package.
 
 Numba's disk cache keys a function by its own file, so it keeps serving an old callee after a rule in
-*another* module was edited.  Here the key also carries a digest of the package's sources: edit any rule
-and everything that could call it is compiled anew.
+*another* module was edited, and it cannot read an index that names a class which has moved.  Here every
+version of the package's sources has index files of its own: edit any rule and everything that could call
+it is compiled anew.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
 __all__ = ["jit", "source_digest"]
@@ -49,14 +50,22 @@ def _ours(function: Callable[..., Any]) -> bool:
 
 
 class _SourceCache(FunctionCache):
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(
+            cache_path=self._cache_path,
+            filename_base=f"{self._impl.filename_base}.{_DIGEST[:16]}",
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         cells = [cell.cell_contents for cell in self._py_func.__closure__ or ()]
         if not all(isinstance(cell, CPUDispatcher) and _ours(cell.py_func) for cell in cells):
-            return (*super()._index_key(sig, codegen), _DIGEST)
-        # A closure over the package's own rules: their names say which, the digest says in what version.
+            return super()._index_key(sig, codegen)
+        # A closure over the package's own rules: their names say which, the file says in what version.
         # (Numba would pickle the cells, and a pickled dispatcher differs from process to process.)
         names = tuple(f"{cell.py_func.__module__}.{cell.py_func.__qualname__}" for cell in cells)
-        return sig, codegen.magic_tuple(), names, _DIGEST
+        return sig, codegen.magic_tuple(), names
 
 
 def jit(function: Callable[..., Any]) -> Any:

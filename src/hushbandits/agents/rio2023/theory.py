@@ -1,0 +1,164 @@
+"""What Rio et al. 2023 prove, with explicit constants.
+
+The propositions give orders; where a constant is needed to draw a line it is the one of the proof, and said so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from scipy import special, stats
+
+from hushbandits.policies.elimination import elimination_gap
+from hushbandits.policies.successive import epoch_length
+
+__all__ = [
+    "apparent_privacy",
+    "corrupted_failure",
+    "corrupted_rounds",
+    "dp_local_samples",
+    "elimination_local_samples",
+    "failure_by_count",
+    "mase_confidence",
+    "mase_rounds",
+]
+
+
+def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
+    """T(β): activations after which DP successive elimination has found the best arm, with probability ≥ 1 − β.
+
+    ``Σ_e R(e)`` over epochs ``e = 1..⌈log₂(1/Δ₂)⌉``, each with the arms whose gap is below ``Δ_{e−1}``: R(e) makes
+    h and c at most Δ_e/8 each, so epoch e drops every arm with ``Δ_k ≥ Δ_e`` (Sajed & Sheffet 2019, lemma 4.2).
+
+    Parameters
+    ----------
+    gaps : sequence of K floats
+        Δ_k, 0 for the best arm.
+    epsilon, beta : float
+        ε and β.
+
+    Examples
+    --------
+    >>> dp_local_samples([0, 0.2, 0.4, 0.6], epsilon=0.5, beta=0.5)
+    14823
+    """
+    smallest = min(g for g in gaps if g > 0)
+    total = 0
+    for e in range(1, math.ceil(math.log2(1 / smallest)) + 1):
+        m = sum(g < 2.0 ** -(e - 1) for g in gaps)
+        total += int(epoch_length(m, e, epsilon, beta))
+    return total
+
+
+def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
+    """T(η): activations after which successive elimination has found the best arm, with probability ≥ 1 − η.
+
+    The smallest t whose elimination gap ``2√(ln(Kt²/η)/t)`` is at most Δ₂/2: empirical means are then within a
+    quarter of Δ₂ (Even-Dar et al. 2006, theorem 8).
+
+    Examples
+    --------
+    >>> elimination_local_samples([0, 0.2, 0.4, 0.6], 0.9)
+    7763
+    """
+    smallest, k = min(g for g in gaps if g > 0), len(gaps)
+    low, high = 1, 2
+    while elimination_gap(k, high, failure) > smallest / 2:
+        low, high = high, 2 * high
+    while low < high:
+        middle = (low + high) // 2
+        if elimination_gap(k, middle, failure) > smallest / 2:
+            low = middle + 1
+        else:
+            high = middle
+    return high
+
+
+def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, delta: float) -> float:
+    """Proposition 4.3: rounds until the M most likely agents have T(β) samples each, up to probability δ.
+
+    The root of the proof's quadratic ``p*T − √(T ln(1/δ)/2) = T(β)`` (its eq. 4):
+    ``T = ((a + √(a² + 4p*T(β)))/(2p*))²`` with ``a = √(ln(1/δ)/2)``; p* is the probability of the M-th most likely
+    agent.
+
+    Examples
+    --------
+    >>> round(mase_rounds(1000, [0.25] * 4, 2, 0.05))
+    4322
+    """
+    p = sorted(weights, reverse=True)[max(0, threshold - 1)]
+    a = math.sqrt(math.log(1 / delta) / 2)
+    return ((a + math.sqrt(a * a + 4 * p * local_samples)) / (2 * p)) ** 2
+
+
+def mase_confidence(
+    rounds: float, local_samples: float, weights: Sequence[float], threshold: int, delta: float
+) -> float:
+    """Proposition 4.3: ``(1 − δ)(1 − I_{1−p*}(T − T(β), 1 + T(β)))^M``, the probability that it comes with.
+
+    Examples
+    --------
+    >>> 0 < mase_confidence(4300, 1000, [0.25] * 4, 2, 0.05) < 0.95
+    True
+    """
+    p = sorted(weights, reverse=True)[max(0, threshold - 1)]
+    late = special.betainc(rounds - local_samples, 1 + local_samples, 1 - p)
+    return float((1 - delta) * (1 - late) ** threshold)
+
+
+def apparent_privacy(eta_xi: float, xi: float, n_arms: int) -> float:
+    """Proposition 5.1: ``(1 − η_ξ)(1 − ξ)^(K−1)``, how often an observer of one agent may name its best arm.
+
+    The proof bounds that probability from *below* where privacy needs a bound from above.
+
+    Examples
+    --------
+    >>> from hushbandits.policies.elimination import confidence_under_loss
+    >>> round(apparent_privacy(confidence_under_loss(0.9, 0.1, 10), 0.1, 10), 12)
+    0.1
+    """
+    return (1 - eta_xi) * (1 - xi) ** (n_arms - 1)
+
+
+def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) -> float:
+    """Proposition 5.2 at one α: ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)`` with ``M = ⌊ln δ/ln η_ξ⌋``.
+
+    The proposition takes the minimum over all α ∈ ℕ, but the expression falls to 0 as α grows, and no failure
+    probability does: the proof multiplies the chance of M + α wrong eliminations, which a failure does not need.
+    `failure_by_count` with ``p = η_ξ(1 − ξ)`` is a bound that holds.
+
+    Examples
+    --------
+    >>> corrupted_failure(0.05, 0.9, 0.0) == 0.9**28
+    True
+    """
+    m = math.floor(math.log(delta) / math.log(eta_xi))
+    enough_votes = 1.0 - special.betainc(alpha + 1, m, xi)
+    return float(enough_votes * eta_xi ** (m + alpha))
+
+
+def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> float:
+    """``P[Bin(N, p) ≥ votes needed]``: any M of N agents can outvote the best arm, not M fixed ones.
+
+    The bound that the independence of the agents does prove; above the papers' ``p^M``.
+
+    Examples
+    --------
+    >>> failure_by_count(64, 0.5, 5) > 0.99
+    True
+    """
+    return float(stats.binom.sf(votes_needed - 1, n_agents, local_failure))
+
+
+def corrupted_rounds(local_samples: float, n_agents: int, threshold: int, probability: float = 0.5) -> float:
+    """Proposition 5.3: ``T ≈ N Q⁻¹(T(η_ξ), 1 − α^(1/M))`` rounds with probability α, for uniform agents.
+
+    Q is the regularised upper gamma function, inverted in its second argument.
+
+    Examples
+    --------
+    >>> round(corrupted_rounds(500, 64, 28))
+    34879
+    """
+    return float(n_agents * special.gammainccinv(local_samples, 1 - probability ** (1 / threshold)))
