@@ -2,7 +2,8 @@
 
 Every agent posts once per round; the post of round s reaches hop distance d at the end of round s + d − 1.
 So nothing is ever copied along the way: the ring keeps the last rounds' posts, and a slot is (sender, delay).
-The reductions are compiled and walk the slots in a fixed order, so a sum never depends on the batch.
+The reductions are compiled and walk the senders in order of name, so a sum never depends on the batch; they read
+a post once per hop distance and add it to everyone there, so that no addition waits for the one before.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hushbandits.core.jit import jit
-from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.types import Array
 
 __all__ = ["Ring", "SlotInbox", "Slots", "TallyInbox"]
@@ -24,30 +25,39 @@ class Slots:
     Parameters
     ----------
     distance : (G, M, M) int
-        Hop distances, G = 1 (one graph for all runs) or R.
+        Hop distances, symmetric (whom one hears hears one); G = 1 (one graph for all runs) or R.
     life : sequence of G ints
         γ, the hops after which a message dies.
+    pace : int
+        Rounds that a hop takes.
 
     Attributes
     ----------
     sender, delay : (G, M, S) int
-        Slot s of agent m holds the posts of `sender`, `delay` hops away; nearest first, padded with −1 and 0.
+        Slot s of agent m holds the posts of `sender`, `delay` rounds away; nearest first, padded with −1 and 0.
     degree : (G, M) int
         How many slots are real.
+    lag : (G, M, M) int
+        Rounds from one agent to another; 0 where nothing arrives.
+    shell : (G, M, depth + 1) int
+        Slots ``shell[d − 1] … shell[d] − 1`` of an agent are the agents d rounds away.
     """
 
-    def __init__(self, distance: Array, life: Array):
+    def __init__(self, distance: Array, life: Array, pace: int = 1):
         heard = (distance > 0) & (distance <= np.asarray(life)[:, None, None])
         self.distance = distance
         self.life = np.asarray(life)
+        self.lag = np.where(heard, distance * pace, 0)
         self.degree = heard.sum(2)
         width = int(self.degree.max(initial=0))
         key = np.where(heard, distance, distance.shape[1] + 1)
         order = np.argsort(key, axis=2, kind="stable")[:, :, :width]
         real = np.arange(width) < self.degree[:, :, None]
         self.sender = np.where(real, order, -1).astype(np.int32)
-        self.delay = np.where(real, np.take_along_axis(distance, order, 2), 0).astype(np.int32)
+        self.delay = np.where(real, np.take_along_axis(self.lag, order, 2), 0).astype(np.int32)
         self.depth = int(self.delay.max(initial=1))
+        within = np.stack([(heard & (self.lag <= d)).sum(2) for d in range(self.depth + 1)], 2)
+        self.shell = within.astype(np.uint32)
 
 
 class Ring:
@@ -106,40 +116,35 @@ class SlotInbox(Inbox):
 
     # -- gathered -------------------------------------------------------------------------------------------
 
-    def _reached(self) -> Array:
-        posted = self.ring.t - self.slots.delay + 1
-        return (self.slots.sender >= 0) & (posted >= 1)
-
-    def _index(self) -> tuple[Array, Array, Array]:
-        runs = np.arange(self.ring.sent.shape[1])[:, None, None]
-        return (self.ring.t - self.slots.delay + 1) % self.ring.depth, runs, self.slots.sender
-
     def _arranged(self, value: Array) -> Array:
         if self.order is None:
             return value
         order = self.order()
         return np.take_along_axis(value, order.reshape(*order.shape, *(1,) * (value.ndim - 3)), 2)
 
-    def _mask(self, field: Field | None) -> Array:
-        mask = self.ring.held if field is not None and field.latest else self.ring.sent
-        return self._reached() & mask[self._index()]
+    def _gathered(self, values: Array, mask: Array, empty: int = 0) -> Array:
+        ring, slots = self.ring, self.slots
+        flat = values.reshape(*ring.sent.shape, -1)
+        width = slots.sender.shape[2]
+        out = np.full((*ring.sent.shape[1:], width, flat.shape[3]), empty, flat.dtype)
+        _gather(flat, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
+        return self._arranged(out.reshape(*out.shape[:3], *values.shape[3:]))
 
     @property
     def arrived(self) -> Array:
         """``(R, M, S)`` bool: a message of this round's arrivals, or a state that still stands."""
-        states = all(f.latest for f in self.ring.fields.values())
-        field = next(iter(self.ring.fields.values())) if states else None
-        return self._arranged(self._mask(field))
+        ring = self.ring
+        mask = ring.held if all(f.latest for f in ring.fields.values()) else ring.sent
+        return self._gathered(mask, mask)
 
     def __getitem__(self, field: str) -> Array:
         if field not in self.fields:
             raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self.fields)}")
+        ring = self.ring
         if field == "who":
-            return self._arranged(np.where(self._mask(None), self.slots.sender, -1))
-        value = self.ring.values[field][self._index()]
-        mask = self._mask(self.ring.fields[field])
-        value = np.where(mask.reshape(*mask.shape, *(1,) * (value.ndim - 3)), value, np.zeros((), value.dtype))
-        return self._arranged(value)
+            names = np.broadcast_to(np.arange(ring.sent.shape[2], dtype=np.int32), ring.sent.shape)
+            return self._gathered(names, ring.sent, -1)
+        return self._gathered(ring.values[field], ring.held if ring.fields[field].latest else ring.sent)
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
         """Return what each agent just heard from one sender per run.
@@ -157,12 +162,10 @@ class SlotInbox(Inbox):
         """
         self._needs_who(field)
         runs = np.arange(self.ring.sent.shape[1])
-        distance = self.slots.distance[runs % len(self.slots.distance), sender]
-        life = self.slots.life[runs % len(self.slots.life)][:, None]
-        posted = self.ring.t - distance + 1
+        lag = self.slots.lag[runs % len(self.slots.lag), sender]
+        posted = self.ring.t - lag + 1
         index = posted % self.ring.depth, runs[:, None], np.asarray(sender)[:, None]
-        reached = (distance > 0) & (distance <= life) & (posted >= 1) & self.ring.sent[index]
-        return self.ring.values[field][index], reached
+        return self.ring.values[field][index], (lag > 0) & (posted >= 1) & self.ring.sent[index]
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """Return what reached one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
@@ -186,11 +189,9 @@ class SlotInbox(Inbox):
         if not {"arm", "reward"} <= set(self.fields):
             return super().tally()
         ring, slots = self.ring, self.slots
-        shape = (*ring.sent.shape[1:], self.n_arms)
-        pulls, sums = np.zeros(shape), np.zeros(shape)
-        arm, reward = ring.values["arm"], ring.values["reward"]
-        _tally(arm, reward, ring.sent, slots.sender, slots.delay, slots.degree, ring.t, pulls, sums)
-        return pulls, sums
+        out = np.zeros((*ring.sent.shape[1:], self.n_arms, 2))
+        _tally(ring.values["arm"], ring.values["reward"], ring.sent, slots.sender, slots.shell, ring.t, out)
+        return out[..., 0], out[..., 1]
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Sum of `field` (times `weight`, of the same shape) over what arrived, ``(R, M, …)``."""
@@ -202,10 +203,10 @@ class SlotInbox(Inbox):
         out = np.zeros(flat.shape[1:], flat.dtype)
         mask = ring.held if kind.latest else ring.sent
         if weight is None:
-            _total(flat, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
+            _total(flat, mask, slots.sender, slots.shell, ring.t, out)
         else:
             factor = ring.values[weight].reshape(flat.shape)
-            _weighted(flat, factor, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
+            _weighted(flat, factor, mask, slots.sender, slots.shell, ring.t, out)
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
 
 
@@ -239,9 +240,13 @@ class TallyInbox(Inbox):
         return self._pulls, self._sums
 
 
+# A distance is symmetric, so an agent's slots name its receivers as well.  Unsigned indices spare Numba the test for
+# negative ones, and pulls and sums lie side by side in one cache line.
+
+
 @jit
-def _tally(arm, reward, sent, sender, delay, degree, t, pulls, sums):  # type: ignore[no-untyped-def]
-    depth, runs, agents = sent.shape
+def _gather(value, mask, sender, delay, degree, t, out):  # type: ignore[no-untyped-def]
+    depth, runs, agents = mask.shape
     for r in range(runs):
         g = r % sender.shape[0]
         for m in range(agents):
@@ -250,39 +255,62 @@ def _tally(arm, reward, sent, sender, delay, degree, t, pulls, sums):  # type: i
                 if posted < 1:  # slots come nearest first: all further ones are still on their way
                     break
                 i, w = posted % depth, sender[g, m, s]
+                if mask[i, r, w]:
+                    for f in range(value.shape[3]):
+                        out[r, m, s, f] = value[i, r, w, f]
+
+
+@jit
+def _tally(arm, reward, sent, receiver, shell, t, out):  # type: ignore[no-untyped-def]
+    depth, runs, agents = sent.shape
+    row = np.uint64(2 * out.shape[2])
+    one = np.uint64(1)
+    for r in range(runs):
+        g = r % receiver.shape[0]
+        flat = out[r].reshape(-1)
+        for w in range(agents):
+            i = t % depth
+            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
                 if sent[i, r, w]:
-                    k = arm[i, r, w]
-                    pulls[r, m, k] += 1.0
-                    sums[r, m, k] += reward[i, r, w]
+                    pull, x = np.uint64(2 * arm[i, r, w]), reward[i, r, w]
+                    for s in range(np.uint64(shell[g, w, d - 1]), np.uint64(shell[g, w, d])):
+                        at = np.uint64(receiver[g, w, s]) * row + pull
+                        flat[at] += 1.0
+                        flat[at + one] += x
+                i = i - 1 if i > 0 else depth - 1
 
 
 @jit
-def _total(value, mask, sender, delay, degree, t, out):  # type: ignore[no-untyped-def]
+def _total(value, mask, receiver, shell, t, out):  # type: ignore[no-untyped-def]
     depth, runs, agents = mask.shape
     for r in range(runs):
-        g = r % sender.shape[0]
-        for m in range(agents):
-            for s in range(degree[g, m]):
-                posted = t - delay[g, m, s] + 1
-                if posted < 1:
-                    break
-                i, w = posted % depth, sender[g, m, s]
+        g = r % receiver.shape[0]
+        for w in range(agents):
+            i = t % depth
+            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
                 if mask[i, r, w]:
-                    for f in range(value.shape[3]):
-                        out[r, m, f] += value[i, r, w, f]
+                    for s in range(shell[g, w, d - 1], shell[g, w, d]):
+                        to = receiver[g, w, s]
+                        for f in range(value.shape[3]):
+                            out[r, to, f] += value[i, r, w, f]
+                i = i - 1 if i > 0 else depth - 1
 
 
 @jit
-def _weighted(value, weight, mask, sender, delay, degree, t, out):  # type: ignore[no-untyped-def]
+def _weighted(value, weight, mask, receiver, shell, t, out):  # type: ignore[no-untyped-def]
     depth, runs, agents = mask.shape
+    width = value.shape[3]
+    product = np.empty(width)
     for r in range(runs):
-        g = r % sender.shape[0]
-        for m in range(agents):
-            for s in range(degree[g, m]):
-                posted = t - delay[g, m, s] + 1
-                if posted < 1:
-                    break
-                i, w = posted % depth, sender[g, m, s]
+        g = r % receiver.shape[0]
+        for w in range(agents):
+            i = t % depth
+            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
                 if mask[i, r, w]:
-                    for f in range(value.shape[3]):
-                        out[r, m, f] += value[i, r, w, f] * weight[i, r, w, f]
+                    for f in range(width):
+                        product[f] = value[i, r, w, f] * weight[i, r, w, f]
+                    for s in range(shell[g, w, d - 1], shell[g, w, d]):
+                        to = receiver[g, w, s]
+                        for f in range(width):
+                            out[r, to, f] += product[f]
+                i = i - 1 if i > 0 else depth - 1

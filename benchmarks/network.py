@@ -1,0 +1,65 @@
+"""Speed of the delayed graph: ``python benchmarks/network.py [agents|flood]``.
+
+``agents``  agent-pulls per second of whole episodes (14 × 14 grid, K = 10, 32 runs, γ unlimited), one core.
+``flood``   cost and memory of one round's messages over M and γ.  A round hands Σ_m |{m′ : 0 < d(m, m′) ≤ γ}| reports
+            over, so its time grows as M·S with S the size of a γ-neighbourhood; the ring keeps γ rounds of M posts and
+            the slots M·S names: nothing is stored per copy.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+
+import hushbandits as hb
+from hushbandits.registry import assemble
+
+GRID = {"n_agents": 196, "graph": "grid"}
+
+
+def seconds(agent: str, runs: int, horizon: int, **env: object) -> float:
+    team = hb.make_team(agent)
+    core = assemble("CoopNetwork-v0", team, runs=runs, env={**env, "horizon": horizon})
+    start = time.perf_counter()
+    hb.play(core, team, 0)
+    return time.perf_counter() - start
+
+
+def agents() -> None:
+    runs, horizon = 32, 100
+    for agent in ("Multi-UCB", "UCB1", "Private-UCB", "QuACK-UCB"):
+        seconds(agent, runs, 3, **GRID)  # compile
+        spent = seconds(agent, runs, horizon, **GRID)
+        print(f"{agent:12} {runs * GRID['n_agents'] * horizon / spent / 1e6:6.2f} M agent-pulls/s")
+
+
+def flood() -> None:
+    print(f"{'M':>5} {'γ':>9} {'S':>6} {'ns/report':>10} {'µs/round':>9} {'ring KiB':>9} {'slots KiB':>10}")
+    for side in (4, 8, 14, 20, 28):
+        for life in (1, 2, 4, 8, None):
+            env = hb.make_vec("CoopNetwork-v0", n_agents=side**2, graph="grid", life=life, horizon=10**9)
+            env.reset(0)
+            rng = np.random.default_rng(0)
+            spent, rounds = 0.0, 2 * side + 40
+            for _ in range(rounds):
+                env.pull(rng.integers(10, size=(1, side**2)))
+                inbox = env.talk().inbox
+                assert inbox is not None
+                start = time.perf_counter()
+                inbox.tally()
+                spent += time.perf_counter() - start
+            slots, ring = env.slots, env._ring  # type: ignore[attr-defined]
+            reports = int(slots.degree.sum())
+            ring_bytes = sum(v.nbytes for v in ring.values.values()) + ring.sent.nbytes + ring.held.nbytes
+            slot_bytes = slots.sender.nbytes + slots.delay.nbytes + slots.shell.nbytes
+            print(
+                f"{side**2:5} {life or 'unlimited':>9} {reports / side**2:6.1f} {spent / rounds / reports * 1e9:10.2f} "
+                f"{spent / rounds * 1e6:9.1f} {ring_bytes / 1024:9.1f} {slot_bytes / 1024:10.1f}"
+            )
+
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or ("agents", "flood"):
+        {"agents": agents, "flood": flood}[part]()
