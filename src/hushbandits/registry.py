@@ -20,6 +20,7 @@ from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
     "assemble",
+    "clock",
     "list_agents",
     "list_envs",
     "list_wrappers",
@@ -134,6 +135,17 @@ def list_wrappers() -> list[str]:
     return sorted(_WRAPPERS)
 
 
+def clock(id: str) -> str:
+    """Return what an env's time is counted in.
+
+    Examples
+    --------
+    >>> clock("CoopNetwork-v0")
+    'rounds'
+    """
+    return str(getattr(_get(_ENVS, "env", id).load(), "clock", "time"))
+
+
 def make_team(name: str, **kwargs: Any) -> Team:
     """Build a registered agent.
 
@@ -234,6 +246,9 @@ def assemble(
     """
     given = dict(env or {})
     spec = _get(_ENVS, "env", env_id)
+    setting = getattr(spec.load(), "setting", team.setting)
+    if team.setting and setting != team.setting:
+        raise ValueError(f"{team.name} plays the {team.setting} setting; {env_id} is {setting}")
     protocol = team.protocol({**spec.defaults, **given})
     for key, value in protocol.env.items():
         if key in given and given[key] != value:

@@ -1,0 +1,559 @@
+"""Experiments, cells, runs and the store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench.canonical import canonical, digest, plain, thaw
+from hushbandits.bench.catalog import find, modules, read_toml
+from hushbandits.bench.run import check, open_folder, run
+from hushbandits.bench.spec import Experiment, Figure, Use
+from hushbandits.bench.store import FILE, Store, StoreError
+from hushbandits.core.rewards import Gaussian, UniformMeans
+
+
+def small(**changes):
+    fields = {
+        "name": "small",
+        "title": "Small",
+        "env": Use("CoopNetwork-v0", horizon=60, means=UniformMeans(0.0, 1.0), n_arms=3),
+        "agents": [Use("Multi-UCB"), Use("Private-UCB", epsilon=0.5), Use("UCB1")],
+        "sweep": {"env.n_agents": (3, 4)},
+        "runs": 7,
+        "metrics": ("regret",),
+    }
+    return Experiment(**{**fields, **changes})
+
+
+def table(store):
+    rows = "\n".join(map(repr, store.rows()))
+    return hashlib.sha256(rows.encode()).hexdigest()
+
+
+def played(experiment, folder, **kwargs):
+    with run(experiment, folder, progress=False, **kwargs).store as store:
+        return table(store)
+
+
+# -- canonical values -------------------------------------------------------------------------------------------
+
+
+def test_equal_values_have_one_canonical_text():
+    a = {"b": 1.0, "a": [np.float64(0.5), np.int64(3)], "means": UniformMeans(0, 1)}
+    b = {"means": UniformMeans(0.0, 1.0), "a": (0.5, 3.0), "b": 1}
+    assert canonical(a) == canonical(b) == '{"a":[0.5,3],"b":1,"means":{"UniformMeans":{"high":1,"low":0}}}'
+    assert digest(a) == hashlib.sha256(canonical(a).encode()).hexdigest()
+
+
+def test_laws_and_graphs_survive_the_way_to_json_and_back():
+    law = thaw(json.loads(canonical(Gaussian(0.25))))
+    assert law == Gaussian(0.25)
+    graph = nx.Graph([("b", "a"), ("b", "c")])
+    back = thaw(json.loads(canonical(graph)))
+    assert nx.is_isomorphic(back, graph)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), print])
+def test_what_has_no_canonical_form_is_refused(value):
+    with pytest.raises(TypeError, match="cannot stand in an experiment"):
+        plain({"x": value})
+
+
+# -- cells ------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_key_is_known_and_does_not_move():
+    cell = small().cells()[0]
+    spec = {
+        "env": {
+            "use": "CoopNetwork-v0",
+            "horizon": 60,
+            "means": {"UniformMeans": {"low": 0, "high": 1}},
+            "n_arms": 3,
+            "n_agents": 3,
+        },
+        "wrappers": [],
+        "agent": {"use": "Multi-UCB"},
+        "checkpoints": None,
+        "world": '{"horizon":60,"means":{"UniformMeans":{"high":1,"low":0}},"n_agents":3,"n_arms":3,'
+        '"use":"CoopNetwork-v0"}',
+    }
+    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
+    assert cell.key == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_cell_keys_do_not_depend_on_order_names_or_neighbours():
+    keys = {c.key for c in small().cells()}
+    turned = small(
+        name="other",
+        title="Other",
+        agents=[Use("UCB1", label="alone"), Use("Private-UCB", epsilon=0.5), Use("Multi-UCB"), Use("Random")],
+        env=Use("CoopNetwork-v0", n_arms=3, means=UniformMeans(0, 1), horizon=60.0),
+        sweep={"env.n_agents": (5, 4, 3)},
+        runs=2,
+    )
+    assert keys < {c.key for c in turned.cells()}
+    assert len(keys) == 6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"env": Use("CoopNetwork-v0", horizon=61, means=UniformMeans(0.0, 1.0), n_arms=3)},
+        {"wrappers": (Use("Huber", rate=0.1),)},
+        {"checkpoints": 10},
+    ],
+)
+def test_whatever_is_played_otherwise_has_another_key(change):
+    assert not {c.key for c in small().cells()} & {c.key for c in small(**change).cells()}
+
+
+def test_seeds_come_from_the_env_part_alone():
+    crossed = small(wrappers={"clean": (), "Huber": (Use("Huber", rate=0.1),)})
+    by_agents = {}
+    for cell in crossed.cells():
+        by_agents.setdefault(cell.point["env.n_agents"], []).append([s.state for s in map(_state, cell.seeds(0, 0, 3))])
+    three, four = by_agents[3], by_agents[4]
+    assert len(three) == 6
+    assert all(s == three[0] for s in three)
+    assert four[0] != three[0]
+    cell = crossed.cells()[0]
+    assert [_state(s).state for s in cell.seeds(0, 2, 1)] == three[0][2:]
+    assert _state(cell.seeds(1, 0, 1)[0]).state != three[0][0]
+
+
+class _state:
+    def __init__(self, seed):
+        self.state = seed.generate_state(4).tolist()
+
+
+def test_agents_of_one_experiment_face_the_same_arms():
+    experiment = small(agents=[Use("Random"), Use("UCB1")], sweep={})
+    means = []
+    for cell in experiment.cells():
+        env = hb.make_vec("CoopNetwork-v0", **cell.env.params)
+        env.reset(cell.seeds(3, 0, 2))
+        means.append(env.means)
+    assert np.array_equal(*means)
+    assert not np.array_equal(means[0][0], means[0][1])
+
+
+def test_an_agent_on_another_env_keeps_the_seeds():
+    experiment = small(agents=[Use("UCB1"), Use("Random", on="DPMASE-v0")], sweep={}, metrics=())
+    ours, other = experiment.cells()
+    assert other.env.name == "DPMASE-v0"
+    assert ours.world == other.world
+    assert ours.key != other.key
+
+
+# -- declarations -----------------------------------------------------------------------------------------------
+
+
+def test_a_declaration_survives_the_way_to_data_and_back():
+    experiment = small(
+        wrappers={"clean": (), "Huber": (Use("Huber", rate=0.1),)},
+        figures=(Figure(y="regret", log=""),),
+        quick={"runs": 2, "env.n_agents": (3,)},
+        checkpoints=(1, 10, 60),
+    )
+    assert Experiment.from_dict(json.loads(canonical(experiment.to_dict()))) == experiment
+    assert [c.key for c in Experiment.from_dict(experiment.to_dict()).cells()] == [c.key for c in experiment.cells()]
+
+
+def test_labels_tell_what_differs():
+    agents = [Use("DP-MASE", epsilon=0.1, beta=0.5), Use("DP-MASE", epsilon=0.25, beta=0.5), Use("UCB1", label="alone")]
+    assert small(agents=agents).lines() == ["DP-MASE ε = 0.1", "DP-MASE ε = 0.25", "alone"]
+    with pytest.raises(ValueError, match=r"two lines are called 'UCB1'; give them a label="):
+        small(agents=[Use("UCB1"), Use("UCB1")])
+
+
+def test_overrides_fix_a_sweep_replace_it_or_reach_one_agent():
+    experiment = small()
+    assert {c.point["env.n_agents"] for c in experiment.overriding({"env.n_agents": [5, 6]}).cells()} == {5, 6}
+    fixed = experiment.overriding({"env.n_agents": 5})
+    assert [(c.env.params["n_agents"], c.point) for c in fixed.cells()] == [(5, {})] * 3
+    one = experiment.overriding({"Private-UCB.epsilon": 2.0})
+    assert [a.params for a in one.agents] == [{}, {"epsilon": 2}, {}]
+    every = experiment.overriding({"agent.epsilon": 2.0})
+    assert [a.params for a in every.agents] == [{"epsilon": 2}] * 3
+    assert experiment.overriding({"runs": 3, "checkpoints": 4}).runs == 3
+    with pytest.raises(ValueError, match="cannot set 'n_agents' in experiment small; one can set runs"):
+        experiment.overriding({"n_agents": 3})
+
+
+def test_a_sweep_of_an_agents_parameter_leaves_the_world_alone():
+    experiment = small(agents=[Use("Private-UCB")], sweep={"agent.epsilon": (0.5, 1.0)})
+    half, one = experiment.cells()
+    assert half.world == one.world
+    assert (half.agent.params, one.agent.params) == ({"epsilon": 0.5}, {"epsilon": 1})
+
+
+def test_quick_is_the_declared_small_version():
+    assert small().quickly().runs == 5
+    quick = small(quick={"env.horizon": 10, "env.n_agents": (3,)}).quickly()
+    assert [(c.env.params["horizon"], c.env.params["n_agents"]) for c in quick.cells()] == [(10, 3)] * 3
+
+
+TOML = """
+title = "Sharing among four"
+runs = 3
+metrics = ["regret"]
+
+[env]
+use = "CoopNetwork-v0"
+horizon = 20
+n_arms = 3
+means = { UniformMeans = { low = 0.25, high = 0.75 } }
+
+[[agents]]
+use = "Multi-UCB"
+
+[[agents]]
+use = "UCB1"
+label = "alone"
+
+[sweep]
+"env.n_agents" = [3, 4]
+
+[[figures]]
+y = "regret"
+log = ""
+"""
+
+
+def test_a_toml_file_declares_an_experiment(tmp_path):
+    path = tmp_path / "four.toml"
+    path.write_text(TOML)
+    (experiment,) = read_toml(path)
+    assert (experiment.name, experiment.runs, experiment.lines()) == ("four", 3, ["Multi-UCB", "alone"])
+    assert experiment.env.params["means"] == UniformMeans(0.25, 0.75)
+    assert experiment.figures == (Figure(y="regret", log=""),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("title", "tilte", "there is no field 'tilte'; did you mean title"),
+        ("[env]", "[enw]", "there is no field 'enw'; did you mean env"),
+        ('use = "CoopNetwork-v0"', "", "must be a table with a name"),
+        ("log", "lgo", "figures: there is no field 'lgo'; did you mean log"),
+        ('log = ""', 'log = "z"', "log='z' is not one of"),
+        ("runs = 3", "runs = 0", "runs=0 must be an integer"),
+        ("[3, 4]", "3", "sweep env.n_agents=3 must list values"),
+        ("runs = 3", "runs =", "is no TOML"),
+    ],
+)
+def test_a_wrong_toml_file_is_told_in_one_sentence(tmp_path, old, new, message):
+    path = tmp_path / "four.toml"
+    path.write_text(TOML.replace(old, new, 1))
+    with pytest.raises(ValueError, match=message):
+        read_toml(path)
+
+
+def test_every_declared_experiment_can_be_built():
+    declared = [e for _, experiments in modules().values() for e in experiments]
+    assert len({e.name for e in declared}) == len(declared) >= 6
+    for experiment in declared:
+        assert Experiment.from_dict(experiment.to_dict()) == experiment
+        check([experiment.quickly()])
+
+
+def test_unknown_experiments_name_the_nearest():
+    with pytest.raises(ValueError, match="no experiment is named 'quikstart'; did you mean quickstart"):
+        find("quikstart")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"agents": [Use("Multi-UBC")]}, "no agent is named 'Multi-UBC'"),
+        ({"agents": [Use("UCB1", nerve=3)]}, "takes no parameter 'nerve'"),
+        ({"env": Use("CoopNetwork-v0", horizon=0)}, "horizon=0 must be an integer"),
+        ({"metrics": ("regert",)}, "no metric is named 'regert'; did you mean regret"),
+        ({"figures": (Figure(y="agent_regert"),)}, "a figure shows 'agent_regert'"),
+        ({"figures": (Figure(y="regret", x="env.life"),)}, "runs along 'env.life', which is not swept"),
+        ({"agents": [Use("DP-MASE")]}, "plays the exploration setting"),
+        ({"wrappers": (Use("Huber", rate=2),)}, "rate=2 must lie in"),
+    ],
+)
+def test_bad_experiments_fail_before_anything_is_written(tmp_path, change, message):
+    out = tmp_path / "deep" / "folder"
+    with pytest.raises((ValueError, TypeError), match=message):
+        run(small(**change), out, progress=False)
+    assert not (tmp_path / "deep").exists()
+
+
+# -- running ----------------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_the_same_for_any_batch_size_and_number_of_jobs(tmp_path):
+    kinds = [{"jobs": 1}, {"jobs": 1, "batch": 1}, {"jobs": 1, "batch": 3}, {"jobs": 2, "batch": 2}, {"jobs": 2}]
+    tables = {played(small(), tmp_path / str(i), **kind) for i, kind in enumerate(kinds)}
+    assert len(tables) == 1
+
+
+def test_a_row_is_what_evaluate_plays_with_its_seeds(tmp_path):
+    experiment = small()
+    with run(experiment, tmp_path, seed=5, progress=False).store as store:
+        for cell in experiment.cells():
+            env = hb.make_vec(cell.env.name, runs=7, **cell.env.params)
+            team = hb.make_team(cell.agent.name, **cell.agent.params)
+            protocol = team.protocol({})
+            env = hb.make_vec(
+                cell.env.name,
+                runs=7,
+                wrappers=[hb.make_wrapper(n, **p) for n, p in protocol.wrappers],
+                **{**cell.env.params, **protocol.env},
+            )
+            regret = hb.play(env, team, cell.seeds(5, 0, 7))["regret"]
+            assert np.array_equal(store.final(cell, "regret", 7), regret)
+
+
+def test_no_curves_are_recorded_where_runs_end_by_themselves(tmp_path):
+    experiment = Experiment(
+        name="x", title="x", env=Use("DPMASE-v0", n_agents=8), agents=[Use("DP-MASE", epsilon=1.0)], runs=2
+    )
+    with run(experiment, tmp_path, progress=False).store as store:
+        frame = store.to_frame()
+    assert frame["time"].isna().all()
+    assert set(frame["metric"]) >= {"rounds", "correct", "messages"}
+
+
+def test_finals_close_the_curves_in_the_frame(tmp_path):
+    with run(small(checkpoints=(1, 30, 60)), tmp_path, progress=False).store as store:
+        frame = store.to_frame()
+    regret = frame[frame["metric"] == "regret"]
+    ends = regret[regret["time"].isna()].set_index(["cell", "run"])["value"]
+    last = regret[regret["time"] == 60].set_index(["cell", "run"])["value"]
+    assert len(ends) == 6 * 7
+    assert (ends.sort_index() == last.sort_index()).all()
+    assert set(frame.columns) == {"experiment", "cell", "line", "env.n_agents", "run", "metric", "time", "value"}
+
+
+def test_a_complete_folder_resumes_to_nothing_and_other_specs_are_refused(tmp_path):
+    experiment = small()
+    with run(experiment, tmp_path, progress=False).store:
+        pass
+    again = run(experiment, tmp_path, progress=False)
+    with again.store:
+        assert (again.played, again.failures) == (0, [])
+    for other, seed, message in (
+        (experiment, 1, "it holds seed 0, asked for is 1"),
+        (replace(experiment, runs=8), 0, "small has runs 7 there, 8 here"),
+        (replace(experiment, name="b"), 0, "it holds small; asked for is b"),
+    ):
+        with pytest.raises(StoreError, match=message):
+            run(other, tmp_path, seed=seed, progress=False)
+
+
+def test_missing_runs_are_filled_in_wherever_they_are(tmp_path):
+    whole = played(small(), tmp_path / "whole")
+    with run(small(), tmp_path / "torn", progress=False).store:
+        pass
+    db = sqlite3.connect(tmp_path / "torn" / FILE)
+    for name in ("runs", "finals", "curves"):
+        db.execute(f"DELETE FROM {name} WHERE (cell = 2 AND run IN (0, 3, 4)) OR cell = 5")
+    db.commit()
+    db.close()
+    again = run(small(), tmp_path / "torn", progress=False)
+    with again.store as store:
+        assert again.played == 3 + 7
+        assert table(store) == whole
+
+
+def test_experiments_that_share_a_cell_share_its_runs(tmp_path):
+    many, few = small(name="many"), small(name="few", runs=3, agents=[Use("UCB1", label="alone")])
+    outcome = run([few, many], tmp_path, progress=False)
+    with outcome.store as store:
+        assert outcome.played == 6 * 7
+        (alone, *_), other = few.cells(), [c for c in many.cells() if c.agent.name == "UCB1"][0]
+        assert np.array_equal(store.final(alone, "regret", 3), store.final(other, "regret", 7)[:3])
+
+
+KILLED = """
+import sys, time
+import hushbandits.bench.run as r
+from hushbandits.bench.catalog import read_toml
+from pathlib import Path
+outcome = r.run(read_toml(Path(sys.argv[1])), sys.argv[2], batch=1, jobs=int(sys.argv[3]), progress=False)
+"""
+
+
+def test_a_killed_run_resumes_to_the_identical_table(tmp_path):
+    spec = tmp_path / "killed.toml"
+    spec.write_text(TOML.replace("horizon = 20", "horizon = 2000").replace("runs = 3", "runs = 20"))
+    experiments = read_toml(spec)
+    file = tmp_path / "killed" / FILE
+    command = [sys.executable, "-c", KILLED, str(spec), str(file.parent), "1"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while _committed(file) < 3:
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = _committed(file)
+    assert 3 <= before < 80
+    again = run(experiments, file.parent, progress=False)
+    with again.store as store:
+        assert again.played == 80 - before
+        assert table(store) == played(experiments, tmp_path / "undisturbed")
+
+
+def _committed(file):
+    if not file.exists():
+        return 0
+    try:
+        db = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=5)
+        try:
+            return db.execute("SELECT count(*) FROM runs").fetchone()[0]
+        finally:
+            db.close()
+    except sqlite3.Error:
+        return 0
+
+
+# -- things that go wrong ---------------------------------------------------------------------------------------
+
+
+class Fragile(hb.Team):
+    """Fails in runs of three agents, by a bug of its own."""
+
+    setting = "network"
+
+    def act(self, obs):
+        if obs.who.shape[1] == 3 and obs.t[0] == 5:
+            raise ZeroDivisionError("the third agent again")
+        return np.zeros(obs.who.shape, int)
+
+
+def test_a_crash_in_one_cell_is_reported_and_the_rest_go_on(tmp_path):
+    hb.register_agent("Fragile", Fragile) if "Fragile" not in hb.list_agents() else None
+    experiment = small(agents=[Use("Fragile"), Use("UCB1")])
+    outcome = run(experiment, tmp_path, seed=4, progress=False)
+    with outcome.store as store:
+        (failure,) = outcome.failures
+        assert (failure.cell.label, failure.runs, failure.seed) == ("Fragile, agents = 3", tuple(range(7)), 4)
+        assert "ZeroDivisionError: the third agent again" in str(failure)
+        assert "'n_agents': 3" in str(failure)
+        assert outcome.played == 21
+        ((key, first, runs, error),) = store.failures()
+        assert (key, first, runs) == (failure.cell.key, 0, 7)
+        assert "the third agent again" in error
+    again = run(experiment, tmp_path, seed=4, progress=False)
+    with again.store:
+        assert (again.played, len(again.failures)) == (0, 1)
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreError, match=r"cannot write to .*file/sub: not a directory"):
+        run(small(), tmp_path / "file" / "sub", progress=False)
+    assert (tmp_path / "file").read_text() == "not a folder"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_full_disk_is_one_sentence_and_loses_nothing(tmp_path):
+    experiment = small()
+    cell = experiment.cells()[0]
+    with open_folder([experiment], tmp_path) as store:
+        store.add(cell, [0], {"regret": np.ones(1)}, {}, np.array([]))
+        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+        store._db.execute(f"PRAGMA max_page_count = {pages}")
+        big = {"regret": np.ones((1, 5000))}
+        with pytest.raises(StoreError, match="no room is left to write"):
+            store.add(cell, [1], {"regret": np.ones(1)}, big, np.arange(5000))
+        assert store.done()[cell.key] == {0}
+    with Store(tmp_path / FILE, readonly=True) as store:
+        assert store.final(cell, "regret", 7).tolist() == [1.0]
+        assert store.curve(cell, "regret", 7)[0].size == 0
+
+
+def test_a_locked_store_is_one_sentence(tmp_path):
+    experiment = small()
+    cell = experiment.cells()[0]
+    open_folder([experiment], tmp_path).close()
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreError, match="is locked by another program"):
+        Store(tmp_path / FILE, timeout=0.01)
+    other.execute("ROLLBACK")
+    with Store(tmp_path / FILE, timeout=0.01) as store:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="is locked by another program"):
+            store.add(cell, [0], {"regret": np.ones(1)}, {}, np.array([]))
+        other.execute("ROLLBACK")
+        store.add(cell, [0], {"regret": np.ones(1)}, {}, np.array([]))
+        assert store.done()[cell.key] == {0}
+    other.close()
+
+
+@pytest.mark.parametrize("damage", ["not SQLite", "torn"])
+def test_a_corrupted_store_is_one_sentence(tmp_path, damage):
+    experiment = small()
+    with run(experiment, tmp_path, progress=False).store:
+        pass
+    file = tmp_path / FILE
+    if damage == "not SQLite":
+        file.write_bytes(b"this is no database, whatever its name says" * 100)
+    else:
+        data = bytearray(file.read_bytes())
+        data[4096:] = b"\xff" * (len(data) - 4096)
+        file.write_bytes(data)
+    before = file.read_bytes()
+    with pytest.raises(StoreError, match="is corrupted"):
+        run(experiment, tmp_path, progress=False)
+    assert file.read_bytes() == before
+
+
+def test_a_store_of_a_newer_version_is_one_sentence(tmp_path):
+    experiment = small()
+    open_folder([experiment], tmp_path).close()
+    db = sqlite3.connect(tmp_path / FILE)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreError, match="written by a newer hushbandits"):
+        run(experiment, tmp_path, progress=False)
+
+
+def test_another_programs_database_is_left_alone(tmp_path):
+    db = sqlite3.connect(tmp_path / FILE)
+    db.execute("CREATE TABLE theirs (x)")
+    db.commit()
+    db.close()
+    with pytest.raises(StoreError, match="is no results file of hushbandits"):
+        run(small(), tmp_path, progress=False)
+
+
+def test_no_results_is_one_sentence(tmp_path):
+    with pytest.raises(StoreError, match="there are no results in"):
+        Store(tmp_path / FILE, readonly=True)
+
+
+def test_rows_hold_no_times_hosts_or_versions(tmp_path):
+    with run(small(), tmp_path, progress=False).store as store:
+        ((started, about),) = store.sessions()
+    assert started.startswith("20")
+    assert {"hushbandits", "numpy", "python", "sources", "machine", "jobs"} <= set(about)
+    db = sqlite3.connect(tmp_path / FILE)
+    columns = {t: [row[1] for row in db.execute(f"PRAGMA table_info({t})")] for t in ("runs", "finals", "curves")}
+    db.close()
+    assert columns == {
+        "runs": ["cell", "run"],
+        "finals": ["cell", "metric", "run", "value"],
+        "curves": ["cell", "metric", "run", "time", "value"],
+    }
