@@ -11,6 +11,7 @@ secure aggregation, shuffling, local noise, contamination and loss, and the pape
 
 from importlib.metadata import version as _version
 
+from hushbandits import testing
 from hushbandits.bench.evaluate import Results, evaluate
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
@@ -63,5 +64,6 @@ __all__ = [
     "register_env",
     "register_wrapper",
     "run_seeds",
+    "testing",
     "wrap",
 ]

@@ -106,6 +106,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         self.beats = beats
         self.render_mode = render_mode
         self.max_cycles = max_cycles
+        self.reward = reward
         self._options = options
         self.lens = LENSES[core.setting](core, **options)
         self.layout = self.lens.layout
@@ -204,7 +205,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             if self._open and (cut or lens.prompt or lens.closing()[0]):
                 reward = reward + lens.talk(None)
                 self._open = False
-        live = bool(lens.obs.live[0])
+        live = self._open or bool(lens.obs.live[0])  # a last pull still waits for its talk
         over = cut or not live
         if over:
             reward = reward + lens.verdict()[:, None]

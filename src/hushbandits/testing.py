@@ -1,0 +1,382 @@
+"""A checker for parallel envs that goes further than PettingZoo's: whole episodes, and against the array core."""
+
+from __future__ import annotations
+
+import copy
+import math
+import numbers
+import pickle
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pettingzoo
+from gymnasium import spaces
+from pettingzoo import ParallelEnv
+
+from hushbandits.core.env import Env
+from hushbandits.core.types import Array
+
+__all__ = ["Policy", "check_env"]
+
+#: ``policy(agent, observation, space)`` → an action; the space is a seeded copy of the agent's own.
+Policy = Callable[[str, Any, spaces.Space[Any]], Any]
+
+
+def check_env(
+    env: str | ParallelEnv[str, Any, Any] | Callable[[], ParallelEnv[str, Any, Any]],
+    *,
+    seed: int = 0,
+    policy: Policy | None = None,
+    random_rewards: bool = True,
+    **kwargs: Any,
+) -> None:
+    """Raise ``AssertionError``, with the step and the agent, unless a parallel env keeps its promises.
+
+    Whole episodes are played, several times.  What is checked:
+
+    * the API: every agent's spaces are its own and stay the same objects; every observation is an array of its
+      space's dtype and lies in it; rewards are finite floats; flags are bools; nobody leaves before the joint end;
+      what was returned is not written to later; ``state()`` lies in ``state_space``;
+    * the seed decides the whole episode, whatever the global random generators hold, and leaves them alone; other
+      seeds, and no seed, give other episodes;
+    * an episode remembers nothing: the second one of an env equals the first one of a fresh env;
+    * an env that is pickled in mid-episode goes on as if nothing had happened;
+    * for a view of an array core: stepped beat by beat it equals its row of the core, reward for reward, inbox slot
+      for inbox slot, metric for metric.
+
+    Parameters
+    ----------
+    env : str, ParallelEnv, or callable
+        A registered id, a *fresh* env (it is copied, not played), or a function that builds one.
+    seed : int
+        Episodes are played under `seed` and a few seeds after it.
+    policy : callable, optional
+        How agents act; by default they sample their action spaces.
+    random_rewards : bool
+        Set to false for an env without luck: then seeds need not make a difference.
+    **kwargs
+        For an id: parameters of the env (a shorter ``horizon``).
+
+    Examples
+    --------
+    >>> check_env("CoopNetwork-v0", n_agents=4, horizon=10)
+    """
+    build = _builder(env, kwargs)
+    policy = policy or (lambda agent, observation, space: space.sample())
+    with _globals_kept():
+        _check_spaces(build())
+        first = _guarded(build, seed, policy)
+        for trial, note in ((1, "numpy.random.seed(1)"), (2, "numpy.random.seed(2)")):
+            np.random.seed(trial)  # noqa: NPY002
+            random.seed(trial)
+            again = _guarded(build, seed, policy)
+            _same(first, again, f"the same seed, after {note}: the env draws from a global generator, or")
+        used = build()
+        _episode(used, seed + 1, policy)
+        again = _episode(used, seed, policy)
+        _same(first, again, "a second episode against the first of a fresh env: the env remembers, or")
+        if random_rewards:
+            _check_luck(build, seed, first)
+        _check_pickle(build, seed, policy, first)
+        if isinstance(getattr(build().unwrapped, "core", None), Env):
+            _check_row(build().unwrapped, seed, policy)
+
+
+def _builder(env: Any, kwargs: dict[str, Any]) -> Callable[[], ParallelEnv[str, Any, Any]]:
+    if isinstance(env, str):
+        return lambda: pettingzoo.make("parallel", f"hushbandits/{env}", **copy.deepcopy(kwargs))
+    if kwargs:
+        raise TypeError(f"parameters ({', '.join(kwargs)}) go with an id, not with an env that is built already")
+    if isinstance(env, ParallelEnv):
+        fresh = copy.deepcopy(env)
+        return lambda: copy.deepcopy(fresh)
+    if callable(env):
+        return env
+    raise TypeError(f"env={env!r} must be an id, a pettingzoo.ParallelEnv, or a function that builds one")
+
+
+@contextmanager
+def _globals_kept() -> Iterator[None]:
+    numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        random.setstate(python_state)
+
+
+# -- episodes ---------------------------------------------------------------------------------------------------
+
+
+def _guarded(build: Callable[[], Any], seed: int, policy: Policy) -> dict[str, Any]:
+    """Build, play, and see that the global generators were left alone."""
+    before = np.random.get_state(), random.getstate()  # noqa: NPY002
+    trace = _episode(build(), seed, policy)
+    after = np.random.get_state(), random.getstate()  # noqa: NPY002
+    for name, one, two in zip(("numpy.random", "random"), before, after, strict=True):
+        _require(_difference(one, two) is None, f"the env moved the global state of {name}")
+    return trace
+
+
+def _actors(env: Any, seed: int) -> dict[str, spaces.Space[Any]]:
+    own = {agent: copy.deepcopy(env.action_space(agent)) for agent in env.possible_agents}
+    for m, space in enumerate(own.values()):
+        space.seed(seed + m)
+    return own
+
+
+def _act(env: Any, observations: Mapping[str, Any], actors: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+    return {agent: policy(agent, observations[agent], actors[agent]) for agent in env.agents}
+
+
+_PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
+
+
+def _episode(env: Any, seed: int | None, policy: Policy, pickle_at: int | None = None) -> dict[str, Any]:
+    """Play one episode, checking every step; return all that was seen."""
+    actors = _actors(env, 0 if seed is None else seed)
+    observations, infos = env.reset(seed=seed)
+    everyone = list(env.agents)
+    _require(everyone == list(env.possible_agents), f"after reset agents are {everyone}, not all of possible_agents")
+    _require(isinstance(infos, dict) and set(infos) >= set(everyone), "reset must return infos for all agents")
+    _check_observations(env, observations, everyone, "reset")
+    trace: dict[str, Any] = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
+    while env.agents:
+        at = f"step {len(trace)}"
+        if pickle_at == len(trace):
+            env = pickle.loads(pickle.dumps(env))
+        before = copy.deepcopy(observations)
+        actions = _act(env, observations, actors, policy)
+        returned = env.step(actions)
+        _same(before, observations, f"{at} wrote to what an earlier one had returned")
+        _check_returns(env, returned, everyone, at)
+        observations = returned[0]
+        _check_observations(env, observations, everyone, at)
+        trace[at] = copy.deepcopy({"actions": actions, **dict(zip(_PARTS, returned, strict=True))})
+    return trace
+
+
+def _check_spaces(env: Any) -> None:
+    agents = list(env.possible_agents)
+    _require(len(agents) > 0 and len(set(agents)) == len(agents), f"possible_agents={agents} must be distinct names")
+    for kind in ("observation_space", "action_space"):
+        own = [getattr(env, kind)(agent) for agent in agents]
+        for agent, space in zip(agents, own, strict=True):
+            _require(isinstance(space, spaces.Space), f"{kind}({agent!r}) is no gymnasium space: {space!r}")
+            _require(getattr(env, kind)(agent) is space, f"{kind}({agent!r}) returns another object at each call")
+        _require(
+            len({id(space) for space in own}) == len(own),
+            f"two agents share one {kind}: it carries a generator, so each needs its own",
+        )
+
+
+def _check_observations(env: Any, observations: Any, everyone: list[str], at: str) -> None:
+    _require(
+        isinstance(observations, dict) and set(observations) >= set(everyone),
+        f"{at}: observations must be a dict of all agents",
+    )
+    for agent, observation in observations.items():
+        _check_member(env.observation_space(agent), observation, f"{at}: the observation of {agent}")
+    if getattr(env, "state_space", None) is not None:
+        _check_member(env.state_space, env.state(), f"{at}: state()")
+
+
+def _check_member(space: spaces.Space[Any], value: Any, what: str) -> None:
+    if isinstance(space, spaces.Box):
+        _require(isinstance(value, np.ndarray), f"{what} is a {type(value).__name__}, not an array")
+        _require(value.dtype == space.dtype, f"{what} has dtype {value.dtype}, its space {space.dtype}")
+        _require(value.shape == space.shape, f"{what} has shape {value.shape}, its space {space.shape}")
+        outside = np.argwhere(~((value >= space.low) & (value <= space.high)))
+        if len(outside):
+            index = tuple(outside[0].tolist())
+            low, high = space.low[index], space.high[index]
+            entry = f"entry {index} is {value[index]}, not in [{low}, {high}]"
+            raise AssertionError(f"{what} lies outside its space: {entry}")
+    _require(space.contains(value), f"{what} lies outside its space {space}: {value!r}")
+
+
+def _check_returns(env: Any, returned: Any, everyone: list[str], at: str) -> None:
+    _require(isinstance(returned, tuple) and len(returned) == 5, f"{at} must return five dicts")
+    for name, part in zip(_PARTS, returned, strict=True):
+        _require(isinstance(part, dict) and set(part) >= set(everyone), f"{at}: {name} must be a dict of all agents")
+    rewards, terminations, truncations, _ = returned[1:]
+    for agent in everyone:
+        reward = rewards[agent]
+        _require(
+            isinstance(reward, numbers.Real) and math.isfinite(reward),
+            f"{at}: the reward of {agent} is {reward!r}, not a finite number",
+        )
+        for flags in (terminations, truncations):
+            _require(
+                isinstance(flags[agent], (bool, np.bool_)), f"{at}: flags of {agent} must be bools: {flags[agent]!r}"
+            )
+    left = {agent for agent in everyone if terminations[agent] or truncations[agent]}
+    _require(len(left) in (0, len(everyone)), f"{at}: {sorted(left)} left before the joint end")
+    _require(list(env.agents) == ([] if left else everyone), f"{at}: agents={env.agents} contradicts the flags")
+
+
+# -- promises -----------------------------------------------------------------------------------------------------
+
+
+def _check_luck(build: Callable[[], Any], seed: int, first: dict[str, Any]) -> None:
+    # The same actions throughout, so that only the env can make the difference.
+    played = [seen["actions"] for at, seen in first.items() if at != "reset"]
+
+    def vary(seeds: list[int | None]) -> bool:
+        one = _replayed(build(), seeds[0], played)
+        return any(_difference(one, _replayed(build(), other, played)) is not None for other in seeds[1:])
+
+    _require(
+        vary([seed, seed + 1, seed + 2, seed + 3]),
+        f"seeds {seed}..{seed + 3} give the same episode: the env ignores its seed",
+    )
+    _require(
+        vary([None, None, None]),
+        "three resets without a seed give the same episode: the env falls back to a fixed seed",
+    )
+
+
+def _replayed(env: Any, seed: int | None, played: list[dict[str, Any]]) -> list[Any]:
+    trace: list[Any] = [copy.deepcopy(env.reset(seed=seed))]
+    for actions in played:
+        if not env.agents:
+            break
+        trace.append(copy.deepcopy(env.step(actions)))
+    return trace
+
+
+def _check_pickle(build: Callable[[], Any], seed: int, policy: Policy, first: dict[str, Any]) -> None:
+    middle = max(1, len(first) // 2)
+    try:
+        again = _episode(build(), seed, policy, pickle_at=middle)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise AssertionError(f"the env cannot be pickled in mid-episode: {error}") from error
+    _same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
+
+
+def _check_row(view: Any, seed: int, policy: Policy) -> None:
+    """Step `view` beat by beat, and the core next to it."""
+    core = copy.deepcopy(view.core)
+    view.beats, view.max_cycles = 2, None
+    heard: list[Any] = []
+    talk = view.core.talk
+
+    def overheard(message: Any = None) -> Any:
+        heard.append(talk(message))
+        return heard[-1]
+
+    view.core.talk = overheard
+    actors = _actors(view, seed)
+    observations, _ = view.reset(seed=seed)
+    core.reset(seed)
+    at = 0
+    while view.agents:
+        at += 1
+        before, served = core.metrics(), copy.copy(getattr(core, "served", None))
+        arms = _act(view, observations, actors, policy)
+        observations, paid, *_ = view.step(arms)
+        _require(view.agents, f"round {at}: the view ended between the beats")
+        row = core.pull(_arms(core, arms))
+        _same(_pull_pay(core, row, before), paid, f"round {at}: rewards after the pull: row and view")
+        words = _act(view, observations, actors, policy)
+        observations, paid, *_ = view.step(words)
+        row = core.talk(_words(core, words))
+        _same(_slots(row.inbox), _slots(heard[-1].inbox), f"round {at}: the inbox: row and view")
+        _same(core.metrics(), view.core.metrics(), f"round {at}: metrics: row and view")
+        _same(_talk_pay(view, core, row, arms, served), paid, f"round {at}: rewards after the talk: row and view")
+    _require(not core.live.any(), f"round {at}: the view ended, its row goes on")
+
+
+def _arms(core: Any, actions: Mapping[str, Any]) -> Any:
+    """Arms of beat 1, from the dict of actions."""
+    values = list(actions.values())
+    if core.setting == "exploration":
+        return np.array(values[core.who[0, 0]][: core.n_arms], bool)[None, None]
+    if core.setting == "feedback":
+        arm, exponent = np.array(values).T
+        return arm[None], 2 ** exponent[None].astype(np.int64)
+    return np.array([[value["arm"] if isinstance(value, dict) else value for value in values]])
+
+
+def _words(core: Any, actions: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The message of beat 2, from the dict of actions."""
+    values = list(actions.values())
+    if core.setting == "exploration":
+        return {"vote": np.array(values[core.who[0, 0]][core.n_arms :], bool)[None, None]}
+    if core.setting == "network" and isinstance(values[0], dict):
+        said = {name: np.array([[value[name] for value in values]], float) for name in values[0] if name != "arm"}
+        return {**core._report(), **said}
+    return None
+
+
+def _pull_pay(core: Any, row: Any, before: Mapping[str, Array]) -> dict[str, float]:
+    """What learners earn in beat 1, from the core alone."""
+    if core.setting == "network":
+        pay = row.reward[0].tolist()
+    elif core.setting == "exploration":
+        pay = [(before["rounds"][0] - core.metrics()["rounds"][0]) / core.horizon] * core.n_agents
+    else:
+        pay = [0.0] * core.n_agents
+    return {f"agent_{m}": float(x) for m, x in enumerate(pay)}
+
+
+def _talk_pay(view: Any, core: Any, row: Any, arms: Mapping[str, Any], served: Any) -> dict[str, float]:
+    """What learners earn in beat 2, from the core alone."""
+    pay = [0.0] * core.n_agents
+    if core.setting == "exploration" and not core.live[0]:
+        pay = [1.0 if core.metrics()["correct"][0] else -1.0] * core.n_agents
+    elif view.reward == "oracle":
+        told = [action[0] for action in arms.values()]
+        pay = [float(core.means[0, k]) if had < core.horizon else 0.0 for k, had in zip(told, served[0], strict=True)]
+    elif core.setting == "feedback":
+        n, total = row.inbox.total("n")[0], row.inbox.total("reward")[0]
+        pay = [float(z / max(k, 1)) for z, k in zip(total, n, strict=True)]
+    return {f"agent_{m}": x for m, x in enumerate(pay)}
+
+
+def _slots(inbox: Any) -> dict[str, Any]:
+    """Every slot of an inbox, and the sums over it where there are any."""
+    seen = {"arrived": inbox.arrived, **{field: inbox[field] for field in inbox.fields if field != "tally"}}
+    counted = {"arm", "reward"} <= set(inbox.fields) or "tally" in inbox.fields
+    return {**seen, "tally": inbox.tally()} if counted else seen
+
+
+def _require(promise: bool, broken: str) -> None:
+    # Not an assert statement: python -O would make the checker agree with everything.
+    if not promise:
+        raise AssertionError(broken)
+
+
+# -- comparing ----------------------------------------------------------------------------------------------------
+
+
+def _same(one: Any, two: Any, what: str) -> None:
+    found = _difference(one, two)
+    _require(found is None, f"{what} differ at {found}")
+
+
+def _difference(one: Any, two: Any) -> str | None:
+    """Where two nested values first differ and how, or ``None``; NaN equals NaN."""
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        for key, value in one.items():
+            if key not in two:
+                return f"{key}: missing in the second"
+            if (found := _difference(value, two[key])) is not None:
+                return f"{key}, {found}"
+        return next((f"{key}: missing in the first" for key in two if key not in one), None)
+    if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)):
+        if len(one) != len(two):
+            return f"the length: {len(one)} and {len(two)}"
+        pairs = enumerate(zip(one, two, strict=True))
+        return next((f"{i}, {found}" for i, pair in pairs if (found := _difference(*pair))), None)
+    a, b = np.asarray(one), np.asarray(two)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return f"the type: {a.dtype} {a.shape} and {b.dtype} {b.shape}"
+    unequal = np.argwhere(~((a == b) | ((a != a) & (b != b))))
+    if not len(unequal):
+        return None
+    index = tuple(unequal[0].tolist())
+    return f"{f'entry {index}' if index else 'the value'}: {a[index]!r} and {b[index]!r}"
