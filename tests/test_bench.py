@@ -379,7 +379,7 @@ def test_experiments_that_share_a_cell_share_its_runs(tmp_path):
     outcome = run([few, many], tmp_path, progress=False)
     with outcome.store as store:
         assert outcome.played == 6 * 7
-        (alone, *_), other = few.cells(), [c for c in many.cells() if c.agent.name == "UCB1"][0]
+        (alone, *_), other = few.cells(), next(c for c in many.cells() if c.agent.name == "UCB1")
         assert np.array_equal(store.final(alone, "regret", 3), store.final(other, "regret", 7)[:3])
 
 

@@ -17,7 +17,6 @@ from tyro.conf import Positional, UseAppendAction, arg
 from hushbandits.bench.store import FILE, Store, StoreError
 
 if TYPE_CHECKING:
-    from hushbandits.bench.run import Outcome
     from hushbandits.bench.spec import Experiment
 
 __all__ = ["main"]
@@ -198,13 +197,14 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 
 def _into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) -> int:
-    from hushbandits.bench.run import open_folder, run
+    from hushbandits.bench.run import fill, open_folder, workers
 
     console = _console(stderr=True)
     with _input():
-        open_folder(experiments, folder, seed).close()
+        jobs = workers(jobs)
+        opened = open_folder(experiments, folder, seed)
     try:
-        outcome: Outcome = run(experiments, folder, seed=seed, jobs=jobs, notify=lambda text: console.print(text))
+        outcome = fill(opened, jobs, notify=lambda text: console.print(text))
     except KeyboardInterrupt:
         console.print(f"stopped; what is done is in {folder}, and the same command goes on from there")
         return 130

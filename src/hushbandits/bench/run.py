@@ -25,7 +25,7 @@ from hushbandits.core.types import Array
 from hushbandits.core.validate import integer, nearest
 from hushbandits.registry import make_wrapper
 
-__all__ = ["Failure", "Outcome", "check", "missing", "open_folder", "run"]
+__all__ = ["Failure", "Outcome", "check", "fill", "missing", "open_folder", "run", "workers"]
 
 
 @dataclass(frozen=True)
@@ -267,9 +267,25 @@ def run(
     """
     if isinstance(experiments, Experiment):
         experiments = [experiments]
-    jobs = cpu_count() if jobs == -1 else integer("jobs", jobs, 1)
+    jobs = workers(jobs)
     integer("batch", batch, 1)
-    store = open_folder(experiments, out, seed)
+    return fill(open_folder(experiments, out, seed), jobs, batch=batch, progress=progress, notify=notify)
+
+
+def workers(jobs: int) -> int:
+    """Return the number of processes that `jobs` stands for."""
+    return int(cpu_count()) if jobs == -1 else integer("jobs", jobs, 1)
+
+
+def fill(
+    store: Store,
+    jobs: int = 1,
+    *,
+    batch: int = BATCH,
+    progress: bool = True,
+    notify: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Run what is missing in an open store; parameters as in `run`.  Whatever goes wrong, the store is closed."""
     try:
         tasks = missing(store, jobs, batch)
         if not tasks:
