@@ -18,6 +18,8 @@ from pettingzoo import ParallelEnv
 
 from hushbandits.core.env import Env
 from hushbandits.core.types import Array
+from hushbandits.core.validate import nearest
+from hushbandits.registry import list_envs
 
 __all__ = ["Policy", "check_env"]
 
@@ -87,6 +89,8 @@ def check_env(
 
 def _builder(env: Any, kwargs: dict[str, Any]) -> Callable[[], ParallelEnv[str, Any, Any]]:
     if isinstance(env, str):
+        if env not in list_envs():
+            raise ValueError(f"no env is named {env!r}{nearest(env, list_envs())}")
         return lambda: pettingzoo.make("parallel", f"hushbandits/{env}", **copy.deepcopy(kwargs))
     if kwargs:
         raise TypeError(f"parameters ({', '.join(kwargs)}) go with an id, not with an env that is built already")

@@ -7,6 +7,7 @@ own statistics and what its inbox added up to, and writes them into one flat obs
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -129,7 +130,7 @@ class Lens(ABC):
             warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
             for name, value in zip(names, values, strict=True):
                 if not space.contains(value):
-                    raise ValueError(f"action {value!r} of {name} lies outside its space {space}")
+                    raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
         # Each is inside, only spelled differently (lists, bits as floats).
         return self._stack([_spell(space, value) for value in values])
 
@@ -187,6 +188,11 @@ def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
                 n = max(pulls[r, m, k], 0.0)
                 obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
                 obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
+
+
+def _brief(value: Any) -> str:
+    text = textwrap.shorten(repr(value), 60, placeholder=" …")
+    return f"{text} ({value.dtype}, shape {value.shape})" if isinstance(value, np.ndarray) else text
 
 
 def _spell(space: spaces.Space[Any], value: Any) -> Any:

@@ -33,7 +33,7 @@ LENSES: dict[str, type[Lens]] = {
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
 
-_RESERVED = frozenset({"arm", "reward", "sent", "who"})
+_RESERVED = ("arm", "reward", "sent", "who")
 
 AnyEnv = TypeVar("AnyEnv", bound="Env | ParallelView")
 
@@ -360,8 +360,7 @@ def make(
 
 
 def _with_report(id: str, speech: Mapping[str, Field], kwargs: Mapping[str, Any]) -> dict[str, Field]:
-    clash = sorted(_RESERVED & set(speech))
-    if clash or not speech:
+    if not speech or set(speech) & set(_RESERVED):
         raise ValueError(f"speech={list(speech)} must name at least one field, and none of {', '.join(_RESERVED)}")
     # Bits travel as numbers, so that an inbox can add them up.
     said = {k: Field(f.shape, "f8" if f.dtype == "?" else f.dtype, f.latest) for k, f in speech.items()}

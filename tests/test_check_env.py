@@ -1,0 +1,290 @@
+"""`check_env` passes what is sound, and catches planted faults by name."""
+
+import copy
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.testing import check_env
+from hushbandits.views.network import NetworkLens
+from hushbandits.views.parallel import ParallelView
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+NET = {"n_agents": 4, "horizon": 8}
+BITS = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "f4")}
+
+
+def seldom(agent, observation, space):
+    """Pull everything, vote seldom: random votes would end an exploration episode at once."""
+    action = space.sample()
+    votes = action[len(action) // 2 :]
+    action[: len(votes)] = 1
+    votes &= space.np_random.random(len(votes)) < 0.05
+    return action
+
+
+SOUND = {
+    "network": ("CoopNetwork-v0", {**NET, "graph": "complete"}, None),
+    "network, beats": ("CoopNetwork-v0", {**NET, "beats": 2}, None),
+    "network, cut": ("CoopNetwork-v0", {**NET, "max_cycles": 5}, None),
+    "gaussian": ("CoopNetwork-v0", {**NET, "rewards": "gaussian", "means": [0.0, -3.0, 5.0]}, None),
+    "contaminated": ("CoopNetwork-v0", {**NET, "wrappers": (Huber(0.5), Loss(0.3), Shuffle())}, None),
+    "sealed": ("CoopNetwork-v0", {**NET, "wrappers": (Loss(0.3), SecAgg())}, None),
+    "private": ("CoopNetwork-v0", {**NET, "wrappers": (PrivateMeans(epsilon=1.0),)}, None),
+    "random graph": ("CoopNetwork-v0", {**NET, "graph": "erdos-renyi", "edge_probability": 0.7, "life": 1}, None),
+    "speech": ("CoopNetwork-v0", {**NET, "speech": BITS}, None),
+    "exploration": ("DPMASE-v0", {"n_agents": 5, "horizon": 60}, seldom),
+    "exploration, votes": ("DPMASE-v0", {"n_agents": 5, "problem": "P2", "permute_arms": True}, None),
+    "exploration, window": ("DPMASE-v0", {"n_agents": 5, "horizon": 40, "wrappers": (Shuffle(window=4),)}, seldom),
+    "corrupted": ("CorruptedElimination-v0", {"n_agents": 5, "horizon": 30}, seldom),
+    "distributed": ("DistDP-v0", {"horizon": 500}, None),
+    "each": ("DistDP-v0", {"horizon": 100, "users": "each", "wrappers": (Loss(0.2),)}, None),
+    "oracle": ("DistDP-v0", {"horizon": 500, "reward": "oracle", "n_agents": 3}, None),
+    "central": ("CentralDP-v0", {"horizon": 500, "n_agents": 2}, None),
+}
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_sound_envs_pass(case):
+    env_id, kwargs, policy = SOUND[case]
+    check_env(env_id, policy=policy, **kwargs)
+
+
+def test_an_env_without_luck_says_so():
+    sure = {**NET, "means": [1.0, 0.0]}
+    with pytest.raises(AssertionError, match="ignores its seed"):
+        check_env("CoopNetwork-v0", **sure)
+    check_env("CoopNetwork-v0", random_rewards=False, **sure)
+
+
+# -- planted faults -----------------------------------------------------------------------------------------------
+
+
+class WrongDtype(ParallelView):
+    def _observe(self, over):
+        return {agent: row.astype(np.float64) for agent, row in super()._observe(over).items()}
+
+
+class Outside(ParallelView):
+    def step(self, actions):
+        returned = super().step(actions)
+        returned[0]["agent_2"][3] = 7.0
+        return returned
+
+
+class NotANumber(ParallelView):
+    def step(self, actions):
+        returned = super().step(actions)
+        returned[0]["agent_1"][0] = np.nan
+        return returned
+
+
+class DrawsGlobally(ParallelView):
+    def step(self, actions):
+        observations, rewards, *rest = super().step(actions)
+        return observations, {agent: x + 1e-9 * np.random.rand() for agent, x in rewards.items()}, *rest
+
+
+class DrawsFromRandom(ParallelView):
+    def step(self, actions):
+        observations, rewards, *rest = super().step(actions)
+        return observations, {agent: x + 1e-9 * random.random() for agent, x in rewards.items()}, *rest
+
+
+class SeedsGlobally(ParallelView):
+    def reset(self, seed=None, options=None):
+        np.random.seed(seed)
+        return super().reset(seed=int(np.random.randint(2**31)))
+
+
+class OneSeed(ParallelView):
+    def reset(self, seed=None, options=None):
+        return super().reset(seed=None if seed is None else 7)
+
+
+class DefaultSeed(ParallelView):
+    def reset(self, seed=None, options=None):
+        return super().reset(seed=0 if seed is None else seed)
+
+
+class Remembers(ParallelView):
+    def reset(self, seed=None, options=None):
+        before = getattr(self.lens, "pulls", 0.0)
+        returned = super().reset(seed=seed)
+        self.lens.pulls += before
+        return returned
+
+
+class CountsEpisodes(ParallelView):
+    played = 0
+
+    def reset(self, seed=None, options=None):
+        self.played += 1
+        observations, infos = super().reset(seed=seed)
+        return observations, {agent: {"episode": self.played} for agent in infos}
+
+
+class SharesSpaces(ParallelView):
+    def action_space(self, agent):
+        return super().action_space("agent_0")
+
+
+class NewSpaces(ParallelView):
+    def observation_space(self, agent):
+        return copy.deepcopy(super().observation_space(agent))
+
+
+class WritesToTheOld(ParallelView):
+    def _observe(self, over):
+        rows = super()._observe(over)
+        if not hasattr(self, "kept"):
+            self.kept = rows
+        for agent, row in rows.items():
+            self.kept[agent][:] = row
+        return self.kept
+
+
+class OneLeavesEarly(ParallelView):
+    def step(self, actions):
+        returned = super().step(actions)
+        returned[2]["agent_0"] = True
+        return returned
+
+
+class PaysNothing(ParallelView):
+    def step(self, actions):
+        observations, rewards, *rest = super().step(actions)
+        return observations, dict.fromkeys(rewards), *rest
+
+
+class StateOutside(ParallelView):
+    def state(self):
+        return super().state() + 5
+
+
+class NotPicklable(ParallelView):
+    def reset(self, seed=None, options=None):
+        self.hook = lambda: None
+        return super().reset(seed=seed)
+
+
+class ForgetsOnPickle(ParallelView):
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if self.agents:
+            self.lens.sums = np.zeros_like(self.lens.sums)
+
+
+class PaysTwice(ParallelView):
+    def step(self, actions):
+        observations, rewards, *rest = super().step(actions)
+        return observations, {agent: 2 * x for agent, x in rewards.items()}, *rest
+
+
+class DeafLens(NetworkLens):
+    def talk(self, action):
+        said = self.core._report()
+        self.obs = self.core.talk({**said, "sent": np.zeros((1, self.core.n_agents), bool)})
+        self._hear(self.obs.inbox)
+        return self._idle
+
+
+class LosesMessages(ParallelView):
+    def __init__(self, core):
+        super().__init__(core)
+        self.lens = DeafLens(core)
+
+
+PLANTED = [
+    (WrongDtype, "dtype float64, its space float32"),
+    (Outside, r"the observation of agent_2 lies outside its space: entry \(3,\) is 7.0, not in \[0.0, 1.0\]"),
+    (NotANumber, "the observation of agent_1 lies outside its space: .* is nan"),
+    (DrawsGlobally, "moved the global state of numpy.random"),
+    (DrawsFromRandom, "moved the global state of random"),
+    (SeedsGlobally, "moved the global state of numpy.random"),
+    (OneSeed, "the env ignores its seed"),
+    (DefaultSeed, "falls back to a fixed seed"),
+    (Remembers, "the env remembers, or differ at step 1, observations, agent_0"),
+    (CountsEpisodes, "the env remembers, or differ at reset, infos, agent_0, episode"),
+    (SharesSpaces, "two agents share one action_space"),
+    (NewSpaces, r"observation_space\('agent_0'\) returns another object"),
+    (WritesToTheOld, "step 1 wrote to what an earlier one had returned"),
+    (OneLeavesEarly, r"\['agent_0'\] left before the joint end"),
+    (PaysNothing, "the reward of agent_0 is None"),
+    (StateOutside, r"state\(\) lies outside its space"),
+    (NotPicklable, "cannot be pickled in mid-episode"),
+    (ForgetsOnPickle, "pickling loses something"),
+    (PaysTwice, "rewards after the pull: row and view differ at agent_"),
+    (LosesMessages, "the inbox: row and view differ at arrived"),
+]
+
+
+def plant(fault):
+    return fault(hb.make_vec("CoopNetwork-v0", graph="complete", **NET))
+
+
+@pytest.mark.parametrize(("fault", "message"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
+def test_planted_faults_are_caught(fault, message):
+    with pytest.raises(AssertionError, match=message):
+        check_env(plant(fault))
+
+
+def test_the_ground_of_the_planted_faults_is_sound():
+    check_env(plant(ParallelView))
+    check_env(lambda: plant(ParallelView))
+
+
+class HiddenGlobalSeed(hb.make_vec("CoopNetwork-v0").__class__):
+    """A core whose rewards come from a global generator that is seeded at reset."""
+
+    def _reset(self, seeds):
+        super()._reset(seeds)
+        np.random.seed(seeds[0].generate_state(1)[0])
+
+    def _pull(self, action):
+        super()._pull(action)
+        self._reward = np.random.random(self._reward.shape)
+        return self._reward
+
+
+def test_a_hidden_global_seed_in_a_core_is_caught():
+    with pytest.raises(AssertionError, match=r"moved the global state of numpy\.random"):
+        check_env(ParallelView(HiddenGlobalSeed(**NET)))
+
+
+def test_the_checker_itself_leaves_no_trace():
+    env = hb.make("CoopNetwork-v0", **NET)
+    before = np.random.get_state(), random.getstate()
+    check_env(env)
+    after = np.random.get_state(), random.getstate()
+    assert before[1] == after[1]
+    assert all(np.array_equal(a, b) for a, b in zip(before[0], after[0], strict=True))
+    assert env.agents == []  # it played copies
+
+
+def test_python_without_asserts_still_catches():
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_check_env as t\n"
+        "try: t.check_env(t.plant(t.WrongDtype))\n"
+        "except AssertionError as e: print(e)"
+    )
+    out = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True)
+    assert "dtype float64" in out.stdout
+
+
+def test_bad_use_is_refused():
+    with pytest.raises(ValueError, match="did you mean CoopNetwork-v0"):
+        check_env("CoopNetwrk-v0")
+    with pytest.raises(TypeError, match="go with an id"):
+        check_env(hb.make("CoopNetwork-v0"), horizon=3)
+    with pytest.raises(TypeError, match="must be an id"):
+        check_env(3)
