@@ -557,3 +557,17 @@ def test_rows_hold_no_times_hosts_or_versions(tmp_path):
         "finals": ["cell", "metric", "run", "value"],
         "curves": ["cell", "metric", "run", "time", "value"],
     }
+
+
+def test_what_is_only_shown_otherwise_is_the_same_run(tmp_path):
+    with run(small(), tmp_path, progress=False).store as store:
+        rows = table(store)
+    agents = [Use("Multi-UCB", label="together"), *small().agents[1:]]
+    restyled = small(title="Other", figures=(Figure(y="regret", log=""),), agents=agents, quick={"runs": 1})
+    again = run(restyled, tmp_path, progress=False)
+    with again.store as store:
+        assert again.played == 0
+        assert store.experiments == (restyled,)
+        assert table(store) != rows  # the label is in the rows
+    with run(small(), tmp_path, progress=False).store as store:
+        assert table(store) == rows

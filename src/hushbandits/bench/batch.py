@@ -21,7 +21,7 @@ from hushbandits.core.validate import check_keywords
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import assemble, make_team
 
-__all__ = ["BATCH", "load_agent", "play_batch", "prepare", "split"]
+__all__ = ["BATCH", "load_agent", "play_batch", "prepare", "reach", "split"]
 
 #: Most runs per batch: enough to amortise a NumPy call, few enough to keep the caches warm.
 BATCH = 25
@@ -45,8 +45,6 @@ def split(runs: Sequence[int], jobs: int, batch: int = BATCH) -> list[Sequence[i
 @lru_cache(maxsize=64)
 def _imported(path: str) -> Any:
     module, _, name = path.partition(":")
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.insert(0, os.getcwd())
     try:
         return getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
@@ -55,6 +53,12 @@ def _imported(path: str) -> Any:
         raise
     except AttributeError:
         raise ValueError(f"agent {path!r}: module {module!r} has no {name!r}") from None
+
+
+def reach(folder: str) -> None:
+    """Make modules in `folder` importable; a worker may have been started elsewhere."""
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
 
 
 def load_agent(name: str, params: dict[str, Any]) -> Team:
@@ -69,6 +73,7 @@ def load_agent(name: str, params: dict[str, Any]) -> Team:
     """
     if ":" not in name:
         return make_team(name, **params)
+    reach(os.getcwd())
     entry = _imported(name)
     if isinstance(entry, type) and not issubclass(entry, Team):
         if params:

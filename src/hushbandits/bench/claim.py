@@ -47,9 +47,9 @@ class Claim:
         Values of swept parameters to look at; default: every point of the sweep.  A claim over several points holds
         if it holds at each of them, and does not hold if it fails at one.
     time : float, optional
-        Look at the curve there (an env's clock), instead of at the end.
+        Look at the curve there (in the env's clock; between checkpoints: linear), instead of at the end.
     per_time : bool
-        Divide by the time (time-averaged regret).
+        Divide by `time` (time-averaged regret).
     source : str
         Where the paper says it; default: the experiment's source.
 
@@ -81,6 +81,8 @@ class Claim:
             raise ValueError(f"{what} over= belongs to a difference or a ratio, and only there")
         if (self.effect == "slope") != (self.along is not None):
             raise ValueError(f"{what} along= belongs to a slope, and only there")
+        if self.per_time and not self.time:
+            raise ValueError(f"{what} per_time= needs a time=")
         if self.above is None and self.below is None:
             raise ValueError(f"{what} give above=, below= or both")
         for end in ("above", "below"):

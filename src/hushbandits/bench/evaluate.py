@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
-from hushbandits.bench.batch import play_batch, prepare, split
+from hushbandits.bench.batch import play_batch, prepare, reach, split
 from hushbandits.bench.progress import Bar, Silent
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
@@ -138,7 +139,7 @@ def evaluate(
     with Bar(runs, after=PATIENCE) if progress else Silent() as bar:
         bar.at(f"{agent if isinstance(agent, str) else agent.name} on {env_id}")
         parallel = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered", batch_size=1)
-        for i, part in parallel(delayed(_numbered)(i, *task) for i, task in tasks):
+        for i, part in parallel(delayed(_numbered)(i, os.getcwd(), *task) for i, task in tasks):
             played[i] = part
             bar.advance(len(tasks[i][1][2]))
     parts = [played[i] for i in range(len(tasks))]
@@ -147,5 +148,6 @@ def evaluate(
     return Results(finals, curves, parts[0][2])
 
 
-def _numbered(i: int, *task: Any) -> tuple[int, Any]:
+def _numbered(i: int, folder: str, *task: Any) -> tuple[int, Any]:
+    reach(folder)
     return i, play_batch(*task)

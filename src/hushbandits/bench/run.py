@@ -16,10 +16,11 @@ from typing import Any
 
 from joblib import Parallel, cpu_count, delayed
 
-from hushbandits.bench.batch import BATCH, play_batch, prepare, split
+from hushbandits.bench.batch import BATCH, play_batch, prepare, reach, split
 from hushbandits.bench.progress import Bar, Silent
 from hushbandits.bench.spec import Cell, Experiment
 from hushbandits.bench.store import FILE, Store, StoreError
+from hushbandits.bench.verdicts import check_claims
 from hushbandits.core.jit import source_digest
 from hushbandits.core.types import Array
 from hushbandits.core.validate import integer, nearest
@@ -68,6 +69,7 @@ class _Task:
     runs: tuple[int, ...]
     seed: int
     parent: int
+    folder: str
 
 
 _Answer = tuple[dict[str, Array], dict[str, Array], Array] | str
@@ -77,6 +79,7 @@ def _play(task: _Task) -> tuple[_Task, _Answer]:
     """Play one task; an error comes back as its traceback, so that the rest go on."""
     if os.getpid() != task.parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's business
+        reach(task.folder)
     cell = task.cell
     try:
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
@@ -122,6 +125,7 @@ def check(experiments: Sequence[Experiment]) -> None:
                     raise ValueError(f"{experiment.name}: a figure shows {figure.y!r}{nearest(figure.y, known)}")
                 if figure.x not in ("time", "runs", *experiment.sweep):
                     raise ValueError(f"{experiment.name}: a figure runs along {figure.x!r}, which is not swept")
+            check_claims(experiment)
             for claim in experiment.claims:
                 known = finals if claim.time is None else curves
                 if claim.metric not in known:
@@ -145,6 +149,13 @@ def open_folder(experiments: Sequence[Experiment], out: Path | str, seed: int = 
         if other := store.differs(experiments, seed):
             store.close()
             raise StoreError(f"{out} holds another run: {other}; choose another --out, or delete that folder")
+        try:
+            for experiment in experiments:
+                check_claims(experiment)
+            store.restyle(experiments)
+        except BaseException:
+            store.close()
+            raise
         return store
     check(experiments)
     made = [p for p in (out, *out.parents) if not p.exists()]
@@ -184,7 +195,7 @@ def missing(store: Store, jobs: int, batch: int = BATCH) -> list[_Task]:
     for key, runs in left.items():
         for piece in _consecutive(runs):
             for part in split(piece, share, batch):
-                tasks.append(_Task(wanted[key][0], tuple(part), store.seed, os.getpid()))
+                tasks.append(_Task(wanted[key][0], tuple(part), store.seed, os.getpid(), os.getcwd()))
     return tasks
 
 

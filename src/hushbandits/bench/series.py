@@ -73,6 +73,8 @@ def series(store: Store, experiment: Experiment, figure: Figure) -> list[Series]
     for cell in experiment.cells():
         rest = {k: v for k, v in cell.point.items() if k != figure.x}
         label = ", ".join([cell.line, *(f"{symbol(k)} = {v}" for k, v in rest.items())])
+        if figure.lines and not label.startswith(tuple(figure.lines)):
+            continue
         groups.setdefault(label, []).append(cell)
     build = {"time": _curve, "runs": _law}.get(figure.x, _sweep)
     found = (build(store, experiment, figure, label, cells) for label, cells in groups.items())
@@ -116,7 +118,9 @@ def _theory(figure: Figure, cell: Cell, x: Array) -> dict[str, Array]:
     for label, path in figure.bounds.items():
         module, _, name = path.partition(":")
         function: Callable[..., Array] = getattr(importlib.import_module(module), name)
-        bounds[label] = np.broadcast_to(np.asarray(function(cell.env.params, cell.agent.params, x), float), x.shape)
+        y = np.broadcast_to(np.asarray(function(cell.env.params, cell.agent.params, x), float), x.shape)
+        if not np.isnan(y).all():
+            bounds[label] = y
     return bounds
 
 
@@ -156,7 +160,9 @@ def _sweep(store: Store, experiment: Experiment, figure: Figure, label: str, cel
     if numeric and figure.bounds:
         # Each point has its own cell: a bound is asked for cell by cell.
         parts = [_theory(figure, c, np.array([float(v)])) for (c, _), v in zip(columns, x, strict=True)]
-        bounds = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        nothing = np.full(1, np.nan)
+        names = dict.fromkeys(name for p in parts for name in p)
+        bounds = {name: np.concatenate([p.get(name, nothing) for p in parts]) for name in names}
     return Series(
         label,
         np.array(x, float) if numeric else [str(v) for v in x],

@@ -91,11 +91,14 @@ class Figure:
         Divide by the time (time-averaged regret).
     since : float, optional
         First time that is drawn.
+    lines : sequence of str
+        Draw only the lines whose label begins with one of these; default: all.
     title : str
         Default: the metric's label.
     bounds : mapping of str to str
         Dashed lines of theory: a label and ``"package.module:function"``, called with the cell's env parameters,
-        its agent's parameters and the x values (times, or the swept parameter's values), returning the y values.
+        its agent's parameters and the x values (times, or the swept parameter's values), returning the y values
+        (NaN: nothing to draw).
     """
 
     y: str
@@ -105,6 +108,7 @@ class Figure:
     band: str = "interval"
     per_time: bool = False
     since: float | None = None
+    lines: Sequence[str] = ()
     title: str = ""
     bounds: Mapping[str, str] = field(default_factory=dict)
 
@@ -112,6 +116,7 @@ class Figure:
         choice("log", self.log, ("", "x", "y", "xy"))
         choice("center", self.center, ("mean", "median"))
         choice("band", self.band, ("interval", "quantiles"))
+        object.__setattr__(self, "lines", tuple(self.lines))
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ __all__ = [
     "profile",
     "quantile_band",
     "rank_test",
+    "share_difference_interval",
     "share_interval",
 ]
 
@@ -86,6 +87,23 @@ def share_interval(successes: int, n: int, level: float = 0.95) -> Interval:
     low = 0.0 if successes == 0 else float(stats.beta.ppf(tail, successes, n - successes + 1))
     high = 1.0 if successes == n else float(stats.beta.ppf(1 - tail, successes + 1, n - successes))
     return low, high
+
+
+def share_difference_interval(s: int, n: int, t: int, m: int, level: float = 0.95) -> Interval:
+    """Interval of a difference of two probabilities, ``s/n − t/m``, from the two Clopper–Pearson intervals.
+
+    With p ∈ [l, u] and q ∈ [l′, u′]: ``p − q − √((p − l)² + (u′ − q)²)`` to ``p − q + √((u − p)² + (q − l′)²)``.
+    Source: Newcombe 1998, method 10 (there with Wilson's intervals, which are narrower).
+
+    Examples
+    --------
+    >>> low, high = share_difference_interval(10, 10, 0, 10)
+    >>> round(low, 4), high
+    (0.5637, 1.0)
+    """
+    p, q = s / n, t / m
+    (pl, pu), (ql, qu) = share_interval(s, n, level), share_interval(t, m, level)
+    return p - q - math.hypot(p - pl, qu - q), p - q + math.hypot(pu - p, q - ql)
 
 
 def quantile_band(x: Array, level: float = 0.95) -> tuple[Array, Array]:

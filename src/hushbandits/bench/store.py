@@ -157,21 +157,34 @@ class Store:
     # -- writing ----------------------------------------------------------------------------------------------
 
     def differs(self, experiments: Sequence[Experiment], seed: int) -> str:
-        """Say in words how this store's spec differs from another; empty: they are the same."""
+        """Say in words how the rows of this store differ from those of another spec; empty: they are the same.
+
+        What only decides how rows are shown (titles, labels, figures, claims) does not count; see `restyle`.
+        """
         if self.seed != seed:
             return f"it holds seed {self.seed}, asked for is {seed}"
-        mine, yours = ({e.name: e.to_dict() for e in es} for es in (self.experiments, experiments))
-        if list(mine) != list(yours):
-            return f"it holds {', '.join(mine)}; asked for is {', '.join(yours)}"
-        for name, table in mine.items():
-            other = yours[name]
-            for key in dict.fromkeys([*table, *other]):
-                if canonical(table.get(key)) != canonical(other.get(key)):
-                    there, here = canonical(table.get(key)), canonical(other.get(key))
-                    if max(len(there), len(here)) > 160:
-                        return f"{name} has other {key}"
-                    return f"{name} has {key} {there} there, {here} here"
+        if [e.name for e in self.experiments] != [e.name for e in experiments]:
+            there, here = (", ".join(e.name for e in es) for es in (self.experiments, experiments))
+            return f"it holds {there}; asked for is {here}"
+        for mine, yours in zip(self.experiments, experiments, strict=True):
+            if mine.runs == yours.runs and [c.key for c in mine.cells()] == [c.key for c in yours.cells()]:
+                continue
+            old, new = mine.to_dict(), yours.to_dict()
+            for key in ("runs", "env", "sweep", "wrappers", "checkpoints", "agents"):
+                there, here = canonical(old.get(key)), canonical(new.get(key))
+                if there != here:
+                    short = max(len(there), len(here)) <= 160
+                    return f"{mine.name} has " + (f"{key} {there} there, {here} here" if short else f"other {key}")
         return ""
+
+    def restyle(self, experiments: Sequence[Experiment]) -> None:
+        """Take over titles, labels, figures and claims of a spec whose rows are the same."""
+        wanted = canonical([e.to_dict() for e in experiments])
+        if wanted == canonical([e.to_dict() for e in self.experiments]):
+            return
+        with self._clearly():
+            self._db.execute("UPDATE spec SET value = ? WHERE name = 'experiments'", (wanted,))
+        self.experiments = tuple(experiments)
 
     def begin_session(self, started: str, about: dict[str, Any]) -> None:
         """Note where the rows to come are made."""
