@@ -147,9 +147,10 @@ def _panel(axes: Any, experiment: Experiment, figure: Figure, lines: list[Series
             dashes = "-" if i < len(ink.lines) else "-."
             axes.plot(line.x, line.center, dashes, color=colour, label=line.label)
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
-        for name, y in line.bounds.items():
-            label = name if len(shown) == 1 else f"{name}: {line.label}"
-            axes.plot(line.x, y, "--", color=colour, linewidth=1.2, label=label)
+        for y in line.bounds.values():
+            axes.plot(line.x, y, "--", color=colour, linewidth=1.2)
+    for name in dict.fromkeys(name for line in shown for name in line.bounds):
+        axes.plot([], [], "--", color=ink.muted, linewidth=1.2, label=f"{name}, in each line's colour")
     if "x" in figure.log and not categories:
         axes.set_xscale("log")
     if "y" in figure.log:
@@ -185,7 +186,7 @@ def _ecdf(axes: Any, line: Series, colour: str, ink: _Ink) -> None:
 def _points(axes: Any, line: Series, colour: str, i: int, n: int, categories: bool, log: bool, ink: _Ink) -> None:
     x = np.arange(len(line.x), dtype=float) if categories else np.asarray(line.x)
     # Lines stand a little apart, so that their intervals can be told from each other.
-    aside = (i - (n - 1) / 2) * 0.025
+    aside = (i - (n - 1) / 2) * min(0.025, 0.1 / n)
     at = x * (1 + aside) if log else x + aside * (np.ptp(x) / 2 if len(x) > 1 else 1)
     errors = np.abs(np.stack([line.center - line.low, line.high - line.center]))
     errors[np.isnan(errors)] = 0
