@@ -1,0 +1,282 @@
+"""Means of contaminated or heavy-tailed samples.
+
+Each estimator is a frozen dataclass: ``estimator(x, delta)`` is its value on one sample in the order of its arrival.
+What it promises holds with probability 1 − δ each; where it is undefined (too few samples for that δ), it is the
+median of the sample, said so in its docstring.  σ² is the variance of the clean law, η the share of contaminated
+samples.  A *breakdown point* is the share of a sample that can drive the estimate beyond all bounds.
+
+The rules themselves are compiled scalar functions (`hushbandits.estimators.rules`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hushbandits.core.types import Array
+from hushbandits.core.validate import nearest, real
+from hushbandits.estimators.rules import evaluate
+
+__all__ = [
+    "ESTIMATORS",
+    "Catoni",
+    "Estimator",
+    "LugosiMendelson",
+    "Mean",
+    "MedianOfMeans",
+    "TrimmedMean",
+    "TruncatedMean",
+    "make_estimator",
+]
+
+
+class Estimator(ABC):
+    """An estimator of a mean from a sample, at a confidence 1 − δ."""
+
+    #: Number under which the compiled code knows it.
+    kind: ClassVar[int]
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[float, float]:
+        """What the compiled rule takes beside the sample and δ."""
+
+    def __call__(self, x: Array, delta: float) -> float:
+        """Estimate the mean of the law behind the sample `x` (n,), n ≥ 1, at confidence 1 − `delta`."""
+        x = np.ascontiguousarray(x, float)
+        if x.ndim != 1 or not x.size:
+            raise ValueError(f"x must be one sample of at least one value, not an array of shape {x.shape}")
+        return float(evaluate(self.kind, x, -math.log(real("delta", delta, 0, 1)), *self.parameters))
+
+
+@dataclass(frozen=True)
+class Mean(Estimator):
+    """``Σ X_i / n``.  Breakdown point 1/n: one sample moves it anywhere.
+
+    Examples
+    --------
+    >>> Mean()(np.array([0.0, 1.0, 5.0]), 0.1)
+    2.0
+    """
+
+    kind = 0
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """None."""
+        return 0.0, 0.0
+
+
+def _rate(epsilon: float) -> None:
+    real("epsilon", epsilon, 0, 0.5, closed="low")
+
+
+@dataclass(frozen=True)
+class TrimmedMean(Estimator):
+    """Mean of one half of the sample inside the shortest interval that holds most of the other half.
+
+    The sample ``X₁, Y₁, X₂, Y₂, …`` is split by turns (an odd last one waits for its partner).  With
+    ``α = max(ϵ, ln(1/δ)/N)`` and ``L = ln(4/δ)/N``, 𝒵 is the shortest interval that holds
+    ``⌊N(1 − 2α − √(2αL) − L)⌋`` of the N points Y; the estimate is the mean of the X in 𝒵 (its ends included).
+    Of several shortest intervals it takes the one nearest the middle rank, then the lower.
+
+    Where that count is not positive (N below about 65 at δ = 10⁻⁶) it is the median of the whole sample, and where no
+    X lies in 𝒵 the middle of 𝒵.  On few-valued rewards 𝒵 may be a single value, and the estimate that value: on
+    Bernoulli rewards 0 or 1 as long as one of the two holds that many points; later 𝒵 = [0, 1] and nothing is trimmed.
+
+    ``|μ̂ − μ| ≤ σ√ϵ + σ√(ln(1/δ)/N)`` up to constants.  Breakdown point ``min(q, N − q + 1)/(2N)`` with q that count:
+    as many bad points among the Y move 𝒵.
+
+    Parameters
+    ----------
+    epsilon : float
+        Contamination ϵ ∈ [0, ½) that it is built for.
+
+    References
+    ----------
+    Prasad, Balakrishnan & Ravikumar 2019, "A unified approach to robust mean estimation", as in Dubey & Pentland
+    2020, definition 4.1.
+
+    Examples
+    --------
+    >>> x = np.concatenate([np.full(4, 1e9), np.tile([0.4, 0.5, 0.6, 0.6, 0.5, 0.4], 100)])
+    >>> round(TrimmedMean(0.01)(x, 0.01), 3), round(Mean()(x, 0.01))
+    (0.5, 6622517)
+    """
+
+    epsilon: float = 0.0
+    kind = 1
+
+    def __post_init__(self) -> None:
+        _rate(self.epsilon)
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """ϵ."""
+        return float(self.epsilon), 0.0
+
+
+@dataclass(frozen=True)
+class LugosiMendelson(Estimator):
+    """Mean of one half of the sample, clipped at order statistics of the other half.
+
+    With the split of `TrimmedMean` and ``ε = 8η + 12 ln(4/δ)/N``: ``a = Y_(⌈εN⌉)``, ``b = Y_(N+1−⌈εN⌉)``, and the
+    estimate is ``Σ min(max(X_i, a), b)/N``.  Where ⌈εN⌉ > N/2, the median of the whole sample.
+
+    ``|μ̂ − μ| ≤ c σ(√η + √(ln(1/δ)/N))``.  Breakdown point ``⌈εN⌉/(2N)``: as many bad points among the Y.
+
+    Parameters
+    ----------
+    epsilon : float
+        Contamination η ∈ [0, ½).
+
+    References
+    ----------
+    Lugosi & Mendelson 2021, "Robust multivariate mean estimation: the optimality of trimmed mean", section 2.
+
+    Examples
+    --------
+    >>> x = np.concatenate([np.full(4, 1e9), np.tile([0.4, 0.5, 0.6, 0.6, 0.5, 0.4], 100)])
+    >>> round(LugosiMendelson(0.01)(x, 0.01), 3)
+    0.501
+    """
+
+    epsilon: float = 0.0
+    kind = 2
+
+    def __post_init__(self) -> None:
+        _rate(self.epsilon)
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """η."""
+        return float(self.epsilon), 0.0
+
+
+@dataclass(frozen=True)
+class MedianOfMeans(Estimator):
+    """Median of the means of ``k = ⌊min(1 + 8 ln(1/δ), n/2)⌋`` consecutive blocks of ⌊n/k⌋ samples.
+
+    ``|μ̂ − μ| ≤ σ√(192 (1/8 + ln(1/δ))/n)`` (Bubeck et al. with ε = 1).  Breakdown point ``⌈k/2⌉/n``: a bad sample
+    spoils a block.
+
+    References
+    ----------
+    Bubeck, Cesa-Bianchi & Lugosi 2013, "Bandits with heavy tail", lemma 2.
+
+    Examples
+    --------
+    >>> MedianOfMeans()(np.array([0.0, 1.0, 0.0, 1.0, 0.0, 99.0]), 0.1)
+    0.5
+    """
+
+    kind = 3
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """None."""
+        return 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class Catoni(Estimator):
+    """The root θ of ``Σ ψ(α(X_i − θ)) = 0``, ``ψ(z) = sgn(z) ln(1 + |z| + z²/2)``.
+
+    ``α = √(2 ln(1/δ) / (n (v + 2 v ln(1/δ)/(n − 2 ln(1/δ)))))``; for ``n ≤ 2 ln(1/δ)``, where α is undefined, the
+    median.  ``|μ̂ − μ| ≤ 2√(v ln(1/δ)/n)`` for ``n ≥ 4 ln(1/δ)``.  Breakdown point 1/n, but an outlier moves it only by
+    its logarithm.
+
+    Parameters
+    ----------
+    variance : float
+        v ≥ σ², which must be finite: it is refused for laws without a variance.
+
+    References
+    ----------
+    Catoni 2012, "Challenging the empirical mean and empirical variance", as in Bubeck et al. 2013, lemma 3.
+
+    Examples
+    --------
+    >>> round(Catoni(0.25)(np.array([0.0, 1.0] * 20), 0.1), 6)
+    0.5
+    """
+
+    variance: float = 0.25
+    kind = 4
+
+    def __post_init__(self) -> None:
+        real("variance", self.variance, 0)
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """The variance."""
+        return float(self.variance), 0.0
+
+
+@dataclass(frozen=True)
+class TruncatedMean(Estimator):
+    """``(1/n) Σ_s X_s 1{|X_s| ≤ (u s / ln(1/δ))^(1/(1+e))}``, s counting samples in order.
+
+    ``|μ̂ − μ| ≤ 4 u^(1/(1+e)) (ln(1/δ)/n)^(e/(1+e))``.  No sample drives it beyond all bounds, but a bad one below its
+    threshold moves it by up to that threshold over n: it is made for heavy tails, not for contamination.
+
+    Parameters
+    ----------
+    moment : float
+        u ≥ E |X|^(1+e).
+    excess : float
+        e ∈ (0, 1].
+
+    References
+    ----------
+    Bubeck, Cesa-Bianchi & Lugosi 2013, lemma 1.
+
+    Examples
+    --------
+    >>> TruncatedMean(1.0, 1.0)(np.array([1.0, 1.0, 1e6, 1.0]), 0.5)
+    0.75
+    """
+
+    moment: float = 1.0
+    excess: float = 1.0
+    kind = 5
+
+    def __post_init__(self) -> None:
+        real("moment", self.moment, 0)
+        real("excess", self.excess, 0, 1, closed="high")
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """``(u, e)``."""
+        return float(self.moment), float(self.excess)
+
+
+#: The estimators by name.
+ESTIMATORS: dict[str, type[Estimator]] = {
+    "mean": Mean,
+    "trimmed": TrimmedMean,
+    "lugosi-mendelson": LugosiMendelson,
+    "median-of-means": MedianOfMeans,
+    "catoni": Catoni,
+    "truncated": TruncatedMean,
+}
+
+
+def make_estimator(mean: str | Estimator, epsilon: float = 0.0) -> Estimator:
+    """Return the estimator of that name, with its ϵ where it has one; or the estimator itself.
+
+    Examples
+    --------
+    >>> make_estimator("trimmed", 0.1)
+    TrimmedMean(epsilon=0.1)
+    """
+    if isinstance(mean, Estimator):
+        return mean
+    if mean not in ESTIMATORS:
+        raise ValueError(f"mean={mean!r} is no estimator{nearest(str(mean), ESTIMATORS)}")
+    kind = ESTIMATORS[mean]
+    return kind(epsilon) if kind in (TrimmedMean, LugosiMendelson) else kind()

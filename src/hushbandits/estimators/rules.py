@@ -1,0 +1,180 @@
+"""The rules of the robust means, compiled: scalar functions of one sample.
+
+`hushbandits.estimators.robust` names them, with formula and source; `hushbandits.estimators.running` follows growing
+samples with the same rules.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+
+__all__ = ["add", "clipped_points", "evaluate", "kept_points", "median_sorted", "shortest_window"]
+
+
+@jit
+def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
+    """``⌊N(1 − 2α − √(2αL) − L)⌋`` with ``α = max(ϵ, ln(1/δ)/N)``, ``L = ln(4/δ)/N``; not positive: undefined.
+
+    Examples
+    --------
+    >>> kept_points(1000, 2.0, 0.01)
+    968
+    """
+    ell = (log_inverse_delta + math.log(4.0)) / n
+    alpha = max(epsilon, log_inverse_delta / n)
+    return math.floor(n * (1.0 - 2.0 * alpha - math.sqrt(2.0 * alpha * ell) - ell))
+
+
+@jit
+def clipped_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
+    """``⌈ε N⌉`` with ``ε = 8η + 12 ln(4/δ)/N``: the points clipped at either end.
+
+    Examples
+    --------
+    >>> clipped_points(1000, 2.0, 0.01)
+    121
+    """
+    return math.ceil(8.0 * epsilon * n + 12.0 * (log_inverse_delta + math.log(4.0)))
+
+
+@jit
+def add(high: float, low: float, x: float) -> tuple[float, float]:
+    """Add x to the double-double ``high + low`` (Knuth's two-sum): sums do not depend on their order.
+
+    Examples
+    --------
+    >>> add(1e16, 0.0, 1.0)
+    (1e+16, 1.0)
+    """
+    total = high + x
+    part = total - high
+    return total, low + ((high - (total - part)) + (x - part))
+
+
+@jit
+def median_sorted(x):  # type: ignore[no-untyped-def]
+    """Return the middle of a sorted sample, or the mean of the two in the middle."""
+    n = x.size
+    return x[n // 2] if n % 2 else 0.5 * (x[n // 2 - 1] + x[n // 2])
+
+
+@jit
+def _median(x):  # type: ignore[no-untyped-def]
+    return median_sorted(np.sort(x))
+
+
+@jit
+def _mean(x):  # type: ignore[no-untyped-def]
+    high, low = 0.0, 0.0
+    for value in x:
+        high, low = add(high, low, value)
+    return (high + low) / x.size
+
+
+@jit
+def shortest_window(y, n, q, gap):  # type: ignore[no-untyped-def]
+    """Return the lowest and highest of the q nearest order statistics, of n of which the middle `gap` are left out."""
+    best, length, off = 0, math.inf, 0
+    for i in range(n - q + 1):
+        reach = y[q - 1 + i - gap] - y[i]
+        centre = abs(2 * i - (n - q))
+        if reach < length or (reach == length and centre < off):
+            best, length, off = i, reach, centre
+    return y[best], y[q - 1 + best - gap]
+
+
+@jit
+def _trimmed(sample, log_inverse_delta, epsilon):  # type: ignore[no-untyped-def]
+    n = sample.size // 2
+    q = kept_points(n, log_inverse_delta, epsilon) if n else 0
+    if q > 0:
+        low, high = shortest_window(np.sort(sample[1 : 2 * n : 2]), n, q, 0)
+        total, rest, inside = 0.0, 0.0, 0
+        for x in sample[0 : 2 * n : 2]:
+            if low <= x <= high:
+                total, rest = add(total, rest, x)
+                inside += 1
+        return (total + rest) / inside if inside else low + 0.5 * (high - low)
+    return _median(sample)
+
+
+@jit
+def _lugosi(sample, log_inverse_delta, epsilon):  # type: ignore[no-untyped-def]
+    n = sample.size // 2
+    q = clipped_points(n, log_inverse_delta, epsilon)
+    if 2 * q > n:
+        return _median(sample)
+    y = np.sort(sample[1 : 2 * n : 2])
+    low, high = y[q - 1], y[n - q]
+    total, rest = 0.0, 0.0
+    for x in sample[0 : 2 * n : 2]:
+        total, rest = add(total, rest, min(max(x, low), high))
+    return (total + rest) / n
+
+
+@jit
+def _median_of_means(x, log_inverse_delta):  # type: ignore[no-untyped-def]
+    blocks = max(1, int(min(1.0 + 8.0 * log_inverse_delta, x.size / 2.0)))
+    size = x.size // blocks
+    means = np.empty(blocks)
+    for b in range(blocks):
+        means[b] = _mean(x[b * size : (b + 1) * size])
+    return _median(means)
+
+
+@jit
+def _influence(x, alpha, theta):  # type: ignore[no-untyped-def]
+    # Σ ψ(α(x − θ)) with ψ(z) = sgn(z) ln(1 + |z| + z²/2)
+    total = 0.0
+    for value in x:
+        z = alpha * (value - theta)
+        psi = math.log1p(abs(z) + 0.5 * z * z)
+        total += psi if z > 0.0 else -psi
+    return total
+
+
+@jit
+def _catoni(x, log_inverse_delta, variance):  # type: ignore[no-untyped-def]
+    n = x.size
+    if n <= 2.0 * log_inverse_delta:
+        return _median(x)
+    spread = variance * (1.0 + 2.0 * log_inverse_delta / (n - 2.0 * log_inverse_delta))
+    alpha = math.sqrt(2.0 * log_inverse_delta / (n * spread))
+    low, high = x.min(), x.max()
+    while True:  # bisection to the last bit: the influence falls in θ
+        middle = low + 0.5 * (high - low)
+        if not low < middle < high:
+            return middle
+        if _influence(x, alpha, middle) > 0.0:
+            low = middle
+        else:
+            high = middle
+
+
+@jit
+def _truncated(x, log_inverse_delta, moment, excess):  # type: ignore[no-untyped-def]
+    high, low = 0.0, 0.0
+    for s in range(x.size):
+        if abs(x[s]) <= (moment * (s + 1) / log_inverse_delta) ** (1.0 / (1.0 + excess)):
+            high, low = add(high, low, x[s])
+    return (high + low) / x.size
+
+
+@jit
+def evaluate(kind, x, log_inverse_delta, a, b):  # type: ignore[no-untyped-def]
+    """Evaluate the estimator of that `kind`, with its parameters a and b, on one sample."""
+    if kind == 0:
+        return _mean(x)
+    if kind == 1:
+        return _trimmed(x, log_inverse_delta, a)
+    if kind == 2:
+        return _lugosi(x, log_inverse_delta, a)
+    if kind == 3:
+        return _median_of_means(x, log_inverse_delta)
+    if kind == 4:
+        return _catoni(x, log_inverse_delta, a)
+    return _truncated(x, log_inverse_delta, a, b)

@@ -1,0 +1,165 @@
+"""The tails of growing samples, compiled (see `hushbandits.estimators.running`).
+
+Per arm: ``n`` samples, the ``pending`` odd one, the sorted lists Y (at 2i) and X (at 2i + 1) in ``data``, and the
+``bulk``.  Y holds all of N values up to 2B, then the B lowest and the B highest; X what lies beyond the inner ends of
+those; the bulk the count and the double-double sum of the other X.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.estimators.rules import add, clipped_points, kept_points, shortest_window
+
+__all__ = ["absorb", "trim"]
+
+
+@jit
+def _merge(data, start, size, new):  # type: ignore[no-untyped-def]
+    # sorted `new` into the sorted list, from the back
+    i, p = start + size - 1, start + size + new.size - 1
+    for j in range(new.size - 1, -1, -1):
+        while i >= start and data[i] > new[j]:
+            data[p] = data[i]
+            i -= 1
+            p -= 1
+        data[p] = new[j]
+        p -= 1
+    return size + new.size
+
+
+@jit
+def _cut(data, start, size, low, high):  # type: ignore[no-untyped-def]
+    # take positions low … high − 1 out of the list
+    for j in range(high, size):
+        data[start + low + j - high] = data[start + j]
+    return size - (high - low)
+
+
+@jit
+def absorb(arm, reward, arrived, keep, n, pending, start, size, data, bulk):  # type: ignore[no-untyped-def]
+    """Split arrivals by turns into X and Y; merge what falls into the tails, add up the rest."""
+    runs, agents, slots = arm.shape
+    arms = n.shape[2]
+    new = np.empty((2, arms, slots // 2 + 1))  # this round's Y and X, arm by arm
+    fresh = np.zeros(arms, np.int64)
+    for r in range(runs):
+        for m in range(agents):
+            fresh[:] = 0
+            for s in range(slots):
+                if arrived[r, m, s]:
+                    k = arm[r, m, s]
+                    if n[r, m, k] % 2:
+                        new[0, k, fresh[k]] = reward[r, m, s]
+                        new[1, k, fresh[k]] = pending[r, m, k]
+                        fresh[k] += 1
+                    else:
+                        pending[r, m, k] = reward[r, m, s]
+                    n[r, m, k] += 1
+            for k in range(arms):
+                if fresh[k]:
+                    i = 2 * ((r * agents + m) * arms + k)
+                    _grow(new[0, k, : fresh[k]], new[1, k, : fresh[k]], keep, i, start, size, data, bulk[r, m, k])
+
+
+@jit
+def _outside(new, low, high, bulk):  # type: ignore[no-untyped-def]
+    # move what lies beyond [low, high] to the front; add up the rest if there is a bulk to add it to
+    kept = 0
+    for x in new:
+        if x < low or x > high:
+            new[kept] = x
+            kept += 1
+        elif bulk.size:
+            bulk[0] += 1.0
+            bulk[1], bulk[2] = add(bulk[1], bulk[2], x)
+    return kept
+
+
+@jit
+def _grow(y, x, keep, i, start, size, data, bulk):  # type: ignore[no-untyped-def]
+    full = size[i] == 2 * keep
+    kept = y.size
+    if full:
+        kept = _outside(y, data[start[i] + keep - 1], data[start[i] + keep], bulk[:0])
+    if kept:
+        y[:kept].sort()
+        size[i] = _merge(data, start[i], size[i], y[:kept])
+        if size[i] > 2 * keep:
+            size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
+    if size[i] < 2 * keep:
+        x.sort()
+        size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
+        return
+    low, high = data[start[i] + keep - 1], data[start[i] + keep]
+    if kept or not full:  # the tails have shrunk: X that no longer lie in them join the bulk
+        tail = data[start[i + 1] : start[i + 1] + size[i + 1]]
+        a, b = np.searchsorted(tail, low), np.searchsorted(tail, high, "right")
+        _outside(tail[a:b], low, high, bulk)
+        size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
+    kept = _outside(x, low, high, bulk)
+    if kept:
+        x[:kept].sort()
+        size[i + 1] = _merge(data, start[i + 1], size[i + 1], x[:kept])
+
+
+@jit
+def _middle(y, x, pending, n):  # type: ignore[no-untyped-def]
+    # median of two sorted lists and, where n is odd, one more value
+    spare = n % 2 == 1
+    i = j = 0
+    before = now = 0.0
+    for _ in range(n // 2 + 1):
+        before = now
+        if i < y.size and (j == x.size or y[i] <= x[j]) and not (spare and pending < y[i]):
+            now = y[i]
+            i += 1
+        elif j < x.size and not (spare and pending < x[j]):
+            now = x[j]
+            j += 1
+        else:
+            now = pending
+            spare = False
+    return now if n % 2 else 0.5 * (before + now)
+
+
+@jit
+def _sum(bulk, x, low, high, clips):  # type: ignore[no-untyped-def]
+    # count and sum of the X in [low, high], or of all X clipped to it
+    count, total, rest = bulk[0], bulk[1], bulk[2]
+    for value in x:
+        if clips or low <= value <= high:
+            total, rest = add(total, rest, min(max(value, low), high))
+            count += 1.0
+    return count, total + rest
+
+
+@jit
+def trim(clips, log_inverse_delta, epsilon, n, pending, start, size, data, bulk, out):  # type: ignore[no-untyped-def]
+    """Write the trimmed (or clipped) means."""
+    runs, agents, arms = n.shape
+    for r in range(runs):
+        for m in range(agents):
+            for k in range(arms):
+                if n[r, m, k] == 0:
+                    continue
+                i = 2 * ((r * agents + m) * arms + k)
+                y = data[start[i] : start[i] + size[i]]
+                x = data[start[i + 1] : start[i + 1] + size[i + 1]]
+                half = n[r, m, k] // 2
+                if clips:
+                    q = clipped_points(half, log_inverse_delta, epsilon)
+                    if 2 * q > half:
+                        q = 0
+                else:
+                    q = kept_points(half, log_inverse_delta, epsilon) if half else 0
+                if q <= 0:
+                    out[r, m, k] = _middle(y, x, pending[r, m, k], n[r, m, k])
+                    continue
+                if clips:
+                    low, high = y[q - 1], y[y.size - q]
+                else:
+                    low, high = shortest_window(y, half, q, half - y.size)
+                count, total = _sum(bulk[r, m, k], x, low, high, clips)
+                out[r, m, k] = total / count if count else low + 0.5 * (high - low)
