@@ -11,9 +11,19 @@ from hushbandits.core.crowd import Individuals
 from hushbandits.core.pool import Pool
 from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.core.tapes import run_seeds, stream
-from hushbandits.privacy.plans import central_pure, distributed_pure
+from hushbandits.privacy.plans import (
+    central_pure,
+    distributed_concentrated,
+    distributed_pure,
+    distributed_renyi,
+    local_pure,
+)
 from hushbandits.privacy.samplers import PolyaDifference
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 SMALL = {"horizon": 1500, "n_arms": 4, "permute_arms": True}
 CASES = {
@@ -23,6 +33,14 @@ CASES = {
     "each-servers": ("DistDP-v0", "Dist-DP-SE", {**SMALL, "n_agents": 2, "users": "each"}, ()),
     "central": ("CentralDP-v0", "DP-SE", {**SMALL, "horizon": 20_000, "epsilon": 5.0}, ()),
     "central-each": ("CentralDP-v0", "DP-SE", {**SMALL, "users": "each"}, ()),
+    "renyi": ("DistRDP-v0", "Dist-RDP-SE", {**SMALL, "users": "each", "n_agents": 2}, (Loss(0.2),)),
+    "concentrated": ("DistCDP-v0", "Dist-CDP-SE", {**SMALL, "n_agents": 2}, (Huber(0.1),)),
+    "cdp": ("CentralDP-v0", "CDP-SE", {**SMALL, "rewards": "bernoulli"}, (Loss(0.3), Huber(0.1))),
+    "local": ("LocalDP-v0", "LDP-SE", {**SMALL, "users": "each"}, (Shuffle(),)),
+    "shuffle": ("ShuffleDP-v0", "Shuffle-DP-SE", {**SMALL, "users": "each", "n_agents": 2}, (LocalLaplace(2.0),)),
+    "shuffle-pure": ("ShuffleDP-v0", "Shuffle-DP-SE", {**SMALL, "shuffle": "pure"}, (Loss(0.1),)),
+    "binary-sum": ("ShuffleDP-v0", "VB-SDP-AE", {**SMALL, "users": "each"}, ()),
+    "exact": ("DistDP-v0", "Dist-DP-SE", {"horizon": 300, "n_arms": 3, "users": "each", "sampler": "exact"}, ()),
     "random": ("DistDP-v0", "Random", {**SMALL, "n_agents": 2, "rewards": "bernoulli"}, ()),
 }
 
@@ -83,6 +101,29 @@ def test_precision_modulus_and_tail_bound_are_the_table_s(n, epsilon):
             assert (plan.g, plan.tau, plan.modulus) == (g, tau, n * g + 2 * tau + 1)
             assert plan.bits == math.ceil(math.log2(plan.modulus))
         assert distributed_pure(n, epsilon, p).noise == PolyaDifference(1 / n, g / epsilon)
+
+
+@pytest.mark.parametrize("scale", [1, 10, 100])
+@pytest.mark.parametrize("n", [2, 64, 1000, 1 << 20])
+def test_scaled_rows_of_the_table(n, scale):
+    epsilon, p = 0.5, 0.1
+    g = math.ceil(scale * epsilon * math.sqrt(n))
+    log = math.log(2 / p)
+    rows = {
+        distributed_renyi: math.ceil(2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log),
+        distributed_concentrated: math.ceil(g / epsilon * math.sqrt(2 * log)),
+    }
+    for row, tau in rows.items():
+        plan = row(n, epsilon, p, scale)
+        assert (plan.g, plan.tau, plan.modulus) == (g, tau, n * g + 2 * tau + 1)
+        assert plan.noise.sigma2 == pytest.approx(g**2 / (n * epsilon**2))
+
+
+def test_the_local_tail_is_a_quantile_of_the_sum():
+    plan = local_pure(1024, 0.5, 0.1)
+    assert plan.g == 16
+    sums = np.array([plan.noise.total(np.random.default_rng(r), 1024) for r in range(4000)])
+    assert abs((np.abs(sums) > plan.tau).mean() - 0.1) < 6 * math.sqrt(0.09 / 4000)
 
 
 def test_a_whole_number_is_not_rounded_up():

@@ -249,7 +249,8 @@ def assemble(
     setting = getattr(spec.load(), "setting", team.setting)
     if team.setting and setting != team.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; {env_id} is {setting}")
-    protocol = team.protocol({**spec.defaults, **given})
+    private = bool(spec.wrappers) or any(w.decodes for w in wrappers)  # else an agent may bring its mechanism
+    protocol = team.protocol({**spec.defaults, **given, "mechanism": private})
     for key, value in protocol.env.items():
         if key in given and given[key] != value:
             raise ValueError(
@@ -269,6 +270,10 @@ register_env(
 register_env("CoopNetwork-v0", "hushbandits.envs.network:CoopNetwork")
 register_env("CentralDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("CentralLaplace",))
 register_env("DistDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("DiscreteLaplace", "SecAgg"))
+register_env("DistRDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("Skellam", "SecAgg"))
+register_env("DistCDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("DiscreteGaussian", "SecAgg"))
+register_env("LocalDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("LocalDiscreteLaplace",))
+register_env("ShuffleDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("ShuffledNoise", "ShuffledSum"))
 
 register_agent("DP-SE", "hushbandits.agents.chowdhury2023:DPSE")
 register_agent("Dist-DP-SE", "hushbandits.agents.chowdhury2023:DistDPSE")
@@ -281,6 +286,12 @@ register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
 register_agent("QuACK-UCB", "hushbandits.agents.howson2024:QuACKUCB")
 register_agent("Random", "hushbandits.baselines.simple:Random")
 register_agent("UCB1", "hushbandits.baselines.simple:UCB1")
+register_agent("Dist-RDP-SE", "hushbandits.agents.chowdhury2023:DistRDPSE")
+register_agent("Dist-CDP-SE", "hushbandits.agents.chowdhury2023:DistCDPSE")
+register_agent("CDP-SE", "hushbandits.agents.chowdhury2023:CDPSE")
+register_agent("LDP-SE", "hushbandits.agents.chowdhury2023:LDPSE")
+register_agent("Shuffle-DP-SE", "hushbandits.agents.chowdhury2023:ShuffleDPSE")
+register_agent("VB-SDP-AE", "hushbandits.baselines.tenenbaum2021:VBSDPAE")
 
 register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")
 register_wrapper("DiscreteLaplace", "hushbandits.wrappers.distributed_dp:DiscreteLaplace")
@@ -291,3 +302,8 @@ register_wrapper("Loss", "hushbandits.wrappers.loss:Loss")
 register_wrapper("VoteCorruption", "hushbandits.wrappers.vote_corruption:VoteCorruption")
 register_wrapper("Shuffle", "hushbandits.wrappers.shuffle:Shuffle")
 register_wrapper("PrivateMeans", "hushbandits.wrappers.private_means:PrivateMeans")
+register_wrapper("DiscreteGaussian", "hushbandits.wrappers.distributed_dp:DiscreteGaussian")
+register_wrapper("LocalDiscreteLaplace", "hushbandits.wrappers.local_dp:LocalDiscreteLaplace")
+register_wrapper("ShuffledNoise", "hushbandits.wrappers.shuffle_dp:shuffled_noise")
+register_wrapper("ShuffledSum", "hushbandits.wrappers.shuffle_dp:ShuffledSum")
+register_wrapper("Skellam", "hushbandits.wrappers.distributed_dp:Skellam")

@@ -29,8 +29,9 @@ Rngs = Sequence[np.random.Generator]
 class Noise(Protocol):
     """Noise that every user draws alone."""
 
-    #: Whether it is an integer (what an encoded reward needs).
-    integer: bool
+    @property
+    def integer(self) -> bool:
+        """Whether it is an integer (what an encoded reward needs)."""
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Return the noise of `size` users."""
@@ -120,6 +121,15 @@ def _sums(values, present, out):  # type: ignore[no-untyped-def]
                     out[r, m] += values[r, m, u]
 
 
+@jit
+def _modular_sums(values, present, modulus, out):  # type: ignore[no-untyped-def]
+    for r in range(values.shape[0]):
+        for m in range(values.shape[1]):
+            for u in range(values.shape[2]):
+                if present[r, m, u]:
+                    out[r, m] = (out[r, m] + values[r, m, u]) % modulus[r, m]
+
+
 class Individuals(Crowd):
     """Users one by one.
 
@@ -137,8 +147,9 @@ class Individuals(Crowd):
     ([[0.75]], np.float64(0.5))
     """
 
-    def __init__(self, x: Array, planned: Array, present: Array | None = None):
+    def __init__(self, x: Array, planned: Array, present: Array | None = None, modulus: Array | None = None):
         self.planned = planned
+        self._modulus = modulus
         self._x = x
         self._present = np.arange(x.shape[2]) < planned[:, :, None] if present is None else present
         self.n = self._present.sum(2)
@@ -155,7 +166,7 @@ class Individuals(Crowd):
         present = self._present.copy()
         for r, m, n in blocks(self.planned):
             present[r, m, :n] &= rngs[r].random(n) >= rates[r, m]
-        return Individuals(self._x, self.planned, present)
+        return Individuals(self._x, self.planned, present, self._modulus)
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Individuals:
         """One coin and one draw per planned user."""
@@ -173,7 +184,7 @@ class Individuals(Crowd):
         x = self._x.copy()
         for r, m, n in blocks(self.planned):
             x[r, m, :n] += noise(n).draw(rngs[r], n)
-        return Individuals(x, self.planned, self._present)
+        return Individuals(x, self.planned, self._present, self._modulus)
 
     def encode(self, g: Array, rngs: Rngs) -> Individuals:
         """One coin per planned user."""
@@ -185,7 +196,11 @@ class Individuals(Crowd):
 
     def modulo(self, m: Array) -> Individuals:
         """Elementwise."""
-        return Individuals(self._x % m[:, :, None], self.planned, self._present)
+        return Individuals(self._x % m[:, :, None], self.planned, self._present, m)
+
+    def messages(self, r: int, m: int) -> Array:
+        """What server `m` of run `r` would get, ``(n,)``: for a secure function behind the users."""
+        return self._x[r, m, self._present[r, m]]
 
     def shuffle(self, rngs: Rngs) -> Individuals:
         """One permutation of the planned users per block; who is gone moves along."""
@@ -193,11 +208,14 @@ class Individuals(Crowd):
         for r, m, n in blocks(self.planned):
             order = rngs[r].permutation(n)
             x[r, m, :n], present[r, m, :n] = x[r, m, order], present[r, m, order]
-        return Individuals(x, self.planned, present)
+        return Individuals(x, self.planned, present, self._modulus)
 
     def total(self) -> Array:
-        """In the users' order."""
+        """In the users' order; reduced on the way where messages are."""
         out = np.zeros(self.planned.shape, self._x.dtype)
+        if self._modulus is not None:
+            _modular_sums(self._x, self._present, self._modulus, out)
+            return out
         _sums(self._x, self._present, out)
         return out
 

@@ -1,6 +1,7 @@
 """How a block of n users is privatized: precision g, tail bound τ, modulus m, and each user's noise.
 
-One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorems 1, 2, 4, 5, 6).
+One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorems 1 to 6).  `t_min` of the n users are
+sure to take part; noise is calibrated to them, so that losing the others costs no privacy.
 """
 
 from __future__ import annotations
@@ -9,10 +10,21 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from hushbandits.core.validate import real
-from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference
+from hushbandits.core.validate import integer, real
+from hushbandits.privacy.pmf import tail_quantile
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
 
-__all__ = ["Plan", "central_pure", "confidence_level", "distributed_pure", "precision"]
+__all__ = [
+    "Plan",
+    "central_pure",
+    "confidence_level",
+    "distributed_concentrated",
+    "distributed_pure",
+    "distributed_renyi",
+    "guaranteed",
+    "local_pure",
+    "precision",
+]
 
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3
 _MAX_MODULUS = 1 << 62
@@ -39,6 +51,10 @@ class Plan:
     tau: int
     noise: NoiseLaw | None
 
+    def __post_init__(self) -> None:
+        if self.modulus >= _MAX_MODULUS:
+            raise ValueError(f"a block of n={self.n} users at precision g={self.g} needs a modulus beyond 2^62")
+
     @property
     def modulus(self) -> int:
         """``m = ng + 2τ + 1``."""
@@ -61,13 +77,6 @@ class Plan:
         return ((y - self.modulus) if y > survivors * self.g + self.tau else y) / self.g
 
 
-def checked(plan: Plan) -> Plan:
-    """Return `plan`, or raise ``ValueError`` where its modulus does not fit 62 bits."""
-    if plan.modulus >= _MAX_MODULUS:
-        raise ValueError(f"a block of n={plan.n} users at precision g={plan.g} needs a modulus beyond 2^62")
-    return plan
-
-
 def ceiling(x: float) -> int:
     """``⌈x⌉``, forgiving what rounding adds to a whole number."""
     return math.ceil(x * (1 - _SLACK))
@@ -84,10 +93,31 @@ def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
     return ceiling(scale * epsilon * math.sqrt(n))
 
 
-def distributed_pure(n: int, epsilon: float, p: float) -> Plan:
+def guaranteed(t_min: float, n: int) -> int:
+    """Users of a block of `n` that are sure to take part, for `t_min` a share (float in (0, 1]) or a count (int).
+
+    Examples
+    --------
+    >>> guaranteed(1.0, 1024), guaranteed(0.9, 1024), guaranteed(100, 1024), guaranteed(100, 64)
+    (1024, 921, 100, 64)
+    """
+    return min(n, t_min if isinstance(t_min, int) else max(1, math.floor(t_min * n)))
+
+
+def checked_t_min(t_min: Any) -> float:
+    """Return `t_min` if it is a share in (0, 1] or a count ≥ 1, else raise ``ValueError``."""
+    return real("t_min", t_min, 0, 1, closed="high") if isinstance(t_min, float) else integer("t_min", t_min, 1)
+
+
+def _pure_tau(g: int, epsilon: float, p: float) -> int:
+    return ceiling(g / epsilon * math.log(2 / p))
+
+
+def distributed_pure(n: int, epsilon: float, p: float, t_min: int | None = None) -> Plan:
     """Theorem 1: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
 
-    The users' noise sums to Lap_ℤ(g/ε).
+    The users' noise sums to Lap_ℤ(g/ε).  With fewer guaranteed users it is Pólya(1/t_min, ·), and τ the 1 − p
+    quantile of what n of them sum to.
 
     Examples
     --------
@@ -95,8 +125,39 @@ def distributed_pure(n: int, epsilon: float, p: float) -> Plan:
     >>> plan.g, plan.tau, plan.modulus, plan.bits
     (32, 96, 32961, 16)
     """
-    g = precision(n, epsilon)
-    return checked(Plan(n, g, ceiling(g / epsilon * math.log(2 / p)), PolyaDifference(1 / n, g / epsilon)))
+    g, t = precision(n, epsilon), t_min or n
+    noise = PolyaDifference(1 / t, g / epsilon)
+    return Plan(n, g, _pure_tau(g, epsilon, p) if t == n else tail_quantile(noise, n, p), noise)
+
+
+def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: int | None = None) -> Plan:
+    """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``.
+
+    Examples
+    --------
+    >>> plan = distributed_renyi(1024, 1.0, 0.1, 10)
+    >>> plan.g, plan.tau, plan.noise
+    (320, 1112, Skellam(sigma2=100.0))
+    """
+    g, t, log = precision(n, epsilon, scale), t_min or n, math.log(2 / p)
+    noise = Skellam(g * g / (t * epsilon**2))
+    tau = ceiling(2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log) if t == n else tail_quantile(noise, n, p)
+    return Plan(n, g, tau, noise)
+
+
+def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_min: int | None = None) -> Plan:
+    """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``.
+
+    Examples
+    --------
+    >>> plan = distributed_concentrated(1024, 1.0, 0.1, 10)
+    >>> plan.g, plan.tau, plan.noise
+    (320, 784, DiscreteGaussian(sigma2=100.0))
+    """
+    g, t = precision(n, epsilon, scale), t_min or n
+    noise = DiscreteGaussian(g * g / (t * epsilon**2))
+    tau = ceiling(g / epsilon * math.sqrt(2 * math.log(2 / p))) if t == n else tail_quantile(noise, n, p)
+    return Plan(n, g, tau, noise)
 
 
 def central_pure(n: int, epsilon: float, p: float) -> Plan:
@@ -108,7 +169,21 @@ def central_pure(n: int, epsilon: float, p: float) -> Plan:
     Plan(n=1024, g=32, tau=96, noise=None)
     """
     g = precision(n, epsilon)
-    return checked(Plan(n, g, ceiling(g / epsilon * math.log(2 / p)), None))
+    return Plan(n, g, _pure_tau(g, epsilon, p), None)
+
+
+def local_pure(n: int, epsilon: float, p: float) -> Plan:
+    """Theorem 6: every user adds Lap_ℤ(g/ε); ``g = ⌈ε√n⌉``, τ the 1 − p quantile of the sum (computed).
+
+    Examples
+    --------
+    >>> plan = local_pure(1024, 1.0, 0.1)
+    >>> plan.g, plan.tau
+    (32, 2382)
+    """
+    g = precision(n, epsilon)
+    noise = DiscreteLaplace(g / epsilon)
+    return Plan(n, g, tail_quantile(noise, n, p), noise)
 
 
 def confidence_level(confidence: Any, horizon: int) -> float:

@@ -85,11 +85,16 @@ def tail_quantile(law: NoiseLaw, n: int, p: float) -> int:
     23
     """
     size = 2 * math.ceil(chernoff(law, n, 1e-15)) + 1
-    steps = np.arange(1, size // 2 + 1)
-    weight = law.cf(2 * np.pi * steps / size) ** n if len(steps) else np.ones(0)
-    theta = np.pi * steps / size
-    kept = weight > 1e-18
-    theta, weight = theta[kept], weight[kept] / np.sin(theta[kept])
+    # cf falls towards π: the terms beyond the first negligible one are negligible.
+    low, high = 0, size // 2 + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if float(law.cf(np.array(2 * np.pi * middle / size))) ** n > 1e-18:
+            low = middle
+        else:
+            high = middle
+    theta = np.pi * np.arange(1, low + 1) / size
+    weight = law.cf(2 * theta) ** n / np.sin(theta)
 
     def within(tau: int) -> float:
         return float((2 * tau + 1 + 2 * (weight * np.sin((2 * tau + 1) * theta)).sum()) / size)

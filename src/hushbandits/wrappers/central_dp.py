@@ -12,7 +12,7 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox, require
 from hushbandits.privacy.plans import Plan, central_pure
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
-from hushbandits.wrappers.distributed_dp import Mechanism
+from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["CentralLaplace"]
 
@@ -31,7 +31,8 @@ class CentralLaplace(Mechanism):
         p of the tail bound τ (discrete).
     discrete : bool
         Integer noise on encoded rewards.
-    name : str, optional
+    sampler, name
+        As in `Mechanism`.
 
     Examples
     --------
@@ -45,10 +46,11 @@ class CentralLaplace(Mechanism):
         epsilon: float = 1.0,
         confidence: float | str = 0.1,
         discrete: bool = False,
+        sampler: str = "fast",
         *,
         name: str | None = None,
     ):
-        super().__init__(epsilon, confidence, name=name)
+        super().__init__(epsilon, confidence, 1.0, sampler, name=name)
         self.discrete = bool(discrete)
 
     def plan(self, n: int) -> Plan:
@@ -76,10 +78,10 @@ class CentralLaplace(Mechanism):
         for r, m in zip(*np.nonzero(n), strict=True):
             rng = self._rngs[r]
             if self.discrete:
-                scale = self._plan(int(self._planned[r, m])).g / self.epsilon
-                noised[r, m] = y[r, m] + DiscreteLaplace(scale).total(rng, 1)
+                noise = self._law(DiscreteLaplace(self.planned(int(self._sizes[r, m])).g / self.epsilon))
             else:
-                noised[r, m] = y[r, m] + Laplace(1 / self.epsilon).draw(rng, 1)[0]
+                noise = self._law(Laplace(1 / self.epsilon))
+            noised[r, m] = y[r, m] + noise.draw(rng, 1)[0]
         inbox = inbox.decoded(noised)
         return super().deliver(inbox, env) if self.discrete else inbox
 
@@ -93,7 +95,7 @@ class CentralLaplace(Mechanism):
                 delta=0.0,
                 adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
                 view="whoever sees the decoded sums; the server itself is trusted with the rewards",
-                assumptions=("a trusted server", "idealised floating point", "seeded noise is a simulation"),
+                assumptions=("a trusted server", *self._arithmetic()),
                 source="Chowdhury & Zhou 2023, theorem 5" if self.discrete else "Sajed & Sheffet 2019",
             ),
         )

@@ -6,100 +6,53 @@ between them is a wrapper of its own.
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-import numpy as np
-
-from hushbandits.core.crowd import BlockInbox, Crowd
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import real
-from hushbandits.core.wrapper import Wrapper
-from hushbandits.privacy.plans import Plan, confidence_level, distributed_pure
+from hushbandits.privacy.accounting import concentrated_sum, skellam_curve, to_epsilon, zcdp_curve
+from hushbandits.privacy.plans import (
+    Plan,
+    distributed_concentrated,
+    distributed_pure,
+    distributed_renyi,
+    guaranteed,
+    precision,
+)
+from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["DiscreteLaplace", "Mechanism"]
-
-
-class Mechanism(Wrapper):
-    """Base of the protocols: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
-
-    A subclass plans a block (`plan`) and states its guarantee (`privacy`).
-
-    Parameters
-    ----------
-    epsilon : float
-        ε > 0.
-    confidence : float or "1/T"
-        p: the probability that a block's noise exceeds τ and its sum is decoded wrongly.
-    name : str, optional
-    """
-
-    settings = frozenset({"feedback"})
-    decodes = True
-
-    def __init__(self, epsilon: float = 1.0, confidence: float | str = 0.1, *, name: str | None = None):
-        super().__init__(name=name)
-        self.epsilon = real("epsilon", epsilon, 0)
-        self.confidence = confidence
-        confidence_level(confidence, 2)
-
-    def plan(self, n: int) -> Plan:
-        """Parameters of a block planned for `n` users."""
-        raise NotImplementedError(f"{type(self).__name__} must define plan(n)")
-
-    def accept(self, fields: Fields, env: Env) -> Fields:
-        """Needs ``reward``, not yet encoded; makes it integers with a ``modulus``."""
-        require(self.name, ("reward", "n"), fields)
-        if "modulus" in fields:
-            raise ValueError(f"{self.name} needs raw rewards, but another mechanism has encoded them already")
-        self._p = confidence_level(self.confidence, env.horizon)
-        return {**fields, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
-
-    def reset(self, env: Env, seeds: Seeds) -> None:
-        """Open the tape."""
-        self._rngs = self.generators(seeds)
-        self._plans: dict[int, Plan] = {}
-
-    def _plan(self, n: int) -> Plan:
-        if n not in self._plans:
-            self._plans[n] = self.plan(n)
-        return self._plans[n]
-
-    def _of(self, attribute: str) -> Array:
-        values = [[getattr(self._plan(n), attribute) if n else 1 for n in row] for row in self._planned.tolist()]
-        return np.array(values, np.int64)
-
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
-        """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
-        crowd: Crowd = message["reward"]
-        self._planned = crowd.planned
-        modulus = self._of("modulus")
-        crowd = self._noised(crowd.encode(self._of("g"), self._rngs)).modulo(modulus)
-        return {**message, "reward": crowd, "modulus": modulus, "bits": self._of("bits")}
-
-    def _noised(self, crowd: Crowd) -> Crowd:
-        return crowd.add(lambda n: self._plan(n).noise, self._rngs)  # type: ignore[arg-type, return-value]
-
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
-        """The analyzer A (lines 26–31)."""
-        assert isinstance(inbox, BlockInbox)
-        y, n = inbox.total("reward"), inbox.total("n")
-        z = np.zeros(y.shape)
-        for r, m in zip(*np.nonzero(n), strict=True):
-            plan = self._plan(int(self._planned[r, m]))
-            z[r, m] = plan.decode(int(y[r, m]) % plan.modulus, int(n[r, m]))
-        return inbox.decoded(z)
-
-    def _sealed(self, env: Env) -> bool:
-        """Whether a secure function behind this mechanism hides the individual messages."""
-        wrappers = list(env.wrappers)
-        at = next(i for i, w in enumerate(wrappers) if w.name == self.name)
-        return any(w.aggregates for w in wrappers[at + 1 :])
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Skellam"]
 
 
-class DiscreteLaplace(Mechanism):
+class _Distributed(Mechanism):
+    """What the distributed mechanisms share: a guarantee that stands on the secure function behind them."""
+
+    source = ""
+
+    def _guarantee(self, env: Env, mechanism: str, epsilon: float, delta: float) -> tuple[Guarantee, ...]:
+        sealed = self._sealed(env)
+        present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} of a block's users"
+        return (
+            Guarantee(
+                mechanism=mechanism,
+                epsilon=epsilon if sealed else math.inf,
+                delta=delta,
+                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
+                view="the server: modular sums of blocks" if sealed else "the server: every user's message",
+                assumptions=(
+                    f"{present} take part and add their noise"
+                    if sealed
+                    else "a secure function behind the mechanism, which this env lacks: one user's share hides nothing",
+                    "the secure function reveals the modular sum only",
+                    *self._arithmetic(),
+                ),
+                source=self.source,
+            ),
+        )
+
+
+class DiscreteLaplace(_Distributed):
     """Distributed pure DP: every user adds a difference of Pólya draws, and the sum is discrete Laplace.
 
     For n users: ``g = ⌈ε√n⌉``, ``η = γ⁺ − γ⁻`` with γ ~ Pólya(1/n, e^(−ε/g)), ``τ = ⌈(g/ε) ln(2/p)⌉``,
@@ -111,7 +64,8 @@ class DiscreteLaplace(Mechanism):
         ε > 0.
     confidence : float or "1/T"
         p.
-    name : str, optional
+    t_min, sampler, name
+        As in `Mechanism`.
 
     References
     ----------
@@ -121,34 +75,119 @@ class DiscreteLaplace(Mechanism):
     --------
     >>> import hushbandits as hb
     >>> env = hb.make_vec("DistDP-v0", epsilon=0.5)
-    >>> env.wrappers
-    (DiscreteLaplace(epsilon=0.5, confidence=0.1), SecAgg(min_cohort=2, grid=65536))
+    >>> [wrapper.name for wrapper in env.wrappers]
+    ['DiscreteLaplace', 'SecAgg']
     >>> env.privacy()[0].epsilon
     0.5
     """
 
+    source = "Chowdhury & Zhou 2023, theorem 1"
+
     def plan(self, n: int) -> Plan:
         """Theorem 1."""
-        return distributed_pure(n, self.epsilon, self._p)
+        return distributed_pure(n, self.epsilon, self._p, guaranteed(self.t_min, n))
 
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """ε where a secure function hides the individual messages; nothing where it does not."""
-        sealed = self._sealed(env)
-        return (
-            Guarantee(
-                mechanism=f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares",
-                epsilon=self.epsilon if sealed else float("inf"),
-                delta=0.0,
-                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
-                view="the server: modular sums of blocks" if sealed else "the server: every user's message",
-                assumptions=(
-                    "all planned users of a block take part and add their noise"
-                    if sealed
-                    else "a secure function behind the mechanism, which this env lacks: one user's share hides nothing",
-                    "the secure function reveals the modular sum only",
-                    "idealised floating point",
-                    "seeded noise is a simulation",
-                ),
-                source="Chowdhury & Zhou 2023, theorem 1",
-            ),
+        text = f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares"
+        return self._guarantee(env, text, self.epsilon, 0.0)
+
+
+class Skellam(_Distributed):
+    """Distributed Rényi DP: every user adds Skellam noise of variance g²/(nε²), ``g = ⌈sε√n⌉``.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0: about αε²/2-Rényi DP of every order α.
+    confidence : float or "1/T"
+        p.
+    scale : float
+        s ≥ 1: a finer grid costs bits and buys privacy and accuracy.
+    delta : float
+        δ at which `privacy` states the converted ε.
+    t_min, sampler, name
+        As in `Mechanism`.
+
+    References
+    ----------
+    Chowdhury & Zhou 2023, theorem 2; accounted from the Skellam bound with the actual g and σ² of the smallest block
+    of two users, for the theorem's branch 3ε²/(2s) should read 3ε/(2s√n).
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> round(hb.make_vec("DistRDP-v0", epsilon=0.5).privacy()[0].epsilon, 2)
+    2.43
+    """
+
+    source = "Chowdhury & Zhou 2023, theorem 2; Agarwal, Kairouz & Liu 2021, theorem 3.5"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        confidence: float | str = 0.1,
+        scale: float = 10.0,
+        delta: float = 1e-6,
+        t_min: float = 1.0,
+        sampler: str = "fast",
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, t_min, sampler, name=name)
+        self.scale = real("scale", scale, 1, closed="low")
+        self.delta = real("delta", delta, 0, 1)
+
+    def plan(self, n: int) -> Plan:
+        """Theorem 2."""
+        return distributed_renyi(n, self.epsilon, self._p, self.scale, guaranteed(self.t_min, n))
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """(ε, δ) at the given δ, from the Rényi curve of the smallest block."""
+        g = precision(2, self.epsilon, self.scale)
+        converted = to_epsilon(skellam_curve((g / self.epsilon) ** 2, g), self.delta)
+        text = (
+            f"Skellam(0, g²/ε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, s = {self.scale:g}: "
+            "Rényi DP, ε(α) = αε²/2 + min{((2α−1)g² + 6g)ε⁴/4g⁴, 3ε²/2g}"
         )
+        return self._guarantee(env, text, converted, self.delta)
+
+
+class DiscreteGaussian(Skellam):
+    """Distributed concentrated DP: every user adds a discrete Gaussian of σ² = g²/(nε²), ``g = ⌈sε√n⌉``.
+
+    Their sum is not a discrete Gaussian, but close to one: ½ε̄²-zCDP with ε̄ a little above ε
+    (`accounting.concentrated_sum`).
+
+    Parameters
+    ----------
+    epsilon, confidence, scale, delta, t_min, sampler, name
+        As in `Skellam`.
+
+    References
+    ----------
+    Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> round(hb.make_vec("DistCDP-v0", epsilon=0.5).privacy()[0].epsilon, 2)
+    2.42
+    """
+
+    source = "Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021, proposition 13"
+
+    def plan(self, n: int) -> Plan:
+        """Theorem 4."""
+        return distributed_concentrated(n, self.epsilon, self._p, self.scale, guaranteed(self.t_min, n))
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """(ε, δ) at the given δ, from ρ of the largest block (ξ grows with n)."""
+        n = max(2, env.horizon)
+        g = precision(n, self.epsilon, self.scale)
+        rho = concentrated_sum(n, (g / self.epsilon) ** 2 / n, g)
+        text = (
+            f"n discrete Gaussians of σ² = g²/(nε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, "
+            f"s = {self.scale:g}: ρ-zCDP with ρ = {rho:.6g}"
+        )
+        return self._guarantee(env, text, to_epsilon(zcdp_curve(rho), self.delta), self.delta)

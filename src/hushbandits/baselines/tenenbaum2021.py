@@ -1,0 +1,75 @@
+"""Tenenbaum, Kaplan, Mansour & Stemmer 2021, "Differentially Private Multi-Armed Bandits in the Shuffle Model".
+
+`VB-SDP-AE`, the related work's comparator of Chowdhury & Zhou 2023.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hushbandits.agents.chowdhury2023 import BatchedSE
+from hushbandits.core.env import Env
+from hushbandits.core.messages import Inbox
+from hushbandits.core.types import Seeds
+
+__all__ = ["VBSDPAE"]
+
+
+class VBSDPAE(BatchedSE):
+    """VB-SDP-AE: variable-batch arm elimination through a shuffled binary sum, on all past data.
+
+    A reconstruction.  Batches: ``l(b) = ⌈η^b⌉`` users per active arm, as algorithm 1 of Chowdhury & Zhou 2023.
+    Estimate: all of an arm's decoded sums over all its users.  Radius after N users in b batches, with
+    ``L = ln(4mb²/p)``: ``√(L/(2N)) + (√(2VL) + 2L/3)/N``, Hoeffding for the rewards and Bernstein for the noise bits,
+    V the sum of their variances.  Rewards are binary: others are rounded at random.
+
+    Parameters
+    ----------
+    epsilon, confidence, batch_base
+        As in `BatchedSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = {"horizon": 10_000, "rewards": "bernoulli"}
+    >>> hb.evaluate("ShuffleDP-v0", "VB-SDP-AE", runs=2, env=env).final("regret").shape
+    (2,)
+    """
+
+    fixed: ClassVar[dict[str, Any]] = {"shuffle": "binary-sum"}
+    wrappers = ("ShuffledNoise", "ShuffledSum")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "VB-SDP-AE"
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Nothing seen."""
+        super().reset(env, seeds)
+        self._mechanism = env.mechanism  # type: ignore[attr-defined]
+        self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
+
+    def hear(self, inbox: Inbox) -> None:
+        """Add the block to what is known of its arm; the estimate is over all of it."""
+        total, n = inbox.total("reward"), inbox.total("n")
+        for r, i in zip(*np.nonzero(inbox.arrived[:, :, 0]), strict=True):
+            seat = r, i, self._arm[r, i]
+            self._sums[seat] += total[r, i]
+            self._users[seat] += n[r, i]
+            self._variance[seat] += n[r, i] * self._mechanism.planned(int(self._n[r, i])).noise.variance
+        super().hear(inbox)
+
+    def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
+        """Over all past data."""
+        return float(self._sums[r, i, k] / self._users[r, i, k])
+
+    def interval(self, r: int, i: int, m: int, b: int) -> float:
+        """The radius, of the active arm with the least data."""
+        active = self._active[r, i]
+        users, variance = self._users[r, i, active].min(), self._variance[r, i, active].max()
+        tail = math.log(4 * m * b * b / self._p)
+        return math.sqrt(tail / (2 * users)) + (math.sqrt(2 * variance * tail) + 2 * tail / 3) / users

@@ -1,0 +1,272 @@
+"""Exact samplers: integers only, no floating point between the coin flips and the noise.
+
+Every law of `privacy.samplers` with integer support, the same interface: ``exact(law)`` draws from an integer source,
+a seeded generator (a simulation that repeats) or the operating system's randomness (``SecretSource``).  Parameters are
+taken as the exact rationals that the given doubles are.
+
+Sources: Canonne, Kamath & Steinke 2020, algorithms 1–3 (Bernoulli(e^−γ), discrete Laplace, discrete Gaussian).
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from hushbandits.core.types import Array
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw, PolyaDifference, Skellam
+
+__all__ = ["Exact", "SecretSource", "SeededSource", "exact"]
+
+
+class Source(Protocol):
+    """Uniform integers."""
+
+    def below(self, n: int) -> int:
+        """Return a uniform integer in [0, n)."""
+
+
+class SeededSource:
+    """Integers from a seeded generator, 64 random bits at a time: repeatable, so a simulation.
+
+    Examples
+    --------
+    >>> source = SeededSource(np.random.default_rng(0))
+    >>> all(0 <= source.below(10**30) < 10**30 for _ in range(100))
+    True
+    """
+
+    def __init__(self, rng: np.random.Generator):
+        self._rng = rng
+        self._pool, self._bits = 0, 0
+
+    def below(self, n: int) -> int:
+        """By rejection on the fewest bits that hold n − 1."""
+        k = (n - 1).bit_length()
+        while True:
+            while self._bits < k:
+                self._pool |= int.from_bytes(self._rng.bytes(64), "little") << self._bits
+                self._bits += 512
+            value, self._pool = self._pool & ((1 << k) - 1), self._pool >> k
+            self._bits -= k
+            if value < n:
+                return value
+
+
+class SecretSource:
+    """Integers from the operating system; it cannot be seeded.
+
+    Raises
+    ------
+    ValueError
+        A seed is given.
+
+    Examples
+    --------
+    >>> SecretSource(seed=1)
+    Traceback (most recent call last):
+        ...
+    ValueError: seed=1: randomness from the operating system cannot be seeded
+    """
+
+    def __init__(self, seed: Any = None):
+        if seed is not None:
+            raise ValueError(f"seed={seed!r}: randomness from the operating system cannot be seeded")
+
+    def below(self, n: int) -> int:
+        """``secrets.randbelow``."""
+        return secrets.randbelow(n)
+
+
+# Every sampler below sees parameters as pairs of integers (numerator, denominator).
+
+
+def bernoulli(source: Source, a: int, b: int) -> bool:
+    """Coin of probability a/b."""
+    return source.below(b) < a
+
+
+def bernoulli_exp(source: Source, a: int, b: int) -> bool:
+    """Coin of probability ``e^(−a/b)`` (algorithm 1).
+
+    Examples
+    --------
+    >>> source = SeededSource(np.random.default_rng(0))
+    >>> round(sum(bernoulli_exp(source, 1, 2) for _ in range(10_000)) / 10_000, 2)
+    0.61
+    """
+    while a > b:
+        if not _bernoulli_exp_unit(source, 1, 1):
+            return False
+        a -= b
+    return _bernoulli_exp_unit(source, a, b)
+
+
+def _bernoulli_exp_unit(source: Source, a: int, b: int) -> bool:
+    k = 1
+    while bernoulli(source, a, b * k):
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_laplace(source: Source, a: int, b: int) -> int:
+    """Lap_ℤ of scale a/b (algorithm 2)."""
+    while True:
+        u = source.below(a)
+        if not bernoulli_exp(source, u, a):
+            continue
+        v = 0
+        while _bernoulli_exp_unit(source, 1, 1):
+            v += 1
+        y = (u + a * v) // b
+        negative = source.below(2) == 1
+        if y or not negative:
+            return -y if negative else y
+
+
+def discrete_gaussian(source: Source, a: int, b: int) -> int:
+    """Discrete Gaussian of ``σ² = a/b`` (algorithm 3)."""
+    t = math.isqrt(a // b) + 1
+    while True:
+        y = discrete_laplace(source, t, 1)
+        # e^(−(|y| − σ²/t)²/2σ²), the exponent over the common denominator 2·a·b·t²
+        if bernoulli_exp(source, (abs(y) * t * b - a) ** 2, 2 * a * b * t * t):
+            return y
+
+
+def polya(source: Source, shape: tuple[int, int], gamma: tuple[int, int]) -> int:
+    """Pólya(r, e^(−γ)): count geometric steps, and thin each by the ratio of the two laws.
+
+    Step k is kept with probability ``(k − 1 + r)/k ≤ 1`` for ``r ≤ 1``; a step that is not starts afresh.
+    """
+    a, b = shape
+    while True:
+        k = 0
+        while bernoulli_exp(source, *gamma):
+            k += 1
+            if not bernoulli(source, (k - 1) * b + a, k * b):
+                break
+        else:
+            return k
+
+
+def poisson(source: Source, a: int, b: int) -> int:
+    """Poisson of mean a/b: pieces of mean ≤ ½, each by rejection from a fair geometric law.
+
+    A fair coin's k heads are accepted with probability ``Π_{i≤k} 2λ/i``: what remains is ∝ λ^k/k!.
+    """
+    pieces = max(1, -(-2 * a // b))
+    total = 0
+    for _ in range(pieces):
+        total += _poisson_small(source, a, b * pieces)
+    return total
+
+
+def _poisson_small(source: Source, a: int, b: int) -> int:
+    while True:
+        k = 0
+        while source.below(2):
+            k += 1
+            if not bernoulli(source, 2 * a, b * k):
+                break
+        else:
+            return k
+
+
+def _ratio(x: float) -> tuple[int, int]:
+    fraction = Fraction(x)
+    return fraction.numerator, fraction.denominator
+
+
+def _reciprocal(x: float, most: int = 1 << 40) -> tuple[int, int]:
+    # 1/n for n users arrives as a double: take the n that was meant.
+    fraction = Fraction(x).limit_denominator(most)
+    return fraction.numerator, fraction.denominator
+
+
+def _one(law: NoiseLaw) -> Callable[[Source], int]:
+    if isinstance(law, DiscreteLaplace):
+        scale = _ratio(law.b)
+        return lambda source: discrete_laplace(source, *scale)
+    if isinstance(law, PolyaDifference):
+        if law.r > 1:
+            raise ValueError(f"r={law.r:g}: the exact Pólya sampler needs r ≤ 1")
+        shape, (b_top, b_bottom) = _reciprocal(law.r), _ratio(law.b)
+        gamma = (b_bottom, b_top)  # γ = 1/b
+        return lambda source: polya(source, shape, gamma) - polya(source, shape, gamma)
+    if isinstance(law, Skellam):
+        mean = _ratio(law.sigma2 / 2)
+        return lambda source: poisson(source, *mean) - poisson(source, *mean)
+    if isinstance(law, DiscreteGaussian):
+        variance = _ratio(law.sigma2)
+        return lambda source: discrete_gaussian(source, *variance)
+    raise ValueError(f"{law!r} has no exact sampler")
+
+
+#: Steps per unit on which `exact(Laplace(b))` lives.
+_LAPLACE_GRID = 1 << 40
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A noise law, drawn exactly; ``draw`` and ``total`` take a seeded generator or an integer source.
+
+    Parameters
+    ----------
+    law : NoiseLaw
+    integer : bool
+
+    Examples
+    --------
+    >>> Exact(DiscreteLaplace(3.0)).draw(np.random.default_rng(0), 4).dtype
+    dtype('int64')
+    """
+
+    law: NoiseLaw
+    #: As the law's.
+    integer: bool = True
+
+    def draw(self, rng: Any, size: int) -> Array:
+        """One value per user, ``(size,)``.
+
+        The continuous Laplace law comes as Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale.
+        """
+        source = SeededSource(rng) if isinstance(rng, np.random.Generator) else rng
+        if isinstance(self.law, Laplace):
+            one = _one(DiscreteLaplace(self.law.b * _LAPLACE_GRID))
+            return np.array([one(source) for _ in range(size)], float) / _LAPLACE_GRID
+        one = _one(self.law)
+        return np.array([one(source) for _ in range(size)], np.int64)
+
+    def total(self, rng: Any, n: int) -> float:
+        """Sum over n users: one draw where n Pólya shares make one discrete Laplace, else n draws."""
+        if n == 0:
+            return 0
+        law = self.law
+        if isinstance(law, PolyaDifference) and not isinstance(law, DiscreteLaplace) and round(1 / law.r) == n:
+            return int(Exact(DiscreteLaplace(law.b)).draw(rng, 1)[0])
+        drawn = self.draw(rng, n).sum()
+        return int(drawn) if self.integer else float(drawn)
+
+
+def exact(law: NoiseLaw) -> Exact:
+    """Return `law` with an exact sampler.
+
+    Raises
+    ------
+    ValueError
+        A law that has none.
+
+    Examples
+    --------
+    >>> int(exact(Skellam(4.0)).total(np.random.default_rng(1), 10)) % 1
+    0
+    """
+    if not isinstance(law, Laplace):
+        _one(law)
+    return Exact(law, law.integer)

@@ -1,0 +1,64 @@
+"""Local differential privacy: every user's message is private by itself."""
+
+from __future__ import annotations
+
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.privacy.plans import Plan, local_pure
+from hushbandits.wrappers.mechanism import Mechanism
+
+__all__ = ["LocalDiscreteLaplace"]
+
+
+class LocalDiscreteLaplace(Mechanism):
+    """Every user adds Lap_ℤ(g/ε) to its encoded reward: nobody needs to be trusted, and the noise adds up.
+
+    ``g = ⌈ε√n⌉``; τ is the 1 − p quantile of the sum of n draws, computed (the paper leaves a constant unnamed).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0.
+    confidence : float or "1/T"
+        p.
+    sampler, name
+        As in `Mechanism`.
+
+    References
+    ----------
+    Chowdhury & Zhou 2023, theorem 6.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.make_vec("LocalDP-v0", epsilon=0.5).privacy()[0].view
+    'everyone but the user'
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        confidence: float | str = 0.1,
+        sampler: str = "fast",
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, 1.0, sampler, name=name)
+
+    def plan(self, n: int) -> Plan:
+        """Theorem 6."""
+        return local_pure(n, self.epsilon, self._p)
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """ε against everyone."""
+        return (
+            Guarantee(
+                mechanism=f"Lap_ℤ(g/ε) on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}",
+                epsilon=self.epsilon,
+                delta=0.0,
+                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
+                view="everyone but the user",
+                assumptions=self._arithmetic(),
+                source="Chowdhury & Zhou 2023, theorem 6",
+            ),
+        )

@@ -1,0 +1,120 @@
+"""What every privacy protocol of the feedback setting shares: encode, add noise, reduce, decode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.crowd import BlockInbox, Crowd, Noise
+from hushbandits.core.env import Env
+from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import choice, real
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.exact import exact
+from hushbandits.privacy.plans import Plan, checked_t_min, confidence_level
+from hushbandits.privacy.samplers import NoiseLaw
+
+__all__ = ["Mechanism"]
+
+
+class Mechanism(Wrapper):
+    """Base of the protocols: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
+
+    A subclass plans a block (`plan`) and states its guarantee (`privacy`).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0.
+    confidence : float or "1/T"
+        p: the probability that a block's noise exceeds τ and its sum is decoded wrongly.
+    t_min : float or int
+        Users of a block that are sure to take part, to whom the noise is calibrated: a share (float in (0, 1]) or a
+        count (int ≥ 1).  By default all of them; where users then drop out, privacy is lost with their noise.
+    sampler : str
+        ``"fast"``: NumPy, seeded, floating point, a simulation; ``"exact"``: integers only, on a seeded source.
+    name : str, optional
+    """
+
+    settings = frozenset({"feedback"})
+    decodes = True
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        confidence: float | str = 0.1,
+        t_min: float = 1.0,
+        sampler: str = "fast",
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(name=name)
+        self.epsilon = real("epsilon", epsilon, 0)
+        self.confidence = confidence
+        confidence_level(confidence, 2)
+        self.t_min = checked_t_min(t_min)
+        self.sampler = choice("sampler", sampler, ("fast", "exact"))
+
+    def plan(self, n: int) -> Plan:
+        """Parameters of a block planned for `n` users."""
+        raise NotImplementedError(f"{type(self).__name__} must define plan(n)")
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        """Needs ``reward``, not yet encoded; makes it integers with a ``modulus``."""
+        require(self.name, ("reward", "n"), fields)
+        if "modulus" in fields:
+            raise ValueError(f"{self.name} needs raw rewards, but another mechanism has encoded them already")
+        self._p = confidence_level(self.confidence, env.horizon)
+        fields = {k: f for k, f in fields.items() if k != "users"}
+        return {**fields, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Open the tape."""
+        self._rngs = self.generators(seeds)
+        self._plans: dict[int, Plan] = {}
+
+    def planned(self, n: int) -> Plan:
+        """`plan`, computed once per block size."""
+        if n not in self._plans:
+            self._plans[n] = self.plan(n)
+        return self._plans[n]
+
+    def _of(self, attribute: str) -> Array:
+        values = [[getattr(self.planned(n), attribute) if n else 1 for n in row] for row in self._sizes.tolist()]
+        return np.array(values, np.int64)
+
+    def _law(self, law: NoiseLaw) -> Noise:
+        return law if self.sampler == "fast" else exact(law)
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
+        crowd: Crowd = message["reward"]
+        self._sizes = crowd.planned
+        modulus = self._of("modulus")
+        crowd = self._noised(crowd.encode(self._of("g"), self._rngs)).modulo(modulus)
+        return {**message, "reward": crowd, "modulus": modulus, "bits": self._of("bits")}
+
+    def _noised(self, crowd: Crowd) -> Crowd:
+        return crowd.add(lambda n: self._law(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
+
+    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+        """The analyzer A (lines 26–31): the survivors' number is public."""
+        assert isinstance(inbox, BlockInbox)
+        y, n = inbox.total("reward"), inbox.total("n")
+        z = np.zeros(y.shape)
+        for r, m in zip(*np.nonzero(n), strict=True):
+            plan = self.planned(int(self._sizes[r, m]))
+            z[r, m] = plan.decode(int(y[r, m]) % plan.modulus, int(n[r, m]))
+        return inbox.decoded(z)
+
+    def _sealed(self, env: Env) -> bool:
+        """Whether a secure function behind this mechanism hides the individual messages."""
+        names = [w.name for w in env.wrappers]
+        return any(w.aggregates for w in env.wrappers[names.index(self.name) + 1 :])
+
+    def _arithmetic(self) -> tuple[str, ...]:
+        if self.sampler == "exact":
+            return ("seeded noise is a simulation",)
+        return ("idealised floating point", "seeded noise is a simulation")

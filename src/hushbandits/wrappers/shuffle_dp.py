@@ -1,0 +1,290 @@
+"""Differential privacy through a shuffler: noise at the users, sums of shuffled messages.
+
+Three protocols.  ``split-and-mix``: distributed Laplace noise, every message cut into uniform shares (Balle et al.
+2020); statistical security, so (ε, δ).  ``pure``: theorem 3 of Chowdhury & Zhou 2023 on a relaxed secure aggregation.
+``binary-sum``: a bit and noise bits per user (Tenenbaum et al. 2021).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.crowd import Crowd, Individuals, blocks
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Fields, require
+from hushbandits.core.types import Seeds
+from hushbandits.core.validate import choice, integer, real
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.plans import Plan, distributed_pure, guaranteed
+from hushbandits.privacy.shuffling import ExtraBits, extra_bits, modular_sum, shares_needed, split_and_mix
+from hushbandits.wrappers.mechanism import Mechanism
+
+__all__ = ["PROTOCOLS", "BinarySum", "ShuffledLaplace", "ShuffledSum", "shuffled_noise"]
+
+PROTOCOLS = ("split-and-mix", "pure", "binary-sum")
+
+
+class ShuffledLaplace(Mechanism):
+    """Pólya noise as in `DiscreteLaplace`, for a shuffler behind it.
+
+    ``split-and-mix``: the full ε in the noise; (ε, δ) with ``δ = (1 + e^ε) 2^(−σ)``.  ``pure``: ``ε′ = ε/2`` in the
+    noise (the printed theorem keeps e^(−ε/g) and would spend 1.5 ε), ε/4 twice in the relaxed secure aggregation,
+    ``p = q̂ = 1/(2T)``.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0, of the whole protocol.
+    confidence : float or "1/T"
+        p of ``split-and-mix``.
+    shuffle : str
+        ``"split-and-mix"`` or ``"pure"``.
+    security : int
+        σ, bits of statistical security.
+    t_min, sampler, name
+        As in `Mechanism`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.make_vec("ShuffleDP-v0", epsilon=1.0).privacy()[0].delta < 1e-11
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        confidence: float | str = 0.1,
+        shuffle: str = "split-and-mix",
+        security: int = 40,
+        t_min: float = 1.0,
+        sampler: str = "fast",
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, t_min, sampler, name=name)
+        self.shuffle = choice("shuffle", shuffle, PROTOCOLS[:2])
+        self.security = integer("security", security, 1, 128)
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        """As `Mechanism`; theorem 3 fixes p."""
+        fields = super().accept(fields, env)
+        if self.shuffle == "pure":
+            self._p = 1 / (2 * env.horizon)
+        return fields
+
+    def plan(self, n: int) -> Plan:
+        """Theorem 1, at ε′ = ε/2 for ``pure``."""
+        share = self.epsilon / 2 if self.shuffle == "pure" else self.epsilon
+        return distributed_pure(n, share, self._p, guaranteed(self.t_min, n))
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """ε where the protocol's own sum is behind it."""
+        behind = any(isinstance(w, ShuffledSum) and w.shuffle == self.shuffle for w in env.wrappers)
+        pure = self.shuffle == "pure"
+        total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation" if pure else "ε in the noise"
+        delta = 0.0 if pure else min(1.0, (1 + math.exp(min(self.epsilon, 700))) * 2.0**-self.security)
+        secure = (
+            "an ideal (ε/4, 1/(2T))-relaxed secure aggregation"
+            if pure
+            else f"split-and-mix: security {self.security} bits, statistical, never pure"
+        )
+        return (
+            Guarantee(
+                mechanism=f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}",
+                epsilon=self.epsilon if behind else math.inf,
+                delta=delta,
+                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
+                view="the server: shuffled messages of blocks" if behind else "the server: every user's message",
+                assumptions=(
+                    secure if behind else f"the sum of the {self.shuffle} protocol behind it, which this env lacks",
+                    "an honest shuffler",
+                    "all planned users take part" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} take part",
+                    *self._arithmetic(),
+                ),
+                source="Chowdhury & Zhou 2023, theorem 3 (corrected)" if pure else "Balle et al. 2020",
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class _Bits:
+    """A block of the binary-sum protocol, with a `Plan`'s face."""
+
+    n: int
+    noise: ExtraBits
+    g: int = 1
+
+    @property
+    def modulus(self) -> int:  # never reached: nothing wraps
+        return self.n * (1 + self.noise.k) + 1
+
+    @property
+    def bits(self) -> int:
+        return 1 + self.noise.k
+
+    def decode(self, y: int, survivors: int) -> float:
+        return y - survivors * self.noise.mean
+
+
+class BinarySum(Mechanism):
+    """Every user sends its (randomly rounded) reward as a bit, and noise bits; the shuffler hides which is which.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        (ε, δ) of a block.
+    confidence : float or "1/T"
+        Unused by the protocol; the agent's p.
+    calibrate : str
+        ``"paper"``: ``τ = 96 ln(2/δ)/ε²`` fair bits' worth of noise; ``"exact"``: as little as (ε, δ) needs.
+    name : str, optional
+
+    References
+    ----------
+    Tenenbaum, Kaplan, Mansour & Stemmer 2021; Cheu, Smith, Ullman, Zeber & Zhilyaev 2019.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_vec("ShuffleDP-v0", shuffle="binary-sum", delta=1e-6)
+    >>> env.wrappers[0].planned(1000).bits
+    3
+    """
+
+    shuffle = "binary-sum"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        confidence: float | str = 0.1,
+        calibrate: str = "paper",
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, name=name)
+        self.delta = real("delta", delta, 0, 1)
+        self.calibrate = choice("calibrate", calibrate, ("paper", "exact"))
+        self._plans: dict[int, Any] = {}
+
+    def plan(self, n: int) -> Any:
+        """Noise bits for n users."""
+        return _Bits(n, extra_bits(n, self.epsilon, self.delta, self.calibrate))
+
+    def _law(self, law: Any) -> Any:
+        return law
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """(ε, δ) of a block's bits."""
+        exact = self.calibrate == "exact"
+        behind = any(isinstance(w, ShuffledSum) and w.shuffle == self.shuffle for w in env.wrappers)
+        return (
+            Guarantee(
+                mechanism=f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
+                epsilon=self.epsilon if behind else math.inf,
+                delta=self.delta,
+                adjacency="one user's bit replaced; a user takes part once",
+                view="the server: shuffled bits of blocks" if behind else "the server: every user's bits",
+                assumptions=("an honest shuffler", "all planned users take part", *self._arithmetic()),
+                source="exact divergence of the binomial" if exact else "Tenenbaum et al. 2021",
+            ),
+        )
+
+
+class ShuffledSum(Wrapper):
+    """The sum that a server computes from shuffled messages, which hide who sent what and more.
+
+    ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉``, each counted in
+    ``bits``; a block below 19 users is refused: nothing of it arrives.  ``pure``: an ideal (ε̂, q̂)-relaxed secure
+    aggregation; with probability ``q̂ = 1/(2T)`` a block's sum is a uniform number.  ``binary-sum``: the bits' sum.
+
+    Parameters
+    ----------
+    shuffle : str
+        One of `PROTOCOLS`.
+    security : int
+        σ of ``split-and-mix``.
+    min_cohort : int
+        Fewest users whose sum is opened.
+    name : str, optional
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_vec("ShuffleDP-v0")
+    >>> env.wrappers[1].shuffle
+    'split-and-mix'
+    """
+
+    settings = frozenset({"feedback"})
+    aggregates = True
+
+    def __init__(
+        self, shuffle: str = "split-and-mix", security: int = 40, min_cohort: int = 2, *, name: str | None = None
+    ):
+        super().__init__(name=name)
+        self.shuffle = choice("shuffle", shuffle, PROTOCOLS)
+        self.security = integer("security", security, 1, 128)
+        self.min_cohort = integer("min_cohort", min_cohort, 2)
+
+    def accept(self, fields: Fields, env: Env) -> Fields:
+        """Needs integer messages with a ``modulus``."""
+        require(self.name, ("reward", "n", "modulus"), fields)
+        self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
+        return {k: f for k, f in fields.items() if k != "users"}
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Open the tape."""
+        self._rngs = self.generators(seeds)
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        """Shuffle and add up."""
+        crowd: Crowd = message["reward"]
+        modulus, bits = message["modulus"], message["bits"].copy()
+        keep = message["sent"] & (crowd.n >= self.min_cohort)
+        total = np.zeros(crowd.n.shape, np.int64)
+        sums = total if isinstance(crowd, Individuals) else crowd.total()
+        for r, i, n in blocks(crowd.planned):
+            m, rng = int(modulus[r, i]), self._rngs[r]
+            k = 1
+            if self.shuffle == "split-and-mix":
+                keep[r, i] &= crowd.n[r, i] >= 19
+                k = shares_needed(n, m, self.security) if n >= 19 else 1
+                bits[r, i] *= k
+            if isinstance(crowd, Individuals):
+                messages = crowd.messages(r, i)
+                total[r, i] = modular_sum(split_and_mix(messages, k, m, rng) if k > 1 else messages, m)
+            else:
+                total[r, i] = sums[r, i] % m
+            if self._wrong and rng.random() < self._wrong:
+                total[r, i] = rng.integers(m)
+        return {**message, "reward": crowd.seal(total, keep, self.name), "sent": keep, "bits": bits}
+
+
+def shuffled_noise(
+    epsilon: float = 1.0,
+    confidence: float | str = 0.1,
+    shuffle: str = "split-and-mix",
+    delta: float = 1e-6,
+    calibrate: str = "paper",
+    security: int = 40,
+    t_min: float = 1.0,
+    sampler: str = "fast",
+    name: str | None = None,
+) -> Mechanism:
+    """Return the mechanism of a shuffle protocol: `BinarySum` for ``binary-sum``, else `ShuffledLaplace`.
+
+    Examples
+    --------
+    >>> shuffled_noise(shuffle="binary-sum").name
+    'BinarySum'
+    """
+    if choice("shuffle", shuffle, PROTOCOLS) == "binary-sum":
+        return BinarySum(epsilon, delta, confidence, calibrate, name=name)
+    return ShuffledLaplace(epsilon, confidence, shuffle, security, t_min, sampler, name=name)
