@@ -28,6 +28,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits list                  envs, agents, wrappers and experiments by name
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
   hushbandits export FOLDER         its rows as csv, json or parquet
+  hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
 
 Begin with (about half a minute):
 
@@ -165,6 +166,63 @@ def export(
     return 0
 
 
+def reproduce(
+    papers: Annotated[Positional[tuple[str, ...]], arg(metavar="[PAPER ...]")] = (),
+    quick: bool = False,
+    seed: int = 0,
+    jobs: int = -1,
+    out: Path = Path("runs"),
+    page: Path = Path("docs/reproduction.md"),
+) -> int:
+    """Run what the papers' claims need, say of each whether it holds, and write the verdicts to a page.
+
+    Parameters
+    ----------
+    papers
+        Such as rio2023; default: all.
+    quick
+        Small versions: most claims stay undecided, and full verdicts on the page are kept.
+    seed
+        Master seed.
+    jobs
+        Processes; -1: one per core.
+    out
+        Where run folders are; those that exist already are used.
+    page
+        The page.
+    """
+    from hushbandits.bench.reproduce import in_words, write
+    from hushbandits.bench.reproduce import papers as known
+    from hushbandits.bench.reproduce import reproduce as judged
+    from hushbandits.bench.run import workers
+
+    console = _console(stderr=True)
+    with _input():
+        names = known(papers)
+        jobs = workers(jobs)
+    found = []
+    try:
+        for part in judged(names, out, seed=seed, jobs=jobs, quick=quick):
+            found.append(part)
+            print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
+            for verdict in part.verdicts:
+                print(f"  {verdict.verdict:<14} {verdict.claim.sentence}\n{'':17}{in_words(verdict)}")
+            for failure in part.failures:
+                console.print(f"[red]failed:[/] {_escape(str(failure))}", soft_wrap=True)
+    except KeyboardInterrupt:
+        console.print(f"stopped; what is done is in {out}, and the same command goes on from there")
+        return 130
+    flags = f" --seed {seed}" + (" --quick" if quick else "")
+    try:
+        kept = write(page, found, {name: f"hushbandits reproduce {name}{flags}" for name in names}, quick)
+    except OSError as error:
+        raise StoreError(f"cannot write {page}: {(error.strerror or str(error)).lower()}") from None
+    for name in kept:
+        console.print(f"{page} keeps its full-scale verdicts of {name}")
+    print(page)
+    return 1 if any(part.failures for part in found) else 0
+
+
 # -- steps ----------------------------------------------------------------------------------------------------
 
 
@@ -277,7 +335,7 @@ def main(args: Sequence[str] | None = None) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
         print(_HELP)
         return 0
-    commands: dict[str, Any] = {"run": run, "list": list_, "report": report, "export": export}
+    commands: dict[str, Any] = {"run": run, "list": list_, "report": report, "export": export, "reproduce": reproduce}
     try:
         code: int = tyro.extras.subcommand_cli_from_dict(
             commands,

@@ -15,7 +15,7 @@ from hushbandits.bench import experiments as folder
 from hushbandits.bench.spec import Experiment
 from hushbandits.core.validate import nearest
 
-__all__ = ["find", "modules", "read_toml"]
+__all__ = ["family", "find", "modules", "read_toml"]
 
 
 @cache
@@ -54,6 +54,22 @@ def find(name: str) -> tuple[Experiment, ...]:
     if name not in known:
         raise ValueError(f"no experiment is named {name!r}{nearest(name, known)}")
     return known[name]
+
+
+def family(name: str) -> int | None:
+    """Return how many claims are judged together with those of the experiment `name`: all of its module.
+
+    ``None`` where no module declares it: then its own.
+
+    Examples
+    --------
+    >>> family("no such experiment") is None
+    True
+    """
+    for _, experiments in modules().values():
+        if name in [e.name for e in experiments]:
+            return sum(len(e.claims) for e in experiments)
+    return None
 
 
 def read_toml(path: Path) -> tuple[Experiment, ...]:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from hushbandits.bench.canonical import plain
+from hushbandits.bench.catalog import family
 from hushbandits.bench.plots import CSS, svg
 from hushbandits.bench.spec import Experiment, Use
 from hushbandits.bench.store import Store
 from hushbandits.bench.tables import Line, interval, lines, number
+from hushbandits.bench.verdicts import ALPHA, judge
 from hushbandits.bench.vocabulary import metric, symbol
 
 __all__ = ["PAGE", "write"]
@@ -122,7 +124,7 @@ def _section(store: Store, experiment: Experiment) -> str:
     picture = svg(store, experiment)
     if picture:
         parts.append(f'<figure><div class="scroll">{picture}</div></figure>')
-    parts += [_results(store, experiment), _parameters(experiment), "</section>"]
+    parts += [_results(store, experiment), _claims(store, experiment), _parameters(experiment), "</section>"]
     return "".join(parts)
 
 
@@ -140,6 +142,39 @@ def _results(store: Store, experiment: Experiment) -> str:
         "Agents of one experiment face the same arms, graphs and rewards."
     )
     return f"{table(heads, rows, texts)}{more}<p><small>{note}</small></p>"
+
+
+def _claims(store: Store, experiment: Experiment) -> str:
+    if not experiment.claims:
+        return ""
+    m = family(experiment.name) or len(experiment.claims)
+    marks = {"holds": "holds", "does not hold": "not"}
+    rows = []
+    for verdict in judge(store, experiment, m):
+        worst, claim = verdict.worst, verdict.claim
+        where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
+        rows.append(
+            [
+                f"<span class='verdict {marks.get(verdict.verdict, 'muted')}'>{verdict.verdict}</span>",
+                escape(claim.sentence),
+                escape(f"{claim.effect} of {claim.statistic}s" if claim.effect != "value" else claim.statistic),
+                number(worst.effect) if worst else "",
+                interval(worst.interval) if worst else "",
+                escape(verdict.region),
+                escape(where),
+            ]
+        )
+    heads = ("verdict", "claim", "effect", "is", f"interval, level 1 − {ALPHA:g}/{m}", "claimed", "at")
+    kinds = ("t", "t wrap", "t", "", "", "", "t")
+    top = "".join(f'<th class="{k}" scope=col><button>{h}</button></th>' for k, h in zip(kinds, heads, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f'<td class="{k}">{v}</td>' for k, v in zip(kinds, row, strict=True)) + "</tr>" for row in rows
+    )
+    return (
+        f'<h3>Claims</h3><div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+        f"<p><small>{m} claims are judged together (Bonferroni): all verdicts are right with probability 95 %. "
+        "Differences, ratios and slopes: bootstrap of runs, in pairs where agents faced the same runs.</small></p>"
+    )
 
 
 def _row(line: Line, swept: Sequence[str]) -> list[Any]:

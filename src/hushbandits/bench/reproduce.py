@@ -1,0 +1,158 @@
+"""Run what a paper's claims need, judge them, and write the verdicts down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hushbandits.bench.catalog import family, modules
+from hushbandits.bench.report import PAGE
+from hushbandits.bench.report import write as write_report
+from hushbandits.bench.run import Failure, fill, open_folder
+from hushbandits.bench.spec import Experiment
+from hushbandits.bench.tables import interval, number
+from hushbandits.bench.verdicts import ALPHA, Verdict, judge
+from hushbandits.bench.vocabulary import metric
+from hushbandits.core.validate import nearest
+
+__all__ = ["Reproduction", "in_words", "papers", "reproduce", "write"]
+
+_PREFACE = f"""# Reproduction
+
+What the papers say, as claims that a run can contradict. Every line is one claim: its effect where it is nearest to
+failing, the interval, and the verdict. Written by `hushbandits reproduce`; do not edit.
+
+A claim *holds* if the effect's interval lies inside the claimed region at each of its points, it *does not hold* if
+the interval lies outside at one of them, and it is *undecided* at this scale otherwise. The m claims of a paper are
+judged together: intervals have level 1 − {ALPHA:g}/m (Bonferroni), so that all verdicts of the paper are right with
+probability 95 %; a claim of P points is rejected at one of them only at level 1 − {ALPHA:g}/(mP). Means have Student's
+interval, medians that of order statistics, rates Clopper–Pearson's; differences, ratios and slopes a bootstrap that
+resamples runs, in pairs where two agents faced the same runs.
+"""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Verdicts of one experiment, and what failed on the way."""
+
+    paper: str
+    experiment: Experiment
+    verdicts: list[Verdict]
+    failures: list[Failure]
+
+
+def papers(names: Sequence[str] = ()) -> list[str]:
+    """Return the modules of experiments that make claims; those of `names` if given.
+
+    Raises
+    ------
+    ValueError
+        A name is no such module.
+    """
+    known = [name for name, (_, experiments) in modules().items() if any(e.claims for e in experiments)]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"no claims are declared under {name!r}{nearest(name, known)}")
+    return list(dict.fromkeys(names)) or known
+
+
+def reproduce(
+    names: Sequence[str], out: Path, *, seed: int = 0, jobs: int = 1, quick: bool = False, progress: bool = True
+) -> Iterator[Reproduction]:
+    """Run and judge, one experiment after the other; each in the folder where ``hushbandits run`` puts it."""
+    for paper in names:
+        for declared in modules()[paper][1]:
+            if not declared.claims:
+                continue
+            experiment = declared.quickly() if quick else declared
+            folder = out / (experiment.name + ("-quick" if quick else ""))
+            outcome = fill(open_folder([experiment], folder, seed), jobs, progress=progress)
+            with outcome.store as store:
+                verdicts = judge(store, experiment, family(experiment.name))
+                if outcome.played or not (folder / PAGE).exists():
+                    write_report(store, folder / PAGE)
+            yield Reproduction(paper, experiment, verdicts, outcome.failures)
+
+
+def in_words(verdict: Verdict) -> str:
+    """Say the effect, where it is nearest to failing, with its interval and the claimed region.
+
+    As in ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (1 of 3 points)``.
+    """
+    claim, worst = verdict.claim, verdict.worst
+    if worst is None or not worst.runs:
+        return "no runs at its points"
+    what = {"value": "rate" if metric(claim.metric).rate else claim.statistic, "slope": f"slope of log {claim.statistic}"}
+    name = what.get(claim.effect, f"{claim.effect} of {claim.statistic}s")
+    if claim.time is not None:
+        name += f" at time {number(claim.time)}"
+    points = len(verdict.findings)
+    where = f", at {worst.where}" if worst.where else ""
+    where += f" (worst of {points} points)" if points > 1 else ""
+    return f"{name} {number(worst.effect)} {interval(worst.interval)}, claimed {verdict.region}{where}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _section(paper: str, found: Sequence[Reproduction], command: str, scale: str) -> str:
+    claims = sum(len(r.verdicts) for r in found)
+    counts: dict[str, int] = {}
+    for r in found:
+        for v in r.verdicts:
+            counts[v.verdict] = counts.get(v.verdict, 0) + 1
+    tally = ", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items()))
+    lines = [
+        f"## {modules()[paper][0]}",
+        "",
+        f"`{command}` · {scale} scale · {claims} claims judged together: {tally}.",
+        "",
+        "| verdict | claim | effect | runs | source |",
+        "|---|---|---|---|---|",
+    ]
+    for r in found:
+        for v in r.verdicts:
+            runs = min((f.runs for f in v.findings), default=0)
+            cells = (
+                f"**{v.verdict}**" if v.verdict != "undecided" else v.verdict,
+                v.claim.sentence,
+                in_words(v),
+                str(runs),
+                v.claim.source or r.experiment.source,
+            )
+            lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+    return "\n".join(lines)
+
+
+_MARK = re.compile(r"<!-- (\w+) (full|quick) -->\n(.*?)\n<!-- end -->", re.S)
+
+
+def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], quick: bool) -> list[str]:
+    """Put the papers' sections into the page, each in place of its older one.
+
+    A quick run never replaces what a full one found.
+
+    Returns
+    -------
+    list of str
+        Papers whose full section was kept.
+    """
+    scale = "quick" if quick else "full"
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    sections = {name: (size, text) for name, size, text in _MARK.findall(old)}
+    kept = []
+    for paper in dict.fromkeys(r.paper for r in found):
+        if quick and sections.get(paper, ("",))[0] == "full":
+            kept.append(paper)
+            continue
+        mine = [r for r in found if r.paper == paper]
+        sections[paper] = scale, _section(paper, mine, commands[paper], scale)
+    marked = (f"<!-- {name} {size} -->\n{text}\n<!-- end -->\n" for name, (size, text) in sorted(sections.items()))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_text("\n".join([_PREFACE, *marked]), encoding="utf-8")
+    part.replace(path)
+    return kept
