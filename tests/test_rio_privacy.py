@@ -1,0 +1,88 @@
+"""What an observer of one agent's DP-MASE messages can tell: an audit, and mutants that it must reject."""
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.policies.successive import radii
+from hushbandits.privacy.black_box import epsilon_lower_bound, refutes
+
+BETA = 0.5
+
+
+def votes(epsilon, shift, runs, seed, *, noise_epsilon=None, shared=False):
+    """How often arm 1 is voted out at the end of epoch 1, run by run on the agent's own rule.
+
+    Two arms; the difference of their sums stands `shift` rewards beyond the point where the noiseless rule is
+    three noise scales short of voting: an event of the tail, where Laplace noise tells the most.
+    """
+    noise_epsilon = noise_epsilon or epsilon
+    routine = hb.make_team("DP-MASE", epsilon=epsilon, beta=BETA).routine(2)
+    state = routine.state(1, 1, 2)
+    due = float(state.due[0, 0])
+    h, c = radii(2, 1, noise_epsilon, BETA, due)
+    short = 0.0 if noise_epsilon > 1e6 else 3.0 / (noise_epsilon * due)
+    rng = np.random.default_rng(seed)
+    hits = 0
+    p = np.array([noise_epsilon, BETA])
+    # whole rewards, the last one of arm 0 being the one that differs between the neighbours
+    base = np.floor((2 * (h + c) - short) * due) + shift
+    luck = rng.random((runs, 2))
+    if shared:
+        luck[:, 1] = luck[:, 0]
+    arms, reward = np.ones(2, bool), np.zeros(2)
+    for u in luck:
+        state.sums[0, 0] = base, 0.0
+        state.local[0, 0] = True
+        state.pulls[0, 0] = due - 1
+        vote = np.zeros(2, bool)
+        assert routine.learn(state, 0, 0, p, arms, reward, u, vote)
+        hits += vote[1]
+    return int(hits)
+
+
+@pytest.mark.parametrize(("epsilon", "runs"), [(1.0, 3000), (0.1, 24_000)])
+def test_messages_keep_their_epsilon(epsilon, runs):
+    ours, theirs = votes(epsilon, 1, runs, 0), votes(epsilon, 0, runs, 1)
+    assert not refutes(epsilon, ours, theirs, runs)
+    assert 0 < theirs < runs
+
+
+def test_mutant_without_noise_is_rejected():
+    assert refutes(1.0, votes(1.0, 1, 2000, 0, noise_epsilon=1e12), votes(1.0, 0, 2000, 1, noise_epsilon=1e12), 2000)
+
+
+def test_mutant_with_one_draw_for_all_arms_is_rejected():
+    # the common draw cancels in every comparison: the vote is a deterministic function of the rewards
+    routine = hb.make_team("DP-MASE", epsilon=1.0, beta=BETA).routine(2)
+    due = float(routine.state(1, 1, 2).due[0, 0])
+    h, c = radii(2, 1, 1.0, BETA, due)
+    edge = int(np.floor(2 * (h + c) * due)) - int(np.floor((2 * (h + c) - 3.0 / due) * due)) + 1
+    assert refutes(1.0, votes(1.0, edge, 2000, 0, shared=True), votes(1.0, edge - 1, 2000, 1, shared=True), 2000)
+    assert not refutes(1.0, votes(1.0, edge, 2000, 0), votes(1.0, edge - 1, 2000, 1), 2000)
+
+
+def test_mutant_with_a_scale_that_forgets_epsilon_is_rejected():
+    # Lap(1/R) where Lap(1/(εR)) is due: ε = 1 behind a claim of .1
+    runs = 24_000
+    hits = votes(0.1, 1, runs, 0, noise_epsilon=1.0), votes(0.1, 0, runs, 1, noise_epsilon=1.0)
+    assert refutes(0.1, *hits, runs)
+
+
+def test_an_epoch_never_looks_at_the_global_set():
+    """Parallel composition needs it: within an epoch nothing that others did may change what is pulled."""
+    routine = hb.make_team("DP-MASE").routine(4)
+    state = routine.state(1, 1, 4)
+    arms = np.zeros(4, bool)
+    for active in ([True] * 4, [False, True, False, True], [False] * 4):
+        assert routine.plan(state, 0, 0, np.array([0.1, BETA]), np.array(active), arms) == 4
+        assert arms.all()
+
+
+def test_the_bound_is_calibrated():
+    """On a mechanism that is exactly ε = 1 (randomised response) the bound stays below 1 and comes close."""
+    keep, runs = np.e / (1 + np.e), 20_000
+    rng = np.random.default_rng(0)
+    bounds = [epsilon_lower_bound(rng.binomial(runs, keep), rng.binomial(runs, 1 - keep), runs) for _ in range(300)]
+    assert max(bounds) <= 1
+    assert min(bounds) > 0.8
