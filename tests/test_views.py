@@ -405,24 +405,37 @@ def test_an_episode_can_be_cut_at_any_time():
         env.max_cycles = 0
 
 
-def test_what_was_returned_belongs_to_the_caller():
-    env = hb.make("DPMASE-v0", n_agents=3)
-    twin = hb.make("DPMASE-v0", n_agents=3)
+@pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
+def test_what_was_returned_belongs_to_the_caller(env_id):
+    env, twin = (hb.make(env_id, n_agents=3, max_cycles=6) for _ in range(2))
     observations, infos = env.reset(seed=0)
     twin.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        actions = {agent: (rng.random(20) < 0.3).astype(np.int8) for agent in env.agents}
+    for step in range(1, 7):
+        if env.core.setting == "exploration":
+            actions = {agent: np.array([1] * 10 + [step == 3] + [0] * 9, np.int8) for agent in env.agents}
+        else:
+            actions = dict.fromkeys(env.agents, np.array([step, 3]) if env.core.setting == "feedback" else step)
         for row in observations.values():
             row[:] = -7
         env.state()[:] = -7
         infos["agent_0"]["mine"] = True
         observations, _, _, _, infos = env.step(actions)
         expected, *_ = twin.step(actions)
-        assert infos["agent_1"] == {}
+        assert infos["agent_1"].keys() == ({"beats", "metrics"} if step == 6 else set())
         for agent, row in observations.items():
             np.testing.assert_array_equal(row, expected[agent])
         np.testing.assert_array_equal(env.state(), np.concatenate(list(observations.values())))
+    infos["agent_0"]["metrics"].clear()
+    assert infos["agent_1"]["metrics"]
+
+
+def test_an_agent_sees_all_the_votes_it_has_cast():
+    env = hb.make("DPMASE-v0", n_agents=1, threshold=1)
+    env.reset(seed=0)
+    for arm, expected in ((0, []), (2, [2]), (7, [2, 7]), (2, [2, 7])):  # the first step has nobody to vote
+        observations, *_ = env.step({"agent_0": np.array([1] * 10 + [k == arm for k in range(10)], np.int8)})
+        assert np.flatnonzero(observations["agent_0"][env.layout["own_votes"]]).tolist() == expected
+    assert env.metrics()["messages"] == 2
 
 
 # -- wrap, registry -----------------------------------------------------------------------------------------------
