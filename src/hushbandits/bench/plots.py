@@ -58,43 +58,47 @@ CSS = {
 
 def png(store: Store, experiment: Experiment, path: Path) -> Path | None:
     """Draw an experiment into a PNG file; ``None`` if there is nothing to draw."""
-    drawn = _draw(store, experiment, _PRINT, experiment.title)
-    if drawn is None:
+    panels = _panels(store, experiment)
+    if not panels:
         return None
+    drawn = _draw(experiment, panels, _PRINT, experiment.title)
     part = path.with_name(path.name + ".part")
     drawn.savefig(part, format="png", dpi=160, metadata={"Software": None})
     part.replace(path)
     return path
 
 
-def svg(store: Store, experiment: Experiment) -> str:
-    """Draw an experiment as an inline ``<svg>`` without a title, its colours CSS variables; empty if nothing."""
-    drawn = _draw(store, experiment, _SCREEN)
-    if drawn is None:
-        return ""
+def svg(store: Store, experiment: Experiment) -> list[str]:
+    """Draw every panel as an inline ``<svg>``, without the experiment's title; all its colours are CSS variables."""
+    panels = _panels(store, experiment)
+    return [_inline(_draw(experiment, [panel], _SCREEN), f"{experiment.name}-{i}") for i, panel in enumerate(panels)]
+
+
+def _inline(drawn: Any, name: str) -> str:
     import matplotlib
 
     out = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": experiment.name}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         drawn.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
     text = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img">', text, flags=re.S)
-    for colour, name in {**_NAMES, **_LINES}.items():
-        text = text.replace(colour, f"var({name})")
+    for colour, variable in {**_NAMES, **_LINES}.items():
+        text = text.replace(colour, f"var({variable})")
     # Ids are the page's: two pictures on one page must not share them.
-    prefix = re.sub(r"\W", "-", experiment.name)
+    prefix = re.sub(r"\W", "-", name)
     text = re.sub(r'id="', f'id="{prefix}-', text)
     text = re.sub(r'xlink:href="#', f'href="#{prefix}-', text)
     return re.sub(r"url\(#", f"url(#{prefix}-", text)
 
 
-def _draw(store: Store, experiment: Experiment, ink: _Ink, title: str = "") -> Any:
+def _panels(store: Store, experiment: Experiment) -> list[tuple[Figure, list[Series]]]:
     panels = [(f, series(store, experiment, f)) for f in figures(store, experiment)]
-    panels = [(f, lines) for f, lines in panels if lines]
-    if not panels:
-        return None
+    return [(f, lines) for f, lines in panels if lines]
+
+
+def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink: _Ink, title: str = "") -> Any:
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas

@@ -21,6 +21,7 @@ __all__ = ["PAGE", "write"]
 
 PAGE = "report.html"
 _MOST = 400  # cells per table
+_KINDS = {"holds": ["holds"], "does not hold": ["not"], "undecided": ["muted"]}
 
 _STYLE = """
 :root { color-scheme: light dark; LIGHT }
@@ -32,13 +33,16 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1
 h3 { font-size: 1rem; margin: 1.6rem 0 .3rem; }
 p { margin: .3rem 0; } .muted, small, caption { color: var(--muted); }
 nav a { margin-right: 1rem; } a { color: var(--line0); }
-.scroll { overflow-x: auto; -webkit-overflow-scrolling: touch; }
-figure { margin: 1rem 0; } figure svg { display: block; width: 100%; min-width: 30rem; height: auto; }
+.scroll { overflow: auto; max-height: 34rem; }
+thead th { position: sticky; top: 0; background: var(--paper); }
+figure { margin: 1rem 0; display: grid; gap: 1rem 1.5rem; }
+figure.n1 { max-width: 46rem; } figure.n2 { grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
+figure svg { display: block; width: 100%; height: auto; }
 figure svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif !important; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
-th, td { padding: .32rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .875rem; }
+th, td { padding: .3rem .55rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
 th { color: var(--muted); font-weight: 600; border-bottom: 2px solid var(--grid); }
-td.t, th.t { text-align: left; } td.wrap { white-space: normal; min-width: 16rem; }
+td.t, th.t { text-align: left; } td.wrap { white-space: normal; min-width: min(22rem, 60vw); }
 th button { all: unset; cursor: pointer; } th button:focus-visible { outline: 2px solid var(--line0); }
 th[aria-sort="ascending"] button::after { content: " ▲"; } th[aria-sort="descending"] button::after { content: " ▼"; }
 tbody tr:hover { background: color-mix(in srgb, var(--grid) 45%, transparent); }
@@ -46,7 +50,7 @@ details { margin: .6rem 0; border: 1px solid var(--grid); border-radius: .5rem; 
 summary { cursor: pointer; color: var(--muted); } pre { overflow-x: auto; font-size: .8rem; line-height: 1.45; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: .5rem 0; font-size: .9rem; }
 dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
-.verdict { font-weight: 600; } .holds { color: var(--line2); } .not { color: var(--line1); }
+.holds, .not { font-weight: 600; } .holds { color: var(--line2); } .not { color: var(--line1); }
 .warn { border-left: 4px solid var(--line1); padding: .2rem .8rem; margin: 1rem 0; }
 """
 
@@ -121,10 +125,10 @@ def _section(store: Store, experiment: Experiment) -> str:
         parts.append(f"<h2>{escape(experiment.title)}</h2>")
     source = f" · {escape(experiment.source)}" if experiment.source else ""
     parts.append(f'<p class="muted">{escape(experiment.name)}{source}</p>')
-    picture = svg(store, experiment)
-    if picture:
-        parts.append(f'<figure><div class="scroll">{picture}</div></figure>')
-    parts += [_results(store, experiment), _claims(store, experiment), _parameters(experiment), "</section>"]
+    pictures = svg(store, experiment)
+    if pictures:
+        parts.append(f'<figure class="n{min(2, len(pictures))}">{"".join(pictures)}</figure>')
+    parts += [_claims(store, experiment), _results(store, experiment), _parameters(experiment), "</section>"]
     return "".join(parts)
 
 
@@ -141,37 +145,33 @@ def _results(store: Store, experiment: Experiment) -> str:
         "Means: Student’s interval; medians: order statistics; rates: Clopper–Pearson. "
         "Agents of one experiment face the same arms, graphs and rewards."
     )
-    return f"{table(heads, rows, texts)}{more}<p><small>{note}</small></p>"
+    return f"<h3>Results</h3>{table(heads, rows, texts)}{more}<p><small>{note}</small></p>"
 
 
 def _claims(store: Store, experiment: Experiment) -> str:
     if not experiment.claims:
         return ""
     m = family(experiment.name) or len(experiment.claims)
-    marks = {"holds": "holds", "does not hold": "not"}
-    rows = []
+    rows: list[list[Any]] = []
     for verdict in judge(store, experiment, m):
         worst, claim = verdict.worst, verdict.claim
         where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
+        effect = f"{claim.effect} of {claim.statistic}s" if claim.effect != "value" else claim.statistic
+        bounds = worst.interval if worst else None
         rows.append(
             [
-                f"<span class='verdict {marks.get(verdict.verdict, 'muted')}'>{verdict.verdict}</span>",
-                escape(claim.sentence),
-                escape(f"{claim.effect} of {claim.statistic}s" if claim.effect != "value" else claim.statistic),
-                number(worst.effect) if worst else "",
-                interval(worst.interval) if worst else "",
-                escape(verdict.region),
-                escape(where),
+                verdict.verdict,
+                claim.sentence,
+                "rate" if metric(claim.metric).rate and claim.effect == "value" else effect,
+                (number(worst.effect), worst.effect) if worst else "",
+                (interval(bounds), bounds[0]) if bounds else "",
+                verdict.region,
+                where,
             ]
         )
     heads = ("verdict", "claim", "effect", "is", f"interval, level 1 − {ALPHA:g}/{m}", "claimed", "at")
-    kinds = ("t", "t wrap", "t", "", "", "", "t")
-    top = "".join(f'<th class="{k}" scope=col><button>{h}</button></th>' for k, h in zip(kinds, heads, strict=True))
-    body = "".join(
-        "<tr>" + "".join(f'<td class="{k}">{v}</td>' for k, v in zip(kinds, row, strict=True)) + "</tr>" for row in rows
-    )
     return (
-        f'<h3>Claims</h3><div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+        f"<h3>Claims</h3>{table(heads, rows, (0, 1, 2, 6))}"
         f"<p><small>{m} claims are judged together (Bonferroni): all verdicts are right with probability 95 %. "
         "Differences, ratios and slopes: bootstrap of runs, in pairs where agents faced the same runs.</small></p>"
     )
@@ -203,7 +203,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], texts: Iterable[i
 
     def data(i: int, value: Any) -> str:
         if not isinstance(value, tuple):
-            return f"<td{mark(i)}>{escape(str(value))}</td>"
+            text = str(value)
+            kinds = ["t"] * (i in left) + ["wrap"] * (len(text) > 40) + _KINDS.get(text, [])
+            shown = f' class="{" ".join(kinds)}"' if kinds else ""
+            return f"<td{shown}>{escape(text)}</td>"
         text, key = value
         # What has no number sorts below everything.
         key = -1e308 if key is None or key != key or key in (float("inf"), float("-inf")) else float(key)

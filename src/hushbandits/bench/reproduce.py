@@ -84,8 +84,10 @@ def in_words(verdict: Verdict) -> str:
     claim, worst = verdict.claim, verdict.worst
     if worst is None or not worst.runs:
         return "no runs at its points"
-    what = {"value": "rate" if metric(claim.metric).rate else claim.statistic, "slope": f"slope of log {claim.statistic}"}
-    name = what.get(claim.effect, f"{claim.effect} of {claim.statistic}s")
+    name = {
+        "value": "rate" if metric(claim.metric).rate else claim.statistic,
+        "slope": f"slope of log {claim.statistic}",
+    }.get(claim.effect, f"{claim.effect} of {claim.statistic}s")
     if claim.time is not None:
         name += f" at time {number(claim.time)}"
     points = len(verdict.findings)
