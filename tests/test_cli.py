@@ -161,6 +161,26 @@ def test_export_to_parquet(spec, capsys):
     assert frame["value"].tolist() == text["value"].tolist()
 
 
+def test_a_new_agents_own_test_passes_and_it_joins_an_experiment(spec, capsys):
+    assert main(["new-agent", "very-bold"]) == 0
+    assert "test_very_bold.py" in capsys.readouterr().out
+    code = "import sys, pytest; sys.exit(pytest.main(['-q', '-W', 'error', '-p', 'no:cacheprovider', sys.argv[1]]))"
+    command = [sys.executable, "-c", code, "test_very_bold.py"]
+    done = subprocess.run(command, cwd=spec, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+    assert main(["new-agent", "VeryBold"]) == 2
+    assert "very_bold.py exists already" in capsys.readouterr().err
+    assert main(["run", "mine.toml", "--jobs", "1", "--agents", "very_bold:VeryBold", "--out", "o"]) == 0
+
+
+@pytest.mark.parametrize("name", ["3x", "a/b", "", "class", "x" + chr(0)])
+def test_what_is_no_name_for_an_agent_is_refused(spec, capsys, name):
+    assert main(["new-agent", name]) == 2
+    assert "must be a name for a class" in capsys.readouterr().err
+    assert os.listdir(spec) == ["mine.toml"]
+
+
 def test_report_is_written_anew(spec, capsys):
     main(["run", "mine.toml", "--jobs", "1"])
     page = spec / "runs/mine/report.html"

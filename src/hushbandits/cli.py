@@ -28,6 +28,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits list                  envs, agents, wrappers and experiments by name
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
   hushbandits export FOLDER         its rows as csv, json or parquet
+  hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
 
 Begin with (about half a minute):
@@ -223,6 +224,24 @@ def reproduce(
     return 1 if any(part.failures for part in found) else 0
 
 
+def new_agent(name: Annotated[Positional[str], arg(metavar="NAME")], folder: Path = Path()) -> int:
+    """Write a template of an agent, and a test of it that passes.
+
+    Parameters
+    ----------
+    name
+        The agent's class, such as Bold.
+    folder
+        Where to write; default: here.
+    """
+    from hushbandits.bench.template import new_agent as write
+
+    with _input():
+        module, test = write(name, folder)
+    print(f"{module}\n{test}\ntry it: python -m pytest {test}")
+    return 0
+
+
 # -- steps ----------------------------------------------------------------------------------------------------
 
 
@@ -335,7 +354,14 @@ def main(args: Sequence[str] | None = None) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
         print(_HELP)
         return 0
-    commands: dict[str, Any] = {"run": run, "list": list_, "report": report, "export": export, "reproduce": reproduce}
+    commands: dict[str, Any] = {
+        "run": run,
+        "list": list_,
+        "report": report,
+        "export": export,
+        "reproduce": reproduce,
+        "new-agent": new_agent,
+    }
     try:
         code: int = tyro.extras.subcommand_cli_from_dict(
             commands,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ class Each(Team):
     Parameters
     ----------
     factory : callable
-        ``factory(m, rng)`` builds agent m; `rng` is its own seeded ``numpy.random.Generator``.  The object has
+        ``factory(m, rng)`` builds agent m; `rng` is its own seeded ``numpy.random.Generator``.  If it has
+        a parameter ``n_arms``, it is told K by that name.  The object has
 
         * ``act(t)`` → its arm in round t = 1, 2, … (exploration: K bools; feedback: ``(arm, n)``),
         * ``speak(reward)`` → a dict of its message's fields, or ``None`` for the standard report
@@ -55,7 +57,7 @@ class Each(Team):
 
     def __init__(
         self,
-        factory: Callable[[int, np.random.Generator], Any],
+        factory: Callable[..., Any],
         *,
         setting: str = "",
         fields: Fields | None = None,
@@ -74,8 +76,10 @@ class Each(Team):
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Build the M agents of every run."""
         self._env = env
+        told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self._factory).parameters else {}
         self._seats = [
-            [self._factory(m, stream(seed, f"agent/{self.name}/{m}")) for m in range(env.n_agents)] for seed in seeds
+            [self._factory(m, stream(seed, f"agent/{self.name}/{m}"), **told) for m in range(env.n_agents)]
+            for seed in seeds
         ]
 
     def _acting(self) -> list[tuple[int, int, Any]]:
