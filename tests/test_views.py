@@ -30,9 +30,15 @@ WRAPPED = {
     "network": [(), (Huber(0.2), Loss(0.1), Shuffle()), (LocalLaplace(1.0), SecAgg(bound=64)), (PrivateMeans(),)],
     "feedback": [(), (Huber(0.1), Loss(0.1))],
 }
-# An id's own vote corruption sits behind the caller's wrappers and needs single votes.
-WHOLE = {"CorruptedElimination-v0": [(), (Loss(0.2),)]}
-EVERY = [(env_id, w) for env_id in hb.list_envs() for w in WHOLE.get(env_id, WRAPPED[hb.make_vec(env_id).setting])]
+
+
+def wrapped(env_id):
+    """Tuples of wrappers that fit: an id that brings its own takes none that ask for what those replace."""
+    env = hb.make_vec(env_id)
+    return [(), (Loss(0.2),)] if env.wrappers and env.setting != "feedback" else WRAPPED[env.setting]
+
+
+EVERY = [(env_id, wrappers) for env_id in hb.list_envs() for wrappers in wrapped(env_id)]
 
 
 def by_name(value):
