@@ -70,6 +70,10 @@ def test_bad_agent(agent, kwargs, message):
     (lambda: Huber(0.1, law="cauchy"), "rewards='cauchy' is no reward law"),
     (lambda: hb.make_vec("CoopNetwork-v0", rewards="gaussian", wrappers=[LocalLaplace(1)]), r"rewards in \[0, 1\]"),
     (lambda: hb.make_vec("DPMASE-v0", wrappers=[hb.make_wrapper("Shuffle")]), "needs a declared window"),
+    (
+        lambda: hb.make_vec("DPMASE-v0", wrappers=[hb.make_wrapper("Shuffle", window=9), Loss(0.1)]),
+        "Loss needs the message field 'vote', but the message has: tally",
+    ),
 ])  # fmt: skip
 def test_bad_wrapper(make, message):
     with pytest.raises(ValueError, match=message):

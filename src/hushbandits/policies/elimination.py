@@ -45,7 +45,7 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
     Examples
     --------
     >>> round(elimination_gap(10, 400, 0.9), 4)
-    0.3796
+    0.3794
     """
     return 2.0 * math.sqrt(math.log(n_arms * float(t) * float(t) / failure) / t)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.env import Env
-from hushbandits.core.messages import Fields
+from hushbandits.core.messages import Fields, require
 from hushbandits.core.tapes import Ragged
 from hushbandits.core.types import Seeds
 from hushbandits.core.validate import probability
@@ -41,7 +41,9 @@ class Loss(Wrapper):
         self.rate = probability("rate", rate)
 
     def accept(self, fields: Fields, env: Env) -> Fields:
-        """Takes any message."""
+        """Takes any message that is still whole: in exploration it needs single votes."""
+        if env.setting == "exploration":
+            require(self.name, ("vote",), fields)
         return fields
 
     def reset(self, env: Env, seeds: Seeds) -> None:
