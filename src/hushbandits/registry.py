@@ -274,6 +274,7 @@ register_env("DistRDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("Skel
 register_env("DistCDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("DiscreteGaussian", "SecAgg"))
 register_env("LocalDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("LocalDiscreteLaplace",))
 register_env("ShuffleDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("ShuffledNoise", "ShuffledSum"))
+register_env("LTR-v0", "hushbandits.envs.ltr:LTR")
 
 register_agent("DP-SE", "hushbandits.agents.chowdhury2023:DPSE")
 register_agent("Dist-DP-SE", "hushbandits.agents.chowdhury2023:DistDPSE")

@@ -76,7 +76,8 @@ class SuccessiveElimination(Team):
         if settings.get("mechanism", True):
             return Protocol(env=given)
         mechanism, *secure = self.wrappers
-        return Protocol(wrappers=((mechanism, given), *((name, {}) for name in secure)))
+        kind = {name: value for name, value in given.items() if name == "shuffle"}  # both halves of a shuffle know it
+        return Protocol(wrappers=((mechanism, given), *((name, kind) for name in secure)))
 
     def length(self, m: int, b: int) -> float:
         """Users per arm in phase b with m active arms."""

@@ -10,6 +10,8 @@ from hushbandits.core.crowd import BlockInbox, Crowd
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox, require
+from hushbandits.privacy.accounting import pure_curve
+from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, central_pure
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 from hushbandits.wrappers.mechanism import Mechanism
@@ -65,7 +67,20 @@ class CentralLaplace(Mechanism):
 
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
         """Encode (discrete), or leave as they are."""
-        return super().send(message, env) if self.discrete else message
+        if self.discrete:
+            return super().send(message, env)
+        self._sizes = message["reward"].planned
+        return message
+
+    def price(self, n: int, survivors: int) -> Spent:
+        """ε, however many take part: the server's noise is there in any case."""
+        return Spent(self.epsilon, 0.0, pure_curve(self.epsilon))
+
+    def _details(self, n: int) -> dict[str, Any]:
+        if self.discrete:
+            g = self.planned(n).g
+            return {"g": g, "noise": repr(DiscreteLaplace(g / self.epsilon))}
+        return {"g": 1, "noise": repr(Laplace(1 / self.epsilon))}
 
     def _noised(self, crowd: Crowd) -> Crowd:
         return crowd
@@ -75,12 +90,13 @@ class CentralLaplace(Mechanism):
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
         noised = np.zeros_like(y)
-        for r, m in zip(*np.nonzero(n), strict=True):
+        for r, m in np.argwhere(n).tolist():
             rng = self._rngs[r]
             if self.discrete:
                 noise = self._law(DiscreteLaplace(self.planned(int(self._sizes[r, m])).g / self.epsilon))
             else:
                 noise = self._law(Laplace(1 / self.epsilon))
+                self.ledger.use(r, m, int(self._sizes[r, m]), int(n[r, m]))
             noised[r, m] = y[r, m] + noise.draw(rng, 1)[0]
         inbox = inbox.decoded(noised)
         return super().deliver(inbox, env) if self.discrete else inbox

@@ -11,7 +11,16 @@ import math
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.validate import real
-from hushbandits.privacy.accounting import concentrated_sum, skellam_curve, to_epsilon, zcdp_curve
+from hushbandits.privacy.accounting import (
+    Curve,
+    concentrated_sum,
+    pure_curve,
+    skellam_curve,
+    to_epsilon,
+    zcdp_curve,
+)
+from hushbandits.privacy.audit import polya_epsilon
+from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import (
     Plan,
     distributed_concentrated,
@@ -20,9 +29,10 @@ from hushbandits.privacy.plans import (
     guaranteed,
     precision,
 )
+from hushbandits.privacy.samplers import PolyaDifference
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Skellam"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Skellam", "polya_price"]
 
 
 class _Distributed(Mechanism):
@@ -50,6 +60,15 @@ class _Distributed(Mechanism):
                 source=self.source,
             ),
         )
+
+
+def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
+    """ε where at least as many survive as the noise was calibrated to, else what the noise left over gives."""
+    noise = plan.noise
+    assert isinstance(noise, PolyaDifference)
+    left = survivors * noise.r
+    cost = epsilon if left >= 1 - 1e-9 else max(epsilon, polya_epsilon(left, noise.b, plan.g))
+    return Spent(cost, 0.0, pure_curve(cost))
 
 
 class DiscreteLaplace(_Distributed):
@@ -86,6 +105,10 @@ class DiscreteLaplace(_Distributed):
     def plan(self, n: int) -> Plan:
         """Theorem 1."""
         return distributed_pure(n, self.epsilon, self._p, guaranteed(self.t_min, n))
+
+    def price(self, n: int, survivors: int) -> Spent:
+        """ε; more where fewer than t_min survive, for their noise is all there is."""
+        return polya_price(self.planned(n), self.epsilon, survivors)
 
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """ε where a secure function hides the individual messages; nothing where it does not."""
@@ -142,6 +165,15 @@ class Skellam(_Distributed):
         """Theorem 2."""
         return distributed_renyi(n, self.epsilon, self._p, self.scale, guaranteed(self.t_min, n))
 
+    def price(self, n: int, survivors: int) -> Spent:
+        """The Skellam bound with the block's own g and the survivors' variance."""
+        plan = self.planned(n)
+        assert plan.noise is not None
+        return self._converted(skellam_curve(survivors * plan.noise.variance, plan.g))
+
+    def _converted(self, curve: Curve) -> Spent:
+        return Spent(to_epsilon(curve, self.delta), self.delta, curve)
+
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from the Rényi curve of the smallest block."""
         g = precision(2, self.epsilon, self.scale)
@@ -180,6 +212,12 @@ class DiscreteGaussian(Skellam):
     def plan(self, n: int) -> Plan:
         """Theorem 4."""
         return distributed_concentrated(n, self.epsilon, self._p, self.scale, guaranteed(self.t_min, n))
+
+    def price(self, n: int, survivors: int) -> Spent:
+        """ρ of the survivors' sum."""
+        plan = self.planned(n)
+        sigma2 = plan.noise.sigma2  # type: ignore[union-attr]
+        return self._converted(zcdp_curve(concentrated_sum(survivors, sigma2, plan.g)))
 
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from ρ of the largest block (ξ grows with n)."""

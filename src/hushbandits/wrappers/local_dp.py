@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.privacy.accounting import pure_curve
+from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, local_pure
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -48,6 +50,10 @@ class LocalDiscreteLaplace(Mechanism):
     def plan(self, n: int) -> Plan:
         """Theorem 6."""
         return local_pure(n, self.epsilon, self._p)
+
+    def price(self, n: int, survivors: int) -> Spent:
+        """ε: a message is private by itself."""
+        return Spent(self.epsilon, 0.0, pure_curve(self.epsilon))
 
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """ε against everyone."""

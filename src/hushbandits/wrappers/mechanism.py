@@ -13,6 +13,7 @@ from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.exact import exact
+from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import Plan, checked_t_min, confidence_level
 from hushbandits.privacy.samplers import NoiseLaw
 
@@ -22,7 +23,8 @@ __all__ = ["Mechanism"]
 class Mechanism(Wrapper):
     """Base of the protocols: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
 
-    A subclass plans a block (`plan`) and states its guarantee (`privacy`).
+    A subclass plans a block (`plan`), states its guarantee (`privacy`), and what a block really cost (`price`); the
+    `ledger` of a run keeps count.
 
     Parameters
     ----------
@@ -74,6 +76,25 @@ class Mechanism(Wrapper):
         """Open the tape."""
         self._rngs = self.generators(seeds)
         self._plans: dict[int, Plan] = {}
+        promise = self.privacy(env)[0]
+        #: What the users of these runs spent.
+        self.ledger = Ledger(
+            promise.mechanism,
+            promise.adjacency,
+            promise.view,
+            promise.assumptions,
+            self.price if np.isfinite(promise.epsilon) else lambda n, survivors: Spent(np.inf),
+            self._details,
+            len(seeds),
+        )
+
+    def price(self, n: int, survivors: int) -> Spent:
+        """What a block planned for `n` users costs each of the `survivors`."""
+        raise NotImplementedError(f"{type(self).__name__} must define price(n, survivors)")
+
+    def _details(self, n: int) -> dict[str, Any]:
+        plan = self.planned(n)
+        return {"g": plan.g, "noise": repr(plan.noise)}
 
     def planned(self, n: int) -> Plan:
         """`plan`, computed once per block size."""
@@ -104,9 +125,10 @@ class Mechanism(Wrapper):
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
         z = np.zeros(y.shape)
-        for r, m in zip(*np.nonzero(n), strict=True):
+        for r, m in np.argwhere(n).tolist():
             plan = self.planned(int(self._sizes[r, m]))
             z[r, m] = plan.decode(int(y[r, m]) % plan.modulus, int(n[r, m]))
+            self.ledger.use(r, m, plan.n, int(n[r, m]))
         return inbox.decoded(z)
 
     def _sealed(self, env: Env) -> bool:

@@ -20,8 +20,18 @@ from hushbandits.core.messages import Fields, require
 from hushbandits.core.types import Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.accounting import pure_curve
+from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, distributed_pure, guaranteed
-from hushbandits.privacy.shuffling import ExtraBits, extra_bits, modular_sum, shares_needed, split_and_mix
+from hushbandits.privacy.shuffling import (
+    ExtraBits,
+    binomial_delta,
+    extra_bits,
+    modular_sum,
+    shares_needed,
+    split_and_mix,
+)
+from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["PROTOCOLS", "BinarySum", "ShuffledLaplace", "ShuffledSum", "shuffled_noise"]
@@ -82,6 +92,15 @@ class ShuffledLaplace(Mechanism):
         """Theorem 1, at ε′ = ε/2 for ``pure``."""
         share = self.epsilon / 2 if self.shuffle == "pure" else self.epsilon
         return distributed_pure(n, share, self._p, guaranteed(self.t_min, n))
+
+    def price(self, n: int, survivors: int) -> Spent:
+        """As `DiscreteLaplace`, plus what the shuffled sum gives away."""
+        if self.shuffle == "pure":
+            noise = polya_price(self.planned(n), self.epsilon / 2, survivors)
+            cost = noise.epsilon + 2 * (self.epsilon / 4)
+            return Spent(cost, 0.0, pure_curve(cost))
+        noise = polya_price(self.planned(n), self.epsilon, survivors)
+        return Spent(noise.epsilon, min(1.0, (1 + math.exp(min(noise.epsilon, 700))) * 2.0**-self.security))
 
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """ε where the protocol's own sum is behind it."""
@@ -180,6 +199,12 @@ class BinarySum(Mechanism):
     def _law(self, law: Any) -> Any:
         return law
 
+    def price(self, n: int, survivors: int) -> Spent:
+        """ε, with the δ that the survivors' bits give if fewer than planned are left."""
+        bits: Any = self.planned(n).noise
+        gone = survivors < n
+        return Spent(self.epsilon, binomial_delta(survivors * bits.k, bits.q, self.epsilon) if gone else self.delta)
+
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """(ε, δ) of a block's bits."""
         exact = self.calibrate == "exact"
@@ -236,6 +261,9 @@ class ShuffledSum(Wrapper):
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Needs integer messages with a ``modulus``."""
         require(self.name, ("reward", "n", "modulus"), fields)
+        before = next((w for w in env.wrappers if w.decodes), None)
+        if getattr(before, "shuffle", "split-and-mix") != self.shuffle:
+            raise ValueError(f"shuffle={self.shuffle!r} of {self.name} does not fit the noise of {before!r}")
         self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
         return {k: f for k, f in fields.items() if k != "users"}
 
