@@ -251,7 +251,14 @@ def assemble(
         raise ValueError(f"{team.name} plays the {team.setting} setting; {env_id} is {setting}")
     private = bool(spec.wrappers) or any(w.decodes for w in wrappers)  # else an agent may bring its mechanism
     protocol = team.protocol({**spec.defaults, **given, "mechanism": private})
-    for key, value in protocol.env.items():
+    implied = dict(protocol.env)
+    own = []
+    for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
+        if name in spec.wrappers:
+            implied |= params
+        else:
+            own.append(make_wrapper(name, **params))
+    for key, value in implied.items():
         if key in given and given[key] != value:
             raise ValueError(
                 f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}; "
@@ -259,8 +266,7 @@ def assemble(
             )
     if team.fields is not None:
         given["speech"] = team.fields
-    own = [make_wrapper(name, **params) for name, params in protocol.wrappers]
-    return make_vec(env_id, runs=runs, wrappers=(*wrappers, *own), **{**given, **protocol.env})
+    return make_vec(env_id, runs=runs, wrappers=(*wrappers, *own), **{**given, **implied})
 
 
 register_env("DPMASE-v0", "hushbandits.envs.exploration:Exploration")
@@ -268,6 +274,8 @@ register_env(
     "CorruptedElimination-v0", "hushbandits.envs.exploration:Exploration", wrappers=("VoteCorruption",), eta=0.9
 )
 register_env("CoopNetwork-v0", "hushbandits.envs.network:CoopNetwork")
+register_env("PrivateNetwork-v0", "hushbandits.envs.network:CoopNetwork", wrappers=("PrivateMeans",))
+register_env("ByzantineNetwork-v0", "hushbandits.envs.network:CoopNetwork", wrappers=("Huber",))
 register_env("CentralDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("CentralLaplace",))
 register_env("DistDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("DiscreteLaplace", "SecAgg"))
 register_env("DistRDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("Skellam", "SecAgg"))
@@ -284,6 +292,8 @@ register_agent("Central", "hushbandits.baselines.exploration:Central")
 register_agent("Independent", "hushbandits.baselines.exploration:Independent")
 register_agent("Multi-UCB", "hushbandits.agents.dubey2020:MultiUCB")
 register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
+register_agent("Byzantine-UCB", "hushbandits.agents.dubey2020:ByzantineUCB")
+register_agent("DP-UCB-INT", "hushbandits.baselines.tossou2016:DPUCBInt")
 register_agent("QuACK-UCB", "hushbandits.agents.howson2024:QuACKUCB")
 register_agent("Random", "hushbandits.baselines.simple:Random")
 register_agent("UCB1", "hushbandits.baselines.simple:UCB1")

@@ -107,11 +107,13 @@ class SlotInbox(Inbox):
         self.fields = fields if fields is not None else (*ring.fields, "who")
         #: Reorders gathered slots; set by a wrapper that hides senders.
         self.order: Callable[[], Array] | None = None
+        #: What each agent itself has published, where a wrapper tells it: by field, (R, M, …).
+        self.own: dict[str, Array] = {}
 
     def hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
         """Return this inbox without ``who``, its slots in the order ``(R, M, S)`` that `order` gives."""
         inbox = SlotInbox(self.ring, self.slots, self.n_arms, tuple(f for f in self.fields if f != "who"))
-        inbox.order = order
+        inbox.order, inbox.own = order, self.own
         return inbox
 
     # -- gathered -------------------------------------------------------------------------------------------

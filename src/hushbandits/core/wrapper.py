@@ -45,6 +45,9 @@ class Wrapper:
     #: Feedback: it adds messages up and hides the individual ones (S of a protocol).
     aggregates: ClassVar[bool] = False
 
+    #: Scalar metrics of `metrics` worth a curve.
+    curve_metrics: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, *, name: str | None = None):
         self.name = name or type(self).__name__
 
@@ -66,6 +69,10 @@ class Wrapper:
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """What this wrapper promises; empty: nothing."""
         return ()
+
+    def metrics(self, env: Env) -> dict[str, Any]:
+        """What this wrapper measures, each ``(R, …)``; a setting may add it to its own metrics."""
+        return {}
 
     @property
     def vote_loss(self) -> tuple[float, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import networkx as nx
 import numpy as np
@@ -72,7 +72,7 @@ class CoopNetwork(Env):
 
     setting = "network"
     clock = "rounds"
-    curve_metrics = ("regret", "messages")
+    curve_metrics: ClassVar[tuple[str, ...]] = ("regret", "messages")
 
     def __init__(
         self,
@@ -106,6 +106,8 @@ class CoopNetwork(Env):
             matrix = adjacency(graph, n_agents)
             self._place(matrix[None], hop_distances(matrix)[None])
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
+        measured = tuple(name for w in self.wrappers for name in w.curve_metrics)
+        self.curve_metrics = (*type(self).curve_metrics, *measured)  # type: ignore[misc]
 
     def _place(self, matrix: Array, distance: Array) -> None:
         self.adjacency, self.distance = matrix, distance
@@ -207,5 +209,6 @@ class CoopNetwork(Env):
         return self._who
 
     def metrics(self) -> dict[str, Array]:
-        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,)."""
-        return {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}
+        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,), and what the wrappers measure."""
+        own = {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}
+        return {**own, **{name: value for w in self.wrappers for name, value in w.metrics(self).items()}}

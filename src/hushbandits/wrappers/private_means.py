@@ -9,41 +9,15 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.jit import jit
-from hushbandits.core.messages import Field, Fields, require
+from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.slots import SlotInbox
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import real
+from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import laplaces
+from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
-__all__ = ["PrivateMeans", "release_counts"]
-
-
-@jit
-def _releases(epsilon, v, horizon, out):  # type: ignore[no-untyped-def]
-    found, spent = 0, 0.0
-    for x in range(1, horizon + 1):
-        step = x ** (-v / 2.0)
-        spent += step
-        if spent >= step / epsilon:
-            out[found] = x
-            found += 1
-            spent = 0.0
-    return found
-
-
-def release_counts(epsilon: float, v: float, horizon: int) -> Array:
-    """Pull counts W₁ < W₂ < … ≤ horizon at which a mean is released.
-
-    ``W_{n+1} = min{x > W_n : Σ_{i=W_n+1}^{x} i^(−v/2) ≥ x^(−v/2)/ε}``: about every 1/ε pulls.
-
-    Examples
-    --------
-    >>> release_counts(0.25, 1.1, 16).tolist()
-    [3, 7, 11, 15]
-    """
-    out = np.zeros(horizon, np.int64)
-    return out[: _releases(float(epsilon), float(v), int(horizon), out)]
+__all__ = ["PrivateMeans"]
 
 
 class PrivateMeans(Wrapper):
@@ -53,13 +27,30 @@ class PrivateMeans(Wrapper):
     ``v̂ = s/n + Lap(n^(v/2−1))`` and carries that value on until the next release.  Before the first release
     an arm is absent (n = 0).
 
+    **What is covered.**  A release is ``n^(−v/2)``-DP.  But the published *counts* reveal the actions, and where these
+    follow exact own rewards, one changed reward may change a count with certainty (two arms, ε = 1: the third arm
+    played is the better of the first two rewards): then only the released means are covered.  With ``own="noised"``
+    the agents know of their own rewards only what they have published, the counts are post-processing, and the
+    whole message is covered.
+
     Parameters
     ----------
     epsilon : float
         ε of the release schedule, > 0.
     v : float
         Exponent v ∈ (1, 1.5).
+    own : str
+        ``"exact"``: agents choose arms by their exact own rewards.  ``"noised"``: by what they have published, which
+        each of them finds in its inbox (``inbox.own``).
+    delta : float
+        δ′ at which `metrics` and `privacy` compose the releases.
     name : str, optional
+
+    Notes
+    -----
+    Metrics, at every checkpoint, over the releases so far of the agent and arm that have spent most: ``epsilon`` (R,),
+    exactly ``Σ W_n^(−v/2)`` (δ′ = 0); ``epsilon_delta`` (R,), composed at δ′ (`compose_releases`);
+    ``epsilon_lemma`` (R,), the paper's lemma for a neighbour (d = 1); ``agent_epsilon`` (R, M), as ``epsilon``.
 
     Examples
     --------
@@ -70,11 +61,22 @@ class PrivateMeans(Wrapper):
     """
 
     settings = frozenset({"network"})
+    curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
 
-    def __init__(self, epsilon: float = 1.0, v: float = 1.1, *, name: str | None = None):
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        v: float = 1.1,
+        own: str = "exact",
+        delta: float = math.exp(-10),
+        *,
+        name: str | None = None,
+    ):
         super().__init__(name=name)
         self.epsilon = real("epsilon", epsilon, 0)
         self.v = real("v", v, 1, 1.5)
+        self.own = choice("own", own, ("exact", "noised"))
+        self.delta = real("delta", delta, 0, 1)
 
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Needs arm and reward; replaces them by mean and count."""
@@ -88,6 +90,7 @@ class PrivateMeans(Wrapper):
         shape = (len(seeds), env.n_agents, env.n_arms)
         self._n, self._s = np.zeros(shape), np.zeros(shape)
         self._mean, self._released = np.zeros(shape), np.zeros(shape, bool)
+        self._spent = np.zeros((*shape, 2))  # Σ ε_n and Σ ε_n² of the releases
         horizon = int(env.horizon)
         self._due = np.zeros(horizon + 1, bool)
         self._due[release_counts(self.epsilon, self.v, horizon)] = True
@@ -108,25 +111,55 @@ class PrivateMeans(Wrapper):
         scale = np.array([math.pow(c, self.v / 2 - 1) for c in count.tolist()])
         self._mean[r, m, k] = self._s[r, m, k] / count + laplaces(u[r, m], scale)
         self._released[r, m, k] = True
+        cost = np.array([math.pow(c, -self.v / 2) for c in count.tolist()])
+        self._spent[r, m, k] += np.stack([cost, cost**2], 1)
         return {**message, "mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
 
+    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+        """Tell each agent what it has published, where it goes by that."""
+        if self.own == "noised":
+            assert isinstance(inbox, SlotInbox)
+            inbox.own = {"mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
+        return inbox
+
+    def metrics(self, env: Env) -> dict[str, Any]:
+        """Exact composition of the releases so far, and the paper's lemma beside it."""
+        spent = self._spent.max(2)
+        pure, squares = spent[..., 0].max(1), spent[..., 1].max(1)
+        rounds = np.maximum(env.t - 1, 0)
+        return {
+            "epsilon": pure,
+            "epsilon_delta": compose_releases(pure, squares, self.delta),
+            "epsilon_lemma": lemma(self.epsilon, self.v, rounds, self.delta),
+            "agent_epsilon": spent[..., 0],
+        }
+
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
-        """ε of one agent's releases on one arm over the horizon, composed exactly: ``Σ W_n^(−v/2)``."""
+        """Two promises on all releases of one arm of one agent over the horizon: at δ = 0, and at δ′."""
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
-        return (
+        costs = counts ** (-self.v / 2)
+        pure, squares = float(costs.sum()), np.array((costs**2).sum())
+        if self.own == "exact":
+            view = "any receiver: the released means only"
+            caveat = (
+                "the published counts are taken as public: they depend on the agent's exact own rewards, "
+                "so the counts themselves are not covered"
+            )
+        else:
+            view = "any receiver: all messages, counts included"
+            caveat = "agents choose arms by published values alone, so that the counts are post-processing"
+        composed = [(pure, 0.0)]
+        if (strong := float(compose_releases(np.array(pure), squares, self.delta))) < pure:
+            composed.append((strong, self.delta))
+        return tuple(
             Guarantee(
                 mechanism=f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards, released at {len(counts)} counts",
-                epsilon=float((counts ** (-self.v / 2)).sum()),
-                delta=0.0,
-                adjacency="one reward of one agent on one arm replaced, all else (its arms too) equal",
-                view="any receiver: the released means only",
-                assumptions=(
-                    "rewards in [0, 1]",
-                    "the published counts are taken as public: they depend on the agent's exact own rewards, "
-                    "so the counts themselves are not covered",
-                    "idealised floating point",
-                    "seeded noise is a simulation",
-                ),
+                epsilon=epsilon,
+                delta=delta,
+                adjacency="one reward of one agent on one arm replaced",
+                view=view,
+                assumptions=("rewards in [0, 1]", caveat, "idealised floating point", "seeded noise is a simulation"),
                 source="Dubey & Pentland 2020, algorithm 1 and lemma 3.4; a release is n^(−v/2)-DP",
-            ),
+            )
+            for epsilon, delta in composed
         )

@@ -1,0 +1,34 @@
+"""Tossou & Dimitrakakis 2016, "Algorithms for Differentially Private Multi-Armed Bandits" (AAAI)."""
+
+from __future__ import annotations
+
+from hushbandits.agents.dubey2020 import PrivateUCB
+from hushbandits.core.messages import Inbox
+
+__all__ = ["DPUCBInt"]
+
+
+class DPUCBInt(PrivateUCB):
+    """DP-UCB-INT, each agent alone.
+
+    ⌈1/ε⌉ pulls of each arm, then ``argmax_k v̂_k + √(2 ln t / n_k)`` on the agent's *own* noised mean, refreshed at the
+    release counts only (`PrivateMeans` with ``own="noised"``): what an observer of its actions sees is private.
+
+    Parameters
+    ----------
+    epsilon, v : float
+        As in `PrivateUCB`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("CoopNetwork-v0", "DP-UCB-INT", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
+    (2,)
+    """
+
+    def __init__(self, epsilon: float = 1.0, v: float = 1.1):
+        super().__init__(epsilon, v, own="noised")
+
+    def hear(self, inbox: Inbox) -> None:
+        """Go by its own releases; deaf to all others."""
+        self._n, self._s = self._mine(inbox)

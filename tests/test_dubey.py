@@ -1,0 +1,356 @@
+"""Dubey & Pentland 2020: twins of algorithms 1-3, what must hold, the ledger and the audit."""
+
+import itertools
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+from helpers import build, same_row, trace
+from test_estimators import naive_trimmed
+
+import hushbandits as hb
+from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.envs.graphs import adjacency
+from hushbandits.estimators.robust import Catoni
+from hushbandits.privacy.black_box import epsilon_lower_bound, refutes
+from hushbandits.privacy.releases import compose_releases, lemma, release_counts
+
+GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
+MEANS = [0.8, 0.5, 0.45]
+
+
+def distances(graph, m):
+    return dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, m))))
+
+
+def actions_of(env_id, agent, env, runs=2, **kwargs):
+    core, team = build(env_id, agent, runs, {"means": MEANS, **env}, kwargs)
+    obs = core.reset(run_seeds(11, runs))
+    team.reset(core, core.seeds)
+    arms = []
+    while obs.live.any():
+        arms.append(team.act(obs).copy())
+        obs = core.pull(arms[-1])
+        obs = core.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+    return np.stack(arms, 1)
+
+
+# -- algorithm 3 ----------------------------------------------------------------------------------------------------
+
+
+def naive_byzantine_ucb(seed, graph, m, life, horizon, epsilon, rate, fraction, mean):
+    d, life = distances(graph, m), m if life is None else life
+    u = stream(seed, "reward").random((horizon, m))
+    luck = stream(seed, "wrapper/Huber/reports").random((horizon, 2, m))
+    byzantine = stream(seed, "wrapper/Huber").permutation(m)[: math.floor(fraction * m)].tolist()
+    samples = [[[] for _ in MEANS] for _ in range(m)]
+    reports, actions = [], []
+    for t in range(1, horizon + 1):
+        arms = []
+        for a in range(m):
+            if t <= 3:
+                arms.append(t - 1)
+                continue
+            index = []
+            for s in samples[a]:
+                radius = 0.5 * math.sqrt(epsilon) + 0.5 * math.sqrt(2 * math.log(t) / len(s))
+                estimate = (
+                    math.fsum(s) / len(s) if mean == "mean" else naive_trimmed(s, math.exp(-2 * math.log(t)), epsilon)
+                )
+                index.append(estimate + radius)
+            arms.append(index.index(max(index)))
+        rewards = [float(u[t - 1, a] < MEANS[arm]) for a, arm in enumerate(arms)]
+        for a, arm in enumerate(arms):
+            samples[a][arm].append(rewards[a])  # the own reward is clean
+        hit = [a in byzantine and luck[t - 1, 0, a] < rate for a in range(m)]
+        reports.append([(arms[a], luck[t - 1, 1, a] if hit[a] else rewards[a]) for a in range(m)])
+        for a in range(m):
+            for far, b in sorted((d[a][b], b) for b in range(m) if b != a and d[a][b] <= min(life, t)):
+                arm, x = reports[t - far][b]
+                samples[a][arm].append(x)
+        actions.append(arms)
+    return actions
+
+
+@pytest.mark.parametrize("mean", ["trimmed", "mean"])
+@pytest.mark.parametrize(("graph", "m", "life"), GRAPHS)
+def test_byzantine_ucb_equals_its_twin(graph, m, life, mean):
+    horizon, env = 90, {"graph": graph, "n_agents": m, "life": life, "horizon": 90, "rate": 0.3, "fraction": 0.6}
+    ours = actions_of("ByzantineNetwork-v0", "Byzantine-UCB", env, epsilon=0.1, mean=mean)
+    for r, seed in enumerate(run_seeds(11, 2)):
+        assert ours[r].tolist() == naive_byzantine_ucb(seed, graph, m, life, horizon, 0.1, 0.3, 0.6, mean)
+
+
+def test_the_trimmed_mean_decides_something():
+    """On enough samples of continuous rewards the estimator is not the median any more, nor the plain mean."""
+    env = {"graph": "complete", "n_agents": 8, "horizon": 120, "rewards": "beta", "rate": 0.1}
+    trimmed, plain = (
+        actions_of("ByzantineNetwork-v0", "Byzantine-UCB", env, epsilon=0.05, mean=m) for m in ("trimmed", "mean")
+    )
+    assert (trimmed != plain).any()
+
+
+@pytest.mark.parametrize("mean", ["lugosi-mendelson", "median-of-means", Catoni(0.25), "truncated"], ids=str)
+def test_any_estimator_will_do(mean):
+    env = {"graph": "complete", "n_agents": 5, "horizon": 60}
+    regret = hb.evaluate("ByzantineNetwork-v0", "Byzantine-UCB", runs=2, env=env, agent_kwargs={"mean": mean}).final(
+        "regret"
+    )
+    assert (regret > 0).all()
+
+
+def test_a_byzantine_agents_own_statistics_stay_clean():
+    """Everybody reports 1 for the bad arm: those that hear nobody are not fooled, their neighbours are."""
+    env = {
+        "n_agents": 6,
+        "graph": "complete",
+        "means": [0.9, 0.1],
+        "horizon": 200,
+        "rate": 1.0,
+        "law": "constant",
+        "location": 0.0,
+    }
+    deaf = hb.evaluate("ByzantineNetwork-v0", "Byzantine-UCB", runs=3, env={**env, "life": 0}).final("regret")
+    clean = hb.evaluate(
+        "CoopNetwork-v0",
+        "Byzantine-UCB",
+        runs=3,
+        env={k: env[k] for k in ("n_agents", "graph", "means", "horizon")} | {"life": 0},
+    ).final("regret")
+    np.testing.assert_array_equal(deaf, clean)
+    heard = hb.evaluate("ByzantineNetwork-v0", "Byzantine-UCB", runs=3, env=env).final("regret")
+    assert heard.mean() > 3 * clean.mean()
+
+
+# -- what must hold -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("agent", "alone", "kwargs", "env_id"), [
+    ("Multi-UCB", "UCB1", {}, "CoopNetwork-v0"),
+    ("Byzantine-UCB", "Byzantine-UCB", {"mean": "trimmed"}, "ByzantineNetwork-v0"),
+    ("Private-UCB", "DP-UCB-INT", {"epsilon": 0.5}, "CoopNetwork-v0"),
+])  # fmt: skip
+def test_without_communication_agents_are_independent(agent, alone, kwargs, env_id):
+    """γ = 0 on any graph equals each agent alone: an empty graph, or the agent that hears nothing."""
+    env = {"n_agents": 6, "life": 0, "horizon": 80}
+    own = {"own": "noised"} if agent == "Private-UCB" else {}
+    silent = actions_of(env_id, agent, {**env, "graph": "complete"}, **kwargs, **own)
+    np.testing.assert_array_equal(silent, actions_of(env_id, agent, {**env, "graph": "cycle"}, **kwargs, **own))
+    np.testing.assert_array_equal(silent, actions_of(env_id, alone, env, **kwargs))
+    # an agent's arms depend on its own rewards alone: they are those of a network of one with its luck
+    single = actions_of(env_id, agent, {**env, "n_agents": 1, "graph": "complete"}, runs=1, **kwargs, **own)
+    assert single.shape == (1, 80, 1)
+
+
+@pytest.mark.parametrize("life", [1, 2, None, "diameter"])
+def test_on_the_complete_graph_it_is_the_centralized_ucb_a_round_late(life):
+    horizon, m = 80, 5
+    ours = actions_of(
+        "CoopNetwork-v0", "Multi-UCB", {"n_agents": m, "graph": "complete", "life": life, "horizon": horizon}
+    )
+    for r, seed in enumerate(run_seeds(11, 2)):
+        u = stream(seed, "reward").random((horizon, m))
+        n, s = [0] * 3, [0.0] * 3
+        for t in range(1, horizon + 1):  # one learner that knows all M pulls of every round before this one
+            index = [math.inf if n[k] == 0 else s[k] / n[k] + math.sqrt(2 * math.log(t) / n[k]) for k in range(3)]
+            arm = index.index(max(index))
+            assert ours[r, t - 1].tolist() == [arm] * m
+            n[arm] += m
+            s[arm] += sum(u[t - 1] < MEANS[arm])
+
+
+@pytest.mark.parametrize("own", ["exact", "noised"])
+def test_private_ucb_plays_both_envs_alike(own):
+    env = {"n_agents": 6, "horizon": 60}
+    here = actions_of("CoopNetwork-v0", "Private-UCB", env, epsilon=0.5, own=own)
+    np.testing.assert_array_equal(here, actions_of("PrivateNetwork-v0", "Private-UCB", env, epsilon=0.5, own=own))
+    core, _ = build("PrivateNetwork-v0", "Private-UCB", 1, env, {"epsilon": 0.5, "own": own})
+    assert [type(w).__name__ for w in core.wrappers] == ["PrivateMeans"]
+    assert core.wrappers[0].epsilon == 0.5
+    with pytest.raises(ValueError, match=r"env epsilon=0\.2 conflicts with epsilon=0\.5 of agent PrivateUCB"):
+        build("PrivateNetwork-v0", "Private-UCB", 1, {**env, "epsilon": 0.2}, {"epsilon": 0.5})
+
+
+def test_private_means_and_contamination_do_not_mix():
+    with pytest.raises(ValueError, match="Huber needs the message field 'reward'"):
+        build("ByzantineNetwork-v0", "Private-UCB", 1, {"n_agents": 4})
+
+
+@pytest.mark.parametrize(("env_id", "agent", "kwargs"), [
+    ("ByzantineNetwork-v0", "Byzantine-UCB", {"epsilon": 0.05}),
+    ("PrivateNetwork-v0", "Private-UCB", {"own": "noised"}),
+    ("PrivateNetwork-v0", "DP-UCB-INT", {}),
+])  # fmt: skip
+def test_a_run_alone_equals_its_row(env_id, agent, kwargs):
+    graph = {"graph": "erdos-renyi", "edge_probability": 0.4, "life": "diameter/2"}
+    env = {**graph, "n_agents": 8, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8), "horizon": 70, "rewards": "beta"}
+    seeds = run_seeds(3, 4)
+    many = trace(*build(env_id, agent, 4, env, kwargs), seeds)
+    for r in (0, 3):
+        same_row(trace(*build(env_id, agent, 1, env, kwargs), seeds[r : r + 1]), many, r)
+
+
+# -- algorithm 1: noised own means ----------------------------------------------------------------------------------
+
+
+def naive_noised(seed, m, horizon, epsilon, v, listen):
+    """DP-UCB-INT, or Private-UCB with own="noised" on the complete graph."""
+    u = stream(seed, "reward").random((horizon, m))
+    luck = stream(seed, "wrapper/PrivateMeans").random((horizon, m))
+    n, s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
+    hat, last = [[0.0] * 3 for _ in range(m)], [[0] * 3 for _ in range(m)]
+    actions = []
+    for t in range(1, horizon + 1):
+        arms = []
+        for a in range(m):
+            if t <= 3 * math.ceil(1 / epsilon):
+                arms.append((t - 1) % 3)
+                continue
+            heard = range(m) if listen else [a]
+            count = [sum(n[b][k] for b in heard if last[b][k]) for k in range(3)]
+            total = [sum(n[b][k] * hat[b][k] for b in heard if last[b][k]) for k in range(3)]
+            index = [total[k] / count[k] + math.sqrt(2 * math.log(t) / count[k]) for k in range(3)]
+            arms.append(index.index(max(index)))
+        for a, k in enumerate(arms):
+            n[a][k] += 1
+            s[a][k] += float(u[t - 1, a] < MEANS[k])
+            c = n[a][k]
+            if math.fsum(i ** (-v / 2) for i in range(last[a][k] + 1, c + 1)) >= c ** (-v / 2) / epsilon:
+                last[a][k] = c
+                x = luck[t - 1, a]
+                b = c ** (v / 2 - 1)
+                hat[a][k] = s[a][k] / c + (b * math.log(2 * x + 2.0**-53) if x < 0.5 else -b * math.log(2 * (1 - x)))
+        actions.append(arms)
+    return actions
+
+
+@pytest.mark.parametrize(("agent", "kwargs", "listen"), [
+    ("DP-UCB-INT", {}, False), ("Private-UCB", {"own": "noised"}, True),
+])  # fmt: skip
+def test_agents_that_go_by_their_own_releases_equal_their_twins(agent, kwargs, listen):
+    env = {"n_agents": 4, "graph": "complete", "horizon": 80}
+    ours = actions_of("CoopNetwork-v0", agent, env, epsilon=0.4, v=1.2, **kwargs)
+    for r, seed in enumerate(run_seeds(11, 2)):
+        assert ours[r].tolist() == naive_noised(seed, 4, 80, 0.4, 1.2, listen)
+
+
+# -- the ledger -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("v", [1.05, 1.1, 1.4])
+def test_the_ledger_is_the_exact_sum_and_below_the_lemma(epsilon, v):
+    counts, last = [], 0
+    for x in range(1, 2001):  # the schedule, literally
+        if math.fsum(i ** (-v / 2) for i in range(last + 1, x + 1)) >= x ** (-v / 2) / epsilon:
+            counts.append(x)
+            last = x
+    assert release_counts(epsilon, v, 2000).tolist() == counts
+    assert counts[0] <= math.ceil(1 / epsilon)
+    for t in (1, 10, 100, 2000):
+        spent = math.fsum(c ** (-v / 2) for c in counts if c <= t)
+        assert spent <= epsilon * t ** (1 - v / 2) / (1 - v / 2)  # the lemma's first branch, for one arm
+    zeta = sum(i**-v for i in range(1, 200_000)) + 200_000 ** (1 - v) / (v - 1)  # tail by its integral
+    second = 2 * epsilon * zeta + math.sqrt(2 * epsilon * zeta * 10)
+    assert lemma(epsilon, v, 1e300, math.exp(-10)) == pytest.approx(second, rel=1e-4)
+    assert lemma(epsilon, v, 50.0, math.exp(-10)) == pytest.approx(
+        min(second, epsilon * 50 ** (1 - v / 2) / (1 - v / 2))
+    )
+
+
+def test_the_ledger_follows_a_run():
+    env = {"n_agents": 3, "horizon": 60, "means": MEANS}
+    core, team = build("PrivateNetwork-v0", "Private-UCB", 2, env, {"epsilon": 0.5})
+    obs = core.reset(5)
+    team.reset(core, core.seeds)
+    due = set(release_counts(0.5, 1.1, 60).tolist())
+    pulls, spent = np.zeros((2, 3, 3), int), [[[[] for _ in range(3)] for _ in range(3)] for _ in range(2)]
+    while obs.live.any():
+        arm = team.act(obs).copy()
+        obs = core.pull(arm)
+        for r, m in itertools.product(range(2), range(3)):
+            pulls[r, m, arm[r, m]] += 1
+            if (c := int(pulls[r, m, arm[r, m]])) in due:
+                spent[r][m][arm[r, m]].append(c**-0.55)
+        team.hear(core.talk(team.speak(obs.reward)).inbox)
+        obs = type(obs)(core.t, core.live, core.who)
+        metrics = core.metrics()
+        worst = [[max(math.fsum(a) for a in agent) for agent in run] for run in spent]
+        np.testing.assert_allclose(metrics["agent_epsilon"], worst, rtol=1e-12)
+        np.testing.assert_allclose(metrics["epsilon"], np.max(worst, 1), rtol=1e-12)
+        assert (metrics["epsilon_delta"] <= metrics["epsilon"]).all()
+        if core.t[0] > 1:
+            first = 0.5 * (core.t[0]) ** 0.45 / 0.45
+            assert (metrics["epsilon"] <= first).all()
+    results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, seed=5, env=env, agent_kwargs={"epsilon": 0.5})
+    assert {"epsilon", "epsilon_delta", "epsilon_lemma"} <= set(results.curves)
+    (guarantee, *_) = core.privacy()
+    assert guarantee.epsilon == pytest.approx(math.fsum(c**-0.55 for c in due))
+    assert guarantee.epsilon >= metrics["epsilon"].max()
+
+
+def test_composition():
+    assert compose_releases(np.array(0.3), np.array(0.09), 1e-5) == 0.3
+    many = compose_releases(np.array(100.0), np.array(0.1), 1e-5)
+    assert many == pytest.approx(0.05 + math.sqrt(2 * math.log(1e5) * 0.1))
+
+
+# -- the audit ------------------------------------------------------------------------------------------------------
+
+
+def published(own, first_reward, runs, rounds=3):
+    """Messages of one agent that plays two arms (ε = 1), its rewards prescribed: (v̂, n) after `rounds` rounds."""
+    env = {"n_agents": 1, "means": [0.5, 0.5], "horizon": rounds}
+    core, team = build("PrivateNetwork-v0", "Private-UCB", runs, env, {"epsilon": 1.0, "own": own})
+    obs = core.reset(first_reward)  # its own luck on either side
+    team.reset(core, core.seeds)
+    while obs.live.any():
+        arm = team.act(obs).copy()
+        core.pull(arm)
+        reward = np.where(core.t[0] == 0, float(first_reward), 0.5) * np.ones((runs, 1))
+        team.speak(reward)
+        obs = core.talk({"arm": arm, "reward": reward})
+        team.hear(obs.inbox)
+    wrapper = core.wrappers[0]
+    return wrapper._mean[:, 0], np.where(wrapper._released, wrapper._n, 0.0)[:, 0]
+
+
+def test_published_counts_leak_exact_rewards_and_noised_ones_mend_it():
+    """Erratum: one changed warm-up reward changes the published count of round 3 with certainty."""
+    runs = 1500
+    epsilon = hb.make_vec("PrivateNetwork-v0", n_agents=1, horizon=3).privacy()[0].epsilon
+    _, high = published("exact", 1, runs)
+    _, low = published("exact", 0, runs)
+    assert (high[:, 0] == 2).all()
+    assert (low[:, 0] == 1).all()
+    hits, other = int((high[:, 0] == 2).sum()), int((low[:, 0] == 2).sum())
+    assert refutes(epsilon, hits, other, runs)
+    assert epsilon_lower_bound(hits, other, runs) > 2 * epsilon
+    # the mend: the same event, and the two events that the noise itself makes likely
+    mean, high = published("noised", 1, runs)
+    other_mean, low = published("noised", 0, runs)
+    events = [
+        (high[:, 0] == 2, low[:, 0] == 2),
+        (mean[:, 0] > 1, other_mean[:, 0] > 1),
+        (mean[:, 0] < 0, other_mean[:, 0] < 0),
+    ]
+    for a, b in events:
+        assert not refutes(epsilon, int(a.sum()), int(b.sum()), runs)
+    assert 0 < events[0][1].mean() < events[0][0].mean() < 1
+    # and a promise of a tenth of that would be caught: the audit has teeth
+    assert any(refutes(epsilon / 10, int(a.sum()), int(b.sum()), runs) for a, b in events)
+
+
+def test_the_statement_names_what_is_covered():
+    exact = hb.make_vec("PrivateNetwork-v0").privacy()
+    noised = hb.make_vec("PrivateNetwork-v0", own="noised").privacy()
+    assert exact[0].view == "any receiver: the released means only"
+    assert "counts themselves are not covered" in " ".join(exact[0].assumptions)
+    assert noised[0].view == "any receiver: all messages, counts included"
+    assert exact[0].epsilon == noised[0].epsilon
+    assert exact[0].delta == 0 < exact[-1].delta == pytest.approx(math.exp(-10))
+    assert exact[-1].epsilon < exact[0].epsilon
+    with pytest.raises(ValueError, match="own='mine' is not one of exact, noised"):
+        hb.make_team("Private-UCB", own="mine")
