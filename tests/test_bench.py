@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import networkx as nx
@@ -383,48 +381,46 @@ def test_experiments_that_share_a_cell_share_its_runs(tmp_path):
         assert np.array_equal(store.final(alone, "regret", 3), store.final(other, "regret", 7)[:3])
 
 
-KILLED = """
-import sys, time
-import hushbandits.bench.run as r
-from hushbandits.bench.catalog import read_toml
+KILLER = """
+import os, random, signal, sqlite3, sys, time
 from pathlib import Path
-outcome = r.run(read_toml(Path(sys.argv[1])), sys.argv[2], batch=1, jobs=int(sys.argv[3]), progress=False)
+from hushbandits.bench.catalog import read_toml
+from hushbandits.bench.run import run
+
+spec, out = read_toml(Path(sys.argv[1])), Path(sys.argv[2])
+clock = random.Random(int(sys.argv[3]))
+run([e.overriding({"runs": 1}) for e in spec], out.with_name("warm"), progress=False)  # compile before the clock runs
+for _ in range(20):
+    child = os.fork()
+    if not child:
+        run(spec, out, batch=1, progress=False)
+        os._exit(0)
+    time.sleep(clock.uniform(0, 0.12))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    file = out / "results.sqlite"
+    try:
+        print(sqlite3.connect(file).execute("SELECT count(*) FROM runs").fetchone()[0] if file.exists() else 0)
+    except sqlite3.OperationalError:
+        print(0)  # killed before there was a table
 """
 
 
-def test_a_killed_run_resumes_to_the_identical_table(tmp_path):
+@pytest.mark.parametrize("seed", [1, 2])
+def test_twenty_kills_at_random_moments_leave_the_identical_table(tmp_path, seed):
     spec = tmp_path / "killed.toml"
-    spec.write_text(TOML.replace("horizon = 20", "horizon = 2000").replace("runs = 3", "runs = 20"))
-    experiments = read_toml(spec)
-    file = tmp_path / "killed" / FILE
-    command = [sys.executable, "-c", KILLED, str(spec), str(file.parent), "1"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while _committed(file) < 3:
-        assert process.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    before = _committed(file)
-    assert 3 <= before < 80
-    again = run(experiments, file.parent, progress=False)
+    spec.write_text(TOML.replace("horizon = 20", "horizon = 150").replace("runs = 3", "runs = 60"))
+    command = [sys.executable, "-c", KILLER, str(spec), str(tmp_path / "killed"), str(seed)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    counts = [int(line) for line in done.stdout.split()]
+    assert len(counts) == 20
+    assert counts == sorted(counts), "a committed run was lost"
+    assert len({c for c in counts if 0 < c < 240}) >= 5, f"too few kills struck a run at work: {counts}"
+    again = run(read_toml(spec), tmp_path / "killed", progress=False)
     with again.store as store:
-        assert again.played == 80 - before
-        assert table(store) == played(experiments, tmp_path / "undisturbed")
-
-
-def _committed(file):
-    if not file.exists():
-        return 0
-    try:
-        db = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=5)
-        try:
-            return db.execute("SELECT count(*) FROM runs").fetchone()[0]
-        finally:
-            db.close()
-    except sqlite3.Error:
-        return 0
+        assert again.played == 240 - counts[-1]
+        killed = table(store)
+    assert killed == played(read_toml(spec), tmp_path / "undisturbed")
 
 
 # -- things that go wrong ---------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def test_export_to_parquet(spec, capsys):
     assert frame["value"].tolist() == text["value"].tolist()
 
 
-def test_a_new_agents_own_test_passes_and_it_joins_an_experiment(spec, capsys):
+def test_a_new_agents_own_test_passes(spec, capsys):
     assert main(["new-agent", "very-bold"]) == 0
     assert "test_very_bold.py" in capsys.readouterr().out
     code = "import sys, pytest; sys.exit(pytest.main(['-q', '-W', 'error', '-p', 'no:cacheprovider', sys.argv[1]]))"
@@ -171,7 +171,12 @@ def test_a_new_agents_own_test_passes_and_it_joins_an_experiment(spec, capsys):
     assert "2 passed" in done.stdout
     assert main(["new-agent", "VeryBold"]) == 2
     assert "very_bold.py exists already" in capsys.readouterr().err
-    assert main(["run", "mine.toml", "--jobs", "1", "--agents", "very_bold:VeryBold", "--out", "o"]) == 0
+
+
+def test_a_new_agent_joins_an_experiment(spec, capsys):
+    assert main(["new-agent", "QuiteNew"]) == 0
+    assert main(["run", "mine.toml", "--jobs", "1", "--agents", "quite_new:QuiteNew", "--out", "o"]) == 0
+    assert "QuiteNew" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["3x", "a/b", "", "class", "x" + chr(0)])

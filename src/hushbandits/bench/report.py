@@ -31,7 +31,7 @@ body { margin: 0 auto; padding: 1.5rem clamp(.9rem, 4vw, 2.5rem) 4rem; max-width
   background: var(--paper); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1.25rem; margin: 3rem 0 .2rem; }
 h3 { font-size: 1rem; margin: 1.6rem 0 .3rem; }
-p { margin: .3rem 0; } .muted, small, caption { color: var(--muted); }
+h1, h2, p, li { overflow-wrap: anywhere; } p { margin: .3rem 0; } .muted, small, caption { color: var(--muted); }
 nav a { margin-right: 1rem; } a { color: var(--line0); }
 .scroll { overflow: auto; max-height: 34rem; }
 thead th { position: sticky; top: 0; background: var(--paper); }

@@ -44,11 +44,11 @@ _TEST = '''"""{name} plays, repeats itself, and is no worse than chance."""
 
 import hushbandits as hb
 
-ENV = {{"n_agents": 4, "horizon": 200, "means": (0.9, 0.5, 0.1)}}
+ENV = {{"n_agents": 3, "horizon": 150, "means": (0.9, 0.5, 0.1)}}
 
 
 def regret(agent):
-    return hb.evaluate("CoopNetwork-v0", agent, runs=5, seed=0, env=ENV).final("regret")
+    return hb.evaluate("CoopNetwork-v0", agent, runs=4, seed=0, env=ENV).final("regret")
 
 
 def test_it_learns():
