@@ -1,0 +1,46 @@
+"""Golden traces: whole-number outcomes at a fixed seed.
+
+They change when an algorithm, a tape or an order of draws does: then say so in the changelog, and write the new ones.
+"""
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+
+GOLDEN = {
+    ("DPMASE-v0", "DP-MASE"): ({"n_agents": 8}, {"epsilon": 0.5}),
+    ("DPMASE-v0", "Central"): ({"n_agents": 8}, {}),
+    ("DPMASE-v0", "Independent"): ({"n_agents": 4}, {}),
+    ("CorruptedElimination-v0", "Corrupted-Elimination"): ({"n_agents": 32}, {"xi": 0.1}),
+    ("CoopNetwork-v0", "Multi-UCB"): ({"n_agents": 9, "graph": "grid", "horizon": 300}, {}),
+    ("CoopNetwork-v0", "Private-UCB"): ({"n_agents": 9, "graph": "grid", "horizon": 300}, {"epsilon": 0.5}),
+    ("CoopNetwork-v0", "QuACK-UCB"): ({"n_agents": 9, "graph": "grid", "horizon": 300}, {}),
+    ("DistDP-v0", "Dist-DP-SE"): ({"horizon": 20_000, "means": [0.9, 0.5, 0.1], "rewards": "bernoulli"}, {}),
+}
+EXPECTED = {
+    "DP-MASE": [[5133, 5203, 5084], [45, 53, 45]],
+    "Central": [[1789, 2384, 2131], [1789, 2384, 2131]],
+    "Independent": [[7693, 8401, 7670], [0, 0, 0]],
+    "Corrupted-Elimination": [[47758, 49693, 49316], [113, 113, 109]],
+    "Multi-UCB": [[2281, 2297, 2029]],
+    "Private-UCB": [[2399, 2417, 2329]],
+    "QuACK-UCB": [[2221, 2428, 2232]],
+    "Dist-DP-SE": [[1018, 1530, 1018]],
+}
+
+
+def outcome(env_id, agent, env, agent_kwargs):
+    results = hb.evaluate(
+        env_id, agent, runs=3, seed=2026, env={"permute_arms": True, **env}, agent_kwargs=agent_kwargs
+    )
+    if "rounds" in results.finals:
+        return [results.final("rounds").tolist(), results.final("messages").tolist()]
+    # gaps are multiples of .05 (network) and .4 (feedback): regret counts pulls
+    unit = 0.4 if env_id == "DistDP-v0" else 0.05
+    return [np.rint(results.final("regret") / unit).astype(int).tolist()]
+
+
+@pytest.mark.parametrize(("env_id", "agent"), GOLDEN)
+def test_golden(env_id, agent):
+    assert outcome(env_id, agent, *GOLDEN[env_id, agent]) == EXPECTED[agent]
