@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
 import sqlite3
 import subprocess
 import sys
+import time
+import tracemalloc
 from dataclasses import replace
 
 import networkx as nx
@@ -20,6 +23,7 @@ from hushbandits.bench.catalog import find, modules, read_toml
 from hushbandits.bench.run import check, open_folder, run
 from hushbandits.bench.spec import Experiment, Figure, Use
 from hushbandits.bench.store import FILE, Store, StoreError
+from hushbandits.bench.tables import lines
 from hushbandits.core.rewards import Gaussian, UniformMeans
 
 
@@ -421,6 +425,45 @@ def test_twenty_kills_at_random_moments_leave_the_identical_table(tmp_path, seed
         assert again.played == 240 - counts[-1]
         killed = table(store)
     assert killed == played(read_toml(spec), tmp_path / "undisturbed")
+
+
+def test_ten_thousand_cells_are_listed_and_resumed_in_two_seconds(tmp_path):
+    def many():
+        epsilons = tuple(np.round(np.linspace(0.1, 5, 100), 4).tolist())
+        sweep = {"env.n_agents": tuple(range(3, 103)), "agent.epsilon": epsilons}
+        return small(agents=[Use("Private-UCB")], sweep=sweep, runs=1)
+
+    with open_folder([many()], tmp_path) as store:
+        store._db.execute("INSERT INTO runs SELECT id, 0 FROM cells")
+        store._db.execute("INSERT INTO finals SELECT id, 'regret', 0, 1.0 FROM cells")
+    start = time.perf_counter()
+    experiment = many()
+    assert len({c.key for c in experiment.cells()}) == 10_000
+    again = run(experiment, tmp_path, progress=False)
+    with again.store as store:
+        assert again.played == 0
+        assert len(list(lines(store, experiment, most=40))) == 40
+    assert time.perf_counter() - start < 2
+
+
+def test_memory_stays_flat(tmp_path, monkeypatch):
+    held = []
+    add = Store.add
+
+    def watched(self, *args):
+        add(self, *args)
+        gc.collect()
+        held.append(tracemalloc.get_traced_memory()[0])
+
+    monkeypatch.setattr(Store, "add", watched)
+    tracemalloc.start()
+    try:
+        played(small(runs=100, sweep={}, checkpoints=10, agents=[Use("UCB1")]), tmp_path, batch=1)
+    finally:
+        tracemalloc.stop()
+    assert len(held) == 100
+    # 5 kB kept of every batch would show.
+    assert held[-1] - held[50] < 50 * 5_000
 
 
 # -- things that go wrong ---------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from hushbandits.core.types import Array
 
@@ -50,7 +50,7 @@ def mean_interval(x: Array, level: float = 0.95) -> Interval:
     x = np.asarray(x, float)
     if len(x) < 2:
         return -math.inf, math.inf
-    half = stats.t.ppf((1 + level) / 2, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x))
+    half = special.stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / math.sqrt(len(x))
     return float(x.mean() - half), float(x.mean() + half)
 
 
@@ -66,7 +66,7 @@ def median_interval(x: Array, level: float = 0.95) -> Interval:
     (2.0, 9.0)
     """
     x = np.sort(np.asarray(x, float))
-    k = int(stats.binom.ppf((1 - level) / 2, len(x), 0.5))
+    k = int(np.searchsorted(special.bdtr(np.arange(len(x) + 1), len(x), 0.5), (1 - level) / 2))
     if k < 1:
         return -math.inf, math.inf
     return float(x[k - 1]), float(x[len(x) - k])
@@ -84,8 +84,8 @@ def share_interval(successes: int, n: int, level: float = 0.95) -> Interval:
     (0.0, 0.3085)
     """
     tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else float(stats.beta.ppf(tail, successes, n - successes + 1))
-    high = 1.0 if successes == n else float(stats.beta.ppf(1 - tail, successes + 1, n - successes))
+    low = 0.0 if successes == 0 else float(special.betaincinv(successes, n - successes + 1, tail))
+    high = 1.0 if successes == n else float(special.betaincinv(successes + 1, n - successes, 1 - tail))
     return low, high
 
 
@@ -262,6 +262,8 @@ def ks_two_sample(x: Array, y: Array) -> tuple[float, float]:
     >>> ks_two_sample(np.arange(5), np.arange(5) + 10)[0]
     1.0
     """
+    from scipy import stats
+
     result = stats.ks_2samp(np.asarray(x, float), np.asarray(y, float))
     return float(result.statistic), float(result.pvalue)
 
@@ -276,6 +278,8 @@ def rank_test(x: Array, y: Array) -> float:
     >>> round(rank_test(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])), 3)
     0.1
     """
+    from scipy import stats
+
     return float(stats.mannwhitneyu(np.asarray(x, float), np.asarray(y, float)).pvalue)
 
 
