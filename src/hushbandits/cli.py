@@ -30,6 +30,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits export FOLDER         its rows as csv, json or parquet
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
+  hushbandits audit [ID ...]        the privacy mechanisms: does each keep its word?
 
 Begin with (about half a minute):
 
@@ -224,6 +225,42 @@ def reproduce(
     return 1 if any(part.failures for part in found) else 0
 
 
+def audit(
+    ids: Annotated[Positional[tuple[str, ...]], arg(metavar="[ID ...]")] = (),
+    level: float = 1e-6,
+    seed: int = 0,
+    samples: int = 24_000,
+) -> int:
+    """Audit the privacy mechanisms of envs: the law of their noise, and runs on neighbouring inputs.
+
+    Ends with 1 if a mechanism fails.
+
+    Parameters
+    ----------
+    ids
+        Env ids; default: all that have a mechanism.
+    level
+        Probability that an honest mechanism fails a statistical check.
+    seed
+        Seeds the runs.
+    samples
+        Runs a side of a statistical check: 880 catch a mechanism that is two times off at ε = 1.
+    """
+    from hushbandits.bench.audit import audit as verdicts
+    from hushbandits.core.validate import integer, real
+
+    failed = 0
+    with _input():
+        real("level", level, 0, 1)
+        integer("samples", samples, 100)
+        for v in verdicts(ids, level, seed, samples):
+            failed += not v.passed
+            word = "passes" if v.passed else "FAILS "
+            print(f"{word}  {v.subject:<47} {v.check:<48} {v.unit}: measured {v.measured:.4g}, claimed {v.claimed:.4g}")
+    print(f"{failed} failed" if failed else "every mechanism passes")
+    return 1 if failed else 0
+
+
 def new_agent(name: Annotated[Positional[str], arg(metavar="NAME")], folder: Path = Path()) -> int:
     """Write a template of an agent, and a test of it that passes.
 
@@ -361,6 +398,7 @@ def main(args: Sequence[str] | None = None) -> int:
         "export": export,
         "reproduce": reproduce,
         "new-agent": new_agent,
+        "audit": audit,
     }
     try:
         code: int = tyro.extras.subcommand_cli_from_dict(

@@ -1,16 +1,28 @@
-"""Does a mechanism keep its word?  White box: from the law of what the server sees."""
+"""Does a mechanism keep its word?
+
+White box: ε from the law of what the server sees.  Black box: a lower confidence bound on ε from runs on neighbouring
+inputs.  One run: how well an observer guesses many users' bits at once.
+"""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from scipy import stats
 
 from hushbandits.core.types import Array
 from hushbandits.privacy.pmf import wrapped_sum
 from hushbandits.privacy.samplers import PolyaDifference
 
-__all__ = ["log_wrapped_discrete_laplace", "polya_epsilon", "worst_log_ratio"]
+__all__ = [
+    "epsilon_lower_bound",
+    "log_wrapped_discrete_laplace",
+    "one_run_p_value",
+    "polya_epsilon",
+    "renyi_divergence",
+    "worst_log_ratio",
+]
 
 
 def log_wrapped_discrete_laplace(b: float, m: int) -> Array:
@@ -58,7 +70,7 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     """ε of a difference of two Pólya(shape, e^(−1/b)) draws on an integer sum of sensitivity g.
 
     Shape 1 is the discrete Laplace law, g/b.  Below it (users dropped out, and their share of the noise with them)
-    the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b is approached from below in the tails.
+    the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b bounds all ratios.
     The law comes from its transform on a circle, with an absolute error of about 1e-16; ratios are taken where it
     exceeds 1e-9 of its maximum, and the tails' limit g/b always counts.
 
@@ -67,6 +79,8 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     >>> [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5)]
     [1.0, 1.18, 2.58]
     """
+    if shape >= 1:
+        return g / b
     law = PolyaDifference(shape, b)
     m = max(64, 2 * (math.ceil(40 * b) + g) + 1)
     pmf = np.roll(wrapped_sum(law.cf, 1, m), m // 2)
@@ -76,3 +90,54 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     log_pmf = np.log(pmf)
     # The law falls on either side: the largest shift has the largest ratio.
     return max(g / b, float(np.abs(log_pmf[g:] - log_pmf[:-g]).max()))
+
+
+def renyi_divergence(log_pmf: Array, shift: int, alpha: float) -> float:
+    """``D_α`` between a law on a line of integers and itself shifted: ``ln Σ P(k)^α P(k − s)^(1−α) / (α − 1)``.
+
+    Examples
+    --------
+    >>> k = np.arange(-400, 401)
+    >>> round(renyi_divergence(-(k**2) / 800 - np.log(np.sqrt(800 * np.pi)), 20, 2), 6)  # σ = s = 20: αs²/2σ²
+    1.0
+    """
+    if shift >= len(log_pmf):
+        return math.inf
+    p, q = log_pmf[shift:], log_pmf[:-shift]
+    both = []
+    for one, other in ((p, q), (q, p)):
+        if (np.isneginf(other) & ~np.isneginf(one)).any():
+            return math.inf
+        finite = ~np.isneginf(one)
+        both.append(float(np.logaddexp.reduce(alpha * one[finite] + (1 - alpha) * other[finite])) / (alpha - 1))
+    return max(both)
+
+
+def epsilon_lower_bound(hits: int, others: int, samples: int, delta: float, level: float) -> float:
+    """Return the ε that two counts of one event refute, each of `samples` runs, on neighbouring inputs.
+
+    (ε, δ)-DP has ``p ≤ e^ε q + δ``.  With Clopper–Pearson bounds at level/2 each, ε is at least
+    ``ln((p_lo − δ)/q_hi)`` but for a probability `level`.
+
+    Examples
+    --------
+    >>> round(epsilon_lower_bound(880, 120, 2000, 0.0, 1e-6), 2), epsilon_lower_bound(3, 120, 2000, 0.0, 1e-6)
+    (1.35, 0.0)
+    """
+    low = stats.beta.ppf(level / 2, hits, samples - hits + 1) if hits else 0.0
+    high = stats.beta.isf(level / 2, others + 1, samples - others) if others < samples else 1.0
+    return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+
+
+def one_run_p_value(correct: int, guesses: int, epsilon: float) -> float:
+    """p-value of ε-DP when an observer guesses `guesses` independent fair bits, one per user, from one run.
+
+    Under ε-DP a guess is right with probability at most ``e^ε/(1 + e^ε)``, given all others, so the number of right
+    ones is at most binomial (Steinke, Nasr & Jagielski 2023, theorem 5.2, δ = 0).
+
+    Examples
+    --------
+    >>> one_run_p_value(731, 1000, 1.0) > 0.4, one_run_p_value(900, 1000, 1.0) < 1e-6
+    (True, True)
+    """
+    return float(stats.binom.sf(correct - 1, guesses, 1 / (1 + math.exp(-epsilon))))

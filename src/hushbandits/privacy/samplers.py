@@ -51,6 +51,10 @@ class NoiseLaw:
         """``E cos(θX)``."""
         raise NotImplementedError
 
+    def wrapped_pmf(self, n: int, m: int) -> Array:
+        """``(m,)`` law mod m of the sum over n users; only laws without a transform of their own need it."""
+        raise NotImplementedError
+
     @property
     def variance(self) -> float:
         """Variance of one value."""
@@ -137,6 +141,9 @@ class DiscreteLaplace(PolyaDifference):
 
     def __init__(self, b: float):
         super().__init__(1.0, b)
+
+    def __repr__(self) -> str:
+        return f"DiscreteLaplace(b={self.b})"
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Two geometric draws each."""

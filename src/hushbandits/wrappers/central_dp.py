@@ -55,6 +55,11 @@ class CentralLaplace(Mechanism):
         super().__init__(epsilon, confidence, 1.0, sampler, name=name)
         self.discrete = bool(discrete)
 
+    @property
+    def noise(self) -> Laplace:
+        """What is added to a raw sum (continuous)."""
+        return Laplace(1 / self.epsilon)
+
     def plan(self, n: int) -> Plan:
         """Theorem 5."""
         return central_pure(n, self.epsilon, self._p)
@@ -80,7 +85,7 @@ class CentralLaplace(Mechanism):
         if self.discrete:
             g = self.planned(n).g
             return {"g": g, "noise": repr(DiscreteLaplace(g / self.epsilon))}
-        return {"g": 1, "noise": repr(Laplace(1 / self.epsilon))}
+        return {"g": 1, "noise": repr(self.noise)}
 
     def _noised(self, crowd: Crowd) -> Crowd:
         return crowd
@@ -95,7 +100,7 @@ class CentralLaplace(Mechanism):
             if self.discrete:
                 noise = self._law(DiscreteLaplace(self.planned(int(self._sizes[r, m])).g / self.epsilon))
             else:
-                noise = self._law(Laplace(1 / self.epsilon))
+                noise = self._law(self.noise)
                 self.ledger.use(r, m, int(self._sizes[r, m]), int(n[r, m]))
             noised[r, m] = y[r, m] + noise.draw(rng, 1)[0]
         inbox = inbox.decoded(noised)

@@ -26,7 +26,6 @@ from hushbandits.privacy.plans import (
     distributed_concentrated,
     distributed_pure,
     distributed_renyi,
-    guaranteed,
     precision,
 )
 from hushbandits.privacy.samplers import PolyaDifference
@@ -104,7 +103,7 @@ class DiscreteLaplace(_Distributed):
 
     def plan(self, n: int) -> Plan:
         """Theorem 1."""
-        return distributed_pure(n, self.epsilon, self._p, guaranteed(self.t_min, n))
+        return distributed_pure(n, self.epsilon, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
         """ε; more where fewer than t_min survive, for their noise is all there is."""
@@ -163,7 +162,7 @@ class Skellam(_Distributed):
 
     def plan(self, n: int) -> Plan:
         """Theorem 2."""
-        return distributed_renyi(n, self.epsilon, self._p, self.scale, guaranteed(self.t_min, n))
+        return distributed_renyi(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
         """The Skellam bound with the block's own g and the survivors' variance."""
@@ -211,7 +210,7 @@ class DiscreteGaussian(Skellam):
 
     def plan(self, n: int) -> Plan:
         """Theorem 4."""
-        return distributed_concentrated(n, self.epsilon, self._p, self.scale, guaranteed(self.t_min, n))
+        return distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
         """ρ of the survivors' sum."""

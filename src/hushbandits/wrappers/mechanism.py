@@ -14,7 +14,7 @@ from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.exact import exact
 from hushbandits.privacy.ledger import Ledger, Spent
-from hushbandits.privacy.plans import Plan, checked_t_min, confidence_level
+from hushbandits.privacy.plans import Plan, checked_t_min, confidence_level, guaranteed
 from hushbandits.privacy.samplers import NoiseLaw
 
 __all__ = ["Mechanism"]
@@ -95,6 +95,10 @@ class Mechanism(Wrapper):
     def _details(self, n: int) -> dict[str, Any]:
         plan = self.planned(n)
         return {"g": plan.g, "noise": repr(plan.noise)}
+
+    def sure(self, n: int) -> int:
+        """Users of a block planned for `n` to whom its noise is calibrated."""
+        return guaranteed(self.t_min, n)
 
     def planned(self, n: int) -> Plan:
         """`plan`, computed once per block size."""

@@ -22,7 +22,7 @@ from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.plans import Plan, distributed_pure, guaranteed
+from hushbandits.privacy.plans import Plan, distributed_pure
 from hushbandits.privacy.shuffling import (
     ExtraBits,
     binomial_delta,
@@ -91,7 +91,7 @@ class ShuffledLaplace(Mechanism):
     def plan(self, n: int) -> Plan:
         """Theorem 1, at ε′ = ε/2 for ``pure``."""
         share = self.epsilon / 2 if self.shuffle == "pure" else self.epsilon
-        return distributed_pure(n, share, self._p, guaranteed(self.t_min, n))
+        return distributed_pure(n, share, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
         """As `DiscreteLaplace`, plus what the shuffled sum gives away."""
