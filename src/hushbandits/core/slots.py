@@ -8,6 +8,7 @@ a post once per hop distance and add it to everyone there, so that no addition w
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -112,8 +113,9 @@ class SlotInbox(Inbox):
 
     def hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
         """Return this inbox without ``who``, its slots in the order ``(R, M, S)`` that `order` gives."""
-        inbox = SlotInbox(self.ring, self.slots, self.n_arms, tuple(f for f in self.fields if f != "who"))
-        inbox.order, inbox.own = order, self.own
+        inbox = copy.copy(self)
+        inbox.fields = tuple(f for f in self.fields if f != "who")
+        inbox.order = order
         return inbox
 
     # -- gathered -------------------------------------------------------------------------------------------

@@ -9,12 +9,13 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.core.env import Env
-from hushbandits.core.messages import Field, Fields
+from hushbandits.core.flood import Flood
+from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, UniformMeans, draw_means, make_law
 from hushbandits.core.slots import Ring, SlotInbox, Slots
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer, real
+from hushbandits.core.validate import integer, probability, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.graphs import adjacency, connected_erdos_renyi, hop_distances
 
@@ -47,6 +48,11 @@ class CoopNetwork(Env):
     life : int, str or None
         γ: hops after which a message dies; 0 is silence, ``None`` unlimited; or ``"diameter"``,
         ``"diameter/2"`` (rounded down), ``"ceil(diameter/2)"``.
+    edge_loss : float
+        Probability that an edge is down in a round, for all that would cross it then; independent, every edge and
+        round.  A post may then come late, by a detour, or never (see `hushbandits.core.flood`).
+    extra_delay : int
+        Further rounds that each hop takes.
     horizon : int
         T rounds.
     permute_arms : bool
@@ -59,7 +65,9 @@ class CoopNetwork(Env):
     Metrics: ``regret`` (R,) group pseudo-regret ``T M μ* − Σ_m Σ_t μ_{A_m,t}``; ``agent_regret`` (R, M);
     ``messages`` (R,): transmissions over edges.  A post floods: whoever holds it younger than γ hops sends it
     once along each of its edges, so a post of m costs the degrees of all agents within γ − 1 hops of m; it is
-    counted when it is posted.
+    counted when it is posted, or, where edges fail, hop by hop.
+
+    Madhushani, Dubey, Leonard & Pentland 2021 study imperfect communication of this kind.
 
     Examples
     --------
@@ -84,6 +92,8 @@ class CoopNetwork(Env):
         graph: str | nx.Graph = "cycle",
         edge_probability: float = 0.1,
         life: int | str | None = None,
+        edge_loss: float = 0.0,
+        extra_delay: int = 0,
         horizon: int = 10_000,
         permute_arms: bool = False,
         wrappers: Sequence[Wrapper] = (),
@@ -100,12 +110,17 @@ class CoopNetwork(Env):
                 raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(_LIVES)}")
             integer("life", life, 0)
         self.life = life
+        self.edge_loss = probability("edge_loss", edge_loss)
+        self.extra_delay = integer("extra_delay", extra_delay, 0)
         self.permute_arms = bool(permute_arms)
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
         if not self._random_graph:
             matrix = adjacency(graph, n_agents)
             self._place(matrix[None], hop_distances(matrix)[None])
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
+        self._meddlers = [w for w in self.wrappers if getattr(w, "relays", False)]
+        if self._meddlers:
+            require(f"{self._meddlers[0].name} at relays", ("reward",), self.sent_fields)
         measured = tuple(name for w in self.wrappers for name in w.curve_metrics)
         self.curve_metrics = (*type(self).curve_metrics, *measured)  # type: ignore[misc]
 
@@ -121,7 +136,7 @@ class CoopNetwork(Env):
             "ceil(diameter/2)": (self.diameter + 1) // 2,
         }
         gamma = lives[self.life] if self.life in lives else np.full(len(matrix), int(self.life))  # type: ignore[arg-type]
-        self.slots = Slots(distance, gamma)
+        self.slots = Slots(distance, gamma, 1 + self.extra_delay)
         holds = distance <= gamma[:, None, None] - 1
         self._edges = (holds * matrix.sum(2)[:, None, :]).sum(2)  # transmissions of one post
 
@@ -159,6 +174,12 @@ class CoopNetwork(Env):
             self._place(np.stack(drawn), np.stack([hop_distances(matrix) for matrix in drawn]))
         self._luck = Uniforms(seeds, "reward", (m,))
         ring_fields = {k: f for k, f in self.sent_fields.items() if k != "who"}
+        if self.edge_loss or self._meddlers:
+            life = self.slots.life if self.life is not None else np.full(len(self.adjacency), max(1, m - 1))
+            meddled = "reward" if self._meddlers else None
+            pace = 1 + self.extra_delay
+            self._flood = Flood(ring_fields, self.adjacency, life, pace, runs, self.n_arms, meddled)
+            self._weather = streams(seeds, "edges")
         self._ring = Ring(ring_fields, self.slots.depth, runs, m)
         self._round = 0
         self._runs = np.arange(runs)[:, None]
@@ -187,11 +208,31 @@ class CoopNetwork(Env):
         return {"arm": self._arm, "reward": self._reward}
 
     def _transport(self, message: dict[str, Any]) -> SlotInbox:
+        self._round += 1
+        if self.edge_loss or self._meddlers:
+            return self._flooded(message)
         self._messages += (message["sent"] * self._edges).sum(1)
         self._ring.post(message)
-        self._round += 1
         fields = tuple(self._ring.fields)
         return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "who"))
+
+    def _flooded(self, message: dict[str, Any]) -> SlotInbox:
+        flood = self._flood
+        flood.post(message)
+        up = [
+            rng.random(len(flood.edges[r % len(flood.edges)])) >= self.edge_loss for r, rng in enumerate(self._weather)
+        ]
+        copies = flood.relays() if self._meddlers else [np.zeros((0, 2), np.int64)] * self.runs
+        hits = [np.zeros(len(c), bool) for c in copies]
+        values = [np.zeros(len(c)) for c in copies]
+        for wrapper in self._meddlers:
+            for r, pairs in enumerate(copies):
+                hit, drawn = wrapper.relay(r, pairs[:, 0])  # type: ignore[attr-defined]
+                hits[r] |= hit
+                values[r] = np.where(hit, drawn, values[r])
+        inbox = flood.advance(up, hits, values)
+        self._messages = flood.sends.copy()
+        return inbox
 
     @property
     def t(self) -> Array:

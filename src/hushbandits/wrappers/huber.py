@@ -10,7 +10,8 @@ import numpy as np
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.rewards import Law, Uniform, make_law
-from hushbandits.core.types import Seeds
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import probability, real
 from hushbandits.core.wrapper import Wrapper
 
@@ -33,6 +34,9 @@ class Huber(Wrapper):
     fraction : float
         Fraction of agents that are byzantine: ``⌊fraction·M⌋`` of them, drawn per run (network); each user with
         this probability (feedback).
+    relays : bool
+        Byzantine agents also corrupt, with the same probability, each report of others that they send on (network):
+        then a report that took h hops is corrupt with probability at most hϵ.
     name : str, optional
 
     Raises
@@ -60,6 +64,7 @@ class Huber(Wrapper):
         law: str | Law = Uniform(),
         location: float = 0.5,
         fraction: float = 1.0,
+        relays: bool = False,
         *,
         name: str | None = None,
     ):
@@ -69,9 +74,12 @@ class Huber(Wrapper):
         low, high = self.law.locations
         self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
         self.fraction = probability("fraction", fraction)
+        self.relays = bool(relays)
 
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Needs ``reward``."""
+        if self.relays and env.setting != "network":
+            raise ValueError(f"relays=True: nothing is relayed in the {env.setting} setting")
         require(self.name, ("reward",), fields)
         return fields
 
@@ -79,6 +87,7 @@ class Huber(Wrapper):
         """Draw who is byzantine."""
         self._users = self.generators(seeds)
         self._luck = self.uniforms(seeds, (2, env.n_agents), "/reports")
+        self._relays = streams(seeds, f"wrapper/{self.name}/relays")
         #: (R, M) bool
         self.byzantine = np.zeros((len(seeds), env.n_agents), bool)
         for row, rng in zip(self.byzantine, self._users, strict=True):
@@ -93,3 +102,11 @@ class Huber(Wrapper):
         hit = self.byzantine & (coin < self.rate)
         drawn = self.law.quantile(u, np.array(self.location))
         return {**message, "reward": np.where(hit, drawn, message["reward"])}
+
+    def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
+        """Which of the copies that the agents `relay` (n,) of a run send on are changed, and to what."""
+        coin, u = self._relays[run].random((len(relay), 2)).T
+        hit = self.byzantine[run, relay] & (coin < self.rate)
+        drawn = np.zeros(len(relay))
+        drawn[hit] = self.law.quantile(u[hit], np.array(self.location))
+        return hit, drawn
