@@ -1,0 +1,111 @@
+"""Learning-to-rank files as bandits."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.core.pool import Pool
+from hushbandits.envs.ltr import Relevance, k_means, read_svmlight
+
+GOOD = ["3 qid:1 1:0.5 2:1", "", "# a comment", "0 qid:2 2:-1e-3 # another", "1 3:2"]
+
+
+def test_a_good_file_is_read():
+    relevance, features = read_svmlight(GOOD)
+    assert relevance.tolist() == [3, 0, 1]
+    np.testing.assert_allclose(features, [[0.5, 1, 0], [0, -1e-3, 0], [0, 0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("5 qid:1 1:1", "line 3: relevance '5' must be one of 0, 1, 2, 3, 4"),
+        ("x", "line 3: relevance 'x'"),
+        ("1 qid:a 1:1", "line 3: 'qid:a' is not qid:number"),
+        ("1 qid:1 1", "line 3: '1' is not feature:value"),
+        ("1 qid:1 1:one", "line 3: '1:one' is not feature:value"),
+        ("1 qid:1 0:1", "line 3: '0:1' needs a feature ≥ 1"),
+        ("1 qid:1 2:nan", "line 3: '2:nan' needs a feature ≥ 1 and a finite value"),
+        ("1 qid:1 2:1 2:2", "line 3: feature 2 occurs twice"),
+    ],
+)
+def test_a_malformed_line_is_an_error_with_its_number(tmp_path, line, message):
+    path = tmp_path / "bad.txt"
+    path.write_text("\n".join(["1 qid:1 1:1", "2 qid:1 1:2", line, "0 qid:1 1:3"]))
+    with pytest.raises(ValueError, match=message) as error:
+        hb.make_vec("LTR-v0", path=path, n_arms=2)
+    assert str(path) in str(error.value)
+
+
+def test_an_empty_or_missing_file_is_an_error(tmp_path):
+    (tmp_path / "empty.txt").write_text("# nothing\n")
+    with pytest.raises(ValueError, match="has no rows"):
+        hb.make_vec("LTR-v0", path=tmp_path / "empty.txt")
+    with pytest.raises(ValueError, match="is no file"):
+        hb.make_vec("LTR-v0", path=tmp_path / "gone.txt")
+
+
+def test_more_arms_than_distinct_rows_are_refused(tmp_path):
+    path = tmp_path / "few.txt"
+    path.write_text("1 1:1\n2 1:1\n3 1:2\n")
+    with pytest.raises(ValueError, match=r"n_arms=3 must be an integer in 2..2"):
+        hb.make_vec("LTR-v0", path=path, n_arms=3)
+
+
+def test_k_means_finds_clusters_and_leaves_none_empty():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(6, 3)) * 20
+    truth = rng.integers(6, size=300)
+    own = k_means(centres[truth] + rng.normal(size=(300, 3)) * 0.1, 6)
+    assert len({(t, o) for t, o in zip(truth, own, strict=True)}) == 6
+    crowded = np.concatenate([np.zeros((50, 2)), rng.random((5, 2)) * 1e-6])
+    assert len(np.unique(k_means(crowded, 5))) == 5
+    np.testing.assert_array_equal(k_means(crowded, 5, seed=3), k_means(crowded, 5, seed=3))
+
+
+def test_arms_are_clusters_and_rewards_relevance(tmp_path):
+    path = tmp_path / "two.txt"
+    path.write_text("\n".join([f"{r} qid:1 1:{x}" for r, x in ((4, 0), (4, 0.1), (2, 0.05), (0, 9), (1, 9.1))]))
+    env = hb.make_vec("LTR-v0", path=path, n_arms=2, runs=400, users="each")
+    env.reset(0)
+    assert sorted(env.means[0].tolist()) == pytest.approx([0.125, 10 / 12])
+    arm = int(env.means[0].argmax())
+    env.pull((np.full((400, 1), arm), np.full((400, 1), 30)))
+    rewards = env.talk().inbox["users"]
+    assert set(np.unique(rewards)) == {0.5, 1.0}
+    assert abs(rewards.mean() - 10 / 12) < 6 * rewards.std() / np.sqrt(rewards.size)
+
+
+def test_the_law_of_an_encoded_relevance():
+    law = Relevance(np.array([[0.2, 0.1, 0.3, 0.0, 0.4], [0, 1.0, 0, 0, 0]]))
+    x = law.quantile((np.arange(10_000) + 0.5) / 10_000, np.array(0))
+    for g in (1, 3, 8):
+        by_hand = [np.maximum(1 - np.abs(x * g - j), 0).mean() for j in range(g + 1)]
+        np.testing.assert_allclose(law.rounding(0, g), by_hand, atol=1e-9)
+    assert law.variance(np.array([0])) == pytest.approx(x.var())
+    pool = Pool(np.array([[50_000]]), law, np.array([[1.0]]), np.array([[3]])).encode(np.array([[4]]), [])
+    assert pool.total().item() == 50_000
+
+
+def test_the_shipped_file_says_what_it_is(caplog):
+    from hushbandits.envs import ltr
+
+    ltr._shipped.cache_clear()
+    ltr.clusters.cache_clear()
+    with caplog.at_level(logging.WARNING, "hushbandits"):
+        env = hb.make_vec("LTR-v0")
+    assert "not a real data set" in caplog.text
+    assert "made-up" in env.source
+    assert env.n_arms == 10
+
+
+@pytest.mark.parametrize(
+    "agent", ["Dist-DP-SE", "Dist-RDP-SE", "DP-SE", "CDP-SE", "LDP-SE", "Shuffle-DP-SE", "VB-SDP-AE"]
+)
+def test_agents_bring_their_protocol(agent):
+    results = hb.evaluate("LTR-v0", agent, runs=2, env={"horizon": 3000}, agent_kwargs={"epsilon": 5.0})
+    assert results.final("users").tolist() == [3000, 3000]
+    assert (results.final("epsilon") >= 5.0).all()
+    assert np.isfinite(results.final("epsilon")).all()
