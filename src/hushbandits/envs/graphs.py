@@ -1,9 +1,13 @@
-"""Communication graphs: adjacency and hop distances."""
+"""Communication graphs: adjacency, hop distances, and the numbers that regret bounds depend on.
+
+Clique number, clique cover and independence number are hard; they come as `Bounds`, exact on small graphs.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
@@ -12,7 +16,21 @@ from scipy.sparse.csgraph import shortest_path
 from hushbandits.core.types import Array
 from hushbandits.core.validate import nearest
 
-__all__ = ["GRAPHS", "adjacency", "connected_erdos_renyi", "hop_distances"]
+__all__ = [
+    "GRAPHS",
+    "Bounds",
+    "adjacency",
+    "clique_cover",
+    "clique_cover_number",
+    "clique_number",
+    "connected_erdos_renyi",
+    "hop_distances",
+    "independence_number",
+    "independent_set",
+    "power_graph",
+]
+
+_SMALL = 24  # agents up to which the hard numbers are exact
 
 
 def _grid(m: int) -> nx.Graph:
@@ -86,3 +104,145 @@ def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tri
         f"edge_probability={p:g} gave no connected graph of {n_agents} agents in {tries} draws; "
         f"connectedness needs about ln(n_agents)/n_agents = {math.log(max(2, n_agents)) / n_agents:.3g}"
     )
+
+
+def power_graph(distance: Array, life: int) -> Array:
+    """``(M, M)`` adjacency of 𝒢_γ: an edge wherever the hop distance is 1..γ.
+
+    Examples
+    --------
+    >>> int(power_graph(hop_distances(adjacency("path", 4)), 2).sum() / 2)
+    5
+    """
+    matrix: Array = (distance > 0) & (distance <= life)
+    return matrix
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A number known to lie in ``[low, high]``.
+
+    Examples
+    --------
+    >>> Bounds(2, 3).exact
+    False
+    """
+
+    low: int
+    high: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is nothing in between."""
+        return self.low == self.high
+
+
+def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
+    """A maximal independent set, greedily: the heaviest vertex left (default: fewest neighbours), lowest index first.
+
+    Examples
+    --------
+    >>> independent_set(adjacency("path", 5))
+    [0, 4, 2]
+    """
+    heavy = -matrix.sum(1) if weight is None else np.asarray(weight)
+    left = np.ones(len(matrix), bool)
+    chosen = []
+    for v in np.lexsort((np.arange(len(matrix)), -heavy)).tolist():
+        if left[v]:
+            chosen.append(v)
+            left &= ~matrix[v]
+            left[v] = False
+    return chosen
+
+
+def clique_cover(matrix: Array) -> list[list[int]]:
+    """A partition of the vertices into cliques; their number is an upper value of χ̄.
+
+    The best of four greedy colourings of the complement (networkx: largest first, smallest last, saturation, and
+    connected sequential).
+
+    Examples
+    --------
+    >>> sorted(map(sorted, clique_cover(adjacency("path", 4))))
+    [[0, 1], [2, 3]]
+    """
+    complement = nx.from_numpy_array(~matrix & ~np.eye(len(matrix), dtype=bool))
+    strategies = ("largest_first", "smallest_last", "DSATUR", "connected_sequential_bfs")
+    colourings = (nx.greedy_color(complement, strategy) for strategy in strategies)
+    best = min(colourings, key=lambda c: max(c.values(), default=-1))
+    cover: list[list[int]] = [[] for _ in range(max(best.values()) + 1)]
+    for v in sorted(best):
+        cover[best[v]].append(int(v))
+    return cover
+
+
+def independence_number(matrix: Array) -> Bounds:
+    """α: the most vertices no two of which are neighbours.
+
+    Exact up to 24 vertices (largest clique of the complement); else between a greedy independent set and a greedy
+    clique cover, of whose cliques each holds at most one.
+
+    Examples
+    --------
+    >>> independence_number(adjacency("cycle", 7))
+    Bounds(low=3, high=3)
+    """
+    if len(matrix) <= _SMALL:
+        complement = nx.from_numpy_array(~matrix & ~np.eye(len(matrix), dtype=bool))
+        size = int(nx.max_weight_clique(complement, weight=None)[1])
+        return Bounds(size, size)
+    return Bounds(len(independent_set(matrix)), len(clique_cover(matrix)))
+
+
+def clique_number(matrix: Array) -> Bounds:
+    """ω: the largest clique, which is an independent set of the complement.
+
+    Examples
+    --------
+    >>> clique_number(adjacency("complete", 5))
+    Bounds(low=5, high=5)
+    """
+    return independence_number(~matrix & ~np.eye(len(matrix), dtype=bool))
+
+
+def clique_cover_number(matrix: Array) -> Bounds:
+    """χ̄: the fewest cliques that cover the vertices.
+
+    Up to 24 vertices exact (the complement is coloured with as few colours as it takes, by search); else between the
+    independence number's lower bound and a greedy cover.
+
+    Examples
+    --------
+    >>> clique_cover_number(adjacency("cycle", 7))
+    Bounds(low=4, high=4)
+    """
+    low, high = independence_number(matrix).low, len(clique_cover(matrix))
+    if len(matrix) <= _SMALL:
+        while low < high and not _covers(matrix, low):
+            low += 1
+        high = low
+    return Bounds(low, high)
+
+
+def _covers(matrix: Array, k: int) -> bool:
+    """Whether k cliques cover all vertices: each in turn joins a clique or opens the next one."""
+    order = np.argsort(matrix.sum(1), kind="stable").tolist()
+
+    def place(i: int, cliques: list[list[int]]) -> bool:
+        if i == len(order):
+            return True
+        for clique in cliques:
+            if matrix[order[i], clique].all():
+                clique.append(order[i])
+                if place(i + 1, cliques):
+                    return True
+                clique.pop()
+        if len(cliques) < k:
+            cliques.append([order[i]])
+            if place(i + 1, cliques):
+                return True
+            cliques.pop()
+        return False
+
+    return place(0, [])
