@@ -18,9 +18,10 @@ from joblib import Parallel, cpu_count, delayed
 
 from hushbandits.bench.batch import BATCH, play_batch, prepare, reach, split
 from hushbandits.bench.canonical import canonical
+from hushbandits.bench.errors import RunError, StoreError
 from hushbandits.bench.progress import Bar, Silent
 from hushbandits.bench.spec import Cell, Experiment
-from hushbandits.bench.store import FILE, Store, StoreError
+from hushbandits.bench.store import FILE, Store
 from hushbandits.bench.verdicts import check_claims
 from hushbandits.core.jit import source_digest
 from hushbandits.core.types import Array
@@ -355,8 +356,13 @@ def _answers(tasks: Sequence[_Task], jobs: int, bar: Any) -> Iterator[tuple[_Tas
     parallel = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered", batch_size=1)
     try:
         yield from parallel(delayed(_play)(task) for task in announced())
-    except BaseException:
-        from joblib.externals.loky import get_reusable_executor
+    except BaseException as error:
+        from joblib.externals.loky import BrokenProcessPool, get_reusable_executor
 
         get_reusable_executor().shutdown(wait=False, kill_workers=True)
+        if isinstance(error, BrokenProcessPool):
+            raise RunError(
+                "a worker process died, for want of memory or killed; what was done is kept: "
+                "the same command goes on, and fewer --jobs need less memory"
+            ) from None
         raise

@@ -12,111 +12,12 @@ import numpy as np
 
 from hushbandits.bench.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.claim import Claim
+from hushbandits.bench.parts import Figure, Use
 from hushbandits.bench.vocabulary import symbol
 from hushbandits.core.types import Seeds
-from hushbandits.core.validate import choice, integer, nearest
+from hushbandits.core.validate import integer, nearest
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
-
-
-@dataclass(frozen=True, init=False)
-class Use:
-    """A registered env, agent or wrapper with its parameters.
-
-    Parameters
-    ----------
-    name : str
-        As registered; an agent may also be ``"my_module:MyAgent"``.
-    label : str, optional
-        For legends and tables; default: the name and whatever tells it from its neighbours.
-    on : str, optional
-        Agents only: the env id that this agent plays on instead of the experiment's.  Its runs keep the
-        experiment's seeds, so it meets the same arms and rewards.
-    **params
-        Its parameters.
-
-    Examples
-    --------
-    >>> Use("DP-MASE", epsilon=0.1).params
-    {'epsilon': 0.1}
-    """
-
-    name: str
-    params: dict[str, Any]
-    label: str | None
-    on: str | None
-
-    def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: Any):
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "params", thaw(plain(params)))
-        object.__setattr__(self, "label", label)
-        object.__setattr__(self, "on", on)
-
-    def having(self, **params: Any) -> Use:
-        """Return a copy with other parameters besides."""
-        return Use(self.name, label=self.label, on=self.on, **{**self.params, **params})
-
-    def to_dict(self) -> dict[str, Any]:
-        """As in a TOML file: ``{"use": name, "epsilon": 0.1, …}``."""
-        extra = {k: v for k, v in (("label", self.label), ("on", self.on)) if v is not None}
-        return {"use": self.name, **extra, **plain(self.params)}
-
-    @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Use:
-        """Inverse of `to_dict`."""
-        if not isinstance(table, Mapping) or not isinstance(table.get("use"), str):
-            raise ValueError(f"{table!r} must be a table with a name, such as {{use = 'DP-MASE', epsilon = 0.1}}")
-        params = {k: v for k, v in table.items() if k not in ("use", "label", "on")}
-        return cls(table["use"], label=table.get("label"), on=table.get("on"), **params)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """One panel of an experiment's picture.
-
-    Parameters
-    ----------
-    y : str
-        A metric.
-    x : str
-        ``"time"``: the curve; a swept parameter such as ``"env.n_agents"``; or ``"runs"``: the distribution
-        over runs of the final value (an ECDF with medians).
-    log : str
-        Axes on a logarithmic scale: ``""``, ``"x"``, ``"y"`` or ``"xy"``.
-    center : str
-        ``"mean"`` or ``"median"``: the line.
-    band : str
-        ``"interval"``: 95 % confidence interval of the centre; ``"quantiles"``: 2.5 % to 97.5 % of the runs.
-    per_time : bool
-        Divide by the time (time-averaged regret).
-    since : float, optional
-        First time that is drawn.
-    lines : sequence of str
-        Draw only the lines whose label begins with one of these; default: all.
-    title : str
-        Default: the metric's label.
-    bounds : mapping of str to str
-        Dashed lines of theory: a label and ``"package.module:function"``, called with the cell's env parameters,
-        its agent's parameters and the x values (times, or the swept parameter's values), returning the y values
-        (NaN: nothing to draw).
-    """
-
-    y: str
-    x: str = "time"
-    log: str = "x"
-    center: str = "mean"
-    band: str = "interval"
-    per_time: bool = False
-    since: float | None = None
-    lines: Sequence[str] = ()
-    title: str = ""
-    bounds: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        choice("log", self.log, ("", "x", "y", "xy"))
-        choice("center", self.center, ("mean", "median"))
-        choice("band", self.band, ("interval", "quantiles"))
-        object.__setattr__(self, "lines", tuple(self.lines))
 
 
 @dataclass(frozen=True)

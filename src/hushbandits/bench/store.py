@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from hushbandits.bench.canonical import canonical
+from hushbandits.bench.errors import StoreError
 from hushbandits.bench.spec import Cell, Experiment
 from hushbandits.core.types import Array
 
-__all__ = ["FILE", "Store", "StoreError"]
+__all__ = ["FILE", "Store"]
 
 FILE = "results.sqlite"
 VERSION = 1
@@ -34,10 +35,6 @@ CREATE TABLE failures (cell INTEGER NOT NULL REFERENCES cells, first INTEGER NOT
   error TEXT NOT NULL, PRIMARY KEY (cell, first)) WITHOUT ROWID;
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, started TEXT NOT NULL, about TEXT NOT NULL);
 """
-
-
-class StoreError(RuntimeError):
-    """The results file cannot be used; the message says why and what to do."""
 
 
 class Store:

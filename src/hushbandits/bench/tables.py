@@ -50,7 +50,7 @@ def number(x: float | None) -> str:
     Examples
     --------
     >>> number(1234567.8), number(0.012345), number(3), number(None)
-    ('1,234,568', '0.01234', '3', '')
+    ('1,234,568', '0.01235', '3', '')
     """
     if x is None:
         return ""
