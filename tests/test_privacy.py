@@ -12,6 +12,9 @@ from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ra
 from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace, wrapped_sum
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
 
 LAWS = [PolyaDifference(1 / 8, 3.0), DiscreteLaplace(3.0), Skellam(9.0), DiscreteGaussian(4.0)]
 LEVEL = 1e-7  # a seeded test fails by chance with this probability
@@ -118,8 +121,8 @@ def test_transforms_and_tails_fit_the_law(law):
 # -- pooled and per-user blocks -----------------------------------------------------------------------------------
 
 
-def decoded(users, n, blocks, **env):
-    core = hb.make_vec("DistDP-v0", runs=blocks, users=users, means=(0.3, 0.7), **env)
+def decoded(users, n, blocks, id="DistDP-v0", **env):
+    core = hb.make_vec(id, runs=blocks, users=users, means=(0.3, 0.7), **env)
     core.reset(1 if users == "pooled" else 2)
     core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
     return core.talk().inbox.total("reward").ravel()
@@ -130,6 +133,46 @@ def decoded(users, n, blocks, **env):
 def test_pooled_and_per_user_blocks_agree_in_law(rewards, n):
     one, other = (decoded(users, n, 1500, rewards=rewards) for users in ("pooled", "each"))
     assert two_sample(one, other) > LEVEL
+
+
+PROTOCOLS = {
+    "DistRDP-v0": {"scale": 3.0},
+    "DistRDP-v0 dropouts": {"t_min": 0.5, "wrappers": [Loss(0.3)]},
+    "DistCDP-v0": {},
+    "DistDP-v0 dropouts": {"t_min": 0.5, "wrappers": [Loss(0.3)]},
+    "CentralDP-v0": {},
+    "CentralDP-v0 discrete": {"discrete": True},
+    "LocalDP-v0": {"wrappers": [Huber(0.2)]},
+    "ShuffleDP-v0": {"wrappers": [LocalLaplace(3.0)]},
+    "ShuffleDP-v0 pure": {"shuffle": "pure"},
+    "ShuffleDP-v0 bits": {"shuffle": "binary-sum", "calibrate": "exact"},
+}
+
+
+@pytest.mark.parametrize("case", PROTOCOLS)
+def test_pooled_and_per_user_blocks_agree_in_law_for_every_protocol(case):
+    id, env = case.split()[0], PROTOCOLS[case]
+    one, other = (decoded(users, 100, 1200, id, rewards="clipped-gaussian", **env) for users in ("pooled", "each"))
+    assert two_sample(one, other) > LEVEL
+    assert np.unique(one).size > 20
+
+
+@pytest.mark.parametrize("id", ["DistDP-v0", "DistRDP-v0", "DistCDP-v0", "CentralDP-v0", "LocalDP-v0"])
+@pytest.mark.parametrize("epsilon", [0.2, 2.0])
+def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
+    # |z − Σx| ≤ τ/g + √((n/2g²) ln(2/p)) but for probability 2p: the noise's tail, and Hoeffding on the rounding.
+    p, n, blocks = 0.05, 400, 600
+    extra = {"discrete": True} if id == "CentralDP-v0" else {}
+    core = hb.make_vec(id, runs=blocks, epsilon=epsilon, confidence=p, users="each", **extra)
+    core.reset(7)
+    core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
+    exact = core._report()["reward"].total()
+    error = np.abs(core.talk().inbox.total("reward") - exact)
+    plan = core.mechanism.planned(n)
+    bound = plan.tau / plan.g + math.sqrt(n / 2 * math.log(2 / p)) / plan.g
+    misses = (error > bound).sum()
+    assert stats.binom.sf(misses - 1, blocks, 2 * p) > LEVEL
+    assert np.median(error) > 0.05 * bound  # and the bound is not empty
 
 
 @pytest.mark.parametrize("law", [Bernoulli(), ClippedGaussian(), ClippedGaussian(0.4), Beta(3.0)], ids=repr)

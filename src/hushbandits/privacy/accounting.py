@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
+from operator import mul
 
 import numpy as np
 
@@ -42,14 +44,13 @@ def pure_curve(epsilon: float) -> Curve:
     >>> round(curve(2), 4), round(curve(1e6), 4)
     (0.7353, 1.0)
     """
-    real("epsilon", epsilon, 0)
+    return partial(_pure, real("epsilon", epsilon, 0))
 
-    def curve(alpha: float) -> float:
-        # (sinh αε − sinh (α−1)ε)/sinh ε = cosh((α − ½)ε)/cosh(ε/2), in logarithms
-        top = np.logaddexp((alpha - 0.5) * epsilon, -(alpha - 0.5) * epsilon)
-        return float(top - np.logaddexp(epsilon / 2, -epsilon / 2)) / (alpha - 1)
 
-    return curve
+def _pure(epsilon: float, alpha: float) -> float:
+    # (sinh αε − sinh (α−1)ε)/sinh ε = cosh((α − ½)ε)/cosh(ε/2), in logarithms
+    top = np.logaddexp((alpha - 0.5) * epsilon, -(alpha - 0.5) * epsilon)
+    return float(top - np.logaddexp(epsilon / 2, -epsilon / 2)) / (alpha - 1)
 
 
 def skellam_curve(sigma2: float, sensitivity: int) -> Curve:
@@ -62,17 +63,14 @@ def skellam_curve(sigma2: float, sensitivity: int) -> Curve:
     >>> round(skellam_curve(100.0, 10)(2), 4)
     1.009
     """
-    real("sigma2", sigma2, 0)
-    integer("sensitivity", sensitivity, 1)
+    return partial(_skellam, real("sigma2", sigma2, 0), integer("sensitivity", sensitivity, 1))
 
-    def curve(alpha: float) -> float:
-        if alpha != int(alpha) or alpha < 2:
-            raise ValueError(f"alpha={alpha!r}: Skellam's bound holds for integers ≥ 2")
-        d = sensitivity
-        extra = min(((2 * alpha - 1) * d * d + 6 * d) / (4 * sigma2**2), 3 * d / (2 * sigma2))
-        return alpha * d * d / (2 * sigma2) + extra
 
-    return curve
+def _skellam(sigma2: float, d: int, alpha: float) -> float:
+    if alpha != int(alpha) or alpha < 2:
+        raise ValueError(f"alpha={alpha!r}: Skellam's bound holds for integers ≥ 2")
+    extra = min(((2 * alpha - 1) * d * d + 6 * d) / (4 * sigma2**2), 3 * d / (2 * sigma2))
+    return alpha * d * d / (2 * sigma2) + extra
 
 
 def zcdp_curve(rho: float) -> Curve:
@@ -83,8 +81,7 @@ def zcdp_curve(rho: float) -> Curve:
     >>> zcdp_curve(0.5)(4)
     2.0
     """
-    real("rho", rho, 0, closed="low")
-    return lambda alpha: rho * alpha
+    return partial(mul, real("rho", rho, 0, closed="low"))
 
 
 def discrete_gaussian_rho(sigma2: float, sensitivity: float) -> float:
@@ -131,8 +128,11 @@ def compose(curves: Iterable[Curve]) -> Curve:
     >>> compose([zcdp_curve(0.1)] * 3)(2)
     0.6...
     """
-    parts = list(curves)
-    return lambda alpha: sum(curve(alpha) for curve in parts)
+    return partial(_composed, list(curves))
+
+
+def _composed(curves: list[Curve], alpha: float) -> float:
+    return sum(curve(alpha) for curve in curves)
 
 
 def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> float:

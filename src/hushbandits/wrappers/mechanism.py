@@ -83,7 +83,7 @@ class Mechanism(Wrapper):
             promise.adjacency,
             promise.view,
             promise.assumptions,
-            self.price if np.isfinite(promise.epsilon) else lambda n, survivors: Spent(np.inf),
+            self.price if np.isfinite(promise.epsilon) else _unprotected,
             self._details,
             len(seeds),
         )
@@ -144,3 +144,7 @@ class Mechanism(Wrapper):
         if self.sampler == "exact":
             return ("seeded noise is a simulation",)
         return ("idealised floating point", "seeded noise is a simulation")
+
+
+def _unprotected(n: int, survivors: int) -> Spent:
+    return Spent(np.inf)
