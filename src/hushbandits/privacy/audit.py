@@ -122,7 +122,7 @@ def epsilon_lower_bound(hits: int, others: int, samples: int, delta: float, leve
     Examples
     --------
     >>> round(epsilon_lower_bound(880, 120, 2000, 0.0, 1e-6), 2), epsilon_lower_bound(3, 120, 2000, 0.0, 1e-6)
-    (1.35, 0.0)
+    (1.46, 0.0)
     """
     low = stats.beta.ppf(level / 2, hits, samples - hits + 1) if hits else 0.0
     high = stats.beta.isf(level / 2, others + 1, samples - others) if others < samples else 1.0
