@@ -12,7 +12,10 @@ secure aggregation, shuffling, local noise, contamination and loss, and the pape
 from importlib.metadata import version as _version
 
 from hushbandits import testing
+from hushbandits.bench.claim import Claim
 from hushbandits.bench.evaluate import Results, evaluate
+from hushbandits.bench.run import run
+from hushbandits.bench.spec import Experiment, Figure, Use
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
@@ -39,9 +42,12 @@ from hushbandits.views.parallel import make, wrap
 __version__ = _version("hushbandits")
 
 __all__ = [
+    "Claim",
     "Each",
     "Env",
+    "Experiment",
     "Field",
+    "Figure",
     "Guarantee",
     "Inbox",
     "Obs",
@@ -49,6 +55,7 @@ __all__ = [
     "Results",
     "Team",
     "UniformMeans",
+    "Use",
     "Wrapper",
     "evaluate",
     "list_agents",
@@ -63,6 +70,7 @@ __all__ = [
     "register_agent",
     "register_env",
     "register_wrapper",
+    "run",
     "run_seeds",
     "testing",
     "wrap",
