@@ -10,7 +10,7 @@ import hushbandits as hb
 from hushbandits.core.crowd import Individuals
 from hushbandits.core.pool import Pool
 from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
-from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.core.tapes import run_seeds
 from hushbandits.privacy.plans import (
     central_pure,
     distributed_concentrated,
@@ -176,125 +176,6 @@ def test_bits_are_counted_per_user():
     individuals(env, 0, 1024)
     assert env.metrics()["bits"].item() == 1024 * 16  # m = 1024·32 + 2·96 + 1
     assert env.metrics()["bits_per_user"].item() == 16
-
-
-# -- twins ------------------------------------------------------------------------------------------------------
-
-
-def naive_users(env, r, block, arm, n):
-    """Rewards of a block, one by one."""
-    seed = int(stream(env.seeds[r], "reward").random(block + 1)[block] * 2**53)
-    u = np.random.Generator(np.random.PCG64(seed)).random(n)
-    return [float(env.law.quantile(np.array([v]), env.locations[r, arm])[0]) for v in u]
-
-
-def naive_distributed(env, r, epsilon, p, horizon, base):
-    """Dist-DP-SE of one run, user by user, from algorithm 1."""
-    noise = stream(env.seeds[r], "wrapper/DiscreteLaplace")
-    active, used, block, regret, b = list(range(env.n_arms)), 0, 0, 0.0, 1
-    while used < horizon:
-        mean = {}
-        for a in list(active):
-            n = min(base**b if len(active) > 1 else horizon, horizon - used)
-            if n == 0:
-                break
-            g = math.ceil(epsilon * math.sqrt(n))
-            tau = math.ceil(g / epsilon * math.log(2 / p))
-            m = n * g + 2 * tau + 1
-            x = naive_users(env, r, block, a, n)
-            coins = noise.random(n)
-            q = 1 - math.exp(-epsilon / g)
-            plus, minus = noise.negative_binomial(1 / n, q, n), noise.negative_binomial(1 / n, q, n)
-            y = 0
-            for i in range(n):
-                code = math.floor(x[i] * g) + (coins[i] < x[i] * g - math.floor(x[i] * g))
-                y = (y + (code + int(plus[i]) - int(minus[i])) % m) % m
-            mean[a] = ((y - m) / g if y > n * g + tau else y / g) / n
-            used, block = used + n, block + 1
-            regret += n * env.gaps[r, a]
-        if used >= horizon or len(active) == 1:
-            continue
-        size, users = len(active), base**b
-        log = math.log(2 * size * b * b / p)
-        beta = math.sqrt(math.log(4 * size * b * b / p) / (2 * users)) + (math.sqrt(2 * log) + log) / epsilon / users
-        best = max(mean[a] - beta for a in active)
-        active = [a for a in active if mean[a] + beta >= best]
-        b += 1
-    return regret, active
-
-
-@pytest.mark.parametrize("base", [2, 4])
-def test_distributed_elimination_equals_its_naive_twin(base):
-    settings = {"horizon": 6000, "n_arms": 4, "epsilon": 2.0, "confidence": 0.3, "users": "each"}
-    env, team = build("DistDP-v0", "Dist-DP-SE", 3, settings, {"batch_base": base})
-    final = hb.play(env, team, 11)
-    dropped = 0
-    for r in range(3):
-        regret, active = naive_distributed(env, r, 2.0, 0.3, 6000, base)
-        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
-        assert np.flatnonzero(team._active[r, 0]).tolist() == active
-        dropped += 4 - len(active)
-    assert dropped > 0
-
-
-def naive_central(env, r, epsilon, p, horizon):
-    """DP-SE of one run (Sajed & Sheffet 2019)."""
-    noise = stream(env.seeds[r], "wrapper/CentralLaplace")
-    active, used, block, regret, e = list(range(env.n_arms)), 0, 0, 0.0, 1
-    while used < horizon:
-        m, noisy = len(active), {}
-        gap = 2.0**-e
-        length = max(32 * math.log(8 * m * e * e / p) / gap**2, 8 * math.log(4 * m * e * e / p) / (epsilon * gap))
-        length = math.floor(length) + 1 if m > 1 else horizon
-        for a in active:
-            n = min(length, horizon - used)
-            if n == 0:
-                break
-            total = sum(naive_users(env, r, block, a, n))
-            noisy[a] = (total + noise.laplace(0, 1 / epsilon)) / n
-            used, block = used + n, block + 1
-            regret += n * env.gaps[r, a]
-        if used >= horizon or m == 1:
-            continue
-        h = math.sqrt(math.log(8 * m * e * e / p) / (2 * length))
-        c = math.log(4 * m * e * e / p) / (epsilon * length)
-        active = [a for a in active if max(noisy.values()) - noisy[a] <= 2 * (h + c)]
-        e += 1
-    return regret, active
-
-
-def test_central_elimination_equals_its_naive_twin():
-    settings = {"horizon": 40_000, "n_arms": 3, "epsilon": 0.5, "confidence": 0.5, "users": "each"}
-    env, team = build("CentralDP-v0", "DP-SE", 2, settings)
-    final = hb.play(env, team, 2)
-    dropped = 0
-    for r in range(2):
-        regret, active = naive_central(env, r, 0.5, 0.5, 40_000)
-        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
-        assert np.flatnonzero(team._active[r, 0]).tolist() == active
-        dropped += 3 - len(active)
-    assert dropped > 0
-
-
-def test_without_privacy_it_is_successive_elimination():
-    # ε → ∞: neither noise nor grid is left, and the radius is Hoeffding's alone.
-    settings = {"horizon": 3000, "n_arms": 3, "epsilon": 1e9, "users": "each"}
-    env, team = build("DistDP-v0", "Dist-DP-SE", 2, settings)
-    final = hb.play(env, team, 4)
-    for r in range(2):
-        active, used, block, regret, b = [0, 1, 2], 0, 0, 0.0, 1
-        while used < 3000:
-            mean = {}
-            for a in active:
-                n = min(2**b if len(active) > 1 else 3000, 3000 - used)
-                if n:
-                    mean[a] = sum(naive_users(env, r, block, a, n)) / n
-                    used, block, regret = used + n, block + 1, regret + n * env.gaps[r, a]
-            if used < 3000:
-                beta = math.sqrt(math.log(4 * len(active) * b * b / 0.1) / 2 ** (b + 1))
-                active = [a for a in active if mean[a] + beta >= max(mean.values()) - beta]
-                b += 1
-        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
 
 
 # -- what is hidden, and bad input ------------------------------------------------------------------------------

@@ -1,0 +1,240 @@
+"""The paper's agents: successive elimination by privacy protocol."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from hushbandits.agents.chowdhury2023.successive import BatchedSE, SuccessiveElimination
+from hushbandits.core.validate import choice, real
+from hushbandits.policies.successive import epoch_length, radii
+from hushbandits.privacy.plans import precision
+from hushbandits.privacy.pmf import tail_quantile
+from hushbandits.privacy.samplers import DiscreteLaplace
+
+__all__ = ["CDPSE", "DPSE", "LDPSE", "DistCDPSE", "DistDPSE", "DistRDPSE", "ShuffleDPSE"]
+
+
+class DistDPSE(BatchedSE):
+    """Dist-DP-SE: pure DP in the distributed model (theorem 1), ``σ = √2/ε``, ``h = 1/ε``.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, env={"horizon": 10_000, "epsilon": 0.5})
+    >>> results.final("users").tolist()
+    [10000, 10000]
+    """
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Dist-DP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """Rounding and Lap_ℤ(g/ε)."""
+        return math.sqrt(2) / self._epsilon, 1 / self._epsilon  # type: ignore[attr-defined]
+
+
+class DistRDPSE(BatchedSE):
+    """Dist-RDP-SE: Rényi DP in the distributed model (theorem 2), ``σ = 2/ε + √2/(sε)``, ``h = 1/(sε)``.
+
+    Parameters
+    ----------
+    scale : float, optional
+        s ≥ 1 of the mechanism; left out, the mechanism's.
+    epsilon, confidence, batch_base
+        As in `BatchedSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("DistRDP-v0", "Dist-RDP-SE", runs=2, env={"horizon": 10_000, "scale": 100.0})
+    >>> results.final("regret").shape
+    (2,)
+    """
+
+    shared = ("epsilon", "confidence", "scale")
+    wrappers = ("Skellam", "SecAgg")
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        confidence: float | str | None = None,
+        batch_base: float = 2.0,
+        scale: float | None = None,
+    ):
+        super().__init__(epsilon, confidence, batch_base)
+        self.scale = scale if scale is None else real("scale", scale, 1, closed="low")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Dist-RDP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """Rounding at precision ⌈sε√n⌉ and the tail of Skellam noise (proposition 1)."""
+        s, epsilon = self._scale, self._epsilon  # type: ignore[attr-defined]
+        return 2 / epsilon + math.sqrt(2) / (s * epsilon), 1 / (s * epsilon)
+
+
+class DistCDPSE(DistRDPSE):
+    """Dist-CDP-SE: concentrated DP in the distributed model (theorem 4), ``σ = (√2 + √2/s)/ε``, ``h = 0``.
+
+    Parameters
+    ----------
+    scale, epsilon, confidence, batch_base
+        As in `DistRDPSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("DistCDP-v0", "Dist-CDP-SE", runs=2, env={"horizon": 10_000})
+    >>> results.final("regret").shape
+    (2,)
+    """
+
+    wrappers = ("DiscreteGaussian", "SecAgg")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Dist-CDP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """Rounding and a sub-Gaussian sum."""
+        s, epsilon = self._scale, self._epsilon  # type: ignore[attr-defined]
+        return (math.sqrt(2) + math.sqrt(2) / s) / epsilon, 0.0
+
+
+class CDPSE(DistDPSE):
+    """CDP-SE: pure DP with a trusted server and discrete noise (theorem 5); the radius of `DistDPSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("CentralDP-v0", "CDP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
+    (2,)
+    """
+
+    fixed: ClassVar[dict[str, Any]] = {"discrete": True}
+    wrappers = ("CentralLaplace",)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "CDP-SE"
+
+
+@lru_cache(maxsize=4096)
+def _local_tail(n: int, epsilon: float, p: float) -> float:
+    g = precision(n, epsilon)
+    return tail_quantile(DiscreteLaplace(g / epsilon), n, p) / g
+
+
+class LDPSE(BatchedSE):
+    """LDP-SE: pure DP in the local model (theorem 6).
+
+    ``β(b) = √(ln(4mb²/p)/(2n)) + (√2/ε)√ln(2mb²/p)/n + q/n`` for m active arms: Hoeffding, the rounding at precision
+    ``g = ⌈ε√n⌉``, and the noise, where qg is the ``1 − p/(mb²)`` quantile of n summed Lap_ℤ(g/ε), computed from its
+    characteristic function (`privacy.pmf.tail_quantile`); the paper leaves a constant unnamed there.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("LocalDP-v0", "LDP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
+    (2,)
+    """
+
+    wrappers = ("LocalDiscreteLaplace",)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "LDP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """Rounding alone."""
+        return math.sqrt(2) / self._epsilon, 0.0  # type: ignore[attr-defined]
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """``β(b)``."""
+        tail = _local_tail(n, self._epsilon, self._p / (m * b * b))  # type: ignore[attr-defined]
+        return super().width(m, b, n) + tail / n
+
+
+class ShuffleDPSE(BatchedSE):
+    """Shuffle-DP-SE: `DistDPSE` through a shuffler; batches start at 32 users, for split-and-mix needs 19.
+
+    Parameters
+    ----------
+    shuffle : str, optional
+        ``"split-and-mix"`` or ``"pure"`` (theorem 3, whose noise takes ε/2); left out, the env's.
+    epsilon, confidence, batch_base
+        As in `BatchedSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("ShuffleDP-v0", "Shuffle-DP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
+    (2,)
+    """
+
+    shared = ("epsilon", "confidence", "shuffle")
+    wrappers = ("ShuffledNoise", "ShuffledSum")
+    first = 32.0
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        confidence: float | str | None = None,
+        batch_base: float = 2.0,
+        shuffle: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, batch_base)
+        self.shuffle = shuffle if shuffle is None else choice("shuffle", shuffle, ("split-and-mix", "pure"))
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Shuffle-DP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """As `DistDPSE`, at the ε that the noise takes."""
+        share = {"split-and-mix": 1.0, "pure": 0.5}.get(self._shuffle)  # type: ignore[attr-defined]
+        if share is None:
+            raise ValueError(f"{self.name} needs shuffle='split-and-mix' or 'pure'; 'binary-sum' is VB-SDP-AE's")
+        epsilon = share * self._epsilon  # type: ignore[attr-defined]
+        return math.sqrt(2) / epsilon, 1 / epsilon
+
+
+class DPSE(SuccessiveElimination):
+    """DP-SE (Sajed & Sheffet 2019): epochs of R(e) users per arm, one Laplace draw per arm, on `CentralDP-v0`.
+
+    ``μ̃ = μ̂ + Lap(1/(εR))``; drop a where ``max μ̃ − μ̃_a > 2(h + c)``.  The confidence p stands for their β.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("CentralDP-v0", "DP-SE", runs=2, env={"horizon": 10_000, "epsilon": 0.5})
+    >>> results.final("regret").shape
+    (2,)
+    """
+
+    fixed: ClassVar[dict[str, Any]] = {"discrete": False}
+    wrappers = ("CentralLaplace",)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "DP-SE"
+
+    def length(self, m: int, b: int) -> float:
+        """``R(e)``."""
+        return epoch_length(m, b, self._epsilon, self._p)  # type: ignore[attr-defined]
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """``h + c``."""
+        h, c = radii(m, b, self._epsilon, self._p, float(n))  # type: ignore[attr-defined]
+        return h + c

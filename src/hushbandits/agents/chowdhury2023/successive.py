@@ -1,0 +1,167 @@
+"""Successive elimination on blocks of users, whose sums a privacy protocol carries (Chowdhury & Zhou 2023, alg. 1)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hushbandits.core.env import Env
+from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.team import Protocol, Team
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import real
+from hushbandits.policies.successive import batch_radius, eliminate
+from hushbandits.privacy.plans import confidence_level
+
+__all__ = ["BatchedSE", "SuccessiveElimination"]
+
+
+class SuccessiveElimination(Team):
+    """Base: in phase b every active arm gets a block of new users; then arms are dropped; old data is forgotten.
+
+    Once one arm is left it is played to the end.  A subclass gives a phase's block length and width.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        ε of the env's mechanism; left out, the env's own.  The same ε sets the width.
+    confidence : float or "1/T", optional
+        p; left out, the mechanism's.
+
+    Raises
+    ------
+    ValueError
+        The env has no mechanism, or one with another ε or p.
+    """
+
+    setting = "feedback"
+    hears = ("reward", "n")
+    #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
+    shared: tuple[str, ...] = ("epsilon", "confidence")
+    #: Parameters of the mechanism that the algorithm fixes.
+    fixed: ClassVar[dict[str, Any]] = {}
+    #: The protocol's wrappers, for an env that has none; the first is the mechanism.
+    wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
+
+    def __init__(self, epsilon: float | None = None, confidence: float | str | None = None):
+        self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0)
+        self.confidence = confidence
+        if confidence is not None:
+            confidence_level(confidence, 2)
+
+    def protocol(self, settings: dict[str, Any]) -> Protocol:
+        """The mechanism gets the agent's ε and p; an env without a mechanism gets it from the agent."""
+        given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
+        given |= self.fixed
+        if settings.get("mechanism", True):
+            return Protocol(env=given)
+        mechanism, *secure = self.wrappers
+        kind = {name: value for name, value in given.items() if name == "shuffle"}  # both halves of a shuffle know it
+        return Protocol(wrappers=((mechanism, given), *((name, kind) for name in secure)))
+
+    def length(self, m: int, b: int) -> float:
+        """Users per arm in phase b with m active arms."""
+        raise NotImplementedError(f"{type(self).__name__} must define length(m, b)")
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """Half width of an arm's interval after n users."""
+        raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
+
+    def reset(self, env: Env, seeds: Seeds) -> None:
+        """Phase 1, all arms active."""
+        mechanism = env.mechanism  # type: ignore[attr-defined]
+        if mechanism is None:
+            raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
+        for name in self.shared:
+            mine, its = getattr(self, name), getattr(mechanism, name, None)
+            if its is None:
+                raise ValueError(f"{self.name} needs a mechanism with {name}; {mechanism.name} has none")
+            if mine is not None and mine != its:
+                raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
+            setattr(self, f"_{name}", its)
+        self._p = confidence_level(self._confidence, env.horizon)  # type: ignore[attr-defined]
+        shape = (len(seeds), env.n_agents)
+        self._horizon = env.horizon
+        self._active = np.ones((*shape, env.n_arms), bool)
+        self._mean = np.zeros((*shape, env.n_arms))
+        self._phase = np.ones(shape, np.int64)
+        self._arm = np.zeros(shape, np.int64)
+        self._n = np.full(shape, self._block(env.n_arms, 1), np.int64)
+        self._heard = np.full(shape, env.horizon, np.int64)  # fewest users behind a mean of this phase
+
+    def _block(self, m: int, b: int) -> int:
+        # Longer than the horizon is as long as the horizon: the env cuts there.
+        return int(min(self.length(m, b), self._horizon)) if m > 1 else self._horizon
+
+    def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
+        """An arm's mean after its block: this phase's data only."""
+        return total / n
+
+    def interval(self, r: int, i: int, m: int, b: int) -> float:
+        """Half width of the m active arms' intervals: `width` after the shortest block of the phase."""
+        return self.width(m, b, int(self._heard[r, i]))
+
+    def act(self, obs: Obs) -> tuple[Array, Array]:
+        """The next active arm, for a block of users."""
+        return self._arm, self._n
+
+    def hear(self, inbox: Inbox) -> None:
+        """Keep the block's mean; after the last arm of the phase, eliminate."""
+        total, n = inbox.total("reward"), inbox.total("n")
+        for r, i in zip(*np.nonzero(inbox.arrived[:, :, 0]), strict=True):
+            active, k = self._active[r, i], self._arm[r, i]
+            self._mean[r, i, k] = self.estimate(r, i, k, total[r, i], n[r, i])
+            self._heard[r, i] = min(self._heard[r, i], n[r, i])
+            later = np.flatnonzero(active[k + 1 :])
+            if len(later):
+                self._arm[r, i] = k + 1 + later[0]
+                continue
+            m, b = int(active.sum()), int(self._phase[r, i])
+            if m > 1:
+                m = eliminate(self._mean[r, i], active, self.interval(r, i, m, b))
+            self._phase[r, i], self._heard[r, i] = b + 1, self._horizon
+            self._arm[r, i] = np.flatnonzero(active)[0]
+            self._n[r, i] = self._block(m, b + 1)
+
+
+class BatchedSE(SuccessiveElimination):
+    """Algorithm 1: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
+
+    Drop a where ``μ̂_a + β(b) < max_a' (μ̂_a' − β(b))``; only this batch's data counts.
+
+    Parameters
+    ----------
+    epsilon, confidence
+        As in `SuccessiveElimination`.
+    batch_base : float
+        η > 1: 2 in the paper, 4 in its authors' code.
+    """
+
+    #: ``l(1)``; by default η.
+    first: ClassVar[float | None] = None
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        confidence: float | str | None = None,
+        batch_base: float = 2.0,
+    ):
+        super().__init__(epsilon, confidence)
+        self.batch_base = real("batch_base", batch_base, 1)
+
+    def noise(self) -> tuple[float, float]:
+        """``(σ, h)``: with probability 1 − p the protocol's noise on a sum stays below ``σ√ln(2/p) + h ln(2/p)``."""
+        raise NotImplementedError(f"{type(self).__name__} must define noise()")
+
+    def length(self, m: int, b: int) -> float:
+        """``l(b) = ⌈l(1) η^(b−1)⌉``."""
+        if b * math.log2(self.batch_base) > 60:
+            return math.inf
+        return math.ceil((self.first or self.batch_base) * self.batch_base ** (b - 1))
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """``β(b)``."""
+        return batch_radius(m, b, self._p, n, *self.noise())

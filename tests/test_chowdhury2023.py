@@ -1,0 +1,227 @@
+"""Agents of Chowdhury & Zhou 2023 against naive twins and the paper's statements."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import build
+from scipy import stats
+
+import hushbandits as hb
+from hushbandits.agents.chowdhury2023.theory import regret_bound
+from hushbandits.core.tapes import stream
+from hushbandits.privacy.plans import distributed_pure
+
+# -- twins ------------------------------------------------------------------------------------------------------
+
+
+def naive_users(env, r, block, arm, n):
+    """Rewards of a block, one by one."""
+    seed = int(stream(env.seeds[r], "reward").random(block + 1)[block] * 2**53)
+    u = np.random.Generator(np.random.PCG64(seed)).random(n)
+    return [float(env.law.quantile(np.array([v]), env.locations[r, arm])[0]) for v in u]
+
+
+def naive_distributed(env, r, epsilon, p, horizon, base):
+    """Dist-DP-SE of one run, user by user, from algorithm 1."""
+    noise = stream(env.seeds[r], "wrapper/DiscreteLaplace")
+    active, used, block, regret, b = list(range(env.n_arms)), 0, 0, 0.0, 1
+    while used < horizon:
+        mean = {}
+        for a in list(active):
+            n = min(base**b if len(active) > 1 else horizon, horizon - used)
+            if n == 0:
+                break
+            g = math.ceil(epsilon * math.sqrt(n))
+            tau = math.ceil(g / epsilon * math.log(2 / p))
+            m = n * g + 2 * tau + 1
+            x = naive_users(env, r, block, a, n)
+            coins = noise.random(n)
+            q = 1 - math.exp(-epsilon / g)
+            plus, minus = noise.negative_binomial(1 / n, q, n), noise.negative_binomial(1 / n, q, n)
+            y = 0
+            for i in range(n):
+                code = math.floor(x[i] * g) + (coins[i] < x[i] * g - math.floor(x[i] * g))
+                y = (y + (code + int(plus[i]) - int(minus[i])) % m) % m
+            mean[a] = ((y - m) / g if y > n * g + tau else y / g) / n
+            used, block = used + n, block + 1
+            regret += n * env.gaps[r, a]
+        if used >= horizon or len(active) == 1:
+            continue
+        size, users = len(active), base**b
+        log = math.log(2 * size * b * b / p)
+        beta = math.sqrt(math.log(4 * size * b * b / p) / (2 * users)) + (math.sqrt(2 * log) + log) / epsilon / users
+        best = max(mean[a] - beta for a in active)
+        active = [a for a in active if mean[a] + beta >= best]
+        b += 1
+    return regret, active
+
+
+@pytest.mark.parametrize("base", [2, 4])
+def test_distributed_elimination_equals_its_naive_twin(base):
+    settings = {"horizon": 6000, "n_arms": 4, "epsilon": 2.0, "confidence": 0.3, "users": "each"}
+    env, team = build("DistDP-v0", "Dist-DP-SE", 3, settings, {"batch_base": base})
+    final = hb.play(env, team, 11)
+    dropped = 0
+    for r in range(3):
+        regret, active = naive_distributed(env, r, 2.0, 0.3, 6000, base)
+        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+        assert np.flatnonzero(team._active[r, 0]).tolist() == active
+        dropped += 4 - len(active)
+    assert dropped > 0
+
+
+def naive_central(env, r, epsilon, p, horizon):
+    """DP-SE of one run (Sajed & Sheffet 2019)."""
+    noise = stream(env.seeds[r], "wrapper/CentralLaplace")
+    active, used, block, regret, e = list(range(env.n_arms)), 0, 0, 0.0, 1
+    while used < horizon:
+        m, noisy = len(active), {}
+        gap = 2.0**-e
+        length = max(32 * math.log(8 * m * e * e / p) / gap**2, 8 * math.log(4 * m * e * e / p) / (epsilon * gap))
+        length = math.floor(length) + 1 if m > 1 else horizon
+        for a in active:
+            n = min(length, horizon - used)
+            if n == 0:
+                break
+            total = sum(naive_users(env, r, block, a, n))
+            noisy[a] = (total + noise.laplace(0, 1 / epsilon)) / n
+            used, block = used + n, block + 1
+            regret += n * env.gaps[r, a]
+        if used >= horizon or m == 1:
+            continue
+        h = math.sqrt(math.log(8 * m * e * e / p) / (2 * length))
+        c = math.log(4 * m * e * e / p) / (epsilon * length)
+        active = [a for a in active if max(noisy.values()) - noisy[a] <= 2 * (h + c)]
+        e += 1
+    return regret, active
+
+
+def test_central_elimination_equals_its_naive_twin():
+    settings = {"horizon": 40_000, "n_arms": 3, "epsilon": 0.5, "confidence": 0.5, "users": "each"}
+    env, team = build("CentralDP-v0", "DP-SE", 2, settings)
+    final = hb.play(env, team, 2)
+    dropped = 0
+    for r in range(2):
+        regret, active = naive_central(env, r, 0.5, 0.5, 40_000)
+        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+        assert np.flatnonzero(team._active[r, 0]).tolist() == active
+        dropped += 3 - len(active)
+    assert dropped > 0
+
+
+def test_without_privacy_it_is_successive_elimination():
+    # ε → ∞: neither noise nor grid is left, and the radius is Hoeffding's alone.
+    settings = {"horizon": 3000, "n_arms": 3, "epsilon": 1e9, "users": "each"}
+    env, team = build("DistDP-v0", "Dist-DP-SE", 2, settings)
+    final = hb.play(env, team, 4)
+    for r in range(2):
+        active, used, block, regret, b = [0, 1, 2], 0, 0, 0.0, 1
+        while used < 3000:
+            mean = {}
+            for a in active:
+                n = min(2**b if len(active) > 1 else 3000, 3000 - used)
+                if n:
+                    mean[a] = sum(naive_users(env, r, block, a, n)) / n
+                    used, block, regret = used + n, block + 1, regret + n * env.gaps[r, a]
+            if used < 3000:
+                beta = math.sqrt(math.log(4 * len(active) * b * b / 0.1) / 2 ** (b + 1))
+                active = [a for a in active if mean[a] + beta >= max(mean.values()) - beta]
+                b += 1
+        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+
+
+# -- the paper's statements ---------------------------------------------------------------------------------------
+
+
+def elimination_batches(env_id, agent, runs, env, seed):
+    """Batch in which each arm of each run was dropped, ``(runs, K)``; 99 where it stayed."""
+    core, team = build(env_id, agent, runs, env)
+    left = np.full((runs, core.n_arms), 99)
+    obs = core.reset(seed)
+    team.reset(core, core.seeds)
+    while obs.live.any():
+        phase, before = team._phase[:, 0].copy(), team._active[:, 0].copy()
+        obs = core.pull(team.act(obs))
+        obs = core.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+        gone = before & ~team._active[:, 0]
+        left[gone] = np.broadcast_to(phase[:, None], gone.shape)[gone]
+    return left
+
+
+def test_central_and_distributed_pure_privacy_agree_in_law():
+    # The same noise on the same sums: whether a trusted server adds it, or a thousand users their share of it.
+    settings = {"means": (0.2, 0.45, 0.6, 0.7), "rewards": "bernoulli", "horizon": 60_000, "epsilon": 0.5}
+    one = elimination_batches("CentralDP-v0", "CDP-SE", 400, settings, 1)
+    other = elimination_batches("DistDP-v0", "Dist-DP-SE", 400, settings, 2)
+    for arm in range(3):
+        values = np.unique(np.concatenate([one[:, arm], other[:, arm]]))
+        table = np.array([[(x[:, arm] == v).sum() for v in values] for x in (one, other)])
+        table = table[:, table.sum(0) >= 10]
+        if table.shape[1] > 1:
+            assert stats.chi2_contingency(table).pvalue > 1e-7
+    local = elimination_batches("LocalDP-v0", "LDP-SE", 400, settings, 3)
+    assert local[:, 0].mean() > one[:, 0].mean() + 2
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 5.0])
+def test_regret_stays_below_lemma_2(epsilon):
+    p, runs = 0.1, 100
+    env, team = build("DistDP-v0", "Dist-DP-SE", runs, {"horizon": 10**6, "epsilon": epsilon, "confidence": p})
+    regret = hb.play(env, team, 3)["regret"]
+    bound = np.array(regret_bound(env.gaps, epsilon, p, 10**6))
+    assert stats.binom.sf((regret > bound).sum() - 1, runs, 3 * p) > 1e-7
+    assert np.median(regret / bound) > 0.1  # and says something
+
+
+def test_bits_per_user_grow_like_the_logarithm_of_the_block():
+    bits = [distributed_pure(2**b, 1.0, 0.1).bits for b in range(4, 24)]
+    assert bits == sorted(bits)
+    assert bits[-1] - bits[0] == pytest.approx(1.5 * 19, abs=2)  # m ≈ ε n^(3/2)
+    small, large = (hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=5, env={"horizon": t}) for t in (10**4, 10**6))
+    assert large.final("bits_per_user").mean() < 2.5 * small.final("bits_per_user").mean()
+
+
+@pytest.mark.parametrize("confidence", [0.1, "1/T"])
+def test_confidence_is_a_number_or_one_over_the_horizon(confidence):
+    env, team = build("DistDP-v0", "Dist-DP-SE", 1, {"horizon": 5000, "confidence": confidence})
+    hb.play(env, team, 0)
+    p = 1 / 5000 if confidence == "1/T" else 0.1
+    assert env.mechanism.planned(64).tau == math.ceil(8 * math.log(2 / p))
+    assert team._p == p
+
+
+def test_shuffle_batches_start_at_32_and_small_blocks_are_refused():
+    env, team = build("ShuffleDP-v0", "Shuffle-DP-SE", 1, {"horizon": 3000})
+    obs = env.reset(0)
+    team.reset(env, env.seeds)
+    assert team.act(obs)[1].tolist() == [[32]]
+    assert [team.length(4, b) for b in (1, 2, 3)] == [32, 64, 128]
+    env.pull((np.array([[0]]), np.array([[18]])))
+    assert not env.talk().inbox.arrived.any()
+    env.pull((np.array([[0]]), np.array([[19]])))
+    assert env.talk().inbox.arrived.all()
+
+
+def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
+    from hushbandits.wrappers.shuffle_dp import ShuffledSum
+
+    env = hb.make_vec("ShuffleDP-v0", shuffle="pure", horizon=50, runs=3000, means=(0.0, 1.0), rewards="bernoulli")
+    env.reset(0)
+    env.pull((np.zeros((3000, 1), int), np.full((3000, 1), 32)))
+    z = env.talk().inbox.total("reward")
+    wild = (np.abs(z) > env.mechanism.planned(32).tau / env.mechanism.planned(32).g).sum()
+    assert stats.binom.sf(wild - 1, 3000, 1 / 100 + 1 / 100) > 1e-7
+    assert wild > 0  # q̂ = 1/100 of the sums are uniform
+    with pytest.raises(ValueError, match="does not fit the noise"):
+        hb.envs.feedback.Feedback(wrappers=[hb.make_wrapper("ShuffledNoise"), ShuffledSum("pure")])
+
+
+def test_agents_name_what_they_cannot_play():
+    with pytest.raises(ValueError, match="'binary-sum' is VB-SDP-AE's"):
+        hb.evaluate("ShuffleDP-v0", "Shuffle-DP-SE", runs=1, env={"shuffle": "binary-sum", "horizon": 5000})
+    with pytest.raises(ValueError, match="needs a mechanism with scale"):
+        hb.play(hb.make_vec("DistDP-v0"), hb.make_team("Dist-RDP-SE"))
+    with pytest.raises(ValueError, match="batch_base=1 must be a number > 1"):
+        hb.make_team("Dist-DP-SE", batch_base=1)
