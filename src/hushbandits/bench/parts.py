@@ -58,7 +58,7 @@ class Use:
     def from_dict(cls, table: Mapping[str, Any]) -> Use:
         """Inverse of `to_dict`."""
         if not isinstance(table, Mapping) or not isinstance(table.get("use"), str):
-            raise ValueError(f"{table!r} must be a table with a name, such as {{use = 'DP-MASE', epsilon = 0.1}}")
+            raise ValueError(f"{table!r} must be a table with a name, such as {{use = 'UCB1', label = 'alone'}}")
         params = {k: v for k, v in table.items() if k not in ("use", "label", "on")}
         return cls(table["use"], label=table.get("label"), on=table.get("on"), **params)
 
