@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from tyro.conf import Positional, UseAppendAction, arg
 
-from hushbandits.bench.store import FILE, Store, StoreError
+from hushbandits.bench.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
+from hushbandits.bench.errors import RunError, StoreError
+from hushbandits.bench.store import FILE, Store
 
 if TYPE_CHECKING:
-    from hushbandits.bench.spec import Experiment
+    pass
 
 __all__ = ["main"]
 
@@ -85,10 +84,10 @@ def run(
     agents
         One more agent that joins in: a registered one, or your own (repeatable).
     """
-    with _input():
-        experiments = _asked(name, runs, quick, set, agents)
+    with bad_input_is_a_sentence():
+        experiments = asked(name, runs, quick, set, agents)
     folder = out or Path("runs") / (Path(name).stem + ("-quick" if quick else ""))
-    return _into(folder, experiments, seed, jobs)
+    return into(folder, experiments, seed, jobs)
 
 
 def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|experiments")] = "all") -> int:
@@ -120,7 +119,7 @@ def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|exp
             for name, text in [(module, line), *((f"  {e.name}", e.title) for e in declared)]
         },
     }
-    with _input():
+    with bad_input_is_a_sentence():
         choice("what", what, ["all", *kinds])
     for kind in kinds if what == "all" else [what]:
         rows = kinds[kind]()
@@ -140,8 +139,8 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
         Such as runs/quickstart.
     """
     with Store(folder / FILE, readonly=True) as store:
-        _show(store)
-        _publish(store)
+        show(store)
+        publish(store)
     return 0
 
 
@@ -163,7 +162,7 @@ def export(
     """
     from hushbandits.bench.export import export as write
 
-    with Store(folder / FILE, readonly=True) as store, _input():
+    with Store(folder / FILE, readonly=True) as store, bad_input_is_a_sentence():
         write(store, format, output)
     return 0
 
@@ -198,8 +197,8 @@ def reproduce(
     from hushbandits.bench.reproduce import reproduce as judged
     from hushbandits.bench.run import workers
 
-    console = _console(stderr=True)
-    with _input():
+    console = make_console(stderr=True)
+    with bad_input_is_a_sentence():
         names = known(papers)
         jobs = workers(jobs)
     found = []
@@ -210,7 +209,7 @@ def reproduce(
             for verdict in part.verdicts:
                 print(f"  {verdict.verdict:<14} {verdict.claim.sentence}\n{'':17}{in_words(verdict)}")
             for failure in part.failures:
-                console.print(f"[red]failed:[/] {_escape(str(failure))}", soft_wrap=True)
+                console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
     except KeyboardInterrupt:
         console.print(f"stopped; what is done is in {out}, and the same command goes on from there")
         return 130
@@ -250,7 +249,7 @@ def audit(
     from hushbandits.core.validate import integer, real
 
     failed = 0
-    with _input():
+    with bad_input_is_a_sentence():
         real("level", level, 0, 1)
         integer("samples", samples, 100)
         for v in verdicts(ids, level, seed, samples):
@@ -273,110 +272,10 @@ def new_agent(name: Annotated[Positional[str], arg(metavar="NAME")], folder: Pat
     """
     from hushbandits.bench.template import new_agent as write
 
-    with _input():
+    with bad_input_is_a_sentence():
         module, test = write(name, folder)
     print(f"{module}\n{test}\ntry it: python -m pytest {test}")
     return 0
-
-
-# -- steps ----------------------------------------------------------------------------------------------------
-
-
-def _asked(
-    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
-) -> tuple[Experiment, ...]:
-    """Return the experiments that the arguments describe."""
-    from hushbandits.bench.catalog import find
-    from hushbandits.bench.spec import Use
-
-    changes = dict(map(_assignment, set))
-    experiments = find(name)
-    if quick:
-        experiments = tuple(e.quickly() for e in experiments)
-    experiments = tuple(e.overriding(changes).joined_by(map(Use, agents)) for e in experiments)
-    return experiments if runs is None else tuple(replace(e, runs=runs) for e in experiments)
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    """Split ``key=value``; the value is a TOML literal, ``none``, or else a string."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ValueError(f"--set {text!r} must read KEY=VALUE, such as env.n_agents=128")
-    if value.strip().lower() in ("none", "null"):
-        return key.strip(), None
-    try:
-        return key.strip(), tomllib.loads(f"x = {value}")["x"]
-    except tomllib.TOMLDecodeError:
-        return key.strip(), value
-
-
-def _into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) -> int:
-    from hushbandits.bench.run import fill, open_folder, workers
-
-    console = _console(stderr=True)
-    with _input():
-        jobs = workers(jobs)
-        opened = open_folder(experiments, folder, seed)
-    try:
-        outcome = fill(opened, jobs, notify=lambda text: console.print(text))
-    except KeyboardInterrupt:
-        console.print(f"stopped; what is done is in {folder}, and the same command goes on from there")
-        return 130
-    with outcome.store as store:
-        _show(store)
-        if outcome.played or not (folder / "report.html").exists():
-            _publish(store)
-    for failure in outcome.failures:
-        console.print(f"[red]failed:[/] {_escape(str(failure))}", soft_wrap=True)
-    if outcome.failures:
-        console.print(
-            f"{len(outcome.failures)} batches failed (tracebacks: {folder / 'report.html'}); the rest is done"
-        )
-    return 1 if outcome.failures else 0
-
-
-def _show(store: Store) -> None:
-    from hushbandits.bench.tables import print_tables
-
-    print_tables(store, _console())
-
-
-def _publish(store: Store) -> None:
-    from hushbandits.bench.plots import png
-    from hushbandits.bench.report import PAGE, write
-
-    folder = store.path.parent
-    try:
-        drawn = [png(store, e, folder / f"{e.name}.png") for e in store.experiments]
-        page = write(store, folder / PAGE)
-    except OSError as error:
-        raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-    for path in (*drawn, page):
-        if path is not None:
-            print(path)
-
-
-def _console(stderr: bool = False) -> Any:
-    from rich.console import Console
-
-    console = Console(stderr=stderr)
-    # Piped output has no width of its own: leave the table whole.
-    return console if console.is_terminal else Console(stderr=stderr, width=140)
-
-
-def _escape(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
-
-@contextmanager
-def _input() -> Iterator[None]:
-    """Bad input ends the program with one sentence, not with a traceback."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise StoreError(str(error)) from error
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -410,6 +309,12 @@ def main(args: Sequence[str] | None = None) -> int:
     except StoreError as error:
         print(f"hushbandits: {error}", file=sys.stderr)
         return 2
+    except RunError as error:
+        print(f"hushbandits: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("hushbandits: stopped", file=sys.stderr)
+        return 130
     except BrokenPipeError:
         # Whoever read us has gone; keep the interpreter's own flush at exit quiet as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

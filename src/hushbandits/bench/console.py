@@ -1,0 +1,120 @@
+"""Steps that the commands have in common: what is asked for, one run folder, its table and pages."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hushbandits.bench.errors import StoreError
+from hushbandits.bench.store import Store
+
+if TYPE_CHECKING:
+    from hushbandits.bench.spec import Experiment
+
+__all__ = ["asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
+
+
+def asked(
+    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
+) -> tuple[Experiment, ...]:
+    """Return the experiments that the arguments describe."""
+    from hushbandits.bench.catalog import find
+    from hushbandits.bench.spec import Use
+
+    changes = dict(map(assignment, set))
+    experiments = find(name)
+    if quick:
+        experiments = tuple(e.quickly() for e in experiments)
+    experiments = tuple(e.overriding(changes).joined_by(map(Use, agents)) for e in experiments)
+    return experiments if runs is None else tuple(replace(e, runs=runs) for e in experiments)
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """Split ``key=value``; the value is a TOML literal, ``none``, or else a string."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueError(f"--set {text!r} must read KEY=VALUE, such as env.n_agents=128")
+    if value.strip().lower() in ("none", "null"):
+        return key.strip(), None
+    try:
+        return key.strip(), tomllib.loads(f"x = {value}")["x"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value
+
+
+def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) -> int:
+    """Run into a folder, show and publish what is there; return the exit code."""
+    from hushbandits.bench.run import fill, open_folder, workers
+
+    console = make_console(stderr=True)
+    with bad_input_is_a_sentence():
+        jobs = workers(jobs)
+        opened = open_folder(experiments, folder, seed)
+    try:
+        outcome = fill(opened, jobs, notify=lambda text: console.print(text))
+    except KeyboardInterrupt:
+        console.print(f"stopped; what is done is in {folder}, and the same command goes on from there")
+        return 130
+    with outcome.store as store:
+        show(store)
+        if outcome.played or outcome.failures or not (folder / "report.html").exists():
+            publish(store)
+    for failure in outcome.failures:
+        console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
+    if outcome.failures:
+        console.print(
+            f"{len(outcome.failures)} batches failed (tracebacks: {folder / 'report.html'}); the rest is done"
+        )
+    return 1 if outcome.failures else 0
+
+
+def show(store: Store) -> None:
+    """Print the tables."""
+    from hushbandits.bench.tables import print_tables
+
+    print_tables(store, make_console())
+
+
+def publish(store: Store) -> None:
+    """Write pictures and page, and say where."""
+    from hushbandits.bench.plots import png
+    from hushbandits.bench.report import PAGE, write
+
+    folder = store.path.parent
+    try:
+        drawn = [png(store, e, folder / f"{e.name}.png") for e in store.experiments]
+        page = write(store, folder / PAGE)
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    for path in (*drawn, page):
+        if path is not None:
+            print(path)
+
+
+def make_console(stderr: bool = False) -> Any:
+    """Return a rich console that does not cut tables when it is piped."""
+    from rich.console import Console
+
+    console = Console(stderr=stderr)
+    # Piped output has no width of its own: leave the table whole.
+    return console if console.is_terminal else Console(stderr=stderr, width=140)
+
+
+def escape(text: str) -> str:
+    """Return the text so that rich takes no bracket for a style."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+@contextmanager
+def bad_input_is_a_sentence() -> Iterator[None]:
+    """Bad input ends the program with one sentence, not with a traceback."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise StoreError(str(error)) from error
