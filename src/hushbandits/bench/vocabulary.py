@@ -37,6 +37,7 @@ METRICS = {
     "users": Metric("users"),
     "bits": Metric("bits sent by users"),
     "bits_per_user": Metric("bits sent per user"),
+    "epsilon": Metric("ε spent by the worst user"),
 }
 
 #: Parameters: how they are written beside a value, and in words along an axis.
