@@ -101,6 +101,20 @@ def test_other_swept_parameters_make_lines(tmp_path):
     assert all(s.x.tolist() == [4, 8] for s in found)
 
 
+def test_one_panel_per_value_of_a_parameter(tmp_path):
+    swept = {"env.n_agents": (4, 8), "env.life": (1, 2)}
+    whole = known(sweep=swept, figures=(Figure(y="regret", by="env.life"), Figure(y="regret", at={"env.life": 2})))
+    with filled(tmp_path, whole) as store:
+        one, two, picked = figures(store, whole)
+        labels = [[s.label for s in series(store, whole, f)] for f in (one, two, picked)]
+        lines = series(store, whole, two)
+        assert len(svg(store, whole)) == 3
+    assert (one.title, two.title, picked.title) == ("γ = 1", "γ = 2", "")
+    assert labels == [["A <b>, agents = 4", "B, agents = 4", "A <b>, agents = 8", "B, agents = 8"]] * 3
+    (cell,) = [c for c in whole.cells() if c.line == "B" and c.point == {"env.n_agents": 8, "env.life": 2}]
+    assert lines[3].center[-1] == pytest.approx(rows(cell).mean())
+
+
 def test_the_law_over_runs_is_an_ecdf(tmp_path):
     whole = known()
     with filled(tmp_path, whole) as store:

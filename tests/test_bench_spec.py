@@ -120,6 +120,24 @@ def test_agents_of_one_experiment_face_the_same_arms():
     assert not np.array_equal(means[0][0], means[0][1])
 
 
+def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):
+    alone, paired = small(), small(paired=("n_agents",))
+    assert len({c.world for c in alone.cells()}) == 2
+    assert len({c.world for c in paired.cells()}) == 1
+    assert len({c.key for c in paired.cells()}) == 6
+    three, four = paired.cells()[0], paired.cells()[3]
+    assert (three.env.params["n_agents"], four.env.params["n_agents"]) == (3, 4)
+    means = []
+    for cell in (three, four):
+        env = hb.make_vec("CoopNetwork-v0", **cell.env.params)
+        env.reset(cell.seeds(0, 0, 2))
+        means.append(env.means)
+    assert np.array_equal(*means)
+    assert Experiment.from_dict(paired.to_dict()) == paired
+    with pytest.raises(ValueError, match="paired='life' is no env parameter given here"):
+        small(paired=("life",))
+
+
 def test_an_agent_on_another_env_keeps_the_seeds():
     experiment = small(agents=[Use("UCB1"), Use("Random", on="DPMASE-v0")], sweep={}, metrics=())
     ours, other = experiment.cells()
@@ -227,6 +245,8 @@ def test_unknown_experiments_name_the_nearest():
         ({"metrics": ("regert",)}, "no metric is named 'regert'; did you mean regret"),
         ({"figures": (Figure(y="agent_regert"),)}, "a figure shows 'agent_regert'"),
         ({"figures": (Figure(y="regret", x="env.life"),)}, "runs along 'env.life', which is not swept"),
+        ({"figures": (Figure(y="regret", by="env.life"),)}, "picks values of 'env.life', which is not swept"),
+        ({"figures": (Figure(y="regret", at={"env.life": 1}),)}, "picks values of 'env.life', which is not swept"),
         ({"agents": [Use("DP-MASE")]}, "plays the exploration setting"),
         ({"wrappers": (Use("Huber", rate=2),)}, "rate=2 must lie in"),
     ],

@@ -86,8 +86,12 @@ class Figure:
         First time that is drawn.
     lines : sequence of str
         Draw only the lines whose label begins with one of these; default: all.
+    by : str
+        A swept parameter: one panel per value of it.
+    at : mapping
+        Values of swept parameters: draw only there.
     title : str
-        Default: the metric's label.
+        Above the panel; default: none.
     bounds : mapping of str to str
         Dashed lines of theory: a label and ``"package.module:function"``, called with the cell's env parameters,
         its agent's parameters and the x values (times, or the swept parameter's values), returning the y values
@@ -102,6 +106,8 @@ class Figure:
     per_time: bool = False
     since: float | None = None
     lines: Sequence[str] = ()
+    by: str = ""
+    at: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
     bounds: Mapping[str, str] = field(default_factory=dict)
 
@@ -110,3 +116,4 @@ class Figure:
         choice("center", self.center, ("mean", "median"))
         choice("band", self.band, ("interval", "quantiles"))
         object.__setattr__(self, "lines", tuple(self.lines))
+        object.__setattr__(self, "at", thaw(plain(self.at)))

@@ -127,6 +127,9 @@ def check(experiments: Sequence[Experiment]) -> None:
                     raise ValueError(f"{experiment.name}: a figure shows {figure.y!r}{nearest(figure.y, known)}")
                 if figure.x not in ("time", "runs", *experiment.sweep):
                     raise ValueError(f"{experiment.name}: a figure runs along {figure.x!r}, which is not swept")
+                for key in (*([figure.by] if figure.by else []), *figure.at):
+                    if key not in experiment.sweep:
+                        raise ValueError(f"{experiment.name}: a figure picks values of {key!r}, which is not swept")
             check_claims(experiment)
             for claim in experiment.claims:
                 known = finals if claim.time is None else curves

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from hushbandits.bench.canonical import canonical
 from hushbandits.bench.spec import Cell, Experiment, Figure
 from hushbandits.bench.stats import STATISTICS, mean_interval, median_interval, quantile_band, share_interval
 from hushbandits.bench.store import Store
@@ -52,9 +53,9 @@ class Series:
 
 
 def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
-    """Return the declared figures, or a fitting one: along the sweep, else over time, else over runs."""
+    """Return the declared figures, panel by panel, or a fitting one: along the sweep, else over time or runs."""
     if experiment.figures:
-        return tuple(experiment.figures)
+        return tuple(panel for figure in experiment.figures for panel in _panels(experiment, figure))
     cell = experiment.cells()[0]
     names = list(experiment.metrics) or store.metrics(cell)
     if not names:
@@ -67,11 +68,23 @@ def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
     return (Figure(y=names[0], x="runs", log=""),)
 
 
+def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
+    if not figure.by:
+        return [figure]
+    name, panels = figure.by, []
+    for value in experiment.sweep.get(name, ()):
+        title = f"{figure.title}, {symbol(name)} = {value}" if figure.title else f"{symbol(name)} = {value}"
+        panels.append(replace(figure, by="", at={**figure.at, name: value}, title=title))
+    return panels
+
+
 def series(store: Store, experiment: Experiment, figure: Figure) -> list[Series]:
     """Return all lines of a figure, in the order of the declaration; lines without runs are left out."""
     groups: dict[str, list[Cell]] = {}
     for cell in experiment.cells():
-        rest = {k: v for k, v in cell.point.items() if k != figure.x}
+        if any(canonical(cell.point.get(k)) != canonical(v) for k, v in figure.at.items()):
+            continue
+        rest = {k: v for k, v in cell.point.items() if k != figure.x and k not in figure.at}
         label = ", ".join([cell.line, *(f"{symbol(k)} = {v}" for k, v in rest.items())])
         if figure.lines and not label.startswith(tuple(figure.lines)):
             continue

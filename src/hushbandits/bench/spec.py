@@ -81,6 +81,9 @@ class Experiment:
     sweep : mapping of str to sequence
         Parameters ``env.…``, ``agent.…`` (all agents) or ``NAME.…`` (the agent or wrapper of that name) and the
         values that they take; several are crossed.
+    paired : sequence of str
+        Env parameters whose values share seeds, such as ``"life"``: runs that differ in nothing else then meet the
+        same arms, graphs and rewards, and claims compare them in pairs.
     runs : int
         Runs per cell.
     checkpoints : int or sequence of int, optional
@@ -111,6 +114,7 @@ class Experiment:
     source: str = ""
     wrappers: Sequence[Use] | Mapping[str, Sequence[Use]] = ()
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    paired: Sequence[str] = ()
     runs: int = 20
     checkpoints: int | Sequence[int] | None = None
     metrics: Sequence[str] = ()
@@ -129,8 +133,12 @@ class Experiment:
         object.__setattr__(self, "quick", thaw(plain(self.quick)))
         if isinstance(self.checkpoints, (list, tuple)):
             object.__setattr__(self, "checkpoints", tuple(int(c) for c in self.checkpoints))
-        for f in ("agents", "metrics", "figures", "claims"):
+        for f in ("agents", "metrics", "figures", "claims", "paired"):
             object.__setattr__(self, f, tuple(getattr(self, f)))
+        given = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
+        for parameter in self.paired:
+            if parameter not in given:
+                raise ValueError(f"experiment {self.name}: paired={parameter!r} is no env parameter given here")
         lines = self.lines()
         for label in lines:
             if lines.count(label) > 1:
@@ -158,7 +166,7 @@ class Experiment:
         found = []
         for point in points:
             env = self.env.having(**{k[4:]: v for k, v in point.items() if k.startswith("env.")})
-            world = canonical({"use": env.name, **env.params})
+            world = canonical({"use": env.name, **{k: v for k, v in env.params.items() if k not in self.paired}})
             for choice_label, uses in self._choices().items():
                 wrappers = tuple(_aimed(w, point) for w in uses)
                 for agent, label in zip(self.agents, labels, strict=True):
