@@ -8,6 +8,8 @@ import time
 import numpy as np
 
 import hushbandits as hb
+from hushbandits.privacy.exact import exact
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.registry import assemble
 
 
@@ -33,9 +35,23 @@ def block_seconds(n, repeats=50, **env):
     return (time.perf_counter() - start) / repeats
 
 
+def draws_per_second(law, sampler, size):
+    rng = np.random.default_rng(0)
+    start = time.perf_counter()
+    sampler(law).draw(rng, size)
+    return size / (time.perf_counter() - start)
+
+
+LAWS = (PolyaDifference(1 / 1024, 32.0), DiscreteLaplace(32.0), Skellam(100.0), DiscreteGaussian(100.0), Laplace(1.0))
+
+
 if __name__ == "__main__":
     for rewards in ("bernoulli", "clipped-gaussian"):
         print(f"{rewards}")
         print(f"  pooled, T = 10^7:   {users_per_second('pooled', 10**7, 20, rewards=rewards):.3g} users/s")
         print(f"  one by one, T = 10^5: {users_per_second('each', 10**5, 20, rewards=rewards):.3g} users/s")
         print(f"  pooled block of 10^6: {1e6 * block_seconds(10**6, rewards=rewards):.0f} µs")
+    print("draws per second")
+    for law in LAWS:
+        fast, integers = draws_per_second(law, lambda law: law, 10**6), draws_per_second(law, exact, 3000)
+        print(f"  {law!r:<42} fast {fast:.3g}, exact {integers:.3g}")
