@@ -215,3 +215,26 @@ def test_shuffled_floods_hide_their_senders():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("env", [{}, {"life": 1}, {"edge_loss": 0.3}, {"extra_delay": 1}], ids=str)
+def test_crossings_are_how_each_arrival_came(env):
+    """What crossed an edge came from a neighbour one hop nearer to its sender, and is what its receiver finds."""
+    core = hb.make_vec("CoopNetwork-v0", n_agents=9, graph="grid", horizon=12, wrappers=[Loss(0.2)], runs=2, **env)
+    obs, rng = core.reset(3), np.random.default_rng(0)
+    assert core.crossings(1).shape == (0, 5)
+    pace = 1 + env.get("extra_delay", 0)
+    while obs.live.any():
+        core.pull(rng.integers(10, size=(2, 9)))
+        obs = core.talk()
+        inbox, t = obs.inbox, int(obs.t[0])
+        for r in range(2):
+            found = set()
+            for via, to, who, posted, arm in core.crossings(r).tolist():
+                assert core.adjacency[0, via, to]
+                hops = (t - posted + 1) // pace
+                if not env.get("edge_loss"):
+                    assert core.distance[0, who, to] == hops == core.distance[0, who, via] + 1
+                found.add((to, who, arm))
+            seats = zip(*np.nonzero(inbox.arrived[r]), strict=True)
+            assert found == {(m, inbox["who"][r, m, s], inbox["arm"][r, m, s]) for m, s in seats}

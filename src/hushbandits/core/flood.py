@@ -106,7 +106,7 @@ class Flood:
         arrivals: list[Array] = []
         at = np.zeros(runs, np.int64)
         for i, post in enumerate(posts):
-            out = np.empty((runs * m * m, 3), np.int64)
+            out = np.empty((runs * m * m, 4), np.int64)
             copies = np.empty(runs * m * m)
             count = 0
             for r in range(runs):
@@ -119,7 +119,7 @@ class Flood:
                 )  # fmt: skip
                 self.sends[r] += sends
             arrivals.append(np.column_stack([out[:count], np.full(count, i), copies[:count].view(np.int64)]))
-        reached = np.concatenate([*arrivals, np.zeros((0, 5), np.int64)])
+        reached = np.concatenate([*arrivals, np.zeros((0, 6), np.int64)])
         self._keep(reached, posts)
         inbox = FloodInbox(self, posts, reached)
         last = int(self._life.max()) * self.pace
@@ -135,7 +135,7 @@ class Flood:
     def _keep(self, reached: Array, posts: list[_Post]) -> None:
         if not self.held:
             return
-        r, to, who, i = reached[:, :4].T
+        r, to, who, _, i = reached[:, :5].T
         for j in range(len(posts) - 1, -1, -1):  # oldest first: the newest stays
             new = (i == j) & (self._newest[r, to, who] < posts[j].born)
             seat = r[new], to[new], who[new]
@@ -181,9 +181,18 @@ class FloodInbox(SlotInbox):
         self._copy = np.zeros((runs, m, width))
         rows = reached[first]
         seat = rows[:, 0], rows[:, 1], place
-        self._sender[seat], self._post[seat] = rows[:, 2], rows[:, 3]
-        self._copy[seat] = np.ascontiguousarray(rows[:, 4]).view(float)
+        self._sender[seat], self._post[seat] = rows[:, 2], rows[:, 4]
+        self._copy[seat] = np.ascontiguousarray(rows[:, 5]).view(float)
         self.slots = SimpleNamespace(sender=self._sender)  # type: ignore[assignment]
+        self._reached = reached
+
+    def crossings(self, run: int) -> Array:
+        """``(n, 5)`` first receipts of a run: from, to, sender, round posted, arm reported (−1: none)."""
+        mine = self._reached[self._reached[:, 0] == run]
+        born = [self._posts[i].born for i in mine[:, 4]]
+        said = "arm" in self._flood.fields
+        arms = [self._posts[i].values["arm"][run, w] if said else -1 for w, i in mine[:, [2, 4]]]
+        return np.column_stack([mine[:, [3, 1, 2]], np.array(born, np.int64), np.array(arms, np.int64)])
 
     @property
     def _states(self) -> bool:
@@ -297,7 +306,7 @@ def _hop(r, seen, copy, queue, head, tail, neighbour, edge, up, hits, values, at
                     if meddled:
                         copy[w, v] = copy[w, u]
                         copies[count] = copy[w, v]
-                    out[count, 0], out[count, 1], out[count, 2] = r, v, w
+                    out[count, 0], out[count, 1], out[count, 2], out[count, 3] = r, v, w, u
                     count += 1
         head[w], tail[w] = end, last
     return count, at, sends

@@ -231,8 +231,31 @@ class CoopNetwork(Env):
                 hits[r] |= hit
                 values[r] = np.where(hit, drawn, values[r])
         inbox = flood.advance(up, hits, values)
+        self._flood_inbox = inbox
         self._messages = flood.sends.copy()
         return inbox
+
+    def crossings(self, run: int = 0) -> Array:
+        """Return the copies that crossed an edge in the last round to somebody new.
+
+        ``(n, 5)``: from, to, sender, round posted, arm reported (−1 where no arm is).
+        """
+        if self._round == 0:
+            return np.zeros((0, 5), np.int64)
+        if self.edge_loss or self._meddlers:
+            return self._flood_inbox.crossings(run)
+        g, ring, slots = run % len(self.adjacency), self._ring, self.slots
+        to, slot = np.nonzero(slots.sender[g] >= 0)
+        who, delay = slots.sender[g][to, slot], slots.delay[g][to, slot]
+        posted = ring.t - delay + 1
+        came = (posted >= 1) & ring.sent[posted % ring.depth, run, who]
+        to, who, delay, posted = to[came], who[came], delay[came], posted[came]
+        # on its last hop to distance d a copy comes from the neighbours at distance d − 1
+        last = self.distance[g][who] == delay[:, None] // (1 + self.extra_delay) - 1
+        which, via = np.nonzero(self.adjacency[g][to] & last)
+        to, who, posted = to[which], who[which], posted[which]
+        arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
+        return np.stack([via, to, who, posted, arm], 1)
 
     @property
     def t(self) -> Array:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from hushbandits.core.types import Array
+from hushbandits.views import render_network
 
 if TYPE_CHECKING:
     from hushbandits.views.parallel import ParallelView
@@ -21,7 +21,7 @@ _IN, _OUT, _BEST = "#2a6fbb", "#c9ced6", "#e07b39"
 
 def text(env: ParallelView) -> str:
     """Return a few lines."""
-    lines = {"exploration": _say_exploration, "network": _say_network, "feedback": _say_feedback}
+    lines = {"exploration": _say_exploration, "network": render_network.say, "feedback": _say_feedback}
     return "\n".join([_title(env), *lines[env.core.setting](env)])
 
 
@@ -60,7 +60,7 @@ def close(window: Any) -> None:
 
 
 def _draw(env: ParallelView, figure: Any) -> None:
-    draw = {"exploration": _draw_exploration, "network": _draw_network, "feedback": _draw_feedback}
+    draw = {"exploration": _draw_exploration, "network": render_network.draw, "feedback": _draw_feedback}
     draw[env.core.setting](env, figure)
     figure.suptitle(_title(env), fontsize=11)
 
@@ -104,67 +104,6 @@ def _draw_exploration(env: ParallelView, figure: Any) -> None:
     axes.set_ylim(0, max(core.votes_needed, core.votes[0].max()) * 1.08)
     axes.set_xlabel("arm and its mean; blue: still in the global set")
     axes.set_ylabel("votes against it")
-
-
-# -- network ----------------------------------------------------------------------------------------------------
-
-
-def _say_network(env: ParallelView) -> list[str]:
-    core: Any = env.core
-    arms = env.lens.arm
-    if arms is None:
-        return [f"{core.n_agents} agents, nothing pulled yet"]
-    arm = arms[0]
-    count = np.bincount(arm, minlength=core.n_arms)
-    best = int(core.means[0].argmax())
-    return [
-        f"agents per arm {' '.join(f'{k}:{c}' for k, c in enumerate(count))}, best arm {best}",
-        f"last arms {' '.join(map(str, arm))}",
-    ]
-
-
-def _draw_network(env: ParallelView, figure: Any) -> None:
-    core: Any = env.core
-    from matplotlib import colormaps
-    from matplotlib.lines import Line2D
-
-    axes = figure.add_subplot()
-    matrix = core.adjacency[0]
-    place = _layout(matrix)
-    for a, b in np.argwhere(np.triu(matrix)):
-        axes.plot(*place[[a, b]].T, color=_OUT, linewidth=0.8, zorder=1)
-    palette = colormaps["tab10" if core.n_arms <= 10 else "tab20" if core.n_arms <= 20 else "turbo"]
-    colours = [palette(k if core.n_arms <= 20 else k / (core.n_arms - 1)) for k in range(core.n_arms)]
-    arms = env.lens.arm
-    size = float(np.clip(6000 / core.n_agents, 20, 260))
-    fill = "white" if arms is None else [colours[k] for k in arms[0]]
-    axes.scatter(*place.T, s=size, c=fill, edgecolors="black", linewidths=0.6, zorder=2)
-    if core.n_agents <= 64:
-        for m, (x, y) in enumerate(place):
-            axes.annotate(str(m), (x, y), ha="center", va="center", fontsize=6, zorder=3)
-    best = core.means[0].argmax()
-    shown = np.argsort(-core.means[0], kind="stable")[:20]
-    marks = [
-        Line2D([], [], marker="o", linestyle="", color=colours[k],
-               label=f"arm {k}: {core.means[0, k]:.3g}" + (" (best)" if k == best else ""))
-        for k in shown
-    ]  # fmt: skip
-    axes.legend(handles=marks, loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8, frameon=False)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-
-
-def _layout(matrix: Array) -> Array:
-    """``(M, 2)`` places: a ring stays a ring, all else is spread by its distances (or by springs, if it is large)."""
-    graph = nx.from_numpy_array(matrix)
-    degrees = matrix.sum(1)
-    if (degrees == 2).all() or (degrees == len(matrix) - 1).all() or len(matrix) < 3:
-        found = nx.circular_layout(graph)
-    elif len(matrix) <= 64:
-        found = nx.kamada_kawai_layout(graph)
-    else:
-        found = nx.spring_layout(graph, seed=0)
-    return np.array([found[m] for m in range(len(matrix))])
 
 
 # -- feedback ---------------------------------------------------------------------------------------------------

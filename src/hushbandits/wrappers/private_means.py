@@ -11,7 +11,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.slots import SlotInbox
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import laplaces

@@ -93,7 +93,7 @@ FIGURE_1A = Experiment(
 # "by far" and "sharp" in numbers, fixed before the runs: half the regret; "close": within a half more.
 FIGURE_1B = Experiment(
     name="dubey2020-fig1b",
-    title="Byzantine-proof cooperation among 200 agents on random graphs, ϵ = 10⁻³",
+    title="Byzantine-proof cooperation on random graphs, ϵ = 10⁻³",
     source="Dubey & Pentland 2020, figure 1b",
     env=Use(
         "CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=10_000, life="floor(diameter/2)",

@@ -1,0 +1,57 @@
+"""Pictures of the delayed graph: what they show is what is there."""
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.views.render_network import byzantine, told
+
+
+def played(env_id, rounds=8, mode="rgb_array", **kwargs):
+    env = hb.make(env_id, horizon=40, render_mode=mode, **kwargs)
+    env.reset(seed=1)
+    rng = np.random.default_rng(0)
+    for _ in range(rounds):
+        env.step({agent: int(rng.integers(3)) for agent in env.agents})
+    return env
+
+
+@pytest.mark.parametrize("kwargs", [
+    {"n_agents": 9, "graph": "grid"}, {"n_agents": 6, "edge_loss": 0.4}, {"n_agents": 80, "graph": "star"},
+    {"n_agents": 5, "graph": "complete", "life": 0}, {"n_agents": 1, "graph": "complete"},
+])  # fmt: skip
+def test_a_picture_of_every_graph(kwargs):
+    image = played("CoopNetwork-v0", means=[0.6, 0.5, 0.4], **kwargs).render()
+    assert image.dtype == np.uint8
+    assert image.shape == (360, 720, 3)
+    assert image.std() > 5
+
+
+def test_byzantine_agents_are_marked():
+    kwargs = {"n_agents": 9, "graph": "grid", "means": [0.6, 0.5, 0.4], "fraction": 0.4}
+    marked, clean = (
+        played("ByzantineNetwork-v0", **kwargs),
+        played("ByzantineNetwork-v0", **{**kwargs, "fraction": 0.0}),
+    )
+    assert byzantine(marked.core).sum() == 3
+    crimson = (np.abs(marked.render().astype(int) - [0xC0, 0x14, 0x3C]).sum(2) < 20).sum()
+    assert crimson > 100
+    assert (np.abs(clean.render().astype(int) - [0xC0, 0x14, 0x3C]).sum(2) < 20).sum() == 0
+    text = played("ByzantineNetwork-v0", mode="ansi", **kwargs).render()
+    assert "byzantine (!) 3 of 9 agents" in text
+    assert text.splitlines()[2].count("!") == 3
+    assert "regret" in text
+
+
+def test_what_was_told_is_what_was_heard():
+    env = played("CoopNetwork-v0", n_agents=6, graph="path", life=2, means=[0.6, 0.5, 0.4])
+    count, arm = told(env.core)
+    # on a path with γ = 2 every inner edge carries the neighbour's own report and, where there is one, one relayed
+    expected = np.zeros((6, 6), int)
+    for u in range(5):
+        expected[u, u + 1] = 1 + (u > 0)
+        expected[u + 1, u] = 1 + (u < 4)
+    np.testing.assert_array_equal(count, expected)
+    assert ((arm >= 0) == (count > 0)).all()
+    private = played("PrivateNetwork-v0", n_agents=6, graph="path", means=[0.6, 0.5, 0.4])
+    assert (told(private.core)[1] == -1).all()  # means and counts name no arm
