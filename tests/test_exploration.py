@@ -201,7 +201,7 @@ def test_stranded_runs_end_and_are_marked():
     assert not env.pool.any()
     recommended = env.recommendation()
     for r in range(20):
-        left = np.flatnonzero(env._active[r])
+        left = np.flatnonzero(env.book.active[r])
         assert recommended[r] in left
         assert env.votes[r, recommended[r]] == env.votes[r, left].min()
 

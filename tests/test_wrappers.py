@@ -99,8 +99,8 @@ def test_a_window_of_votes_gives_the_coordinator_only_sums_that_add_up(wrapper):
     assert metrics["correct"].all()
     assert (env.votes <= 12).all()
     # every vote that was cast and opened is counted once; the coordinator's own bit matrix stays empty
-    assert not env._voted.any()
-    assert (env.votes <= env._cast.sum(1)).all()
+    assert not env.book.counted.any()
+    assert (env.votes <= env.book.sent.sum(1)).all()
 
 
 def test_wider_windows_only_delay():

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ballot import cast, count, draw_agent, retire
+from hushbandits.core.ballot import PLAYERS, RESETS, cast, charge, count, draw_agent, finished, retire, settle
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
@@ -38,15 +38,17 @@ class Routine(NamedTuple):
         ``state(R, N, K)`` → a named tuple of arrays with leading axes (R, N).
     params : tuple of float
         Handed to every rule as `p`.
-    plan : compiled ``(state, r, n, p, active, arms) → int``
-        Write the arms to pull in this activation; return how many, 0: idle.
-    learn : compiled ``(state, r, n, p, arms, reward, luck, vote) → bool``
-        Take the rewards in, add votes to the empty `vote`; whether this activation ends a phase (then the votes
-        are sent, `luck` is spent, and `sync` follows).
+    plan : compiled ``(state, r, n, p, active, arms, luck) → int``
+        Write the arms to pull in this activation to the empty `arms`; return how many, 0: idle.
+    learn : compiled ``(state, r, n, p, arms, reward, luck, vote) → int``
+        Take the rewards in, add votes to the empty `vote`; return ``SILENT`` (false), ``VOTES`` (true: a phase
+        ends, the votes are sent, `luck` is spent, and `sync` follows), or ``RESETS``: everybody begins afresh.
     sync : compiled ``(state, r, n, p, active)``
         Take in the global set after the votes were counted.
     luck : int
-        Uniforms spent at the end of a phase.
+        Uniforms spent by `learn` at the end of a phase.
+    draws : int
+        Uniforms spent by `plan` in every activation.
     """
 
     state: Callable[[int, int, int], Any]
@@ -54,7 +56,8 @@ class Routine(NamedTuple):
     plan: Any
     learn: Any
     sync: Any
-    luck: int
+    luck: int = 0
+    draws: int = 0
 
 
 class VotingTeam(Team):
@@ -65,6 +68,8 @@ class VotingTeam(Team):
 
     setting = "exploration"
     hears = ("active",)
+    #: Whether all agents work on one agent's state: a central learner.
+    shared: ClassVar[bool] = False
 
     def routine(self, n_arms: int) -> Routine:
         """Return the rules of one agent."""
@@ -72,74 +77,91 @@ class VotingTeam(Team):
 
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Every agent begins afresh."""
-        runs, n, k = len(seeds), env.n_agents, env.n_arms
+        runs, n, k = len(seeds), 1 if self.shared else env.n_agents, env.n_arms
         self._routine = self.routine(k)
         self._p = np.array(self._routine.params)
         self._state = self._routine.state(runs, n, k)
+        self._fresh = self._routine.state(1, 1, k)
         self._beats = _beats(self._routine.plan, self._routine.learn, self._routine.sync)
         self._luck = Ragged(seeds, f"agent/{self.name}")
         self._active = np.ones((runs, k), bool)
         self._arms = np.zeros((runs, k), bool)
         self._vote = np.zeros((runs, k), bool)
-        self._ended = np.zeros(runs, bool)
+        self._ended = np.zeros(runs, np.int64)
+        self._resets = "reset" in env.fields
 
     def act(self, obs: Obs) -> Array:
         """Ask each active agent's routine for its arms."""
         self._live, self._n = obs.live.copy(), obs.who[:, 0].copy()
-        self._beats.plan(self._state, self._live, self._n, self._p, self._active, self._arms)
+        if self.shared:
+            self._n[:] = 0
+        width = self._routine.draws
+        self._luck.ensure(width)
+        self._beats.plan(
+            self._state, self._live, self._n, self._p, self._active, self._luck.block, self._luck.at, width, self._arms
+        )
         return self._arms[:, None]
 
     def speak(self, reward: Array) -> dict[str, Any] | None:
         """Vote where a phase ends."""
-        self._luck.ensure(self._routine.luck)
+        width = self._routine.luck
+        self._luck.ensure(width)
         self._beats.learn(
-            self._state,
-            self._live,
-            self._n,
-            self._p,
-            self._arms,
-            reward[:, 0],
-            self._luck.block,
-            self._luck.at,
-            self._routine.luck,
-            self._vote,
-            self._ended,
-        )
-        return {"vote": self._vote[:, None]} if self._ended.any() else None
+            self._state, self._live, self._n, self._p, self._arms, reward[:, 0], self._luck.block, self._luck.at, width,
+            self._vote, self._ended,
+        )  # fmt: skip
+        if not self._ended.any():
+            return None
+        message = {"vote": self._vote[:, None]}
+        return {**message, "reset": (self._ended == RESETS)[:, None]} if self._resets else message
 
     def hear(self, inbox: Inbox) -> None:
-        """Keep the global set; where a phase ended, the routine looks at it."""
+        """Keep the global set; where a phase ended, the routine looks at it; where a reset came, begin afresh."""
         self._active = inbox["active"][:, 0, 0]
         if self._ended.any():
             self._beats.sync(self._state, self._ended, self._n, self._p, self._active)
+        if self._resets:
+            for r in np.flatnonzero(inbox["reset"]):
+                self._restart(int(r))
+
+    def _restart(self, r: int) -> None:
+        for array, fresh in zip(self._state, self._fresh, strict=True):
+            array[r] = fresh[0, 0]
 
     def episode(self, env: Env, seeds: Seeds) -> bool:
         """Play every run in compiled code, if the env's wrappers are ones that the episode knows."""
-        loss = env.vote_loss()  # type: ignore[attr-defined]
+        world: Any = env
+        loss = world.vote_loss()
         if loss is None:
             return False
         rate, tape = loss
-        kernel = _episode(self._routine.plan, self._routine.learn, self._routine.sync)
-        width, n_arms = self._routine.luck, env.n_arms
+        routine, n_arms = self._routine, env.n_arms
+        kernel = _episode(routine.plan, routine.learn, routine.sync)
         arms, vote = np.zeros(n_arms, bool), np.zeros(n_arms, bool)
         for r, seed in enumerate(seeds):
             rewards, turns = stream(seed, "reward"), stream(seed, "activation")
             lost = Ragged([seed], tape)
             turn = np.array([turns.random()])
-            clock = np.zeros(1, np.int64)
-            at = 0
-            block_rewards, block_turns = np.empty((0, n_arms)), np.empty(0)
+            reset = np.zeros(1, bool)
+            start, at = 0, 0
+            block_turns = block_rewards = gaps = np.empty(0)
             while env.live[r]:
                 if at == len(block_turns):
-                    block_rewards = env.law.quantile(rewards.random((_BLOCK, n_arms)), env.locations[r])  # type: ignore[attr-defined]
-                    block_turns, at = turns.random(_BLOCK), 0
-                self._luck.ensure(width, r)
+                    start, at = start + at, 0
+                    block_rewards, gaps = world.outcomes(r, rewards.random((_BLOCK, n_arms)), start)
+                    block_turns = turns.random(_BLOCK)
+                self._luck.ensure(routine.draws + routine.luck, r)
                 lost.ensure(n_arms)
                 at = kernel(
-                    self._state, r, self._p, width, self._luck.block, self._luck.at, block_rewards, block_turns, at,
-                    turn, clock, rate, lost.block[0], lost.at, arms, vote, *env.book(),  # type: ignore[attr-defined]
+                    self._state, r, self._p, self.shared, routine.draws, routine.luck, self._luck.block, self._luck.at,
+                    block_rewards, gaps, block_turns, at, turn, rate, lost.block[0], lost.at, arms, vote, reset,
+                    world.book,
                 )  # fmt: skip
-        env.close()  # type: ignore[attr-defined]
+                if reset[0]:
+                    reset[0] = False
+                    world.restart(r)
+                    self._restart(r)
+        world.close()
         return True
 
 
@@ -152,17 +174,18 @@ class _Beats(NamedTuple):
 @lru_cache
 def _beats(plan: Any, learn: Any, sync: Any) -> _Beats:
     @jit
-    def plan_rows(state, live, who, p, active, arms):  # type: ignore[no-untyped-def]
+    def plan_rows(state, live, who, p, active, luck, at, width, arms):  # type: ignore[no-untyped-def]
         arms[:] = False
         for r in range(who.size):
             if live[r]:
-                plan(state, r, who[r], p, active[r], arms[r])
+                plan(state, r, who[r], p, active[r], arms[r], luck[r, at[r] : at[r] + width])
+                at[r] += width
 
     @jit
     def learn_rows(state, live, who, p, arms, reward, luck, at, width, vote, ended):  # type: ignore[no-untyped-def]
         vote[:] = False
         for r in range(who.size):
-            ended[r] = False
+            ended[r] = 0
             if live[r] and arms[r].any():
                 ended[r] = learn(state, r, who[r], p, arms[r], reward[r], luck[r, at[r] : at[r] + width], vote[r])
                 if ended[r]:
@@ -181,43 +204,66 @@ def _beats(plan: Any, learn: Any, sync: Any) -> _Beats:
 def _episode(plan: Any, learn: Any, sync: Any) -> Any:
     @jit
     def episode(  # type: ignore[no-untyped-def]
-        state, r, p, width, luck, luck_at, rewards, turns, at, turn, clock, rate, lost, lost_at, arms, vote,
-        weights, leaves, needed, horizon, live, rounds, messages, active, sent, counted, votes, pool, cumulative,
-        vote_cost, round_cost,
+        state, r, p, shared, draws, width, luck, luck_at, rewards, gaps, turns, at, turn, rate, lost, lost_at, arms,
+        vote, reset, book,
     ):  # fmt: skip
-        # One pass of the loop is one activation: turn, plan, pull, learn, vote, loss, count, sync; as Exploration's
-        # beats, in their order.  Returns where it stopped: at the end of the block, of some luck, or of the run.
-        n_arms, standing = vote.size, active[r]
-        while at < turns.size and luck_at[r] + width <= luck.shape[1] and lost_at[0] + n_arms <= lost.size:
-            n = draw_agent(cumulative[r], turn[0])
+        # One pass of the loop is one activation: turn, plan, pull, learn, vote, loss, count, settle, sync; as
+        # Exploration's beats, in their order.  Returns where it stopped: at the end of the block or of some luck, at
+        # a reset, or at the end of the run.
+        # Rows are taken out of the book here: within the loop each would cost a reference count.
+        weights, pool, cumulative = book.weights, book.pool[r], book.cumulative[r]
+        sent, counted, votes, standing = book.sent[r], book.counted[r], book.votes[r], book.active[r]
+        holds, open_seats = book.holds[r], book.open_seats[r]
+        rounds, messages, regret = book.rounds[r], book.messages[r], book.regret[r]
+        stop, horizon, vote_cost, round_cost = book.stop, book.horizon, book.vote_cost, book.round_cost
+        leaves, needed = book.leaves, book.needed
+        n_arms, left, metered = vote.size, standing.sum(), gaps.shape[0] > 0
+        spent, thrown = luck_at[r], lost_at[0]
+        live = True
+        while (
+            live
+            and not reset[0]
+            and at < turns.size
+            and spent + draws + width <= luck.shape[1]
+            and thrown + n_arms <= lost.size
+        ):
+            n = draw_agent(cumulative, turn[0])
+            seat = 0 if shared else n
             turn[0] = turns[at]
-            reward = rewards[at]
-            at += 1
-            left = 2
-            deserted, ended = False, False
-            if plan(state, r, n, p, standing, arms) > 0:
-                rounds[r] += 1
-                messages[r] += round_cost
-                ended = learn(state, r, n, p, arms, reward, luck[r, luck_at[r] : luck_at[r] + width], vote)
-            elif leaves:
-                deserted = not retire(weights, pool[r], cumulative[r], n)
+            deserted, ended, alone = False, 0, left == 1
+            arms[:] = False
+            pulled = plan(state, r, seat, p, standing, arms, luck[r, spent : spent + draws])
+            spent += draws
+            if pulled == 0 and leaves:
+                deserted = not retire(weights, pool, cumulative, n)
             else:
-                rounds[r] += 1
-                messages[r] += round_cost
-            if ended:
-                luck_at[r] += width
+                rounds += 1
+                messages += round_cost
+            if pulled > 0:
+                if metered:
+                    regret += charge(arms, gaps[at])
+                ended = int(learn(state, r, seat, p, arms, rewards[at], luck[r, spent : spent + width], vote))
+            at += 1
+            if ended > 0:
+                spent += width
                 if vote.any():
-                    messages[r] += vote_cost * cast(vote, sent[r, n])
+                    messages += vote_cost * cast(vote, sent[n])
                     if rate >= 0.0:
                         for k in range(n_arms):
-                            vote[k] = vote[k] and lost[lost_at[0] + k] >= rate
-                        lost_at[0] += n_arms
-                    left = count(vote, counted[r, n], votes[r], needed, standing)
+                            vote[k] = vote[k] and lost[thrown + k] >= rate
+                        thrown += n_arms
+                    left = count(vote, counted[n], votes, needed, standing)
                     vote[:] = False
-                sync(state, r, n, p, standing)
-            if left <= 1 or deserted or (horizon >= 0 and rounds[r] >= horizon):
-                live[r] = False
-                break
+            if stop == PLAYERS:
+                settle(sent[n], standing, alone, n, holds, open_seats)
+            if ended > 0:
+                sync(state, r, seat, p, standing)
+            if ended == RESETS:
+                messages += vote_cost
+                reset[0] = True
+            live = not (deserted or (horizon >= 0 and rounds >= horizon) or finished(stop, left, open_seats))
+        luck_at[r], lost_at[0] = spent, thrown
+        book.rounds[r], book.messages[r], book.regret[r], book.live[r] = rounds, messages, regret, live
         return at
 
     return episode

@@ -2,64 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.ballot import accumulate, cast, count, draw_agent, retire
+from hushbandits.core.ballot import STOPS, Book, clear, open_book, retire
 from hushbandits.core.env import Env
-from hushbandits.core.jit import jit
-from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, draw_means, make_law
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.envs.coordinator import GlobalSet, cast_rows, charge_rows, close_rows, count_rows, draw_agents
+from hushbandits.envs.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
 
 __all__ = ["Exploration", "GlobalSet"]
-
-
-@jit
-def _draw_agents(cumulative, u, live, who):  # type: ignore[no-untyped-def]
-    for r in range(u.size):
-        if live[r]:
-            who[r] = draw_agent(cumulative[r], u[r])
-
-
-@jit
-def _cast_rows(vote, live, who, sent, cost, messages):  # type: ignore[no-untyped-def]
-    for r in range(who.size):
-        if live[r]:
-            messages[r] += cost * cast(vote[r], sent[r, who[r]])
-
-
-@jit
-def _count_rows(vote, live, who, counted, votes, needed, active):  # type: ignore[no-untyped-def]
-    for r in range(who.size):
-        if live[r]:
-            count(vote[r], counted[r, who[r]], votes[r], needed, active[r])
-
-
-class GlobalSet(Inbox):
-    """What the coordinator tells everyone: the global set 𝒦, one message in one slot."""
-
-    fields = ("active",)
-
-    def __init__(self, active: Array):
-        self._active = active
-
-    @property
-    def arrived(self) -> Array:
-        """``(R, 1, 1)``: always there."""
-        return np.ones((len(self._active), 1, 1), bool)
-
-    def __getitem__(self, field: str) -> Array:
-        if field != "active":
-            raise KeyError(f"no field {field!r} in this inbox; it offers: active")
-        return self._active[:, None, None, :]
 
 
 class Exploration(Env):
@@ -71,7 +32,8 @@ class Exploration(Env):
     Parameters
     ----------
     problem : str
-        ``"P1"``: Bernoulli arms .7 .5 .3 and seven of .1; ``"P2"``: Gaussian arms 11, 10.8 and eight of 10.4.
+        ``"P1"``: Bernoulli arms .7 .5 .3 and seven of .1; ``"P2"``: Gaussian arms 11, 10.8 and eight of 10.4;
+        ``"P3"``: P1 with a drift of 1e-5.  (Problem 2 of Féraud et al. is P1 among ``"50/80"`` agents.)
     means : sequence of K floats, optional
         Arm means of your own instead of the problem's.
     rewards : str or Law, optional
@@ -81,7 +43,8 @@ class Exploration(Env):
     n_agents : int
         N.
     agent_distribution : str or sequence of N floats
-        P: ``"uniform"``, ``"power"`` (``P(n) ∝ n^(−0.8)``), ``"power:γ"``, or N weights.
+        P: ``"uniform"``, ``"power"`` (``P(n) ∝ n^(−0.8)``), ``"power:γ"``, ``"50/80"`` (50 % of the agents make
+        80 % of the events), or N weights.
     threshold : int, optional
         M; default ``⌊ln δ / ln β⌋``.
     comparison : str
@@ -95,10 +58,30 @@ class Exploration(Env):
         Whose word counts: the ``"coordinator"``, who removes arms from 𝒦; or ``"everyone"``: votes remove nothing,
         an agent's own ballot must leave one arm, and a run is correct when every agent's does leave the best.
     vote_cost, round_cost : int
-        Messages charged per new vote and per round (1 and 0; baselines that share samples pay by the round).
+        Messages charged per new vote (or reset) and per round (1 and 0; baselines that share samples pay by the
+        round); ``"others"``: N − 1.
     idle : str
         What an empty arm set means: ``"leaves"`` (Rio et al.: the agent is finished, P is renormalised over the
         rest, no round is counted) or ``"stays"`` (Féraud et al.: the activation counts).
+    stop : str
+        When a run ends: when the ``"coordinator"`` has |𝒦| ≤ 1 (Rio et al.); when all ``"players"`` hold one arm
+        (Féraud et al., algorithm 2, line 22); or only at the ``"horizon"``, judged by its regret.  What a player
+        holds is 𝒦 as it read it at its last activation without its own votes, or that 𝒦 itself if it was one arm.
+        A run in which nothing can change any more ends too.
+    single : bool
+        One arm per activation: a larger set is an error.
+    precision : float
+        ε: an arm within ε of the best is right (`correct`).
+    strict : bool
+        Whether δ outside ``[η^N, η²]`` is an error (Féraud et al., algorithm 2), where votes decide by the default
+        threshold.
+    drift : float, optional
+        By how much the means of all arms but the best fall per round, down to 0; default: the problem's.
+    switches : int
+        How often within the horizon the means move on by one arm, at equal distances.
+    resets : bool
+        Whether agents may reset the vote: messages have a field ``reset`` that the coordinator obeys and passes on;
+        only with ``stop="horizon"``.
     permute_arms : bool
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
     horizon : int, optional
@@ -111,8 +94,9 @@ class Exploration(Env):
     Votes are an N × K bit matrix: a repeated vote counts nothing.  A run stops at |𝒦| ≤ 1; when everyone has
     left with |𝒦| > 1 (lost votes can do that) it ends inconclusive, and so it does when 𝒦 is empty; the
     recommendation is then the arm with the fewest votes, ties drawn at random.
-    Metrics, each (R,): ``rounds``; ``messages``, votes sent; ``correct``, false when inconclusive;
-    ``inconclusive``; ``arms``, |𝒦|.
+    Metrics, each (R,): ``rounds``; ``messages``, votes sent; ``correct``, false when inconclusive (with players:
+    every one of them holds a right arm); ``inconclusive``; ``arms``, |𝒦|; and ``regret`` with the horizon as the
+    stop, pseudo-regret of every pull against the arm that is best at that time.
 
     Examples
     --------
@@ -124,7 +108,7 @@ class Exploration(Env):
 
     setting = "exploration"
     clock = "rounds"
-    curve_metrics = ("arms", "messages")
+    curve_metrics: ClassVar[tuple[str, ...]] = ("arms", "messages")
     fixed_length = False
 
     def __init__(
@@ -144,8 +128,15 @@ class Exploration(Env):
         xi: float = 0.0,
         judge: str = "coordinator",
         vote_cost: int = 1,
-        round_cost: int = 0,
+        round_cost: int | str = 0,
         idle: str = "leaves",
+        stop: str = "coordinator",
+        single: bool = False,
+        precision: float = 0.0,
+        strict: bool = False,
+        drift: float | None = None,
+        switches: int = 0,
+        resets: bool = False,
         permute_arms: bool = False,
         horizon: int | None = None,
         wrappers: Sequence[Wrapper] = (),
@@ -162,10 +153,16 @@ class Exploration(Env):
         self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
         self.xi = real("xi", xi, 0, 1, closed="low")
         self.judge = choice("judge", judge, ("coordinator", "everyone"))
-        self.costs = integer("vote_cost", vote_cost, 0), integer("round_cost", round_cost, 0)
+        per_round = n_agents - 1 if round_cost == "others" else integer("round_cost", round_cost, 0)
+        self.costs = integer("vote_cost", vote_cost, 0), per_round
         self.comparison = choice("comparison", comparison, (">", ">="))
         self.idle = choice("idle", idle, ("leaves", "stays"))
+        self.stop = choice("stop", stop, STOPS)
+        self.single = bool(single)
+        self.precision = real("precision", precision, 0, closed="low")
         local = confidence_under_loss(self.beta, self.xi, n_arms)
+        if strict and threshold is None and self.judge == "coordinator":
+            check_confidence(self.delta, local, n_agents)
         self.threshold = vote_threshold(delta, local) if threshold is None else integer("threshold", threshold, 0)
         #: Votes that remove an arm.
         self.votes_needed = self.threshold + (self.comparison == ">")
@@ -175,12 +172,30 @@ class Exploration(Env):
             raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
         self.permute_arms = bool(permute_arms)
         self.horizon = None if horizon is None else integer("horizon", horizon, 1)
+        self.drift = real("drift", known.drift if drift is None and means is None else drift or 0.0, 0, closed="low")
+        self.switches = integer("switches", switches, 0)
+        self.resets = bool(resets)
+        self._check_time()
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
+
+    def _check_time(self) -> None:
+        if self.stop == "horizon":
+            self.fixed_length = True  # type: ignore[misc]
+            self.curve_metrics = ("regret", *type(self).curve_metrics)  # type: ignore[misc]
+        if self.horizon is None and (self.stop == "horizon" or self.switches):
+            raise ValueError("stop='horizon' and switches need a horizon, such as horizon=100_000")
+        if self.resets and self.stop != "horizon":
+            raise ValueError(f"resets=True needs stop='horizon', not {self.stop!r}")
+        self.moving = self.drift > 0 or self.switches > 0
+        if self.moving and (self.idle == "leaves" or not self.law.unit_interval):
+            raise ValueError("drift and switches need idle='stays' (time is activations) and rewards in [0, 1]")
+        self._period = self.horizon / (self.switches + 1) if self.horizon and self.switches else math.inf
 
     @property
     def report(self) -> Fields:
-        """One bit per arm: voted out."""
-        return {"vote": Field((self.n_arms,), "?")}
+        """One bit per arm: voted out; and one for a reset, where there is any."""
+        reset = {"reset": Field((), "?")} if self.resets else {}
+        return {"vote": Field((self.n_arms,), "?"), **reset}
 
     @property
     def envelope(self) -> Fields:
@@ -188,101 +203,129 @@ class Exploration(Env):
         return {"who": Field(dtype="i8")}
 
     def _offers(self, fields: Fields) -> Fields:
-        return {"active": Field((self.n_arms,), "?", latest=True)}
+        if self.resets:
+            require("a vote that agents may reset", ("reset",), fields)
+        told = {"active": Field((self.n_arms,), "?", latest=True)}
+        return {**told, "reset": Field((), "?")} if self.resets else told
 
     def _reset(self, seeds: Seeds) -> None:
-        runs, n, k = len(seeds), self.n_agents, self.n_arms
+        runs, k = len(seeds), self.n_arms
         self.locations = np.tile(self._locations, (runs, 1))
         if self.permute_arms:
             for r, rng in enumerate(streams(seeds, "instance")):
                 self.locations[r] = self.locations[r][rng.permutation(k)]
-        self.means = self.law.mean(self.locations)
+        self._means = self.law.mean(self.locations)
         self._reward_luck = Uniforms(seeds, "reward", (k,))
         self._turn_luck = Uniforms(seeds, "activation", ())
         self._seeds = seeds
         self._runs = np.arange(runs)
-        self._live = np.ones(runs, bool)
-        self._rounds = np.zeros(runs, np.int64)
-        self._messages = np.zeros(runs, np.int64)
-        self._active = np.ones((runs, k), bool)
-        self._voted = np.zeros((runs, n, k), bool)
-        self._cast = np.zeros((runs, n, k), bool)
-        self.votes = np.zeros((runs, k), np.int64)
-        #: (R, N) who is still drawn.
-        self.pool = np.tile(self.weights > 0, (runs, 1))
-        self._cumulative = np.empty((runs, n))
-        for r in range(runs):
-            accumulate(self.weights, self.pool[r], self._cumulative[r])
+        #: What has happened so far: beats and episodes write here.
+        self.book: Book = open_book(
+            runs, k, self.weights, leaves=self.idle == "leaves", needed=self.votes_needed, stop=self.stop,
+            horizon=self.horizon, costs=self.costs,
+        )  # fmt: skip
+        #: (R, K) votes that have arrived, and (R, N) who is still drawn.
+        self.votes, self.pool, self._active = self.book.votes, self.book.pool, self.book.active
         self._who = np.zeros(runs, np.int64)
         self._draw()
         self._next = self._who
 
+    def _where(self, r: Any, t: Array) -> Array:
+        if not self.moving:
+            return self.locations[r]
+        return moving_locations(self.locations[r], t, self.drift, self._period)
+
+    def _gaps(self, locations: Array) -> Array:
+        means = self.law.mean(locations)
+        gaps: Array = means.max(-1, keepdims=True) - means
+        return gaps
+
+    @property
+    def means(self) -> Array:
+        """``(R, K)`` arm means, now."""
+        return self.law.mean(self._where(self._runs, self.book.rounds)) if self.moving else self._means
+
     def _draw(self) -> None:
-        _draw_agents(self._cumulative, self._turn_luck.next(), self._live, self._who)
+        draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
 
     def _check_action(self, action: Any) -> Array:
         action = np.asarray(action)
         shape = (self.runs, 1, self.n_arms)
         if action.shape != shape or action.dtype != bool:
             raise ValueError(f"action must be bool arm sets of shape {shape}, not {action.dtype} {action.shape}")
+        if self.single and (action.sum(2) > 1).any():
+            raise ValueError("action must be one arm per activation, or none: single=True")
         return action
 
     def _pull(self, action: Array) -> Array:
         # One row of luck per activation, pulled or not: rows of all runs stay in step.
-        luck = self._reward_luck.next()
-        pulls = action[:, 0] & self._live[:, None]
-        reward = np.where(pulls, self.law.quantile(luck, self.locations), np.nan)
-        idle = self._live & ~pulls.any(1)
+        luck, book = self._reward_luck.next(), self.book
+        where = self._where(self._runs, book.rounds)
+        pulls = action[:, 0] & book.live[:, None]
+        reward = np.where(pulls, self.law.quantile(luck, where), np.nan)
+        if self.stop == "horizon":
+            charge_rows(pulls, self._gaps(where), book.regret)
+        counted = book.live.copy()
         if self.idle == "leaves":
-            for r in np.flatnonzero(idle):
-                retire(self.weights, self.pool[r], self._cumulative[r], self._who[r])
-            counted = self._live & ~idle
-        else:
-            counted = self._live
-        self._rounds += counted
-        self._messages += self.costs[1] * counted
+            counted &= pulls.any(1)
+            for r in np.flatnonzero(book.live & ~counted):
+                retire(book.weights, book.pool[r], book.cumulative[r], self._who[r])
+        book.rounds[:] += counted
+        book.messages[:] += book.round_cost * counted
         # The next agent is drawn here, so that it can be told that it is next before it must act.
-        self._acted = self._who.copy()
+        self._acted, self._read = self._who.copy(), book.active.copy()
         #: (R,) runs that nobody acts in any more: they end with this round.
-        self.deserted = ~self.pool.any(1) & self._live
-        _draw_agents(self._cumulative, self._turn_luck.next(), self._live & ~self.deserted, self._who)
+        self.deserted = ~book.pool.any(1) & book.live
+        draw_agents(book.cumulative, self._turn_luck.next(), book.live & ~self.deserted, self._who)
         self._next, self._who = self._who, self._acted
         return reward[:, None]
 
     def _report(self) -> dict[str, Any]:
-        return {"vote": np.zeros((self.runs, 1, self.n_arms), bool)}
+        reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
+        return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
     def talk(self, message: dict[str, Any] | None = None) -> Any:
         """Beat 2: votes in, 𝒦 out; votes are counted as messages when they are sent."""
         if self._phase == "talk" and message is not None and "vote" in message:
             vote = np.asarray(message["vote"], bool)[:, 0]
-            _cast_rows(vote, self._live, self._who, self._cast, self.costs[0], self._messages)
+            reset = np.asarray(message.get("reset", np.zeros((self.runs, 1))), bool)[:, 0]
+            book = self.book
+            cast_rows(vote, reset, book.live, self._who, book.sent, book.vote_cost, book.messages)
         return super().talk(message)
 
     def _transport(self, message: dict[str, Any]) -> GlobalSet:
+        book = self.book
         if "tally" in message:  # votes that a wrapper already added up, senders unknown
-            self.votes += message["tally"]
-            self._active &= ~(self._live[:, None] & (self.votes >= self.votes_needed))
+            book.votes[:] += message["tally"]
+            book.active[:] &= ~(book.live[:, None] & (book.votes >= book.needed))
         else:
-            heard = self._live & message["sent"][:, 0]
-            _count_rows(
-                message["vote"][:, 0], heard, self._who, self._voted, self.votes, self.votes_needed, self._active
-            )
-        decided = self._active.sum(1) <= 1
-        late = False if self.horizon is None else self._rounds >= self.horizon
-        self._live = self._live & ~(decided | self.deserted | late)
+            heard = book.live & message["sent"][:, 0]
+            count_rows(message["vote"][:, 0], heard, self._who, book.counted, book.votes, book.needed, book.active)
+        told = {}
+        if self.resets:
+            told["reset"] = message["reset"][:, 0] & message["sent"][:, 0] & book.live
+            for r in np.flatnonzero(told["reset"]):
+                self.restart(int(r))
+        over = self.deserted if self.horizon is None else self.deserted | (book.rounds >= self.horizon)
+        close_rows(
+            self._who, self._read, over, book.stop, book.live, book.active, book.sent, book.holds, book.open_seats
+        )
         self._who = self._next
-        return GlobalSet(self._active.copy())
+        return GlobalSet(active=book.active.copy(), **told)
+
+    def restart(self, r: int) -> None:
+        """Forget all votes of run r."""
+        clear(self.book, r)
 
     @property
     def t(self) -> Array:
         """Rounds so far."""
-        return self._rounds.copy()
+        return self.book.rounds.copy()
 
     @property
     def live(self) -> Array:
         """Runs that have not stopped."""
-        return self._live
+        return self.book.live
 
     @property
     def who(self) -> Array:
@@ -297,23 +340,20 @@ class Exploration(Env):
     # -- for compiled episodes --------------------------------------------------------------------------------
 
     def vote_loss(self) -> tuple[float, str] | None:
-        """What stands between the agents and the coordinator: the rate and tape of lost votes (rate −1: nothing).
-
-        ``None`` where it is anything else: then only the beats will do.
-        """
+        """Rate and tape of lost votes (rate −1: none), or ``None``: then only the beats will do."""
         if not self.wrappers:
             return -1.0, "no loss"
         if len(self.wrappers) == 1 and self.wrappers[0].vote_loss is not None:
             return self.wrappers[0].vote_loss
         return None
 
-    def book(self) -> tuple[Any, ...]:
-        """Arrays of the running state, for an episode to write to; rows are runs."""
-        horizon = -1 if self.horizon is None else self.horizon
-        return (
-            self.weights, self.idle == "leaves", self.votes_needed, horizon, self._live, self._rounds, self._messages,
-            self._active, self._cast, self._voted, self.votes, self.pool, self._cumulative, *self.costs,
-        )  # fmt: skip
+    def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]:
+        """Rewards of run r at the uniforms (B, K) from activation `start` on, and gaps: (0, K) if nobody counts them."""
+        where = self._where(r, np.arange(start, start + len(luck)))
+        gaps = np.empty((0, self.n_arms))
+        if self.stop == "horizon":
+            gaps = np.ascontiguousarray(np.broadcast_to(self._gaps(where), luck.shape))
+        return self.law.quantile(luck, where), gaps
 
     def close(self) -> None:
         """Every run has ended in an episode."""
@@ -323,25 +363,38 @@ class Exploration(Env):
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
         out = np.empty(self.runs, np.int64)
         for r, rng in enumerate(streams(self._seeds, "recommendation")):
-            left = np.flatnonzero(self._active[r]) if self._active[r].any() else np.arange(self.n_arms)
+            active = self.book.active[r]
+            left = np.flatnonzero(active) if active.any() else np.arange(self.n_arms)
             fewest = left[self.votes[r, left] == self.votes[r, left].min()]
             out[r] = fewest[rng.integers(len(fewest))]
         return out
 
+    @property
+    def right(self) -> Array:
+        """``(R, K)`` arms within `precision` of the best, now."""
+        means = self.means
+        return means >= means.max(1, keepdims=True) - self.precision - 1e-12 * (self.precision > 0)
+
+    def _held(self) -> tuple[Array, Array]:
+        """``(R, J)`` the arms that those hold who are judged, and whether each holds just one."""
+        book, acting = self.book, self.weights > 0
+        if self.stop == "players":
+            held = book.holds[:, acting]
+            return held, held >= 0
+        kept = ~book.sent[:, acting] if self.judge == "everyone" else book.active[:, None]
+        return kept.argmax(2), kept.sum(2) == 1
+
     def metrics(self) -> dict[str, Array]:
-        """``rounds, messages, correct, inconclusive, arms``, each (R,)."""
-        arms = self._active.sum(1)
-        best = self.means.argmax(1)
-        decided = arms == 1
-        correct = decided & self._active[self._runs, best]
-        if self.judge == "everyone":
-            acting = self.weights > 0
-            decided = ((~self._cast).sum(2) == 1)[:, acting].all(1)
-            correct = decided & ~self._cast[self._runs, :, best][:, acting].any(1)
+        """``rounds, messages, correct, inconclusive, arms`` (and ``regret``), each (R,)."""
+        book = self.book
+        held, one = self._held()
+        right = np.take_along_axis(self.right, np.maximum(held, 0), 1)
+        regret = {"regret": book.regret.copy()} if self.stop == "horizon" else {}
         return {
-            "rounds": self._rounds.copy(),
-            "messages": self._messages.copy(),
-            "correct": correct,
-            "inconclusive": ~self._live & ~decided,
-            "arms": arms,
+            "rounds": book.rounds.copy(),
+            "messages": book.messages.copy(),
+            "correct": (one & right).all(1),
+            "inconclusive": ~book.live & ~one.all(1),
+            "arms": book.active.sum(1),
+            **regret,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,21 +12,23 @@ import numpy as np
 from hushbandits.core.types import Array
 from hushbandits.core.validate import nearest, real
 
-__all__ = ["PROBLEMS", "Problem", "agent_weights", "vote_threshold"]
+__all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "moving_locations", "vote_threshold"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Arm means and reward law."""
+    """Arm means, reward law, and by how much suboptimal means fall per round."""
 
     means: tuple[float, ...]
     rewards: str
+    drift: float = 0.0
 
 
 #: Problems of the papers by name.
 PROBLEMS = {
     "P1": Problem((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli"),
     "P2": Problem((11.0, 10.8, *[10.4] * 8), "gaussian"),
+    "P3": Problem((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli", drift=1e-5),
 }
 
 
@@ -43,6 +46,63 @@ def vote_threshold(delta: float, beta: float) -> int:
     return math.floor(quotient * (1 + 1e-12))
 
 
+def check_confidence(delta: float, eta: float, n_agents: int) -> None:
+    """Raise ``ValueError`` unless ``δ ∈ [η^N, η²]``: at least two votes are needed, and N agents can reach δ.
+
+    Source: Féraud et al. 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> check_confidence(0.05, 0.9, 29)
+    >>> check_confidence(0.05, 0.9, 28)
+    Traceback (most recent call last):
+        ...
+    ValueError: delta=0.05 must lie in [η^N, η²] = [0.0523348, 0.81] for eta=0.9 and n_agents=28; ...
+    """
+    quotient = math.log(delta) / math.log(eta)
+    if quotient * (1 + 1e-12) < 2:
+        hint = f"that takes eta ≥ {math.sqrt(delta):.6g} here"
+    elif quotient > n_agents * (1 + 1e-12):
+        hint = f"that takes n_agents ≥ {math.ceil(quotient * (1 - 1e-12))} here"
+    else:
+        return
+    raise ValueError(
+        f"delta={delta:g} must lie in [η^N, η²] = [{eta**n_agents:.6g}, {eta**2:.6g}] for eta={eta:g} and "
+        f"n_agents={n_agents}; {hint}, and strict=False runs it anyway"
+    )
+
+
+def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
+    """Where the arms stand after t rounds, ``(…, K)``.
+
+    All but the best fall by `drift` a round down to 0 (Féraud et al. 2019, problem 3); every `period` rounds the
+    means move on by one arm, so that another arm is the best.
+
+    Parameters
+    ----------
+    start : (…, K) array
+        At round 0.
+    t : (…) int array
+        Rounds, against the leading axes of `start`.
+    drift, period : float
+        0 and ∞: nothing moves.
+
+    Examples
+    --------
+    >>> moving_locations(np.array([0.7, 0.5, 0.1]), np.array([0, 20_000]), 1e-5, np.inf).round(9).tolist()
+    [[0.7, 0.5, 0.1], [0.7, 0.3, 0.0]]
+    >>> moving_locations(np.array([0.7, 0.5, 0.1]), np.array([9, 10]), 0.0, 10).tolist()
+    [[0.7, 0.5, 0.1], [0.1, 0.7, 0.5]]
+    """
+    t = np.asarray(t)[..., None]
+    fallen = np.maximum(start - drift * t, 0.0)
+    now = np.where(start == start.max(-1, keepdims=True), start, fallen)
+    if period == math.inf:
+        return now
+    arms = np.arange(start.shape[-1])
+    return np.take_along_axis(now, (arms - (t // period).astype(np.int64)) % arms.size, -1)
+
+
 def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
     """``(N,)`` probabilities of being the active agent.
 
@@ -50,7 +110,8 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
     ----------
     distribution : str or sequence of N floats
         ``"uniform"``; ``"power"``, ``P(n) ∝ n^(−0.8)`` (Rio et al. 2023, fig. 6), ``"power:γ"`` for another γ;
-        or N non-negative weights.
+        ``"50/80"``: the first 50 % of the players, rounded up, make 80 % of the events (Féraud et al. 2019,
+        problem 2), or any other two percentages; or N non-negative weights.
     n_agents : int
         N.
 
@@ -58,9 +119,12 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
     --------
     >>> agent_weights("uniform", 4).tolist()
     [0.25, 0.25, 0.25, 0.25]
+    >>> agent_weights("50/80", 4).tolist()
+    [0.4, 0.4, 0.1, 0.1]
     """
     if isinstance(distribution, str):
         kind, _, exponent = distribution.partition(":")
+        shares = re.fullmatch(r"(\d+)/(\d+)", distribution)
         if kind == "uniform" and not exponent:
             weights: Array = np.ones(n_agents)
         elif kind == "power":
@@ -69,8 +133,11 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
             except ValueError:
                 raise ValueError(f"agent_distribution={distribution!r}: the exponent must be a number ≥ 0") from None
             weights = np.arange(1, n_agents + 1) ** -gamma
+        elif shares:
+            weights = _two_groups(int(shares[1]), int(shares[2]), n_agents)
         else:
-            raise ValueError(f"agent_distribution={distribution!r} is unknown{nearest(kind, ['uniform', 'power'])}")
+            known = ["uniform", "power", "50/80"]
+            raise ValueError(f"agent_distribution={distribution!r} is unknown{nearest(kind, known)}")
     else:
         weights = np.asarray(distribution, float)
         if weights.shape != (n_agents,):
@@ -78,3 +145,12 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
         if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
             raise ValueError("agent_distribution must be finite weights ≥ 0 that are not all 0")
     return weights / weights.sum()
+
+
+def _two_groups(players: int, events: int, n_agents: int) -> Array:
+    if not (0 < players < 100 and 0 < events < 100):
+        raise ValueError(f"agent_distribution='{players}/{events}' must be two percentages between 1 and 99")
+    busy = -(-n_agents * players // 100)
+    if busy == n_agents:
+        raise ValueError(f"agent_distribution='{players}/{events}' needs more agents than n_agents={n_agents}")
+    return np.where(np.arange(n_agents) < busy, events / busy, (100 - events) / (n_agents - busy))

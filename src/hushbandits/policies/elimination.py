@@ -57,7 +57,7 @@ class _State(NamedTuple):
 
 
 @jit
-def _plan(state, r, n, p, active, arms):  # type: ignore[no-untyped-def]
+def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
     seat = 0 if p[1] > 0.0 else n
     size = 0
     for k in range(arms.size):

@@ -34,7 +34,7 @@ class _State(NamedTuple):
 
 
 @jit
-def _plan(state, r, n, p, active, arms):  # type: ignore[no-untyped-def]
+def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
     # Pull all of 𝒦_n; nothing once |𝒦_n| ≤ 1.  The global set is not looked at within an epoch.
     size = 0
     for k in range(arms.size):
