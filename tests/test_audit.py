@@ -150,6 +150,12 @@ def test_black_box_catches_a_factor_of_two_with_880_runs():
     assert epsilon_lower_bound(440, round(440 * math.exp(-2)), 880, 0.0, 1e-6) > 1
 
 
+@pytest.mark.slow
+def test_black_box_catches_a_factor_of_two_at_a_tenth_with_24_000_runs():
+    assert not black_box([DiscreteLaplace(0.2, 1e-6), SecAgg()], 0.1).passed
+    assert black_box([DiscreteLaplace(0.1, 1e-6), SecAgg()], 0.1).passed
+
+
 def test_one_run_audit_of_the_local_mechanism():
     assert one_run(LocalDiscreteLaplace(1.0)).passed
     assert one_run(LocalDiscreteLaplace(1.0)).measured > 0.7

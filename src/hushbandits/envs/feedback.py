@@ -46,7 +46,8 @@ class Feedback(Env):
         Shuffle the arms of every run.
     users : str
         ``"pooled"``: a block is a description, and only its sum is drawn; ``"each"``: users one by one, the path
-        that a real secure aggregation plugs into.  Both give the analyzer the same law.
+        that a real secure aggregation plugs into, in memory runs × servers × the longest block.  Both give the
+        analyzer the same law.
     wrappers, runs
         As in `Env`.
 

@@ -36,7 +36,8 @@ class Mechanism(Wrapper):
         Users of a block that are sure to take part, to whom the noise is calibrated: a share (float in (0, 1]) or a
         count (int ≥ 1).  By default all of them; where users then drop out, privacy is lost with their noise.
     sampler : str
-        ``"fast"``: NumPy, seeded, floating point, a simulation; ``"exact"``: integers only, on a seeded source.
+        ``"fast"``: NumPy, seeded, floating point, a simulation; ``"exact"``: integers only, on a seeded source
+        (`privacy.exact`), user by user but for the sum of all Pólya shares, so for small blocks.
     name : str, optional
     """
 
