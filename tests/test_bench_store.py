@@ -47,11 +47,10 @@ for _ in range(20):
 """
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_twenty_kills_at_random_moments_leave_the_identical_table(tmp_path, seed):
+def test_twenty_kills_at_random_moments_leave_the_identical_table(tmp_path):
     spec = tmp_path / "killed.toml"
     spec.write_text(TOML.replace("horizon = 20", "horizon = 150").replace("runs = 3", "runs = 60"))
-    command = [sys.executable, "-c", KILLER, str(spec), str(tmp_path / "killed"), str(seed)]
+    command = [sys.executable, "-c", KILLER, str(spec), str(tmp_path / "killed"), "1"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     counts = [int(line) for line in done.stdout.split()]
     assert len(counts) == 20
