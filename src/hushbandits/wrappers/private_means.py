@@ -94,6 +94,9 @@ class PrivateMeans(Wrapper):
         horizon = int(env.horizon)
         self._due = np.zeros(horizon + 1, bool)
         self._due[release_counts(self.epsilon, self.v, horizon)] = True
+        # by count, from the same scalar power that a run alone would take
+        self._scale = np.array([0.0, *(math.pow(n, self.v / 2 - 1) for n in range(1, horizon + 1))])
+        self._cost = np.array([0.0, *(math.pow(n, -self.v / 2) for n in range(1, horizon + 1))])
         self._luck = self.uniforms(seeds, (env.n_agents,))
         self._seat = np.ix_(np.arange(shape[0]), np.arange(shape[1]))
 
@@ -107,11 +110,10 @@ class PrivateMeans(Wrapper):
         u = self._luck.next()  # one per agent and round, released or not: the tape never shifts
         r, m = np.nonzero(self._due[n.astype(np.int64)])
         k = arm[r, m]
-        count = n[r, m]
-        scale = np.array([math.pow(c, self.v / 2 - 1) for c in count.tolist()])
-        self._mean[r, m, k] = self._s[r, m, k] / count + laplaces(u[r, m], scale)
+        count = n[r, m].astype(np.int64)
+        self._mean[r, m, k] = self._s[r, m, k] / count + laplaces(u[r, m], self._scale[count])
         self._released[r, m, k] = True
-        cost = np.array([math.pow(c, -self.v / 2) for c in count.tolist()])
+        cost = self._cost[count]
         self._spent[r, m, k] += np.stack([cost, cost**2], 1)
         return {**message, "mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
 
