@@ -41,6 +41,8 @@ CASES = {
     "shuffle-pure": ("ShuffleDP-v0", "Shuffle-DP-SE", {**SMALL, "shuffle": "pure"}, (Loss(0.1),)),
     "binary-sum": ("ShuffleDP-v0", "VB-SDP-AE", {**SMALL, "users": "each"}, ()),
     "exact": ("DistDP-v0", "Dist-DP-SE", {"horizon": 300, "n_arms": 3, "users": "each", "sampler": "exact"}, ()),
+    "ltr": ("LTR-v0", "Dist-CDP-SE", {"horizon": 1500, "permute_arms": True}, (Loss(0.1),)),
+    "ltr-each": ("LTR-v0", "DP-SE", {"horizon": 1500, "users": "each", "n_agents": 2}, (Huber(0.1),)),
     "random": ("DistDP-v0", "Random", {**SMALL, "n_agents": 2, "rewards": "bernoulli"}, ()),
 }
 
@@ -171,6 +173,17 @@ def test_regret_counts_the_users_pulls():
     assert env.metrics()["regret"].item() == pytest.approx(15.0)
 
 
+@pytest.mark.parametrize("servers", [1, 3])
+def test_a_curve_of_regret_ends_at_the_regret_and_is_linear_inside_a_block(servers):
+    env = {"horizon": 4000, "n_agents": servers, "means": (0.2, 0.7), "rewards": "bernoulli", "epsilon": 0.1}
+    results = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=3, env=env, checkpoints=[1, 2, 3, 4, 1000, 4000])
+    _, curve = results.curve("regret")
+    np.testing.assert_allclose(curve[:, -1], results.final("regret"))
+    # Batch 1: two users of the bad arm, then two of the good one, at every server.
+    np.testing.assert_allclose(curve[:, :4], servers * np.array([[0.5, 1.0, 1.0, 1.0]] * 3))
+    assert (np.diff(curve, axis=1) >= 0).all()
+
+
 def test_bits_are_counted_per_user():
     env = hb.make_vec("DistDP-v0", horizon=10_000)
     individuals(env, 0, 1024)
@@ -283,6 +296,13 @@ def test_an_action_outside_its_space_is_an_error(action, message):
     env.reset(0)
     with pytest.raises(ValueError, match=message):
         env.pull(action)
+
+
+@pytest.mark.parametrize("id", ["CentralDP-v0", "DistDP-v0", "LocalDP-v0", "ShuffleDP-v0"])
+def test_a_mechanism_behind_an_encoder_is_refused(id):
+    # Noise on a sum in another unit would protect nobody.
+    with pytest.raises(ValueError, match="needs raw rewards, but a wrapper before it has encoded them already"):
+        hb.make_vec(id, wrappers=[SecAgg(name="First")])
 
 
 def test_agent_and_mechanism_agree_on_epsilon():

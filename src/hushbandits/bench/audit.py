@@ -24,7 +24,7 @@ from hushbandits.privacy.audit import (
     worst_log_ratio,
 )
 from hushbandits.privacy.pmf import wrapped_sum
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import ExtraBits, binomial_delta
 from hushbandits.registry import list_envs, make_vec
 from hushbandits.wrappers.central_dp import CentralLaplace
@@ -111,12 +111,14 @@ def white_box(mechanism: Mechanism, n: int, survivors: int | None = None, subjec
         delta = binomial_delta(s * bits.k, bits.q, mechanism.epsilon)
         yield Verdict(subject, where, mechanism.delta, delta, "δ")
     elif isinstance(mechanism, CentralLaplace):
-        if mechanism.discrete:
+        noise = mechanism.added(n)
+        if isinstance(noise, DiscreteLaplace):
             plan = mechanism.planned(n)
-            law = log_wrapped_discrete_laplace(plan.g / mechanism.epsilon, plan.modulus)
+            law = log_wrapped_discrete_laplace(noise.b, plan.modulus)
             yield Verdict(subject, where, mechanism.epsilon, worst_log_ratio(law, plan.g))
-        else:  # Lap(1/ε) on a sum of sensitivity 1
-            yield Verdict(subject, where, mechanism.epsilon, 1 / mechanism.noise.b)
+        else:  # on a sum of sensitivity 1
+            assert isinstance(noise, Laplace)
+            yield Verdict(subject, where, mechanism.epsilon, 1 / noise.b)
     elif isinstance(mechanism.planned(n).noise, (Skellam, DiscreteGaussian)):
         plan = mechanism.planned(n)
         assert plan.noise is not None

@@ -9,11 +9,11 @@ import numpy as np
 from hushbandits.core.crowd import BlockInbox, Crowd
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Fields, Inbox, require
+from hushbandits.core.messages import Fields, Inbox
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, central_pure
-from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
+from hushbandits.privacy.samplers import DiscreteLaplace, Laplace, NoiseLaw
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["CentralLaplace"]
@@ -55,10 +55,9 @@ class CentralLaplace(Mechanism):
         super().__init__(epsilon, confidence, 1.0, sampler, name=name)
         self.discrete = bool(discrete)
 
-    @property
-    def noise(self) -> Laplace:
-        """What is added to a raw sum (continuous)."""
-        return Laplace(1 / self.epsilon)
+    def added(self, n: int) -> NoiseLaw:
+        """What the server adds to the sum of a block planned for `n` users."""
+        return DiscreteLaplace(self.planned(n).g / self.epsilon) if self.discrete else Laplace(1 / self.epsilon)
 
     def plan(self, n: int) -> Plan:
         """Theorem 5."""
@@ -66,9 +65,7 @@ class CentralLaplace(Mechanism):
 
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Needs ``reward``; hides individual ones from the agent."""
-        require(self.name, ("reward", "n"), fields)
-        fields = {k: f for k, f in fields.items() if k != "users"}
-        return super().accept(fields, env) if self.discrete else fields
+        return super().accept(fields, env) if self.discrete else self._raw(fields)
 
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
         """Encode (discrete), or leave as they are."""
@@ -82,10 +79,7 @@ class CentralLaplace(Mechanism):
         return Spent(self.epsilon, 0.0, pure_curve(self.epsilon))
 
     def _details(self, n: int) -> dict[str, Any]:
-        if self.discrete:
-            g = self.planned(n).g
-            return {"g": g, "noise": repr(DiscreteLaplace(g / self.epsilon))}
-        return {"g": 1, "noise": repr(self.noise)}
+        return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}
 
     def _noised(self, crowd: Crowd) -> Crowd:
         return crowd
@@ -96,13 +90,10 @@ class CentralLaplace(Mechanism):
         y, n = inbox.total("reward"), inbox.total("n")
         noised = np.zeros_like(y)
         for r, m in np.argwhere(n).tolist():
-            rng = self._rngs[r]
-            if self.discrete:
-                noise = self._law(DiscreteLaplace(self.planned(int(self._sizes[r, m])).g / self.epsilon))
-            else:
-                noise = self._law(self.noise)
-                self.ledger.use(r, m, int(self._sizes[r, m]), int(n[r, m]))
-            noised[r, m] = y[r, m] + noise.draw(rng, 1)[0]
+            planned = int(self._sizes[r, m])
+            noised[r, m] = y[r, m] + self._law(self.added(planned)).draw(self._rngs[r], 1)[0]
+            if not self.discrete:
+                self.ledger.use(r, m, planned, int(n[r, m]))
         inbox = inbox.decoded(noised)
         return super().deliver(inbox, env) if self.discrete else inbox
 

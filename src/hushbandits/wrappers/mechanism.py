@@ -66,12 +66,14 @@ class Mechanism(Wrapper):
 
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Needs ``reward``, not yet encoded; makes it integers with a ``modulus``."""
+        self._p = confidence_level(self.confidence, env.horizon)
+        return {**self._raw(fields), "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
+
+    def _raw(self, fields: Fields) -> Fields:
         require(self.name, ("reward", "n"), fields)
         if "modulus" in fields:
-            raise ValueError(f"{self.name} needs raw rewards, but another mechanism has encoded them already")
-        self._p = confidence_level(self.confidence, env.horizon)
-        fields = {k: f for k, f in fields.items() if k != "users"}
-        return {**fields, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
+            raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
+        return {k: f for k, f in fields.items() if k != "users"}
 
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Open the tape."""
