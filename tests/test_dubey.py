@@ -10,10 +10,10 @@ from helpers import build, same_row, trace
 from test_estimators import naive_trimmed
 
 import hushbandits as hb
+from hushbandits.bench.audit_network import private_means, published
 from hushbandits.core.tapes import run_seeds, stream
 from hushbandits.envs.graphs import adjacency
 from hushbandits.estimators.robust import Catoni
-from hushbandits.privacy.black_box import epsilon_lower_bound, refutes
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
@@ -300,47 +300,22 @@ def test_composition():
 # -- the audit ------------------------------------------------------------------------------------------------------
 
 
-def published(own, first_reward, runs, rounds=3):
-    """Messages of one agent that plays two arms (ε = 1), its rewards prescribed: (v̂, n) after `rounds` rounds."""
-    env = {"n_agents": 1, "means": [0.5, 0.5], "horizon": rounds}
-    core, team = build("PrivateNetwork-v0", "Private-UCB", runs, env, {"epsilon": 1.0, "own": own})
-    obs = core.reset(first_reward)  # its own luck on either side
-    team.reset(core, core.seeds)
-    while obs.live.any():
-        arm = team.act(obs).copy()
-        core.pull(arm)
-        reward = np.where(core.t[0] == 0, float(first_reward), 0.5) * np.ones((runs, 1))
-        team.speak(reward)
-        obs = core.talk({"arm": arm, "reward": reward})
-        team.hear(obs.inbox)
-    wrapper = core.wrappers[0]
-    return wrapper._mean[:, 0], np.where(wrapper._released, wrapper._n, 0.0)[:, 0]
-
-
 def test_published_counts_leak_exact_rewards_and_noised_ones_mend_it():
     """Erratum: one changed warm-up reward changes the published count of round 3 with certainty."""
-    runs = 1500
-    epsilon = hb.make_vec("PrivateNetwork-v0", n_agents=1, horizon=3).privacy()[0].epsilon
-    _, high = published("exact", 1, runs)
-    _, low = published("exact", 0, runs)
-    assert (high[:, 0] == 2).all()
-    assert (low[:, 0] == 1).all()
-    hits, other = int((high[:, 0] == 2).sum()), int((low[:, 0] == 2).sum())
-    assert refutes(epsilon, hits, other, runs)
-    assert epsilon_lower_bound(hits, other, runs) > 2 * epsilon
-    # the mend: the same event, and the two events that the noise itself makes likely
-    mean, high = published("noised", 1, runs)
-    other_mean, low = published("noised", 0, runs)
-    events = [
-        (high[:, 0] == 2, low[:, 0] == 2),
-        (mean[:, 0] > 1, other_mean[:, 0] > 1),
-        (mean[:, 0] < 0, other_mean[:, 0] < 0),
-    ]
-    for a, b in events:
-        assert not refutes(epsilon, int(a.sum()), int(b.sum()), runs)
-    assert 0 < events[0][1].mean() < events[0][0].mean() < 1
-    # and a promise of a tenth of that would be caught: the audit has teeth
-    assert any(refutes(epsilon / 10, int(a.sum()), int(b.sum()), runs) for a, b in events)
+    high, low = published("exact", 1.0, runs=50), published("exact", 0.0, runs=50, seed=1)
+    assert (high[:, 2, 0, 1] == 2).all()
+    assert (low[:, 2, 0, 1] == 1).all()
+    counts, above, below = private_means("exact")
+    assert counts.measured > 2 * counts.claimed
+    assert not counts.passed
+    assert above.passed
+    assert below.passed
+    noised = list(private_means("noised"))
+    assert all(verdict.passed for verdict in noised)
+    assert noised[0].claimed == pytest.approx(1 + 2**-0.55 + 3**-0.55)
+    assert noised[0].measured > 0  # the counts still say something: less than is promised
+    # and the audit has teeth: a promise of a tenth would be refuted
+    assert max(verdict.measured for verdict in noised) > noised[0].claimed / 10
 
 
 def test_the_statement_names_what_is_covered():
