@@ -1,6 +1,7 @@
-"""Speed of the delayed graph: ``python benchmarks/network.py [agents|flood]``.
+"""Speed of the delayed graph: ``python benchmarks/network.py [agents|robust|flood]``.
 
 ``agents``  agent-pulls per second of whole episodes (14 × 14 grid, K = 10, 32 runs, γ unlimited), one core.
+``robust``  seconds of one run of Byzantine-UCB, M = 200, T = 1000, by estimator, rewards and γ.
 ``flood``   cost and memory of one round's messages over M and γ.  A round hands Σ_m |{m′ : 0 < d(m, m′) ≤ γ}| reports
             over, so its time grows as M·S with S the size of a γ-neighbourhood; the ring keeps γ rounds of M posts and
             the slots M·S names: nothing is stored per copy.
@@ -35,6 +36,20 @@ def agents() -> None:
         print(f"{agent:12} {runs * GRID['n_agents'] * horizon / spent / 1e6:6.2f} M agent-pulls/s")
 
 
+def robust() -> None:
+    random = {"n_agents": 200, "n_arms": 5, "graph": "erdos-renyi", "means": hb.UniformMeans(0.3, 0.7)}
+    for mean in ("trimmed", "lugosi-mendelson", "mean"):
+        for life in (1, "diameter"):
+            for rewards in ("bernoulli", "beta"):
+                for horizon in (2, 1000):  # compile, measure
+                    team = hb.make_team("Byzantine-UCB", mean=mean, epsilon=1e-3)
+                    env = {**random, "life": life, "rewards": rewards, "horizon": horizon}
+                    core = assemble("ByzantineNetwork-v0", team, runs=1, env=env)
+                    start = time.perf_counter()
+                    hb.play(core, team, 0)
+                print(f"{mean:17} γ = {life:8} {rewards:10} {time.perf_counter() - start:6.2f} s")
+
+
 def flood() -> None:
     print(f"{'M':>5} {'γ':>9} {'S':>6} {'ns/report':>10} {'µs/round':>9} {'ring KiB':>9} {'slots KiB':>10}")
     for side in (4, 8, 14, 20, 28):
@@ -61,5 +76,5 @@ def flood() -> None:
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ("agents", "flood"):
-        {"agents": agents, "flood": flood}[part]()
+    for part in sys.argv[1:] or ("agents", "robust", "flood"):
+        {"agents": agents, "robust": robust, "flood": flood}[part]()

@@ -184,3 +184,21 @@ def test_random_graphs_are_connected_and_differ_by_run():
     env.reset(0)
     assert (env.distance < 30).all()
     assert len({env.adjacency[r].tobytes() for r in range(4)}) == 4
+
+
+@pytest.mark.parametrize("graph", ["cycle", "grid", "star"])
+@pytest.mark.parametrize("life", [1, 2, 4])
+def test_the_flood_holds_gamma_rounds_and_hands_over_a_neighbourhood(graph, life):
+    """What the benchmark times: memory of γ·M posts, one addition per report within γ hops, nothing per copy."""
+    for m in (16, 64):
+        env = hb.make_vec("CoopNetwork-v0", n_agents=m, graph=graph, life=life, horizon=10, runs=2)
+        obs = env.reset(0)
+        d = np.array(nx.floyd_warshall_numpy(nx.from_numpy_array(adjacency(graph, m))), int)
+        near = ((d > 0) & (d <= life)).sum()
+        while obs.live.any():
+            env.pull(np.zeros((2, m), int))
+            obs = env.talk()
+        pulls, _ = obs.inbox.tally()
+        assert pulls.sum() == 2 * near == 2 * env.slots.degree.sum()
+        depth = min(life, d.max())
+        assert {v.shape for v in env._ring.values.values()} == {(depth, 2, m)}
