@@ -102,11 +102,9 @@ def _cell(text: str) -> str:
 
 def _section(paper: str, found: Sequence[Reproduction], command: str, scale: str) -> str:
     claims = sum(len(r.verdicts) for r in found)
-    counts: dict[str, int] = {}
-    for r in found:
-        for v in r.verdicts:
-            counts[v.verdict] = counts.get(v.verdict, 0) + 1
-    tally = ", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items()))
+    verdicts = [v.verdict for r in found for v in r.verdicts]
+    words = {"holds": "hold", "does not hold": "do not hold", "undecided": "undecided"}
+    tally = ", ".join(f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts)
     lines = [
         f"## {modules()[paper][0]}",
         "",
