@@ -14,6 +14,7 @@ from hushbandits.bench.audit_network import private_means, published
 from hushbandits.core.tapes import run_seeds, stream
 from hushbandits.envs.graphs import adjacency
 from hushbandits.estimators.robust import Catoni
+from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
@@ -316,6 +317,25 @@ def test_published_counts_leak_exact_rewards_and_noised_ones_mend_it():
     assert noised[0].measured > 0  # the counts still say something: less than is promised
     # and the audit has teeth: a promise of a tenth would be refuted
     assert max(verdict.measured for verdict in noised) > noised[0].claimed / 10
+
+
+@pytest.mark.parametrize("mutant", ["too little noise", "the exact mean carried on", "exact counts"])
+def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant):
+    from hushbandits.wrappers import private_means as home
+
+    if mutant == "too little noise":
+        monkeypatch.setattr(home, "laplaces", lambda u, scale: laplaces(u, scale / 10))
+    elif mutant == "the exact mean carried on":  # line 10 as printed: without the hat
+        monkeypatch.setattr(home, "laplaces", lambda u, scale: np.zeros(u.shape))
+    else:  # the agents are told their exact means and act on them
+
+        def leak(self, inbox, env):
+            n = np.where(self._released, self._n, 0.0)
+            inbox.own = {"mean": self._s / np.maximum(self._n, 1), "count": n}
+            return inbox
+
+        monkeypatch.setattr(home.PrivateMeans, "deliver", leak)
+    assert not all(verdict.passed for verdict in private_means("noised"))
 
 
 def test_the_statement_names_what_is_covered():

@@ -295,12 +295,14 @@ def audit(ids: Sequence[str] = (), level: float = 1e-6, seed: int = 0, samples: 
     ValueError
         An env without a mechanism.
     """
-    known = [id for id in list_envs() if id in _VARIANTS]
+    from hushbandits.bench.audit_network import NETWORK, promises
+
+    known = [id for id in list_envs() if id in _VARIANTS or id == NETWORK]
     for id in ids or known:
         if id not in known:
             make_vec(id)  # an unknown id says so itself
             raise ValueError(f"{id} has no privacy mechanism that the audit knows; those that do: {', '.join(known)}")
-        for variant in _VARIANTS[id]:
+        for variant in _VARIANTS.get(id, []):
             env = make_vec(id, users="each", epsilon=1.0, **variant)
             mechanism: Any = env.mechanism  # type: ignore[attr-defined]
             env.reset(0)
@@ -314,3 +316,5 @@ def audit(ids: Sequence[str] = (), level: float = 1e-6, seed: int = 0, samples: 
             yield black_box(env.wrappers, *args, subject=subject)
             if local:
                 yield one_run(mechanism, level=level, seed=seed)
+        if id == NETWORK:
+            yield from promises(samples // 16, level, seed)

@@ -11,8 +11,9 @@ from hushbandits.core.types import Array
 from hushbandits.privacy.audit import epsilon_lower_bound
 from hushbandits.registry import assemble, make_team
 
-__all__ = ["private_means", "published"]
+__all__ = ["NETWORK", "private_means", "promises", "published"]
 
+NETWORK = "PrivateNetwork-v0"
 _ROUNDS = 3
 
 
@@ -25,7 +26,7 @@ def published(own: str, first: float, epsilon: float = 1.0, v: float = 1.1, runs
         After each of three rounds, per arm: the released mean, and the published count.
     """
     team = make_team("Private-UCB", epsilon=epsilon, v=v, own=own)
-    env = assemble("PrivateNetwork-v0", team, runs=runs, env={"n_agents": 1, "means": [0.5, 0.5], "horizon": _ROUNDS})
+    env = assemble(NETWORK, team, runs=runs, env={"n_agents": 1, "means": [0.5, 0.5], "horizon": _ROUNDS})
     obs = env.reset(seed)
     team.reset(env, env.seeds)
     found = np.empty((runs, _ROUNDS, 2, 2))
@@ -82,4 +83,10 @@ def private_means(
     for name, event in events.items():
         a, b = int(event(high).sum()), int(event(low).sum())
         measured = max(epsilon_lower_bound(x, y, runs, 0.0, level / 2) for x, y in ((a, b), (b, a)))
-        yield Verdict(f"PrivateNetwork-v0 own={own}", name, claimed, measured)
+        yield Verdict(f"{NETWORK} own={own}", name, claimed, measured)
+
+
+def promises(runs: int, level: float, seed: int) -> Iterator[Verdict]:
+    """What the mechanism promises: the released means either way, the counts where own means are noised."""
+    yield from list(private_means("exact", runs=runs, level=level, seed=seed))[1:]
+    yield from private_means("noised", runs=runs, level=level, seed=seed)
