@@ -33,6 +33,8 @@ METRICS = {
     "inconclusive": Metric("share of runs that are inconclusive", rate=True),
     "messages": Metric("messages sent"),
     "arms": Metric("arms left"),
+    "named": Metric("how often an observer of one agent names the best arm"),
+    "named_most": Metric("how often an observer of the agent that told most names the best arm"),
     "regret": Metric("pseudo-regret of all agents"),
     "users": Metric("users"),
     "bits": Metric("bits sent by users"),

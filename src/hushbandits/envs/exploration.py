@@ -19,6 +19,7 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.coordinator import GlobalSet, cast_rows, charge_rows, close_rows, count_rows, draw_agents
 from hushbandits.envs.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
+from hushbandits.privacy.observer import best_placed, naming_accuracy
 
 __all__ = ["Exploration", "GlobalSet"]
 
@@ -95,8 +96,9 @@ class Exploration(Env):
     left with |𝒦| > 1 (lost votes can do that) it ends inconclusive, and so it does when 𝒦 is empty; the
     recommendation is then the arm with the fewest votes, ties drawn at random.
     Metrics, each (R,): ``rounds``; ``messages``, votes sent; ``correct``, false when inconclusive (with players:
-    every one of them holds a right arm); ``inconclusive``; ``arms``, |𝒦|; and ``regret`` with the horizon as the
-    stop, pseudo-regret of every pull against the arm that is best at that time.
+    every one of them holds a right arm); ``inconclusive``; ``arms``, |𝒦|; ``named`` and ``named_most``, how often an
+    observer of one agent's votes names a right arm (the mean agent; the one that told most); and ``regret`` with the
+    horizon as the stop, pseudo-regret of every pull against the arm that is best at that time.
 
     Examples
     --------
@@ -348,7 +350,7 @@ class Exploration(Env):
         return None
 
     def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]:
-        """Rewards of run r at the uniforms (B, K) from activation `start` on, and gaps: (0, K) if nobody counts them."""
+        """Rewards of run r at the uniforms (B, K) from activation `start` on, and gaps: (0, K) if not counted."""
         where = self._where(r, np.arange(start, start + len(luck)))
         gaps = np.empty((0, self.n_arms))
         if self.stop == "horizon":
@@ -385,10 +387,11 @@ class Exploration(Env):
         return kept.argmax(2), kept.sum(2) == 1
 
     def metrics(self) -> dict[str, Array]:
-        """``rounds, messages, correct, inconclusive, arms`` (and ``regret``), each (R,)."""
+        """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
         book = self.book
         held, one = self._held()
         right = np.take_along_axis(self.right, np.maximum(held, 0), 1)
+        named = naming_accuracy(book.counted[:, :, None], self.right[:, None])
         regret = {"regret": book.regret.copy()} if self.stop == "horizon" else {}
         return {
             "rounds": book.rounds.copy(),
@@ -396,5 +399,7 @@ class Exploration(Env):
             "correct": (one & right).all(1),
             "inconclusive": ~book.live & ~one.all(1),
             "arms": book.active.sum(1),
+            "named": (named * (self.weights > 0)).sum(1) / (self.weights > 0).sum(),
+            "named_most": (named * best_placed(book.counted)).sum(1),
             **regret,
         }

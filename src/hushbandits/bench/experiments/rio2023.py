@@ -230,4 +230,24 @@ EXPERIMENTS = (
         ],
         quick={"runs": 200},
     ),
+    Experiment(
+        name="rio2023-privacy",
+        title="What an observer of one agent's votes can name, where .1 is allowed",
+        source="Rio et al. 2023, proposition 5.1",
+        env=Use(CORRUPTED, problem="P1", permute_arms=True, n_agents=64),
+        agents=CORRUPTED_LINES,
+        runs=200,
+        metrics=("named", "named_most", "rounds"),
+        figures=(Figure(y="named", x="runs", log=""), Figure(y="named_most", x="runs", log="")),
+        claims=[
+            Claim(
+                sentence=f"{use.label}: an observer of one agent names the best arm with probability at most 1 − η.",
+                metric="named",
+                of=str(use.label),
+                below=0.1,
+            )
+            for use in CORRUPTED_LINES
+        ],
+        quick={"runs": 40},
+    ),
 )  # fmt: skip

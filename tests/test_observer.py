@@ -1,0 +1,66 @@
+"""The observer of votes: against enumeration, and on real runs."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.core.play import play
+from hushbandits.privacy.observer import best_placed, naming_accuracy
+from hushbandits.registry import assemble
+from hushbandits.wrappers.secagg import SecAgg
+
+
+def test_accuracy_by_enumeration():
+    """All ballots of two watched agents over three arms: the observer's guess, drawn as it draws it."""
+    good = np.array([False, True, False])
+    for bits in itertools.product([False, True], repeat=6):
+        ballots = np.array(bits).reshape(2, 3)
+        votes = [sum(ballots[:, k]) for k in range(3)]
+        guesses = [k for k in range(3) if votes[k] == min(votes)]
+        assert naming_accuracy(ballots, good) == pytest.approx(sum(good[k] for k in guesses) / len(guesses))
+
+
+def test_silence_tells_nothing_and_a_full_ballot_everything():
+    good = np.arange(10) == 3
+    assert naming_accuracy(np.zeros((1, 10), bool), good) == pytest.approx(0.1)
+    assert naming_accuracy(~good[None], good) == 1
+
+
+def test_best_placed_shares_ties():
+    ballots = np.zeros((1, 3, 4), bool)
+    ballots[0, :2, :2] = True
+    assert best_placed(ballots).tolist() == [[0.5, 0.5, 0.0]]
+
+
+def play_metrics(xi, wrappers=(), runs=60):
+    team = hb.make_team("Corrupted-Elimination", xi=xi)
+    env = assemble("CorruptedElimination-v0", team, runs=runs, env={"permute_arms": True}, wrappers=wrappers)
+    return play(env, team, 0), env
+
+
+def test_measured_accuracy_exceeds_what_the_paper_allows():
+    """Allowed at η = .9: .1.  The mean agent gives away about .28, the agent that told most everything."""
+    metrics, _ = play_metrics(0.0)
+    # accuracies lie in [0, 1] and a run averages 64 agents: six standard errors are well inside these margins
+    assert 0.22 < metrics["named"].mean() < 0.34
+    assert metrics["named_most"].mean() > 0.9
+    lossy, _ = play_metrics(0.1)
+    assert 0.1 < lossy["named"].mean() < 0.2 < metrics["named"].mean()
+
+
+def test_naive_count_on_one_run():
+    metrics, env = play_metrics(0.05, runs=2)
+    for r in range(2):
+        total = 0.0
+        for n in range(64):
+            left = [k for k in range(10) if not env.book.counted[r, n, k]]
+            total += (int(env.means[r].argmax()) in left) / len(left) if left else 0.1
+        assert metrics["named"][r] == pytest.approx(total / 64)
+
+
+def test_behind_secagg_an_observer_of_one_agent_learns_nothing():
+    team = hb.make_team("DP-MASE", epsilon=1.0)
+    env = assemble("DPMASE-v0", team, runs=5, env={"n_agents": 12}, wrappers=[SecAgg(window=50)])
+    np.testing.assert_allclose(play(env, team, 0)["named"], 0.1)
