@@ -13,7 +13,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy import special
 
-from hushbandits.core.types import Array
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import nearest, real
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "TruncatedGaussian",
     "Uniform",
     "UniformMeans",
+    "draw_locations",
     "draw_means",
     "make_law",
 ]
@@ -326,3 +328,20 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
     for k, mean in enumerate(values):
         real(f"means[{k}]", float(mean), low, high, closed="both")
     return values, len(values)
+
+
+def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, seeds: Seeds) -> Array:
+    """``(R, K)`` arm locations of every run, from its ``instance`` tape: drawn or given, and shuffled if asked.
+
+    Examples
+    --------
+    >>> from hushbandits.core.tapes import run_seeds
+    >>> draw_locations(np.array([0.9, 0.1]), 2, False, run_seeds(0, 1)).tolist()
+    [[0.9, 0.1]]
+    """
+    locations = np.empty((len(seeds), n_arms))
+    for row, rng in zip(locations, streams(seeds, "instance"), strict=True):
+        row[:] = rng.uniform(means.low, means.high, n_arms) if isinstance(means, UniformMeans) else means
+        if permute:
+            row[:] = row[rng.permutation(n_arms)]
+    return locations

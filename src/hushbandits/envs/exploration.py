@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.core.ballot import STOPS, Book, clear, open_book, retire
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field, Fields, require
-from hushbandits.core.rewards import Law, draw_means, make_law
+from hushbandits.core.rewards import Law, draw_locations, draw_means, make_law
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
@@ -212,10 +212,7 @@ class Exploration(Env):
 
     def _reset(self, seeds: Seeds) -> None:
         runs, k = len(seeds), self.n_arms
-        self.locations = np.tile(self._locations, (runs, 1))
-        if self.permute_arms:
-            for r, rng in enumerate(streams(seeds, "instance")):
-                self.locations[r] = self.locations[r][rng.permutation(k)]
+        self.locations = draw_locations(self._locations, k, self.permute_arms, seeds)
         self._means = self.law.mean(self.locations)
         self._reward_luck = Uniforms(seeds, "reward", (k,))
         self._turn_luck = Uniforms(seeds, "activation", ())
@@ -245,7 +242,10 @@ class Exploration(Env):
     @property
     def means(self) -> Array:
         """``(R, K)`` arm means, now."""
-        return self.law.mean(self._where(self._runs, self.book.rounds)) if self.moving else self._means
+        if not self.moving:
+            return self._means
+        last = math.inf if self.horizon is None else self.horizon - 1  # the next switch would come right after
+        return self.law.mean(self._where(self._runs, np.minimum(self.book.rounds, last)))
 
     def _draw(self) -> None:
         draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)

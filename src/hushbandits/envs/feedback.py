@@ -11,8 +11,8 @@ from hushbandits.core.crowd import BlockInbox, Crowd, Individuals, blocks
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.pool import Pool, block_generator
-from hushbandits.core.rewards import Law, UniformMeans, draw_means, make_law
-from hushbandits.core.tapes import Uniforms, streams
+from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.tapes import Uniforms
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer
 from hushbandits.core.wrapper import Wrapper
@@ -116,17 +116,9 @@ class Feedback(Env):
 
     def _reset(self, seeds: Seeds) -> None:
         shape = (len(seeds), self.n_agents)
-        locations = np.empty((len(seeds), self.n_arms))
-        for r, rng in enumerate(streams(seeds, "instance")):
-            if isinstance(self._locations, UniformMeans):
-                locations[r] = rng.uniform(self._locations.low, self._locations.high, self.n_arms)
-            else:
-                locations[r] = self._locations
-            if self.permute_arms:
-                locations[r] = locations[r][rng.permutation(self.n_arms)]
-        self.locations = locations
+        self.locations = draw_locations(self._locations, self.n_arms, self.permute_arms, seeds)
         #: (R, K) true arm means.
-        self.means = self.law.mean(locations)
+        self.means = self.law.mean(self.locations)
         self.gaps = self.means.max(1, keepdims=True) - self.means
         self._luck = Uniforms(seeds, "reward", (self.n_agents,))
         self._runs = np.arange(len(seeds))[:, None]

@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.core.env import Env
 from hushbandits.core.flood import Flood
 from hushbandits.core.messages import Field, Fields, require
-from hushbandits.core.rewards import Law, UniformMeans, draw_means, make_law
+from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.slots import Ring, SlotInbox, Slots
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
@@ -157,17 +157,9 @@ class CoopNetwork(Env):
 
     def _reset(self, seeds: Seeds) -> None:
         runs, m = len(seeds), self.n_agents
-        locations = np.empty((runs, self.n_arms))
-        for r, rng in enumerate(streams(seeds, "instance")):
-            if isinstance(self._locations, UniformMeans):
-                locations[r] = rng.uniform(self._locations.low, self._locations.high, self.n_arms)
-            else:
-                locations[r] = self._locations
-            if self.permute_arms:
-                locations[r] = locations[r][rng.permutation(self.n_arms)]
-        self.locations = locations
+        self.locations = draw_locations(self._locations, self.n_arms, self.permute_arms, seeds)
         #: (R, K) true arm means.
-        self.means = self.law.mean(locations)
+        self.means = self.law.mean(self.locations)
         self.gaps = self.means.max(1, keepdims=True) - self.means
         if self._random_graph:
             drawn = [connected_erdos_renyi(m, self.edge_probability, rng) for rng in streams(seeds, "graph")]

@@ -11,7 +11,7 @@ from hushbandits.core.jit import jit
 from hushbandits.core.types import Array
 from hushbandits.core.voting import Routine
 
-__all__ = ["confidence_under_loss", "elimination_gap", "successive_elimination"]
+__all__ = ["confidence_under_loss", "elimination_gap", "pull_all", "successive_elimination"]
 
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
@@ -50,6 +50,26 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
     return 2.0 * math.sqrt(math.log(n_arms * float(t) * float(t) / failure) / t)
 
 
+@jit
+def pull_all(local, arms):  # type: ignore[no-untyped-def]
+    """Pull every arm that is left, nothing once at most one is; return how many.
+
+    Examples
+    --------
+    >>> arms = np.zeros(3, bool)
+    >>> pull_all(np.array([True, False, True]), arms), arms.tolist()
+    (2, [True, False, True])
+    """
+    size = 0
+    for k in range(arms.size):
+        arms[k] = local[k]
+        size += arms[k]
+    if size <= 1:
+        arms[:] = False
+        return 0
+    return size
+
+
 class _State(NamedTuple):
     local: Array  # 𝒦_n
     sums: Array  # all rewards of each remaining arm
@@ -59,14 +79,7 @@ class _State(NamedTuple):
 @jit
 def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
     seat = 0 if p[1] > 0.0 else n
-    size = 0
-    for k in range(arms.size):
-        arms[k] = state.local[r, seat, k]
-        size += arms[k]
-    if size <= 1:
-        arms[:] = False
-        size = 0
-    return size
+    return pull_all(state.local[r, seat], arms)
 
 
 @jit

@@ -18,7 +18,7 @@ from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array
 from hushbandits.core.validate import real
 from hushbandits.core.voting import Routine, VotingTeam
-from hushbandits.policies.elimination import confidence_under_loss, successive_elimination
+from hushbandits.policies.elimination import confidence_under_loss, pull_all, successive_elimination
 from hushbandits.policies.successive import epoch_length, radii
 from hushbandits.privacy.laplace import laplace
 
@@ -35,15 +35,8 @@ class _State(NamedTuple):
 
 @jit
 def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
-    # Pull all of 𝒦_n; nothing once |𝒦_n| ≤ 1.  The global set is not looked at within an epoch.
-    size = 0
-    for k in range(arms.size):
-        arms[k] = state.local[r, n, k]
-        size += arms[k]
-    if size <= 1:
-        arms[:] = False
-        size = 0
-    return size
+    # The global set is not looked at within an epoch.
+    return pull_all(state.local[r, n], arms)
 
 
 @jit
