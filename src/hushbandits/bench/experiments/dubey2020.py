@@ -100,7 +100,7 @@ FIGURE_1B = Experiment(
     env=Use(
         "CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=10_000, life="floor(diameter/2)",
     ),
-    agents=[BYZANTINE, ALONE, CLEAN, UNAWARE, PLAIN],
+    agents=[BYZANTINE, ALONE, CLEAN, UNAWARE, PLAIN, Use("Multi-UCB", on="ByzantineNetwork-v0")],
     sweep={"env.rewards": ("bernoulli", "beta", "truncated-gaussian")},
     paired=("rewards",),
     runs=100,
