@@ -273,6 +273,10 @@ register_env("DPMASE-v0", "hushbandits.envs.exploration:Exploration")
 register_env(
     "CorruptedElimination-v0", "hushbandits.envs.exploration:Exploration", wrappers=("VoteCorruption",), eta=0.9
 )
+register_env(
+    "DecentralizedExploration-v0", "hushbandits.envs.exploration:Exploration",
+    eta=0.9, comparison=">=", idle="stays", stop="players", single=True, precision=0.25, strict=True,
+)  # fmt: skip
 register_env("CoopNetwork-v0", "hushbandits.envs.network:CoopNetwork")
 register_env("PrivateNetwork-v0", "hushbandits.envs.network:CoopNetwork", wrappers=("PrivateMeans",))
 register_env("ByzantineNetwork-v0", "hushbandits.envs.network:CoopNetwork", wrappers=("Huber",), rate=1e-3)
@@ -296,6 +300,13 @@ register_agent("DP-MASE", "hushbandits.agents.rio2023:DPMASE")
 register_agent("Corrupted-Elimination", "hushbandits.agents.rio2023:CorruptedElimination")
 register_agent("Central", "hushbandits.baselines.exploration:Central")
 register_agent("Independent", "hushbandits.baselines.exploration:Independent")
+for _routine in ("Naive", "Median", "SE", "SER3", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc"):
+    register_agent(f"Decentralized-{_routine}", "hushbandits.agents.feraud2019:Decentralized", routine=_routine)
+    register_agent(f"0-Privacy-{_routine}", "hushbandits.baselines.feraud:ZeroPrivacy", routine=_routine)
+    register_agent(f"1-Privacy-{_routine}", "hushbandits.baselines.feraud:OnePrivacy", routine=_routine)
+register_agent("Decentralized-SER4", "hushbandits.agents.feraud2019:DSER4")
+register_agent("0-Privacy-SER4", "hushbandits.baselines.feraud:ZeroPrivacySER4")
+register_agent("1-Privacy-SER4", "hushbandits.baselines.feraud:OnePrivacySER4")
 register_agent("Multi-UCB", "hushbandits.agents.dubey2020:MultiUCB")
 register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
 register_agent("Byzantine-UCB", "hushbandits.agents.dubey2020:ByzantineUCB")

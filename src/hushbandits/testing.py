@@ -298,7 +298,8 @@ def _arms(core: Any, actions: Mapping[str, Any]) -> Any:
     """Arms of beat 1, from the dict of actions."""
     values = list(actions.values())
     if core.setting == "exploration":
-        return np.array(values[core.who[0, 0]][: core.n_arms], bool)[None, None]
+        asked = np.array(values[core.who[0, 0]][: -core.n_arms])
+        return (asked == np.arange(core.n_arms) if core.single else asked.astype(bool))[None, None]
     if core.setting == "feedback":
         arm, exponent = np.array(values).T
         return arm[None], 2 ** exponent[None].astype(np.int64)
@@ -309,7 +310,7 @@ def _words(core: Any, actions: Mapping[str, Any]) -> dict[str, Any] | None:
     """The message of beat 2, from the dict of actions."""
     values = list(actions.values())
     if core.setting == "exploration":
-        return {"vote": np.array(values[core.who[0, 0]][core.n_arms :], bool)[None, None]}
+        return {"vote": np.array(values[core.who[0, 0]][-core.n_arms :], bool)[None, None]}
     if core.setting == "network" and isinstance(values[0], dict):
         said = {name: np.array([[value[name] for value in values]], float) for name in values[0] if name != "arm"}
         return {**core._report(), **said}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ballot import PLAYERS, RESETS, cast, charge, count, draw_agent, finished, retire, settle
+from hushbandits.core.ballot import PLAYERS, RESETS, cast, charge, clear, count, draw_agent, finished, retire, settle
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
@@ -159,7 +159,7 @@ class VotingTeam(Team):
                 )  # fmt: skip
                 if reset[0]:
                     reset[0] = False
-                    world.restart(r)
+                    clear(world.book, r)
                     self._restart(r)
         world.close()
         return True

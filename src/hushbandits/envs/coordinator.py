@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from hushbandits.core.ballot import PLAYERS, cast, charge, count, draw_agent, finished, settle
+from hushbandits.core.ballot import NOTHING, PLAYERS, Book, cast, charge, count, draw_agent, finished, settle
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
-from hushbandits.core.types import Array
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
 
-__all__ = ["GlobalSet", "cast_rows", "charge_rows", "close_rows", "count_rows", "draw_agents"]
+__all__ = [
+    "GlobalSet",
+    "cast_rows",
+    "charge_rows",
+    "claimed",
+    "close_rows",
+    "count_rows",
+    "draw_agents",
+    "held_arms",
+    "recommend",
+]
 
 
 @jit
@@ -74,3 +88,47 @@ class GlobalSet(Inbox):
         if field not in self._told:
             raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._told)}")
         return self._told[field][:, None, None]
+
+
+def recommend(book: Book, seeds: Seeds) -> Array:
+    """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
+    out = np.empty(len(seeds), np.int64)
+    for r, rng in enumerate(streams(seeds, "recommendation")):
+        left = np.flatnonzero(book.active[r] | ~book.active[r].any())
+        fewest = left[book.votes[r, left] == book.votes[r, left].min()]
+        out[r] = fewest[rng.integers(len(fewest))]
+    return out
+
+
+def held_arms(book: Book, everyone: bool) -> Array:
+    """``(R, J)`` the arm held by each of those whose word counts; negative where that is not one arm.
+
+    With the players' stop that is every one of them, else `everyone` by its own votes, or the coordinator.
+    """
+    acting = book.weights > 0
+    if book.stop == PLAYERS:
+        return book.holds[:, acting]
+    kept = ~book.sent[:, acting] if everyone else book.active[:, None]
+    return np.where(kept.sum(2) == 1, kept.argmax(2), NOTHING)
+
+
+def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Guarantee, ...]:
+    """(ε, η)-privacy as Féraud et al. claim it for their vote; empty where nobody votes, or the vote is another."""
+    if stop == "coordinator" or vote_cost == 0:
+        return ()
+    return (
+        Guarantee(
+            mechanism=f"arm selection at confidence 1 − η = {1 - eta:g}",
+            epsilon=math.inf,
+            delta=0.0,
+            adjacency="none: (ε, η)-privacy bounds how often an observer names an ε-optimal arm "
+            f"(ε = {precision:g}, η = {eta:g})",
+            view="an observer of one player's messages who knows the algorithm",
+            assumptions=(
+                "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured "
+                "accuracy exceeds the bound",
+                "no differential privacy",
+            ),
+            source="Féraud et al. 2019, theorem 1",
+        ),
+    )

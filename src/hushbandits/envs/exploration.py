@@ -10,13 +10,24 @@ import numpy as np
 
 from hushbandits.core.ballot import STOPS, Book, clear, open_book, retire
 from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, draw_locations, draw_means, make_law
-from hushbandits.core.tapes import Uniforms, streams
+from hushbandits.core.tapes import Uniforms
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.coordinator import GlobalSet, cast_rows, charge_rows, close_rows, count_rows, draw_agents
+from hushbandits.envs.coordinator import (
+    GlobalSet,
+    cast_rows,
+    charge_rows,
+    claimed,
+    close_rows,
+    count_rows,
+    draw_agents,
+    held_arms,
+    recommend,
+)
 from hushbandits.envs.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
 from hushbandits.privacy.observer import best_placed, naming_accuracy
@@ -205,10 +216,11 @@ class Exploration(Env):
         return {"who": Field(dtype="i8")}
 
     def _offers(self, fields: Fields) -> Fields:
-        if self.resets:
-            require("a vote that agents may reset", ("reset",), fields)
         told = {"active": Field((self.n_arms,), "?", latest=True)}
-        return {**told, "reset": Field((), "?")} if self.resets else told
+        if not self.resets:
+            return told
+        require("a vote that agents may reset", ("reset",), fields)
+        return {**told, "reset": Field((), "?")}
 
     def _reset(self, seeds: Seeds) -> None:
         runs, k = len(seeds), self.n_arms
@@ -218,7 +230,7 @@ class Exploration(Env):
         self._turn_luck = Uniforms(seeds, "activation", ())
         self._seeds = seeds
         self._runs = np.arange(runs)
-        #: What has happened so far: beats and episodes write here.
+        #: What has happened: beats and episodes write here.
         self.book: Book = open_book(
             runs, k, self.weights, leaves=self.idle == "leaves", needed=self.votes_needed, stop=self.stop,
             horizon=self.horizon, costs=self.costs,
@@ -236,8 +248,7 @@ class Exploration(Env):
 
     def _gaps(self, locations: Array) -> Array:
         means = self.law.mean(locations)
-        gaps: Array = means.max(-1, keepdims=True) - means
-        return gaps
+        return means.max(-1, keepdims=True) - means
 
     @property
     def means(self) -> Array:
@@ -307,17 +318,13 @@ class Exploration(Env):
         if self.resets:
             told["reset"] = message["reset"][:, 0] & message["sent"][:, 0] & book.live
             for r in np.flatnonzero(told["reset"]):
-                self.restart(int(r))
+                clear(book, int(r))
         over = self.deserted if self.horizon is None else self.deserted | (book.rounds >= self.horizon)
         close_rows(
             self._who, self._read, over, book.stop, book.live, book.active, book.sent, book.holds, book.open_seats
         )
         self._who = self._next
         return GlobalSet(active=book.active.copy(), **told)
-
-    def restart(self, r: int) -> None:
-        """Forget all votes of run r."""
-        clear(self.book, r)
 
     @property
     def t(self) -> Array:
@@ -336,18 +343,16 @@ class Exploration(Env):
 
     @property
     def upcoming(self) -> Array:
-        """``(R,)`` the agent of the next beat 1; between the beats it is not `who`, who still speaks."""
+        """``(R,)`` who acts in the next beat 1; between the beats `who` still speaks."""
         return self._next
 
     # -- for compiled episodes --------------------------------------------------------------------------------
 
     def vote_loss(self) -> tuple[float, str] | None:
         """Rate and tape of lost votes (rate −1: none), or ``None``: then only the beats will do."""
-        if not self.wrappers:
-            return -1.0, "no loss"
-        if len(self.wrappers) == 1 and self.wrappers[0].vote_loss is not None:
-            return self.wrappers[0].vote_loss
-        return None
+        if len(self.wrappers) > 1:
+            return None
+        return self.wrappers[0].vote_loss if self.wrappers else (-1.0, "no loss")
 
     def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]:
         """Rewards of run r at the uniforms (B, K) from activation `start` on, and gaps: (0, K) if not counted."""
@@ -363,13 +368,11 @@ class Exploration(Env):
 
     def recommendation(self) -> Array:
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
-        out = np.empty(self.runs, np.int64)
-        for r, rng in enumerate(streams(self._seeds, "recommendation")):
-            active = self.book.active[r]
-            left = np.flatnonzero(active) if active.any() else np.arange(self.n_arms)
-            fewest = left[self.votes[r, left] == self.votes[r, left].min()]
-            out[r] = fewest[rng.integers(len(fewest))]
-        return out
+        return recommend(self.book, self._seeds)
+
+    def privacy(self) -> tuple[Guarantee, ...]:
+        """What the wrappers promise, and what Féraud et al. claim for their vote."""
+        return (*super().privacy(), *claimed(self.stop, self.costs[0], self.beta, self.precision))
 
     @property
     def right(self) -> Array:
@@ -377,29 +380,21 @@ class Exploration(Env):
         means = self.means
         return means >= means.max(1, keepdims=True) - self.precision - 1e-12 * (self.precision > 0)
 
-    def _held(self) -> tuple[Array, Array]:
-        """``(R, J)`` the arms that those hold who are judged, and whether each holds just one."""
-        book, acting = self.book, self.weights > 0
-        if self.stop == "players":
-            held = book.holds[:, acting]
-            return held, held >= 0
-        kept = ~book.sent[:, acting] if self.judge == "everyone" else book.active[:, None]
-        return kept.argmax(2), kept.sum(2) == 1
-
     def metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
         book = self.book
-        held, one = self._held()
+        held = held_arms(book, self.judge == "everyone")
         right = np.take_along_axis(self.right, np.maximum(held, 0), 1)
-        named = naming_accuracy(book.counted[:, :, None], self.right[:, None])
+        seen = book.counted & (book.vote_cost > 0)  # baselines keep their votes to themselves
+        named = naming_accuracy(seen[:, :, None], self.right[:, None])
         regret = {"regret": book.regret.copy()} if self.stop == "horizon" else {}
         return {
             "rounds": book.rounds.copy(),
             "messages": book.messages.copy(),
-            "correct": (one & right).all(1),
-            "inconclusive": ~book.live & ~one.all(1),
+            "correct": ((held >= 0) & right).all(1),
+            "inconclusive": ~book.live & (held < 0).any(1),
             "arms": book.active.sum(1),
             "named": (named * (self.weights > 0)).sum(1) / (self.weights > 0).sum(),
-            "named_most": (named * best_placed(book.counted)).sum(1),
+            "named_most": (named * best_placed(seen)).sum(1),
             **regret,
         }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.ballot import finished
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array, Seeds
 from hushbandits.views.lens import Lens, Part
@@ -18,7 +19,8 @@ __all__ = ["ExplorationLens"]
 class ExplorationLens(Lens):
     """One agent acts; whoever pulled last may vote.
 
-    Action: ``MultiBinary(2K)``, arms to pull, then votes.  Arms count from the agent whose ``acts`` is 1, votes
+    Action: ``MultiBinary(2K)``, arms to pull, then votes; where an activation is one arm, ``MultiDiscrete`` of that
+    arm (or K: none) and K votes.  Arms count from the agent whose ``acts`` is 1, votes
     from the one whose ``speaks`` is 1; everybody else's are void.  Further parts: ``own_votes`` (what this agent
     has cast) and ``active`` (the global set 𝒦).  Everyone earns ``−1/horizon`` per counted round, and +1 at the
     end if 𝒦 is the best arm alone, else −1: a return is ``±1 − rounds/horizon``.
@@ -35,12 +37,17 @@ class ExplorationLens(Lens):
         return {"own_votes": (k, 0.0, 1.0), "active": (k, 0.0, 1.0)}
 
     def _action_space(self) -> spaces.Space[Any]:
-        return spaces.MultiBinary(2 * self.core.n_arms)
+        core: Any = self.core
+        k = core.n_arms
+        return spaces.MultiDiscrete([k + 1, *[2] * k]) if core.single else spaces.MultiBinary(2 * k)
 
     def fits(self, action: Array) -> bool:
-        """Two rows of bits each."""
-        bits = action.dtype.kind in "biu" and action.shape[1:] == (2 * self.core.n_arms,)
-        return bits and bool(action.min() >= 0 and action.max() <= 1)
+        """Two rows of bits each, or an arm and a row of bits."""
+        core: Any = self.core
+        k = core.n_arms
+        width, most = (k + 1, k) if core.single else (2 * k, 1)
+        whole = action.dtype.kind in "biu" and action.shape[1:] == (width,)
+        return whole and bool(action.min() >= 0 and action[:, :-k].max() <= most and action[:, -k:].max() <= 1)
 
     def reset(self, seeds: int | Seeds) -> None:
         """Everything is still in the global set."""
@@ -50,9 +57,10 @@ class ExplorationLens(Lens):
 
     def pull(self, action: Any) -> Array:
         """The next agent pulls its arm set; one more round costs everyone."""
-        core, before, who = self.core, self.obs.t, self.obs.who
-        arms = action[self._runs[:, None], who, : core.n_arms].astype(bool)
-        self.obs = core.pull(arms)
+        core: Any = self.core
+        before, who = self.obs.t, self.obs.who
+        asked = action[self._runs[:, None], who, : -core.n_arms]
+        self.obs = core.pull(asked == np.arange(core.n_arms) if core.single else asked.astype(bool))
         reward: Any = self.obs.reward
         _count_set(who, reward, self.pulls, self.sums)
         self._show("own", who, self.pulls, self.sums)
@@ -64,9 +72,9 @@ class ExplorationLens(Lens):
         core, message = self.core, None
         if action is not None:
             seat = self._runs[:, None], self.obs.who
-            vote = action[seat][..., core.n_arms :].astype(bool) & self.obs.live[:, None, None]
+            vote = action[seat][..., -core.n_arms :].astype(bool) & self.obs.live[:, None, None]
             if vote.any():
-                message = {"vote": vote}
+                message = {**core._report(), "vote": vote}
                 cast = (*seat, self.layout["own_votes"])
                 self._obs[cast] = np.maximum(self._obs[cast], vote)
         self.obs = core.talk(message)
@@ -85,9 +93,12 @@ class ExplorationLens(Lens):
         return np.where(self.core.metrics()["correct"], 1.0, -1.0)
 
     def solved(self) -> Array:
-        """At most one arm, or nobody, is left."""
+        """Decided, or nobody is left to act."""
         core: Any = self.core
-        done: Array = (core.metrics()["arms"] <= 1) | core.deserted
+        book = core.book
+        rows = zip(book.active.sum(1), book.open_seats, strict=True)
+        decided = [finished(book.stop, left, seats) for left, seats in rows]
+        done: Array = np.array(decided) | core.deserted
         return done
 
     def observe(self, pull: bool, talk: bool) -> Array:

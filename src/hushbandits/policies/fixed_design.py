@@ -1,0 +1,126 @@
+"""Fixed-design arm selection: naive and median elimination (Even-Dar, Mannor & Mansour 2006)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.ballot import SILENT, VOTES
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.voting import Routine
+from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read
+
+__all__ = ["median_elimination", "median_length", "naive_elimination", "naive_length"]
+
+
+def naive_length(n_arms: int, eta: float, epsilon: float) -> int:
+    """``⌈(4/ε²) ln(2K/η)⌉`` pulls of each arm (Even-Dar et al. 2006, algorithm 1).
+
+    Examples
+    --------
+    >>> naive_length(10, 0.9, 0.25)
+    199
+    """
+    return math.ceil(4 / epsilon**2 * math.log(2 * n_arms / eta))
+
+
+@jit
+def median_length(epoch: int, eta: float, epsilon: float) -> int:
+    """``⌈(4/ε_l²) ln(3/η_l)⌉`` pulls of each arm in epoch l, with ``ε_l = (ε/4)(3/4)^(l−1)`` and ``η_l = η/2^l``.
+
+    Source: Even-Dar et al. 2006, algorithm 3 (median elimination).
+
+    Examples
+    --------
+    >>> [median_length(l, 0.9, 0.25) for l in (1, 2)]
+    [1943, 4716]
+    """
+    precision = epsilon / 4.0 * 0.75 ** (epoch - 1)
+    return math.ceil(4.0 / (precision * precision) * math.log(3.0 * 2.0**epoch / eta))
+
+
+class _State(NamedTuple):
+    local: Array  # 𝒦_n
+    sums: Array  # rewards of this epoch
+    pulls: Array  # of this epoch
+    epoch: Array  # l
+    due: Array  # pulls of each arm in this epoch
+
+
+@jit
+def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+    local = state.local[r, n]
+    return pick(local, state.pulls[r, n], arms, 0) if read(local, active) > 0 else 0
+
+
+@jit
+def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+    local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
+    size = local.sum()
+    if size == 1:
+        return SILENT
+    for k in range(arms.size):
+        if arms[k]:
+            sums[k] += reward[k]
+            pulls[k] += 1
+    if fewest_pulls(local, pulls)[0] < state.due[r, n]:
+        return SILENT
+    halved, eta, epsilon = p
+    if not halved:
+        keep_only(local, best_mean(local, sums, pulls), vote)
+        return VOTES
+    for _ in range(size // 2):  # the lower half, the last one on ties
+        worst, bottom = -1, math.inf
+        for k in range(local.size):
+            if local[k] and sums[k] / pulls[k] <= bottom:
+                worst, bottom = k, sums[k] / pulls[k]
+        local[worst] = False
+        vote[worst] = True
+    sums[:] = 0.0
+    pulls[:] = 0
+    state.epoch[r, n] += 1
+    state.due[r, n] = median_length(state.epoch[r, n], eta, epsilon)
+    return VOTES
+
+
+def _routine(halved: bool, first: int, eta: float, epsilon: float) -> Routine:
+    def state(runs: int, n: int, k: int) -> _State:
+        return _State(
+            local=np.ones((runs, n, k), bool),
+            sums=np.zeros((runs, n, k)),
+            pulls=np.zeros((runs, n, k), np.int64),
+            epoch=np.ones((runs, n), np.int64),
+            due=np.full((runs, n), first),
+        )
+
+    return Routine(state, (float(halved), eta, epsilon), _plan, _learn, nothing_to_take_in)
+
+
+def naive_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
+    """Pull every arm `naive_length` times, in turn, and keep the best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hushbandits.policies.best_arm import identify
+    >>> rng = np.random.default_rng(0)
+    >>> identify(naive_elimination(2, 0.1, 0.5), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
+    (1, 120)
+    """
+    return _routine(False, naive_length(n_arms, eta, epsilon), eta, epsilon)
+
+
+def median_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
+    """Epochs of `median_length` fresh pulls of every arm, each of which drops the arms below the median.
+
+    Exactly half of them, rounded down, so that ⌈log₂ K⌉ epochs suffice; of equal arms the later ones.
+
+    Examples
+    --------
+    >>> median_elimination(10, 0.9, 0.25).params
+    (1.0, 0.9, 0.25)
+    """
+    return _routine(True, int(median_length(1, eta, epsilon)), eta, epsilon)

@@ -1,0 +1,81 @@
+"""Bernoulli Kullback–Leibler divergence and its confidence bounds, in compiled code."""
+
+from __future__ import annotations
+
+import math
+
+from hushbandits.core.jit import jit
+
+__all__ = ["kl", "kl_lower", "kl_upper"]
+
+
+@jit
+def _side(p, q, over):  # type: ignore[no-untyped-def]
+    # p ln(p/q), given q − p
+    if p <= 0.0:
+        return 0.0
+    if q <= 0.0:
+        return math.inf
+    return -p * (math.log1p(over / p) if abs(over) < 0.5 * p else math.log(q / p))
+
+
+@jit
+def kl(p: float, q: float) -> float:
+    """``kl(p, q) = p ln(p/q) + (1 − p) ln((1 − p)/(1 − q))`` for p, q ∈ [0, 1].
+
+    With ``log1p`` of the relative differences where p and q are close: there both logarithms nearly cancel.
+
+    Examples
+    --------
+    >>> round(kl(0.5, 0.25), 6), kl(0.0, 0.0), kl(0.5, 1.0)
+    (0.143841, 0.0, inf)
+    """
+    return _side(p, q, q - p) + _side(1.0 - p, 1.0 - q, p - q)
+
+
+@jit
+def kl_upper(mean: float, level: float) -> float:
+    """Largest q with ``kl(mean, q) ≤ level``.
+
+    Newton's method from the right of the root, where kl(mean, ·) is convex and rising, so that every step stays on
+    that side; it starts at the nearer of two upper bounds (Pinsker's, and the one that drops ``mean·ln q``).
+
+    Examples
+    --------
+    >>> round(kl_upper(0.5, 0.143841), 4), round(kl_upper(0.0, 1.0), 6), kl_upper(1.0, 1.0)
+    (0.75, 0.632121, 1.0)
+    """
+    if mean >= 1.0:
+        return 1.0
+    if mean <= 0.0:
+        return -math.expm1(-level)
+    if level <= 0.0:
+        return mean
+    rest = 1.0 - mean
+    entropy = -mean * math.log(mean) - rest * math.log(rest)
+    q = min(mean + math.sqrt(0.5 * level), -math.expm1(-(level + entropy) / rest))
+    for _ in range(64):
+        if q >= 1.0:
+            return 1.0
+        step = (kl(mean, q) - level) * q * (1.0 - q) / (q - mean)
+        if not step > 0.0:  # past the root by rounding
+            break
+        after = q - step
+        if after >= q or after <= mean:
+            break
+        q = after
+        if step < 1e-15 * q:
+            break
+    return q
+
+
+@jit
+def kl_lower(mean: float, level: float) -> float:
+    """Smallest q with ``kl(mean, q) ≤ level``.
+
+    Examples
+    --------
+    >>> round(kl_lower(0.5, 0.143841), 4), kl_lower(0.0, 1.0)
+    (0.25, 0.0)
+    """
+    return 1.0 - kl_upper(1.0 - mean, level)

@@ -1,0 +1,236 @@
+"""Arm selection by explore-then-commit: LUCB, KL-LUCB and UGapEc.
+
+They play the empirically best arm and its strongest challenger until the gap between them is known to be small
+enough; then all arms but the best are given up at once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.ballot import SILENT, VOTES
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.voting import Routine
+from hushbandits.policies.kl import kl_lower, kl_upper
+from hushbandits.policies.racing import kl_level
+from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read
+
+__all__ = ["kl_lucb", "lucb", "lucb_radius", "ugapec", "ugapec_radius"]
+
+
+@jit
+def lucb_radius(n_arms: int, t: int, pulls: int, eta: float) -> float:
+    """``√(ln(5Kt⁴/(4η))/(2N))`` in round t (Kalyanakrishnan et al. 2012, section 3.1, ``k₁ = 5/4``).
+
+    Examples
+    --------
+    >>> round(lucb_radius(10, 100, 40, 0.9), 4)
+    0.513
+    """
+    return math.sqrt(math.log(1.25 * n_arms * float(t) ** 4 / eta) / (2.0 * pulls))
+
+
+@jit
+def ugapec_radius(n_arms: int, total: int, pulls: int, eta: float) -> float:
+    """``√(½ ln(4K(t − 1)³/η)/N)``, where ``t − 1`` pulls have been made in all.
+
+    Source: Gabillon, Ghavamzadeh & Lazaric 2012, eq. 3 with ``c = 1/2`` and ``b = 1``.
+
+    Examples
+    --------
+    >>> round(ugapec_radius(10, 100, 40, 0.9), 4)
+    0.4692
+    """
+    return math.sqrt(0.5 * math.log(4.0 * n_arms * float(total) ** 3 / eta) / pulls)
+
+
+class _State(NamedTuple):
+    local: Array  # 𝒦_n
+    sums: Array
+    pulls: Array
+    round: Array  # t
+    second: Array  # the challenger, while the best arm is played first; −1: a round begins
+
+
+@jit
+def _bounds(state, r, n, p, k):  # type: ignore[no-untyped-def]
+    # Upper and lower confidence bound of an arm in round t: a KL ball, or Hoeffding's radius.
+    n_arms, pulls, t = state.pulls.shape[2], state.pulls[r, n, k], state.round[r, n]
+    mean = state.sums[r, n, k] / pulls
+    if p[2] > 0.0:
+        level = kl_level(n_arms, t, p[0]) / pulls
+        return kl_upper(mean, level), kl_lower(mean, level)
+    radius = lucb_radius(n_arms, t, pulls, p[0])
+    return mean + radius, mean - radius
+
+
+@jit
+def _duel(state, r, n, p):  # type: ignore[no-untyped-def]
+    # The best arm, the one of the largest upper bound among the others, and the gap between their bounds.
+    local = state.local[r, n]
+    best = best_mean(local, state.sums[r, n], state.pulls[r, n])
+    rival, top = -1, -math.inf
+    for k in range(local.size):
+        if local[k] and k != best:
+            upper = _bounds(state, r, n, p, k)[0]
+            if upper > top:
+                rival, top = k, upper
+    return best, rival, top - _bounds(state, r, n, p, best)[1]
+
+
+@jit
+def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    size = read(local, active)
+    if size == 0:
+        return 0
+    if size == 1 or fewest_pulls(local, pulls)[0] == 0:
+        return pick(local, pulls, arms, 0)
+    second = state.second[r, n]
+    if second < 0 or not local[second]:  # a round that others cut short begins again
+        best, second, _ = _duel(state, r, n, p)
+        state.second[r, n] = second
+        arms[best] = True
+    else:
+        arms[second] = True
+    return 1
+
+
+@jit
+def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    if local.sum() == 1:
+        return SILENT
+    pulled = -1
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, n, k] += reward[k]
+            pulls[k] += 1
+            pulled = k
+    if fewest_pulls(local, pulls)[0] == 0:
+        return SILENT
+    second = state.second[r, n]
+    if second >= 0:
+        if pulled != second:
+            return SILENT
+        state.second[r, n] = -1
+        state.round[r, n] += 1
+    best, _, gap = _duel(state, r, n, p)
+    if gap < p[1]:
+        keep_only(local, best, vote)
+        return VOTES
+    return SILENT
+
+
+@jit
+def _simple_regret(state, r, n, p):  # type: ignore[no-untyped-def]
+    # J = argmin_k B_k with B_k = max_{l ≠ k} U_l − L_k, the challenger u = argmax_{l ≠ J} U_l, and B_J.
+    local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
+    total = pulls.sum()
+    first, top, runner_up = -1, -math.inf, -math.inf
+    for k in range(local.size):
+        if local[k]:
+            upper = sums[k] / pulls[k] + ugapec_radius(local.size, total, pulls[k], p[0])
+            if upper > top:
+                first, top, runner_up = k, upper, top
+            elif upper > runner_up:
+                runner_up = upper
+    best, least = -1, math.inf
+    for k in range(local.size):
+        if local[k]:
+            lower = sums[k] / pulls[k] - ugapec_radius(local.size, total, pulls[k], p[0])
+            value = (runner_up if k == first else top) - lower
+            if value < least:
+                best, least = k, value
+    rival, top = -1, -math.inf
+    for k in range(local.size):
+        if local[k] and k != best:
+            upper = sums[k] / pulls[k] + ugapec_radius(local.size, total, pulls[k], p[0])
+            if upper > top:
+                rival, top = k, upper
+    return best, rival, least
+
+
+@jit
+def _plan_gap(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    size = read(local, active)
+    if size == 0:
+        return 0
+    if size == 1 or fewest_pulls(local, pulls)[0] == 0:
+        return pick(local, pulls, arms, 0)
+    best, rival, _ = _simple_regret(state, r, n, p)
+    arms[rival if pulls[rival] < pulls[best] else best] = True  # the larger radius is that of fewer pulls
+    return 1
+
+
+@jit
+def _learn_gap(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    if local.sum() == 1:
+        return SILENT
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, n, k] += reward[k]
+            pulls[k] += 1
+    if fewest_pulls(local, pulls)[0] == 0:
+        return SILENT
+    best, _, gap = _simple_regret(state, r, n, p)
+    if gap < p[1]:
+        keep_only(local, best, vote)
+        return VOTES
+    return SILENT
+
+
+def _state(runs: int, n: int, k: int) -> _State:
+    return _State(
+        local=np.ones((runs, n, k), bool),
+        sums=np.zeros((runs, n, k)),
+        pulls=np.zeros((runs, n, k), np.int64),
+        round=np.ones((runs, n), np.int64),
+        second=np.full((runs, n), -1),
+    )
+
+
+def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
+    """In round t, play the best arm, then its challenger; stop when ``U(challenger) − L(best) < ε``.
+
+    Source: Kalyanakrishnan, Tewari, Auer & Stone 2012, algorithm LUCB1 with m = 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hushbandits.policies.best_arm import identify
+    >>> rng = np.random.default_rng(0)
+    >>> identify(lucb(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
+    (1, 132)
+    """
+    return Routine(_state, (eta, epsilon, 0.0), _plan, _learn, nothing_to_take_in)
+
+
+def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
+    """LUCB with KL bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1).
+
+    Examples
+    --------
+    >>> kl_lucb(10, 0.9, 0.25).params
+    (0.9, 0.25, 1.0)
+    """
+    return Routine(_state, (eta, epsilon, 1.0), _plan, _learn, nothing_to_take_in)
+
+
+def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
+    """Play whichever of J and its challenger has the larger radius; stop when ``B_J < ε``.
+
+    Source: Gabillon et al. 2012, figures 1 and 2 with m = 1.
+
+    Examples
+    --------
+    >>> ugapec(10, 0.9, 0.25).params
+    (0.9, 0.25)
+    """
+    return Routine(_state, (eta, epsilon), _plan_gap, _learn_gap, nothing_to_take_in)

@@ -1,0 +1,196 @@
+"""Arm selection by successive elimination: SE, SER3, SER4 and KL-Racing.
+
+All remaining arms are pulled once per pass; after a pass, what is surely not the best is given up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.ballot import RESETS, SILENT, VOTES
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.voting import Routine
+from hushbandits.policies.kl import kl_lower, kl_upper
+from hushbandits.policies.selection import best_mean, fewest_pulls, nothing_to_take_in, pick, read
+
+__all__ = ["kl_level", "kl_racing", "pass_gap", "ser3", "ser4", "successive_elimination_by_passes"]
+
+
+@jit
+def pass_gap(n_arms: int, tau: int, eta: float) -> float:
+    """``2√(ln(4Kτ²/η)/(2τ))``: k is given up after pass τ when ``μ̂_max − μ̂_k + ε`` reaches it.
+
+    Source: Even-Dar et al. 2006, algorithm 2; Allesiardo, Féraud & Maillard 2017, SER3.
+
+    Examples
+    --------
+    >>> round(pass_gap(10, 100, 0.9), 4)
+    0.51
+    """
+    return 2.0 * math.sqrt(math.log(4.0 * n_arms * float(tau) * float(tau) / eta) / (2.0 * tau))
+
+
+@jit
+def kl_level(n_arms: int, t: int, eta: float) -> float:
+    """``ln(405.5 K t^1.1/η)``: exploration rate of KL-Racing and KL-LUCB.
+
+    Source: Kaufmann & Kalyanakrishnan 2013, theorem 1, at α = 1.1 (whose k₁ is 405.5).
+
+    Examples
+    --------
+    >>> round(kl_level(10, 1, 0.9), 4)
+    8.4131
+    """
+    return math.log(405.5 * n_arms * float(t) ** 1.1 / eta)
+
+
+class _State(NamedTuple):
+    local: Array  # 𝒦_n
+    sums: Array
+    pulls: Array
+    doomed: Array  # whether this activation resets
+
+
+@jit
+def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+    # A pass goes through the remaining arms with the fewest pulls.  SER3 draws the next of them; so does SER4, and
+    # the die of the reset.
+    local, pulls, rank = state.local[r, n], state.pulls[r, n], 0
+    size = read(local, active)
+    if luck.size > 1:
+        state.doomed[r, n] = luck[1] < p[2]
+        if size == 0:  # it plays on: whatever the others still hold
+            return pick(active, pulls * 0, arms, int(luck[0] * active.sum()))
+    if size == 0:
+        return 0
+    if luck.size > 0:
+        rank = int(luck[0] * fewest_pulls(local, pulls)[1])
+    return pick(local, pulls, arms, rank)
+
+
+@jit
+def _observe(state, r, n, arms, reward):  # type: ignore[no-untyped-def]
+    # Take the reward in; return τ if that completes a pass over two arms or more, else 0.
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    size, pulled = local.sum(), 0
+    if size < 2:
+        return 0
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, n, k] += reward[k]
+            pulls[k] += 1
+            pulled = pulls[k]
+    fewest, ties = fewest_pulls(local, pulls)
+    return pulled if fewest == pulled and ties == size else 0
+
+
+@jit
+def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+    if state.doomed[r, n]:
+        if not p[3]:
+            return RESETS
+        state.local[r, n] = True
+        state.sums[r, n] = 0.0
+        state.pulls[r, n] = 0
+        return SILENT
+    tau = _observe(state, r, n, arms, reward)
+    if tau == 0:
+        return SILENT
+    local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
+    best = best_mean(local, sums, pulls)
+    gap, dropped = pass_gap(arms.size, tau, p[0]), SILENT
+    for k in range(arms.size):
+        if local[k] and k != best and sums[best] / tau - sums[k] / tau + p[1] >= gap:
+            local[k] = False
+            vote[k] = not p[3]
+            dropped = VOTES
+    return dropped
+
+
+@jit
+def _learn_kl(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+    tau = _observe(state, r, n, arms, reward)
+    if tau == 0:
+        return SILENT
+    local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
+    best = best_mean(local, sums, pulls)
+    worst, bottom = -1, math.inf
+    for k in range(arms.size):
+        if local[k] and k != best and sums[k] <= bottom:
+            worst, bottom = k, sums[k]
+    level = kl_level(arms.size, tau, p[0]) / tau
+    if kl_upper(sums[worst] / tau, level) - kl_lower(sums[best] / tau, level) < p[1]:
+        local[worst] = False
+        vote[worst] = True
+        return VOTES
+    return SILENT
+
+
+def _state(runs: int, n: int, k: int) -> _State:
+    return _State(
+        local=np.ones((runs, n, k), bool),
+        sums=np.zeros((runs, n, k)),
+        pulls=np.zeros((runs, n, k), np.int64),
+        doomed=np.zeros((runs, n), bool),
+    )
+
+
+def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) -> Routine:
+    """Passes in index order; after pass τ, `pass_gap` (Even-Dar et al. 2006, algorithm 2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hushbandits.policies.best_arm import identify
+    >>> rng = np.random.default_rng(0)
+    >>> identify(successive_elimination_by_passes(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
+    (1, 60)
+    """
+    return Routine(_state, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in)
+
+
+def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
+    """Successive elimination that shuffles every pass (Allesiardo et al. 2017, algorithm SER3).
+
+    Examples
+    --------
+    >>> ser3(10, 0.9, 0.25).draws
+    1
+    """
+    return Routine(_state, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in, draws=1)
+
+
+def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool = False) -> Routine:
+    """SER3 that begins afresh with probability φ per pull (Allesiardo et al. 2017, algorithm SER4).
+
+    Parameters
+    ----------
+    phi : float
+        φ: probability of a reset.
+    alone : bool
+        A reset concerns this player only, who never votes; otherwise everybody and all votes.
+
+    Examples
+    --------
+    >>> ser4(10, 0.9, 0.25, phi=0.001).params
+    (0.9, 0.25, 0.001, 0.0)
+    """
+    return Routine(_state, (eta, epsilon, phi, float(alone)), _plan, _learn, nothing_to_take_in, draws=2)
+
+
+def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
+    """After every pass, give up the empirically worst arm if its KL upper bound is within ε of the best's lower one.
+
+    Source: Kaufmann & Kalyanakrishnan 2013, algorithm 1 with m = 1, where the best can be accepted only once the
+    worst can be given up, and the worst comes first.
+
+    Examples
+    --------
+    >>> kl_racing(10, 0.9, 0.25).draws
+    0
+    """
+    return Routine(_state, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl, nothing_to_take_in)

@@ -1,0 +1,73 @@
+"""What the arm-selection routines of one player share (Féraud et al. 2019, definition 4).
+
+A routine samples one remaining arm per call, at confidence 1 − η and precision ε, and gives up arms.  A player who
+holds one arm plays it on; one who has lost its last arm to the others' votes idles until 𝒦 is one arm.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hushbandits.core.jit import jit
+
+__all__ = ["best_mean", "fewest_pulls", "keep_only", "nothing_to_take_in", "pick", "read"]
+
+
+@jit
+def read(local, active):  # type: ignore[no-untyped-def]
+    """𝒦_n ← 𝒦_n ∩ 𝒦, or 𝒦 itself if that is one arm (algorithm 2, lines 4–12); return |𝒦_n|."""
+    alone = active.sum() == 1
+    size = 0
+    for k in range(local.size):
+        local[k] = active[k] and (alone or local[k])
+        size += local[k]
+    return size
+
+
+@jit
+def fewest_pulls(local, pulls):  # type: ignore[no-untyped-def]
+    """Fewest pulls of a remaining arm, and how many remaining arms have so few."""
+    fewest, ties = -1, 0
+    for k in range(local.size):
+        if local[k]:
+            if fewest < 0 or pulls[k] < fewest:
+                fewest, ties = pulls[k], 0
+            ties += int(pulls[k] == fewest)
+    return fewest, ties
+
+
+@jit
+def pick(local, pulls, arms, rank):  # type: ignore[no-untyped-def]
+    """Choose the remaining arm of that rank, in index order, among those with the fewest pulls."""
+    fewest, _ = fewest_pulls(local, pulls)
+    for k in range(local.size):
+        if local[k] and pulls[k] == fewest:
+            if rank == 0:
+                arms[k] = True
+                return 1
+            rank -= 1
+    return 0
+
+
+@jit
+def best_mean(local, sums, pulls):  # type: ignore[no-untyped-def]
+    """The remaining arm of the largest empirical mean, the first one on ties; −1 if none remains."""
+    best, top = -1, -math.inf
+    for k in range(local.size):
+        if local[k] and sums[k] / pulls[k] > top:
+            best, top = k, sums[k] / pulls[k]
+    return best
+
+
+@jit
+def keep_only(local, best, vote):  # type: ignore[no-untyped-def]
+    """Give up all remaining arms but one."""
+    for k in range(local.size):
+        if local[k] and k != best:
+            local[k] = False
+            vote[k] = True
+
+
+@jit
+def nothing_to_take_in(state, r, n, p, active):  # type: ignore[no-untyped-def]
+    """A player reads 𝒦 before it plays, not after: the `sync` of all these routines."""

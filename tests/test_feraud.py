@@ -1,0 +1,326 @@
+"""Féraud et al. 2019: every routine against its twin, compiled episodes against the beats, and the vote's corners."""
+
+import numpy as np
+import pytest
+import twins_feraud as twins
+from helpers import build, same_row, trace
+
+import hushbandits as hb
+from hushbandits.core.ballot import NOTHING
+from hushbandits.core.play import play, record
+from hushbandits.core.tapes import run_seeds
+from hushbandits.envs.problems import agent_weights
+from hushbandits.policies.best_arm import ROUTINES, identify
+
+ID = "DecentralizedExploration-v0"
+ROLES = ("Decentralized", "0-Privacy", "1-Privacy")
+MEANS = [0.3, 0.9, 0.1, 0.5]
+SETTING = {"delta": 0.3, "epsilon": 0.35}  # with η = .7: M = 3 votes of at least 4 players
+
+
+def kwargs(role, routine, **more):
+    epsilon = {"Median": 0.9, "Naive": 0.5}.get(routine, SETTING["epsilon"])
+    eta = {"eta": 0.7} if role == "Decentralized" else {}
+    return {"delta": SETTING["delta"], "epsilon": epsilon, **eta, **more}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("routine", twins.TWINS)
+def test_every_routine_equals_its_twin_in_every_role(routine, role):
+    agent_kwargs = kwargs(role, routine)
+    env_kwargs = {"n_agents": 5, "means": MEANS, "agent_distribution": "50/80", "drift": 2e-4}
+    env, team = build(ID, f"{role}-{routine}", 4, env_kwargs, agent_kwargs)
+    seeds = run_seeds(11, 4)
+    metrics = play(env, team, seeds)
+    weights = agent_weights("50/80", 5).tolist()
+    for r, seed in enumerate(seeds):
+        twin = twins.run(
+            seed, routine, role, means=MEANS, weights=weights, drift=2e-4, eta=0.7,
+            delta=SETTING["delta"], epsilon=agent_kwargs["epsilon"],
+        )  # fmt: skip
+        right = np.flatnonzero(env.right[r])
+        assert metrics["rounds"][r] == twin["rounds"]
+        assert metrics["messages"][r] == twin["messages"]
+        assert metrics["arms"][r] == twin["arms"]
+        assert metrics["correct"][r] == all(len(arms) == 1 and arms[0] in right for arms in twin["held"])
+
+
+def ser4_twin(seed, *, means, n_agents, eta, epsilon, delta, phi, horizon):
+    """DSER4 by hand, with rewards and regret; means of the second half are those of the first, moved on by one."""
+    needed = int(np.floor(np.log(delta) / np.log(eta)))
+    turn, luck = twins.stream(seed, "activation"), twins.stream(seed, "reward")
+    dice = twins.stream(seed, "agent/Decentralized-SER4")
+    k_arms = len(means)
+
+    def afresh():
+        return [twins.SER3(k_arms, eta, epsilon) for _ in range(n_agents)], list(range(k_arms)), [set() for _ in means]
+
+    players, kept, voters = afresh()
+    regret, messages, resets = 0.0, 0, 0
+    for t in range(horizon):
+        n = twins.draw(turn, [1 / n_agents] * n_agents)
+        now = means if t < horizon / 2 else [means[-1], *means[:-1]]
+        u, die = luck.random(k_arms), dice.random(2)
+        me = players[n]
+        me.arms = list(kept) if len(kept) == 1 else [k for k in me.arms if k in kept]
+        if not me.arms:
+            k = kept[int(die[0] * len(kept))] if kept else None
+        else:
+            k = me.choose(die) if len(me.arms) > 1 else me.arms[0]
+        if k is not None:
+            regret += max(now) - now[k]
+            if die[1] < phi:
+                messages, resets = messages + 1, resets + 1
+                players, kept, voters = afresh()
+                continue
+        if len(me.arms) > 1:
+            out = me.learn(k, float(u[k] < now[k]))
+            me.arms = [j for j in me.arms if j not in out]
+            for j in out:
+                messages += 1
+                voters[j].add(n)
+                if len(voters[j]) >= needed:
+                    kept.remove(j)
+    return regret, messages, len(kept), resets
+
+
+def test_dser4_equals_its_twin():
+    env_kwargs = {"n_agents": 5, "means": MEANS, "horizon": 6000, "switches": 1}
+    agent_kwargs = kwargs("Decentralized", "SER4", phi=0.001)
+    env, team = build(ID, "Decentralized-SER4", 4, env_kwargs, agent_kwargs)
+    seeds = run_seeds(5, 4)
+    metrics = play(env, team, seeds)
+    total = 0
+    for r, seed in enumerate(seeds):
+        regret, messages, arms, resets = ser4_twin(seed, means=MEANS, n_agents=5, horizon=6000, **agent_kwargs)
+        total += resets
+        assert metrics["rounds"][r] == 6000
+        assert metrics["regret"][r] == pytest.approx(regret, abs=1e-9)
+        assert metrics["messages"][r] == messages
+        assert metrics["arms"][r] == arms
+    assert total > 4
+
+
+@pytest.mark.parametrize("agent", [f"{role}-{routine}" for role in ROLES for routine in ROUTINES])
+def test_the_compiled_episode_equals_the_beats_bit_for_bit(agent):
+    role, routine = next((role, agent.removeprefix(f"{role}-")) for role in ROLES if agent.startswith(role))
+    env_kwargs = {"n_agents": 6, "means": MEANS, "agent_distribution": "50/80", "permute_arms": True, "drift": 1e-4}
+    agent_kwargs = kwargs(role, routine)
+    if "SER4" in agent:
+        env_kwargs |= {"horizon": 3000, "switches": 2}
+        agent_kwargs["phi"] = 0.002
+    seeds = run_seeds(3, 10 if routine in ("Median", "Naive") else 30)
+    env, team = build(ID, agent, len(seeds), env_kwargs, agent_kwargs)
+    compiled = play(env, team, seeds)
+    env, team = build(ID, agent, len(seeds), env_kwargs, agent_kwargs)
+    stepwise = play(env, team, seeds, step=lambda: None)
+    for name, value in stepwise.items():
+        np.testing.assert_array_equal(value, compiled[name], err_msg=name)
+
+
+@pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-SER4"])
+def test_a_run_alone_equals_its_row(agent):
+    env_kwargs = {"n_agents": 6, "means": MEANS, "permute_arms": True}
+    if agent.endswith("4"):
+        env_kwargs |= {"horizon": 800, "switches": 1}
+    agent_kwargs = kwargs("Decentralized", "SER3", **({"phi": 0.01} if agent.endswith("4") else {}))
+    seeds = run_seeds(8, 3)
+    batch = trace(*build(ID, agent, 3, env_kwargs, agent_kwargs), seeds)
+    alone = trace(*build(ID, agent, 1, env_kwargs, agent_kwargs), seeds[1:2])
+    same_row(alone, batch, 1)
+
+
+def test_votes_get_lost_alike_in_episode_and_beats():
+    seeds = run_seeds(4, 30)
+    results = []
+    for step in (None, lambda: None):
+        env, team = build(
+            ID, "Decentralized-SER3", 30, {"n_agents": 6, "means": MEANS}, kwargs("Decentralized", "SER3"),
+            wrappers=(hb.make_wrapper("Loss", rate=0.4),),
+        )  # fmt: skip
+        results.append(play(env, team, seeds, step))
+    for name, value in results[0].items():
+        np.testing.assert_array_equal(value, results[1][name], err_msg=name)
+    assert results[0]["correct"].any()
+
+
+def test_identify_runs_a_routine_alone():
+    rng = np.random.default_rng(3)
+    for name, routine in ROUTINES.items():
+        arm, pulls = identify(routine(4, 0.05, 0.25), lambda k: float(rng.random() < MEANS[k]), 4)
+        assert arm == 1, name
+        assert pulls >= 4
+    with pytest.raises(RuntimeError, match="20 pulls did not suffice"):
+        identify(ROUTINES["LUCB"](4, 0.05, 0.25), lambda k: float(rng.random() < MEANS[k]), 4, limit=20)
+
+
+def vote(env, arms):
+    env.pull(np.zeros((1, 1, env.n_arms), bool))
+    ballot = np.zeros((1, 1, env.n_arms), bool)
+    ballot[..., arms] = True
+    return env.talk({"vote": ballot})
+
+
+def lone_env(n_agents, **more):
+    given = {"n_agents": n_agents, "means": [0.9, 0.6, 0.1], "threshold": 2, "strict": False, "precision": 0.0}
+    env = hb.make_vec(ID, **{**given, **more})
+    return env, env.reset(1)
+
+
+def test_a_player_takes_the_last_arm_over_only_when_it_acts():
+    """Player 1 keeps arm 1, the others vote for arm 0: it holds arm 1 until it acts with 𝒦 = {0}."""
+    env, obs = lone_env(3)
+    for n, arms in ((1, [0, 2]), (0, [1, 2]), (2, [1])):
+        while obs.who[0, 0] != n:
+            obs = vote(env, [])
+        obs = vote(env, arms)
+        held = env.book.holds[0].tolist()
+        assert held[n] == {1: 1, 0: 0, 2: 0}[n]
+    # all hold one arm each: the run has ended as algorithm 2 does, with player 1 on an arm that has left 𝒦
+    assert env.book.active[0].tolist() == [True, False, False]
+    assert held == [0, 1, 0]
+    assert not obs.live[0]
+    metrics = env.metrics()
+    assert not metrics["inconclusive"][0]
+    assert not metrics["correct"][0]
+
+
+def test_a_player_that_lost_its_arm_waits_for_the_last_one():
+    env, obs = lone_env(4)
+    acts = {3: [[0, 2]], 0: [[1]], 1: [[1]], 2: [[], [2]]}  # arm 1 goes, then arm 2; player 3 kept arm 1
+    seen = []
+    for n, turn in ((3, 0), (0, 0), (1, 0), (3, None), (2, 1), (3, None), (0, None), (1, None)):
+        while obs.who[0, 0] != n:
+            obs = vote(env, [])
+            assert obs.live[0]
+        obs = vote(env, [] if turn is None else acts[n][turn])
+        seen.append(int(env.book.holds[0, n]))
+        if not obs.live[0]:
+            break
+    assert seen[0] == 1
+    assert seen[3] == NOTHING  # 𝒦 = {0, 2}, and it had given both up
+    assert env.book.holds[0].tolist() == [0, 0, 0, 0]
+    assert env.metrics()["correct"][0]
+
+
+def test_a_vote_that_nobody_can_move_ends_inconclusive():
+    """Two players give up everything but different arms, the third loses all: 𝒦 keeps two arms for ever."""
+    env, obs = lone_env(3, threshold=3)
+    for n, arms in ((0, [1, 2]), (1, [0, 2]), (2, [0, 1, 2])):
+        while obs.who[0, 0] != n:
+            obs = vote(env, [])
+        assert obs.live[0]
+        obs = vote(env, arms)
+    metrics = env.metrics()
+    assert not obs.live[0]
+    assert metrics["inconclusive"][0]
+    assert metrics["arms"][0] == 2
+    assert not metrics["correct"][0]
+
+
+def test_an_empty_global_set_is_inconclusive():
+    env, obs = lone_env(2, threshold=1)
+    obs = vote(env, [0, 1, 2])
+    assert not obs.live[0]
+    assert env.metrics()["inconclusive"][0]
+
+
+def test_a_confidence_outside_its_interval_is_an_error_that_says_what_is_allowed():
+    def build_it(n, **more):
+        return build(ID, "Decentralized-SER3", 1, {"n_agents": n}, more)
+
+    build_it(29)
+    with pytest.raises(
+        ValueError, match=r"delta=0\.05 must lie in \[η\^N, η²\] = \[0\.0523348, 0\.81\].*n_agents ≥ 29"
+    ):
+        build_it(28)
+    with pytest.raises(ValueError, match=r"delta=0\.3 must lie in .*eta ≥ 0\.547723"):
+        build_it(64, eta=0.5, delta=0.3)
+    build_it(64, eta=0.5, delta=0.25)
+    build_it(2, eta=0.5, delta=0.25)
+
+
+@pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-UGapEc"])
+def test_too_few_players_end_by_their_own_eliminations(agent):
+    results = hb.evaluate(ID, agent, runs=20, env={"n_agents": 16, "strict": False, "permute_arms": True})
+    assert (results.final("arms") == 10).all()
+    assert (results.final("messages") == 16 * 9).all()
+    assert results.final("correct").all()
+    assert not results.final("inconclusive").any()
+
+
+BAD = {
+    "one arm per activation": ({}, "one arm per activation"),
+    "stop": ({"stop": "never"}, "stop='never' is not one of coordinator, players, horizon"),
+    "horizon": ({"stop": "horizon"}, "need a horizon"),
+    "switches": ({"switches": 1}, "need a horizon"),
+    "resets": ({"resets": True}, "resets=True needs stop='horizon', not 'players'"),
+    "leaves": ({"problem": "P3", "idle": "leaves"}, "idle='stays'"),
+    "gaussian": ({"problem": "P2", "drift": 0.1}, r"rewards in \[0, 1\]"),
+    "groups": ({"agent_distribution": "50/100"}, "two percentages"),
+    "one group": ({"agent_distribution": "90/50", "n_agents": 2, "strict": False}, "needs more agents"),
+}
+
+
+def pull_everything(**env):
+    made = hb.make_vec(ID, **env)
+    made.reset(0)
+    made.pull(np.ones((1, 1, 10), bool))
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_errors_say_what_is_allowed(case):
+    env, sentence = BAD[case]
+    with pytest.raises(ValueError, match=sentence):
+        pull_everything(**env)
+
+
+def test_agents_refuse_bad_parameters():
+    with pytest.raises(ValueError, match="routine='ser5' is not one of Naive"):
+        hb.make_team("Decentralized-SER3", routine="ser5")
+    for agent, given, name in (
+        ("Decentralized-SER3", {"eta": 1.0}, "eta"),
+        ("0-Privacy-SE", {"epsilon": 0.0}, "epsilon"),
+        ("1-Privacy-SER4", {"phi": -0.1}, "phi"),
+    ):
+        with pytest.raises(ValueError, match=name):
+            hb.make_team(agent, **given)
+
+
+def test_half_the_players_make_most_of_the_events():
+    np.testing.assert_allclose(agent_weights("50/80", 6), [0.8 / 3] * 3 + [0.2 / 3] * 3)
+    np.testing.assert_allclose(agent_weights("50/80", 5), [0.8 / 3] * 3 + [0.1] * 2)
+
+
+def test_means_drift_and_switch():
+    env = hb.make_vec(ID, problem="P3", horizon=40_000, switches=1, stop="horizon")
+    env.reset(0)
+    np.testing.assert_allclose(env.means[0, :4], [0.7, 0.5, 0.3, 0.1])
+    env.book.rounds[:] = 15_000
+    np.testing.assert_allclose(env.means[0, :4], [0.7, 0.35, 0.15, 0.0])
+    env.book.rounds[:] = 20_000
+    np.testing.assert_allclose(env.means[0, :4], [0.0, 0.7, 0.3, 0.1])
+
+
+def test_dser4_recovers_after_a_switch_of_the_best_arm():
+    """Without resets the vote stays with the arm that was best: a gap of .6 over the whole second half."""
+    horizon, runs = 40_000, 50
+    env_kwargs = {"n_agents": 5, "means": MEANS, "horizon": horizon, "switches": 1}
+    found = {}
+    for phi in (2e-4, 0.0):
+        env, team = build(ID, "Decentralized-SER4", runs, env_kwargs, kwargs("Decentralized", "SER4", phi=phi))
+        found[phi] = play(env, team, run_seeds(1, runs))
+    assert (found[0.0]["regret"] > 0.99 * 0.6 * horizon / 2).all()
+    assert not found[0.0]["correct"].any()
+    # P(no reset in the second half) = e⁻⁴; per run a third of that regret, give or take as much, and 50 runs
+    assert found[2e-4]["regret"].mean() < 0.6 * found[0.0]["regret"].mean()
+    assert found[2e-4]["correct"].mean() > 0.5
+
+
+def test_regret_is_a_curve_of_an_episode_to_the_horizon():
+    env_kwargs = {"n_agents": 6, "means": MEANS, "horizon": 500}
+    env, team = build(ID, "Decentralized-SER4", 3, env_kwargs, kwargs("Decentralized", "SER3", phi=0.0))
+    assert env.fixed_length
+    final, curves = record(env, team, run_seeds(0, 3), [1, 100, 500], env.curve_metrics)
+    np.testing.assert_array_equal(curves["regret"][:, -1], final["regret"])
+    assert (np.diff(curves["regret"], axis=1) > 0).all()
