@@ -8,9 +8,11 @@ is measured may exceed the bound, and does.
 
 from __future__ import annotations
 
+import numpy as np
+
 from hushbandits.core.types import Array
 
-__all__ = ["best_placed", "naming_accuracy"]
+__all__ = ["best_placed", "naming_accuracy", "watch"]
 
 
 def naming_accuracy(ballots: Array, good: Array) -> Array:
@@ -58,3 +60,38 @@ def best_placed(ballots: Array) -> Array:
     most = told == told.max(-1, keepdims=True)
     weights: Array = most / most.sum(-1, keepdims=True)
     return weights
+
+
+def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
+    """`naming_accuracy` of an observer of c agents, their votes pooled: random agents, and those that told most.
+
+    Parameters
+    ----------
+    ballots : (R, N, K) bool
+    good : (R, K) bool
+    c : int
+        How many of the N agents are watched.
+    rng : Generator
+        Draws the random groups.
+    groups : int
+        How many of them per run.
+
+    Returns
+    -------
+    mean, most : (R,) float
+        Over random groups; of the c agents with the most votes.
+
+    Examples
+    --------
+    >>> ballots = np.array([[[False, True, False], [False, False, True], [False, False, False]]])
+    >>> good = np.array([[True, False, False]])
+    >>> mean, most = watch(ballots, good, 2, np.random.default_rng(0))
+    >>> float(most[0]), bool(1 / 3 < mean[0] < 1)
+    (1.0, True)
+    """
+    runs, n, _ = ballots.shape
+    picked = rng.permuted(np.tile(np.arange(n), (groups, 1)), axis=1)[:, :c]
+    mean = naming_accuracy(ballots[:, picked], good[:, None]).mean(1)
+    order = np.argsort(-ballots.sum(-1), axis=1, kind="stable")[:, :c]
+    most = naming_accuracy(ballots[np.arange(runs)[:, None], order], good)
+    return mean, most

@@ -1,0 +1,67 @@
+"""The adversary of (ε, η)-privacy at work: how often watching c agents' votes names a good arm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hushbandits.core.play import play
+from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.privacy.observer import watch
+from hushbandits.registry import assemble, make_team
+
+__all__ = ["observe"]
+
+
+def observe(
+    env_id: str,
+    agent: str,
+    watched: Sequence[int] = (1, 2, 4, 8),
+    *,
+    runs: int = 100,
+    seed: int = 0,
+    env: Mapping[str, Any] | None = None,
+    agent_kwargs: Mapping[str, Any] | None = None,
+) -> dict[int, tuple[float, float]]:
+    """Play an exploration agent to its end, and let an observer who knows the algorithm name an arm.
+
+    Parameters
+    ----------
+    env_id, agent : str
+        As registered; the agent must vote.
+    watched : sequence of int
+        Numbers c of agents that the observer watches.
+    runs, seed : int
+        Runs played.
+    env, agent_kwargs : mapping, optional
+        Parameters of the env and the agent.
+
+    Returns
+    -------
+    dict of c to (float, float)
+        How often the named arm is within the env's precision of the best: for c random agents, and for the c that
+        told most.
+
+    Raises
+    ------
+    ValueError
+        c is not in 1..N.
+
+    Examples
+    --------
+    >>> mean, most = observe("DecentralizedExploration-v0", "Decentralized-UGapEc", (1,), runs=2)[1]
+    >>> 0.2 < mean < most == 1.0
+    True
+    """
+    team = make_team(agent, **(agent_kwargs or {}))
+    core: Any = assemble(env_id, team, runs=runs, env={"permute_arms": True, **(env or {})})
+    for c in watched:
+        if not 1 <= c <= core.n_agents:
+            raise ValueError(f"watched={c} must be between 1 and n_agents={core.n_agents}")
+    seeds = run_seeds(seed, runs)
+    play(core, team, seeds)
+    found = {}
+    for c in watched:
+        mean, most = watch(core.book.counted, core.right, c, stream(seeds[0], f"observer/{c}"))
+        found[c] = float(mean.mean()), float(most.mean())
+    return found
