@@ -81,7 +81,7 @@ def test_an_epoch_never_looks_at_the_global_set():
     state = routine.state(1, 1, 4)
     arms = np.zeros(4, bool)
     for active in ([True] * 4, [False, True, False, True], [False] * 4):
-        assert routine.plan(state, 0, 0, np.array([0.1, BETA]), np.array(active), arms) == 4
+        assert routine.plan(state, 0, 0, np.array([0.1, BETA]), np.array(active), arms, np.empty(0)) == 4
         assert arms.all()
 
 
