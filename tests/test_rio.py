@@ -92,7 +92,12 @@ def test_independent_equals_its_twin():
 
 CONFIGS = {
     "corrupted": ("CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 32, "means": MEANS}, {}),
-    "corrupted, lossy": ("CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 32, "means": MEANS}, {"xi": 0.1}),
+    "corrupted, lossy": (
+        "CorruptedElimination-v0",
+        "Corrupted-Elimination",
+        {"n_agents": 32, "means": MEANS},
+        {"xi": 0.1},
+    ),
     "corrupted, few": ("CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 9}, {"eta": 0.6, "xi": 0.05}),
     "central": ("DPMASE-v0", "Central", {"n_agents": 9, "agent_distribution": "power"}, {}),
     "independent": ("DPMASE-v0", "Independent", {"n_agents": 4, "means": MEANS}, {}),
