@@ -78,4 +78,4 @@ def kl_lower(mean: float, level: float) -> float:
     >>> round(kl_lower(0.5, 0.143841), 4), kl_lower(0.0, 1.0)
     (0.25, 0.0)
     """
-    return 1.0 - kl_upper(1.0 - mean, level)
+    return min(mean, 1.0 - kl_upper(1.0 - mean, level))

@@ -19,33 +19,35 @@ from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.policies.racing import kl_level
 from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read
 
-__all__ = ["kl_lucb", "lucb", "lucb_radius", "ugapec", "ugapec_radius"]
+__all__ = ["kl_lucb", "lucb", "lucb_rate", "ugapec", "ugapec_rate"]
 
 
 @jit
-def lucb_radius(n_arms: int, t: int, pulls: int, eta: float) -> float:
-    """``√(ln(5Kt⁴/(4η))/(2N))`` in round t (Kalyanakrishnan et al. 2012, section 3.1, ``k₁ = 5/4``).
+def lucb_rate(n_arms: int, t: int, eta: float) -> float:
+    """``½ ln(5Kt⁴/(4η))``: in round t the radius of an arm pulled N times is ``√(rate/N)``.
+
+    Source: Kalyanakrishnan et al. 2012, section 3.1, with ``k₁ = 5/4``.
 
     Examples
     --------
-    >>> round(lucb_radius(10, 100, 40, 0.9), 4)
+    >>> round((lucb_rate(10, 100, 0.9) / 40) ** 0.5, 4)
     0.513
     """
-    return math.sqrt(math.log(1.25 * n_arms * float(t) ** 4 / eta) / (2.0 * pulls))
+    return 0.5 * math.log(1.25 * n_arms * float(t) ** 4 / eta)
 
 
 @jit
-def ugapec_radius(n_arms: int, total: int, pulls: int, eta: float) -> float:
-    """``√(½ ln(4K(t − 1)³/η)/N)``, where ``t − 1`` pulls have been made in all.
+def ugapec_rate(n_arms: int, total: int, eta: float) -> float:
+    """``½ ln(4K(t − 1)³/η)`` after ``t − 1`` pulls in all: the radius of an arm pulled N times is ``√(rate/N)``.
 
     Source: Gabillon, Ghavamzadeh & Lazaric 2012, eq. 3 with ``c = 1/2`` and ``b = 1``.
 
     Examples
     --------
-    >>> round(ugapec_radius(10, 100, 40, 0.9), 4)
+    >>> round((ugapec_rate(10, 100, 0.9) / 40) ** 0.5, 4)
     0.4692
     """
-    return math.sqrt(0.5 * math.log(4.0 * n_arms * float(total) ** 3 / eta) / pulls)
+    return 0.5 * math.log(4.0 * n_arms * float(total) ** 3 / eta)
 
 
 class _State(NamedTuple):
@@ -57,29 +59,25 @@ class _State(NamedTuple):
 
 
 @jit
-def _bounds(state, r, n, p, k):  # type: ignore[no-untyped-def]
-    # Upper and lower confidence bound of an arm in round t: a KL ball, or Hoeffding's radius.
-    n_arms, pulls, t = state.pulls.shape[2], state.pulls[r, n, k], state.round[r, n]
-    mean = state.sums[r, n, k] / pulls
-    if p[2] > 0.0:
-        level = kl_level(n_arms, t, p[0]) / pulls
-        return kl_upper(mean, level), kl_lower(mean, level)
-    radius = lucb_radius(n_arms, t, pulls, p[0])
-    return mean + radius, mean - radius
-
-
-@jit
 def _duel(state, r, n, p):  # type: ignore[no-untyped-def]
-    # The best arm, the one of the largest upper bound among the others, and the gap between their bounds.
-    local = state.local[r, n]
-    best = best_mean(local, state.sums[r, n], state.pulls[r, n])
+    # The best arm, the one of the largest upper bound among the others, and the gap between their bounds in round t:
+    # a KL ball around the mean, or Hoeffding's radius (Pinsker's inequality makes it contain the ball).
+    local, sums, pulls, t = state.local[r, n], state.sums[r, n], state.pulls[r, n], state.round[r, n]
+    divergence = p[2] > 0.0
+    rate = 0.5 * kl_level(local.size, t, p[0]) if divergence else lucb_rate(local.size, t, p[0])
+    best = best_mean(local, sums, pulls)
     rival, top = -1, -math.inf
     for k in range(local.size):
         if local[k] and k != best:
-            upper = _bounds(state, r, n, p, k)[0]
+            mean = sums[k] / pulls[k]
+            upper = mean + math.sqrt(rate / pulls[k])
+            if divergence and upper > top:
+                upper = kl_upper(mean, 2.0 * rate / pulls[k])
             if upper > top:
                 rival, top = k, upper
-    return best, rival, top - _bounds(state, r, n, p, best)[1]
+    mean = sums[best] / pulls[best]
+    lower = kl_lower(mean, 2.0 * rate / pulls[best]) if divergence else mean - math.sqrt(rate / pulls[best])
+    return best, rival, top - lower
 
 
 @jit
@@ -130,11 +128,11 @@ def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped
 def _simple_regret(state, r, n, p):  # type: ignore[no-untyped-def]
     # J = argmin_k B_k with B_k = max_{l ≠ k} U_l − L_k, the challenger u = argmax_{l ≠ J} U_l, and B_J.
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
-    total = pulls.sum()
+    rate = ugapec_rate(local.size, pulls.sum(), p[0])
     first, top, runner_up = -1, -math.inf, -math.inf
     for k in range(local.size):
         if local[k]:
-            upper = sums[k] / pulls[k] + ugapec_radius(local.size, total, pulls[k], p[0])
+            upper = sums[k] / pulls[k] + math.sqrt(rate / pulls[k])
             if upper > top:
                 first, top, runner_up = k, upper, top
             elif upper > runner_up:
@@ -142,14 +140,14 @@ def _simple_regret(state, r, n, p):  # type: ignore[no-untyped-def]
     best, least = -1, math.inf
     for k in range(local.size):
         if local[k]:
-            lower = sums[k] / pulls[k] - ugapec_radius(local.size, total, pulls[k], p[0])
+            lower = sums[k] / pulls[k] - math.sqrt(rate / pulls[k])
             value = (runner_up if k == first else top) - lower
             if value < least:
                 best, least = k, value
     rival, top = -1, -math.inf
     for k in range(local.size):
         if local[k] and k != best:
-            upper = sums[k] / pulls[k] + ugapec_radius(local.size, total, pulls[k], p[0])
+            upper = sums[k] / pulls[k] + math.sqrt(rate / pulls[k])
             if upper > top:
                 rival, top = k, upper
     return best, rival, least
