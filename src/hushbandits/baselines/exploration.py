@@ -29,6 +29,8 @@ class Central(VotingTeam):
     (2,)
     """
 
+    shared = True
+
     def __init__(self, delta: float = 0.05):
         self.delta = real("delta", delta, 0, 1)
 
@@ -38,8 +40,8 @@ class Central(VotingTeam):
         return Protocol(env={"threshold": 0, "comparison": ">", "idle": "leaves", **costs})
 
     def routine(self, n_arms: int) -> Routine:
-        """Successive elimination on shared samples."""
-        return successive_elimination(self.delta, shared=True)
+        """Successive elimination, one for all."""
+        return successive_elimination(self.delta)
 
 
 class Independent(VotingTeam):

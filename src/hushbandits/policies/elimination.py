@@ -78,58 +78,52 @@ class _State(NamedTuple):
 
 @jit
 def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
-    seat = 0 if p[1] > 0.0 else n
-    return pull_all(state.local[r, seat], arms)
+    return pull_all(state.local[r, n], arms)
 
 
 @jit
 def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
-    seat = 0 if p[1] > 0.0 else n
     best = -math.inf
     for k in range(arms.size):
         if arms[k]:
-            state.sums[r, seat, k] += reward[k]
-            best = max(best, state.sums[r, seat, k])
-    state.pulls[r, seat] += 1
-    t = state.pulls[r, seat]
+            state.sums[r, n, k] += reward[k]
+            best = max(best, state.sums[r, n, k])
+    state.pulls[r, n] += 1
+    t = state.pulls[r, n]
     gap = t * elimination_gap(arms.size, t, p[0])  # compare sums instead of means
     for k in range(arms.size):
-        if arms[k] and best - state.sums[r, seat, k] >= gap:
+        if arms[k] and best - state.sums[r, n, k] >= gap:
             vote[k] = True
-            state.local[r, seat, k] = False
+            state.local[r, n, k] = False
     return True
 
 
 @jit
 def _sync(state, r, n, p, active):  # type: ignore[no-untyped-def]
-    seat = 0 if p[1] > 0.0 else n
     for k in range(active.size):
         if not active[k]:
-            state.local[r, seat, k] = False
+            state.local[r, n, k] = False
 
 
-def successive_elimination(failure: float, *, shared: bool = False) -> Routine:
+def successive_elimination(failure: float) -> Routine:
     """Pull all of 𝒦_n; after each activation drop (and vote out) what is `elimination_gap` below the best; sync.
 
     Parameters
     ----------
     failure : float
         p: failure probability of one agent.
-    shared : bool
-        All agents work on one set of samples (a central learner).
 
     Examples
     --------
     >>> successive_elimination(0.05).params
-    (0.05, 0.0)
+    (0.05,)
     """
 
     def state(runs: int, n: int, k: int) -> _State:
-        seats = 1 if shared else n
         return _State(
-            local=np.ones((runs, seats, k), bool),
-            sums=np.zeros((runs, seats, k)),
-            pulls=np.zeros((runs, seats), np.int64),
+            local=np.ones((runs, n, k), bool),
+            sums=np.zeros((runs, n, k)),
+            pulls=np.zeros((runs, n), np.int64),
         )
 
-    return Routine(state, (failure, float(shared)), _plan, _learn, _sync, luck=0)
+    return Routine(state, (failure,), _plan, _learn, _sync, luck=0)
