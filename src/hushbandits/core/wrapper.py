@@ -89,17 +89,6 @@ class Wrapper:
         """Return this wrapper's own tape as one generator per run."""
         return streams(seeds, f"wrapper/{self.name}")
 
-    def describe(self) -> dict[str, Any]:
-        """Name and parameters, as plain values (part of a cell's key)."""
-        public = {k: v for k, v in vars(self).items() if not k.startswith("_")}
-        return {"wrapper": type(self).__name__, **{k: _plain(v) for k, v in public.items()}}
-
     def __repr__(self) -> str:
         pairs = (f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_") and k != "name")
         return f"{type(self).__name__}({', '.join(pairs)})"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value if isinstance(value, (int, float, str, bool, type(None), list, tuple)) else repr(value)
