@@ -221,6 +221,25 @@ def test_running_estimates_equal_the_naive_ones_exactly(estimator, law):
                 assert out[r, m, k] == estimator(np.array(sample), d)
 
 
+@pytest.mark.parametrize("estimator", [TrimmedMean(0.0), TrimmedMean(0.02), LugosiMendelson(0.0)], ids=str)
+def test_estimates_that_are_not_made_anew_stay_exact(estimator):
+    """Few arrivals, most of them between the tails, δ that moves and rests: every way to skip work is taken."""
+    rng = np.random.default_rng(5)
+    running = follow(estimator, (1, 1, 3), 2000, 4.0)
+    samples, out = [[], [], []], np.zeros((1, 1, 3))
+    for t in range(300):
+        many = 60 if t % 50 == 0 else int(rng.integers(3))
+        arm, reward = rng.choice(3, size=many, p=(0.6, 0.35, 0.05)), rng.beta(5, 5, many)
+        running.add(arm[None, None], reward[None, None], np.ones((1, 1, many), bool))
+        for k, x in zip(arm, reward, strict=True):
+            samples[k].append(float(x))
+        for d in (math.exp(-4.0), math.exp(-4.0 + (t // 20) / 10), math.exp(-2.5)):
+            running.estimates(-math.log(d), out)
+            for k in range(3):
+                if samples[k]:
+                    assert out[0, 0, k] == estimator(np.array(samples[k]), d)
+
+
 def test_the_tails_stay_short():
     """What the trimmed mean keeps does not grow with the sample: that is its cost."""
     *_, (_, running, samples) = grow(TrimmedMean(0.0), "beta", 250, 60, 0, -math.log(1e-2))

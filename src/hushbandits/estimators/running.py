@@ -7,8 +7,9 @@
     them, and of everything between (which lies in 𝒵 at all times to come) only its sum and count.  B is the most
     that any round until the horizon can ask for, ``N − q + 1`` at the largest N and t: about 2ϵN or 4 ln T and what
     the square root adds.  An arrival in the bulk costs two comparisons and an addition; those in the tails are sorted
-    and merged once per round, O(B) for an arm that got some; an estimate walks the tails, O(B).  Nothing is ever
-    sorted anew, and memory is O(B) per arm.
+    and merged once per round, O(B) for an arm that got some; an estimate walks the tails, O(B), where they or the
+    number of points left out have changed, and is O(1) elsewhere.  Nothing is ever sorted anew, and memory is O(B) per
+    arm.
 ``Log``   for all others: the samples in order; an estimate reads all of them.
 
 Sums are kept in double-double, so that they equal those of the naive estimator whatever the order of arrival.
@@ -145,19 +146,21 @@ class Tails(Samples):
         self._lists = _Lists(2 * self.n.size)  # Y and X of an arm, side by side
         self._pending = np.zeros(shape)
         self._bulk = np.zeros((*shape, 3))  # of the X between the tails: count, and sum in double-double
+        self._changed = np.zeros(shape, bool)
+        self._memo = np.zeros((*shape, 7))  # the last estimate and what it was made of
 
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
         """Merge what falls into the tails; add up the rest."""
         new = (_arrivals(arm, arrived, self.shape) + 1) // 2
         lists = self._lists
         lists.reserve(lists.size + np.repeat(new, 2))
-        state = self.n, self._pending, lists.start, lists.size, lists.data, self._bulk
+        state = self.n, self._pending, lists.start, lists.size, lists.data, self._bulk, self._changed
         absorb(arm, reward, arrived, self.keep, *state)
 
     def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        """Walk the tails."""
+        """Walk the tails that have changed."""
         lists = self._lists
-        state = self.n, self._pending, lists.start, lists.size, lists.data, self._bulk
+        state = self.n, self._pending, lists.start, lists.size, lists.data, self._bulk, self._changed, self._memo
         trim(self._clips, log_inverse_delta, self._epsilon, *state, out)
 
 

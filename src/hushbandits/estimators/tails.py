@@ -18,14 +18,13 @@ __all__ = ["absorb", "trim"]
 @jit
 def _merge(data, start, size, new):  # type: ignore[no-untyped-def]
     # sorted `new` into the sorted list, from the back
-    i, p = start + size - 1, start + size + new.size - 1
+    end = start + size
     for j in range(new.size - 1, -1, -1):
-        while i >= start and data[i] > new[j]:
-            data[p] = data[i]
-            i -= 1
-            p -= 1
-        data[p] = new[j]
-        p -= 1
+        at = start + np.searchsorted(data[start:end], new[j], "right")
+        for p in range(end - 1, at - 1, -1):
+            data[p + j + 1] = data[p]
+        data[at + j] = new[j]
+        end = at
     return size + new.size
 
 
@@ -38,8 +37,8 @@ def _cut(data, start, size, low, high):  # type: ignore[no-untyped-def]
 
 
 @jit
-def absorb(arm, reward, arrived, keep, n, pending, start, size, data, bulk):  # type: ignore[no-untyped-def]
-    """Split arrivals by turns into X and Y; merge what falls into the tails, add up the rest."""
+def absorb(arm, reward, arrived, keep, n, pending, start, size, data, bulk, changed):  # type: ignore[no-untyped-def]
+    """Split arrivals by turns into X and Y; merge what falls into the tails (then `changed`), add up the rest."""
     runs, agents, slots = arm.shape
     arms = n.shape[2]
     new = np.empty((2, arms, slots // 2 + 1))  # this round's Y and X, arm by arm
@@ -60,7 +59,9 @@ def absorb(arm, reward, arrived, keep, n, pending, start, size, data, bulk):  # 
             for k in range(arms):
                 if fresh[k]:
                     i = 2 * ((r * agents + m) * arms + k)
-                    _grow(new[0, k, : fresh[k]], new[1, k, : fresh[k]], keep, i, start, size, data, bulk[r, m, k])
+                    y, x = new[0, k, : fresh[k]], new[1, k, : fresh[k]]
+                    if _grow(y, x, keep, i, start, size, data, bulk[r, m, k]):
+                        changed[r, m, k] = True
 
 
 @jit
@@ -79,6 +80,7 @@ def _outside(new, low, high, bulk):  # type: ignore[no-untyped-def]
 
 @jit
 def _grow(y, x, keep, i, start, size, data, bulk):  # type: ignore[no-untyped-def]
+    # take in new values of one arm; say whether its tails have changed
     full = size[i] == 2 * keep
     kept = y.size
     if full:
@@ -91,17 +93,18 @@ def _grow(y, x, keep, i, start, size, data, bulk):  # type: ignore[no-untyped-de
     if size[i] < 2 * keep:
         x.sort()
         size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
-        return
+        return True
     low, high = data[start[i] + keep - 1], data[start[i] + keep]
     if kept or not full:  # the tails have shrunk: X that no longer lie in them join the bulk
         tail = data[start[i + 1] : start[i + 1] + size[i + 1]]
         a, b = np.searchsorted(tail, low), np.searchsorted(tail, high, "right")
         _outside(tail[a:b], low, high, bulk)
         size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
-    kept = _outside(x, low, high, bulk)
-    if kept:
-        x[:kept].sort()
-        size[i + 1] = _merge(data, start[i + 1], size[i + 1], x[:kept])
+    outside = _outside(x, low, high, bulk)
+    if outside:
+        x[:outside].sort()
+        size[i + 1] = _merge(data, start[i + 1], size[i + 1], x[:outside])
+    return kept > 0 or outside > 0 or not full
 
 
 @jit
@@ -125,41 +128,79 @@ def _middle(y, x, pending, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _sum(bulk, x, low, high, clips):  # type: ignore[no-untyped-def]
-    # count and sum of the X in [low, high], or of all X clipped to it
-    count, total, rest = bulk[0], bulk[1], bulk[2]
-    for value in x:
-        if clips or low <= value <= high:
-            total, rest = add(total, rest, min(max(value, low), high))
-            count += 1.0
-    return count, total + rest
+def _sum(x):  # type: ignore[no-untyped-def]
+    # in double-double, along four lanes: an addition need not wait for the one before
+    a = b = c = d = 0.0
+    e = f = g = h = 0.0
+    whole = x.size - x.size % 4
+    for j in range(0, whole, 4):
+        a, e = add(a, e, x[j])
+        b, f = add(b, f, x[j + 1])
+        c, g = add(c, g, x[j + 2])
+        d, h = add(d, h, x[j + 3])
+    for j in range(whole, x.size):
+        a, e = add(a, e, x[j])
+    a, e = add(a, e + f, b)
+    c, g = add(c, g + h, d)
+    return add(a, e + g, c)
 
 
 @jit
-def trim(clips, log_inverse_delta, epsilon, n, pending, start, size, data, bulk, out):  # type: ignore[no-untyped-def]
-    """Write the trimmed (or clipped) means."""
+def _inside(x, low, high, clips):  # type: ignore[no-untyped-def]
+    # count and double-double sum of the sorted X in [low, high], or of all X clipped to it
+    a, b = np.searchsorted(x, low), np.searchsorted(x, high, "right")
+    total, rest = _sum(x[a:b])
+    if not clips:
+        return float(b - a), total, rest
+    for _ in range(a):
+        total, rest = add(total, rest, low)
+    for _ in range(x.size - b):
+        total, rest = add(total, rest, high)
+    return float(x.size), total, rest
+
+
+@jit
+def trim(clips, log_inverse_delta, epsilon, n, pending, start, size, data, bulk, changed, memo, out):  # type: ignore[no-untyped-def]
+    """Write the trimmed (or clipped) means.
+
+    ``memo`` holds, per arm, n and the cut of the last estimate, the X of the tails that it counted (number, sum) and
+    the middle of its interval, and the estimate.  The cut (how many points are left out) fixes 𝒵 as long as the tails
+    stay as they are, and what falls between them enters by the bulk.
+    """
     runs, agents, arms = n.shape
     for r in range(runs):
         for m in range(agents):
             for k in range(arms):
                 if n[r, m, k] == 0:
                     continue
-                i = 2 * ((r * agents + m) * arms + k)
-                y = data[start[i] : start[i] + size[i]]
-                x = data[start[i + 1] : start[i + 1] + size[i + 1]]
                 half = n[r, m, k] // 2
                 if clips:
                     q = clipped_points(half, log_inverse_delta, epsilon)
-                    if 2 * q > half:
-                        q = 0
+                    cut = q if 2 * q <= half else -1
                 else:
                     q = kept_points(half, log_inverse_delta, epsilon) if half else 0
-                if q <= 0:
-                    out[r, m, k] = _middle(y, x, pending[r, m, k], n[r, m, k])
+                    cut = half - q if q > 0 else -1
+                known = memo[r, m, k]
+                same = known[1] == cut
+                if same and known[0] == n[r, m, k]:
+                    out[r, m, k] = known[6]
                     continue
-                if clips:
-                    low, high = y[q - 1], y[y.size - q]
+                i = 2 * ((r * agents + m) * arms + k)
+                y = data[start[i] : start[i] + size[i]]
+                x = data[start[i + 1] : start[i + 1] + size[i + 1]]
+                if cut < 0:
+                    known[6] = _middle(y, x, pending[r, m, k], n[r, m, k])
                 else:
-                    low, high = shortest_window(y, half, q, half - y.size)
-                count, total = _sum(bulk[r, m, k], x, low, high, clips)
-                out[r, m, k] = total / count if count else low + 0.5 * (high - low)
+                    if changed[r, m, k] or not same:
+                        if clips:
+                            low, high = y[q - 1], y[y.size - q]
+                        else:
+                            low, high = shortest_window(y, half, q, half - y.size)
+                        known[2], known[3], known[4] = _inside(x, low, high, clips)
+                        known[5] = low + 0.5 * (high - low)
+                        changed[r, m, k] = False
+                    count = bulk[r, m, k, 0] + known[2]
+                    total, rest = add(bulk[r, m, k, 1], bulk[r, m, k, 2] + known[4], known[3])
+                    known[6] = (total + rest) / count if count else known[5]
+                known[0], known[1] = n[r, m, k], cut
+                out[r, m, k] = known[6]
