@@ -45,23 +45,26 @@ def test_every_routine_equals_its_twin_in_every_role(routine, role):
         assert metrics["correct"][r] == all(len(arms) == 1 and arms[0] in right for arms in twin["held"])
 
 
-def ser4_twin(seed, *, means, n_agents, eta, epsilon, delta, phi, horizon):
-    """DSER4 by hand, with rewards and regret; means of the second half are those of the first, moved on by one."""
-    needed = int(np.floor(np.log(delta) / np.log(eta)))
+def ser4_twin(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=None):
+    """SER4 by hand, with rewards and regret; means of the second half are those of the first, moved on by one."""
+    confidence = {"Decentralized": eta, "0-Privacy": delta, "1-Privacy": delta / n_agents}[role]
+    needed = {"Decentralized": eta and int(np.floor(np.log(delta) / np.log(eta))), "0-Privacy": 1, "1-Privacy": np.inf}
     turn, luck = twins.stream(seed, "activation"), twins.stream(seed, "reward")
-    dice = twins.stream(seed, "agent/Decentralized-SER4")
-    k_arms = len(means)
+    dice = twins.stream(seed, f"agent/{role}-SER4")
 
     def afresh():
-        return [twins.SER3(k_arms, eta, epsilon) for _ in range(n_agents)], list(range(k_arms)), [set() for _ in means]
+        return [twins.SER3(len(means), confidence, epsilon) for _ in range(n_agents)]
 
-    players, kept, voters = afresh()
-    regret, messages, resets = 0.0, 0, 0
+    def unvoted():
+        return list(range(len(means))), [set() for _ in means]
+
+    players, (kept, voters) = afresh(), unvoted()
+    regret, told, resets = 0.0, 0, 0
     for t in range(horizon):
         n = twins.draw(turn, [1 / n_agents] * n_agents)
         now = means if t < horizon / 2 else [means[-1], *means[:-1]]
-        u, die = luck.random(k_arms), dice.random(2)
-        me = players[n]
+        u, die = luck.random(len(means)), dice.random(2)
+        me = players[n := 0 if role == "0-Privacy" else n]
         me.arms = list(kept) if len(kept) == 1 else [k for k in me.arms if k in kept]
         if not me.arms:
             k = kept[int(die[0] * len(kept))] if kept else None
@@ -70,29 +73,34 @@ def ser4_twin(seed, *, means, n_agents, eta, epsilon, delta, phi, horizon):
         if k is not None:
             regret += max(now) - now[k]
             if die[1] < phi:
-                messages, resets = messages + 1, resets + 1
-                players, kept, voters = afresh()
+                told, resets = told + 1, resets + 1
+                if role == "1-Privacy":  # nobody else hears of it
+                    players[n] = afresh()[n]
+                else:
+                    players, (kept, voters) = afresh(), unvoted()
                 continue
         if len(me.arms) > 1:
             out = me.learn(k, float(u[k] < now[k]))
             me.arms = [j for j in me.arms if j not in out]
             for j in out:
-                messages += 1
+                told += 1
                 voters[j].add(n)
-                if len(voters[j]) >= needed:
+                if len(voters[j]) >= needed[role]:
                     kept.remove(j)
+    messages = {"Decentralized": told, "0-Privacy": (n_agents - 1) * horizon, "1-Privacy": 0}[role]
     return regret, messages, len(kept), resets
 
 
-def test_dser4_equals_its_twin():
+@pytest.mark.parametrize("role", ROLES)
+def test_ser4_equals_its_twin_in_every_role(role):
     env_kwargs = {"n_agents": 5, "means": MEANS, "horizon": 6000, "switches": 1}
-    agent_kwargs = kwargs("Decentralized", "SER4", phi=0.001)
-    env, team = build(ID, "Decentralized-SER4", 4, env_kwargs, agent_kwargs)
+    agent_kwargs = kwargs(role, "SER4", phi=0.001)
+    env, team = build(ID, f"{role}-SER4", 4, env_kwargs, agent_kwargs)
     seeds = run_seeds(5, 4)
     metrics = play(env, team, seeds)
     total = 0
     for r, seed in enumerate(seeds):
-        regret, messages, arms, resets = ser4_twin(seed, means=MEANS, n_agents=5, horizon=6000, **agent_kwargs)
+        regret, messages, arms, resets = ser4_twin(seed, role, means=MEANS, n_agents=5, horizon=6000, **agent_kwargs)
         total += resets
         assert metrics["rounds"][r] == 6000
         assert metrics["regret"][r] == pytest.approx(regret, abs=1e-9)

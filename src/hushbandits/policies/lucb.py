@@ -17,7 +17,7 @@ from hushbandits.core.types import Array
 from hushbandits.core.voting import Routine
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.policies.racing import kl_level
-from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read
+from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, observe, settle
 
 __all__ = ["kl_lucb", "lucb", "lucb_rate", "ugapec", "ugapec_rate"]
 
@@ -83,11 +83,9 @@ def _duel(state, r, n, p):  # type: ignore[no-untyped-def]
 @jit
 def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
     local, pulls = state.local[r, n], state.pulls[r, n]
-    size = read(local, active)
-    if size == 0:
-        return 0
-    if size == 1 or fewest_pulls(local, pulls)[0] == 0:
-        return pick(local, pulls, arms, 0)
+    settled = settle(local, pulls, active, arms)
+    if settled >= 0:
+        return settled
     second = state.second[r, n]
     if second < 0 or not local[second]:  # a round that others cut short begins again
         best, second, _ = _duel(state, r, n, p)
@@ -101,15 +99,8 @@ def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
 @jit
 def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
     local, pulls = state.local[r, n], state.pulls[r, n]
-    if local.sum() == 1:
-        return SILENT
-    pulled = -1
-    for k in range(arms.size):
-        if arms[k]:
-            state.sums[r, n, k] += reward[k]
-            pulls[k] += 1
-            pulled = k
-    if fewest_pulls(local, pulls)[0] == 0:
+    pulled = observe(local, state.sums[r, n], pulls, arms, reward)
+    if pulled < 0 or fewest_pulls(local, pulls)[0] == 0:
         return SILENT
     second = state.second[r, n]
     if second >= 0:
@@ -156,11 +147,9 @@ def _simple_regret(state, r, n, p):  # type: ignore[no-untyped-def]
 @jit
 def _plan_gap(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
     local, pulls = state.local[r, n], state.pulls[r, n]
-    size = read(local, active)
-    if size == 0:
-        return 0
-    if size == 1 or fewest_pulls(local, pulls)[0] == 0:
-        return pick(local, pulls, arms, 0)
+    settled = settle(local, pulls, active, arms)
+    if settled >= 0:
+        return settled
     best, rival, _ = _simple_regret(state, r, n, p)
     arms[rival if pulls[rival] < pulls[best] else best] = True  # the larger radius is that of fewer pulls
     return 1
@@ -169,13 +158,7 @@ def _plan_gap(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-de
 @jit
 def _learn_gap(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
     local, pulls = state.local[r, n], state.pulls[r, n]
-    if local.sum() == 1:
-        return SILENT
-    for k in range(arms.size):
-        if arms[k]:
-            state.sums[r, n, k] += reward[k]
-            pulls[k] += 1
-    if fewest_pulls(local, pulls)[0] == 0:
+    if observe(local, state.sums[r, n], pulls, arms, reward) < 0 or fewest_pulls(local, pulls)[0] == 0:
         return SILENT
     best, _, gap = _simple_regret(state, r, n, p)
     if gap < p[1]:

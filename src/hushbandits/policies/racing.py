@@ -15,7 +15,7 @@ from hushbandits.core.jit import jit
 from hushbandits.core.types import Array
 from hushbandits.core.voting import Routine
 from hushbandits.policies.kl import kl_lower, kl_upper
-from hushbandits.policies.selection import best_mean, fewest_pulls, nothing_to_take_in, pick, read
+from hushbandits.policies.selection import best_mean, fewest_pulls, nothing_to_take_in, observe, pick, read
 
 __all__ = ["kl_level", "kl_racing", "pass_gap", "ser3", "ser4", "successive_elimination_by_passes"]
 
@@ -73,19 +73,14 @@ def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _observe(state, r, n, arms, reward):  # type: ignore[no-untyped-def]
+def _pass(state, r, n, arms, reward):  # type: ignore[no-untyped-def]
     # Take the reward in; return τ if that completes a pass over two arms or more, else 0.
     local, pulls = state.local[r, n], state.pulls[r, n]
-    size, pulled = local.sum(), 0
-    if size < 2:
+    pulled = observe(local, state.sums[r, n], pulls, arms, reward)
+    if pulled < 0:
         return 0
-    for k in range(arms.size):
-        if arms[k]:
-            state.sums[r, n, k] += reward[k]
-            pulls[k] += 1
-            pulled = pulls[k]
     fewest, ties = fewest_pulls(local, pulls)
-    return pulled if fewest == pulled and ties == size else 0
+    return fewest if fewest == pulls[pulled] and ties == local.sum() else 0
 
 
 @jit
@@ -97,7 +92,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped
         state.sums[r, n] = 0.0
         state.pulls[r, n] = 0
         return SILENT
-    tau = _observe(state, r, n, arms, reward)
+    tau = _pass(state, r, n, arms, reward)
     if tau == 0:
         return SILENT
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
@@ -113,7 +108,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped
 
 @jit
 def _learn_kl(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
-    tau = _observe(state, r, n, arms, reward)
+    tau = _pass(state, r, n, arms, reward)
     if tau == 0:
         return SILENT
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]

@@ -10,7 +10,7 @@ import math
 
 from hushbandits.core.jit import jit
 
-__all__ = ["best_mean", "fewest_pulls", "keep_only", "nothing_to_take_in", "pick", "read"]
+__all__ = ["best_mean", "fewest_pulls", "keep_only", "nothing_to_take_in", "observe", "pick", "read", "settle"]
 
 
 @jit
@@ -47,6 +47,30 @@ def pick(local, pulls, arms, rank):  # type: ignore[no-untyped-def]
                 return 1
             rank -= 1
     return 0
+
+
+@jit
+def settle(local, pulls, active, arms):  # type: ignore[no-untyped-def]
+    """Read 𝒦; play what needs no bounds: the last arm, or one never pulled.  Return how many, −1: none yet."""
+    size = read(local, active)
+    if size == 0:
+        return 0
+    if size == 1 or fewest_pulls(local, pulls)[0] == 0:
+        return pick(local, pulls, arms, 0)
+    return -1
+
+
+@jit
+def observe(local, sums, pulls, arms, reward):  # type: ignore[no-untyped-def]
+    """Take the reward in while two arms or more remain; return the arm that was pulled, −1: nothing to learn."""
+    pulled = -1
+    if local.sum() > 1:
+        for k in range(arms.size):
+            if arms[k]:
+                sums[k] += reward[k]
+                pulls[k] += 1
+                pulled = k
+    return pulled
 
 
 @jit
