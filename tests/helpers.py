@@ -45,3 +45,8 @@ def same_row(single, batch, r):
     assert len(alone) == len(rows) or not rows[len(alone)]["live"][r]
     for key, value in alone_metrics.items():
         np.testing.assert_array_equal(value[0], metrics[key][r], err_msg=key)
+
+
+def act(env):
+    """A random action for every agent of a PettingZoo env."""
+    return {agent: env.action_space(agent).sample() for agent in env.agents}

@@ -1,0 +1,226 @@
+"""The PettingZoo view's spaces, seeds and cycles, and what it says to bad input."""
+
+import numpy as np
+import pytest
+from helpers import act
+
+import hushbandits as hb
+from hushbandits.wrappers.huber import Huber
+
+# -- spaces, seeds, cycles ----------------------------------------------------------------------------------------
+
+
+def test_action_spaces():
+    assert str(hb.make("DPMASE-v0", means=[0.5, 0.4, 0.1]).action_space("agent_0")) == "MultiBinary(6)"
+    assert str(hb.make("CoopNetwork-v0").action_space("agent_0")) == "Discrete(10)"
+    for horizon, powers in ((1, 1), (1000, 10), (1023, 10), (1024, 11)):
+        space = hb.make("DistDP-v0", horizon=horizon, n_arms=4).action_space("agent_0")
+        assert space.nvec.tolist() == [4, powers]
+
+
+def test_spaces_are_small_flat_homogeneous_and_each_agents_own():
+    for env_id in hb.list_envs():
+        few = {"strict": False} if env_id == "DecentralizedExploration-v0" else {}
+        env = hb.make(env_id, n_agents=3, **few)
+        assert env.possible_agents == ["agent_0", "agent_1", "agent_2"]
+        box, other = env.observation_space("agent_0"), env.observation_space("agent_1")
+        assert box == other
+        assert box.dtype == np.float32
+        assert box.shape[0] <= 5 * env.core.n_arms + 3
+        assert sorted((part.start, part.stop) for part in env.layout.values())[-1][1] == box.shape[0]
+        assert np.isfinite([box.low, box.high]).all()
+        assert env.state_space.shape == (3 * box.shape[0],)
+        space, apart = env.action_space("agent_0"), env.action_space("agent_1")
+        assert space is env.action_space("agent_0")
+        assert space is not apart
+        apart.seed(1)
+        expected = [apart.sample() for _ in range(5)]
+        apart.seed(1)
+        space.seed(2)
+        space.sample()
+        assert all(np.array_equal(a, apart.sample()) for a in expected)
+
+
+def test_reset_with_and_without_a_seed():
+    env = hb.make("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9))
+    means = []
+    for seed in (3, 3, None, None):
+        env.reset(seed=seed, options={"what": "ever"})
+        means.append(env.core.means[0].tolist())
+    assert means[0] == means[1]
+    assert len({tuple(m) for m in means}) == 3
+    row = hb.make_vec("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9))
+    row.reset(hb.run_seeds(3, 1))
+    assert row.means[0].tolist() == means[0]
+    before = np.random.get_state()
+    env.reset()
+    env.step(act(env))
+    assert all(np.array_equal(a, b) for a, b in zip(before, np.random.get_state(), strict=True))
+
+
+def test_an_episode_can_be_cut_at_any_time():
+    env = hb.make("CoopNetwork-v0", n_agents=4, horizon=50, max_cycles=9)
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(act(env))
+    env.max_cycles = 5
+    env.step(act(env))
+    *_, cuts, _ = env.step(act(env))
+    assert all(cuts.values())
+    assert env.agents == []
+    assert env.core.t[0] == 5  # the last round had its talk
+    env.max_cycles = None
+    env.reset(seed=0)
+    steps = 0
+    while env.agents:
+        env.step(act(env))
+        steps += 1
+    assert steps == 50
+    with pytest.raises(ValueError, match="max_cycles=0 must be an integer"):
+        env.max_cycles = 0
+
+
+@pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
+def test_what_was_returned_belongs_to_the_caller(env_id):
+    env, twin = (hb.make(env_id, n_agents=3, max_cycles=6) for _ in range(2))
+    observations, infos = env.reset(seed=0)
+    twin.reset(seed=0)
+    for step in range(1, 7):
+        if env.core.setting == "exploration":
+            actions = {agent: np.array([1] * 10 + [step == 3] + [0] * 9, np.int8) for agent in env.agents}
+        else:
+            actions = dict.fromkeys(env.agents, np.array([step, 3]) if env.core.setting == "feedback" else step)
+        for row in observations.values():
+            row[:] = -7
+        env.state()[:] = -7
+        infos["agent_0"]["mine"] = True
+        observations, _, _, _, infos = env.step(actions)
+        expected, *_ = twin.step(actions)
+        assert infos["agent_1"].keys() == ({"beats", "metrics"} if step == 6 else set())
+        for agent, row in observations.items():
+            np.testing.assert_array_equal(row, expected[agent])
+        np.testing.assert_array_equal(env.state(), np.concatenate(list(observations.values())))
+    infos["agent_0"]["metrics"].clear()
+    assert infos["agent_1"]["metrics"]
+
+
+def test_an_agent_sees_all_the_votes_it_has_cast():
+    env = hb.make("DPMASE-v0", n_agents=1, threshold=1)
+    env.reset(seed=0)
+    for arm, expected in ((0, []), (2, [2]), (7, [2, 7]), (2, [2, 7])):  # the first step has nobody to vote
+        observations, *_ = env.step({"agent_0": np.array([1] * 10 + [k == arm for k in range(10)], np.int8)})
+        assert np.flatnonzero(observations["agent_0"][env.layout["own_votes"]]).tolist() == expected
+    assert env.metrics()["messages"] == 2
+
+
+# -- errors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env_id", "bad"),
+    [
+        ("CoopNetwork-v0", 10),
+        ("CoopNetwork-v0", -1),
+        ("CoopNetwork-v0", 1.0),
+        ("CoopNetwork-v0", "left"),
+        ("CoopNetwork-v0", [1]),
+        ("CoopNetwork-v0", None),
+        ("DPMASE-v0", np.full(20, 2)),
+        ("DPMASE-v0", np.zeros(19, np.int8)),
+        ("DPMASE-v0", np.zeros((20, 1), np.int8)),
+        ("DPMASE-v0", 3),
+        ("DistDP-v0", np.array([10, 0])),
+        ("DistDP-v0", np.array([0, 20])),
+        ("DistDP-v0", np.array([0, -1])),
+        ("DistDP-v0", np.array([0.0, 1.0])),
+        ("DistDP-v0", 5),
+    ],
+)
+@pytest.mark.parametrize("where", ["agent_0", "agent_2"])
+def test_an_action_outside_its_space_changes_nothing(env_id, bad, where):
+    env, twin = (hb.make(env_id, n_agents=3) for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    actions = act(env)
+    with pytest.raises(ValueError, match=f"^action .* of {where} lies outside its space") as caught:
+        env.step({**actions, where: bad})
+    assert "\n" not in str(caught.value)
+    one, two = env.step(actions), twin.step(actions)
+    assert one[1] == two[1]
+    np.testing.assert_array_equal(env.state(), twin.state())
+
+
+@pytest.mark.parametrize(
+    ("part", "bad"), [("bit", 2), ("bit", 0.5), ("code", np.array([0.0, 1.5])), ("code", np.zeros(3)), ("arm", 10)]
+)
+def test_speech_outside_its_space(part, bad):
+    fields = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "f4")}
+    env = hb.make("CoopNetwork-v0", n_agents=2, speech=fields)
+    env.reset(seed=0)
+    actions = act(env)
+    actions["agent_1"] = {**actions["agent_1"], part: bad}
+    with pytest.raises(ValueError, match="of agent_1 lies outside its space"):
+        env.step(actions)
+    with pytest.raises(ValueError, match="of agent_0 lies outside its space"):
+        env.step({**actions, "agent_0": 3})
+
+
+def test_actions_may_be_spelled_in_any_way_their_space_contains():
+    env = hb.make("DPMASE-v0", n_agents=2)
+    env.reset(seed=0)
+    env.step({"agent_0": [1] * 20, "agent_1": np.ones(20)})
+    assert env.core.t[0] == 1
+    env = hb.make("CoopNetwork-v0", n_agents=2)
+    env.reset(seed=0)
+    env.step({"agent_0": np.int8(3), "agent_1": np.array(4)})
+    assert env.lens.arm.tolist() == [[3, 4]]
+
+
+def over():
+    env = hb.make("CoopNetwork-v0", n_agents=2, horizon=1)
+    env.reset(seed=0)
+    env.step({"agent_0": 0, "agent_1": 0})
+    return env
+
+
+def begun(**kwargs):
+    env = hb.make("CoopNetwork-v0", n_agents=2, **kwargs)
+    env.reset(seed=0)
+    return env
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "sentence"),
+    [
+        (lambda: hb.make("DPMSE-v0"), ValueError, "no env is named 'DPMSE-v0'; did you mean DPMASE-v0"),
+        (lambda: hb.make("CoopNetwork-v0", agents=3), TypeError, "takes no parameter 'agents'; did you mean n_agents"),
+        (lambda: hb.make("CoopNetwork-v0", runs=3), TypeError, "make takes no parameter 'runs'"),
+        (lambda: hb.make("CoopNetwork-v0", beats=3), ValueError, "beats=3 must be 1 .* or 2"),
+        (lambda: hb.make("CoopNetwork-v0", render_mode="rgb"), ValueError, "render_mode='rgb' is not one of human"),
+        (lambda: hb.make("CoopNetwork-v0", reward="oracle"), ValueError, "only the feedback setting has a choice"),
+        (lambda: hb.make("DistDP-v0", reward="raw"), ValueError, "reward='raw' is not one of decoded, oracle"),
+        (lambda: hb.make("DPMASE-v0", speech={"x": hb.Field()}), ValueError, "speech works in the network setting"),
+        (lambda: hb.make("DistDP-v0", speech={"x": hb.Field()}), ValueError, "users speak, not servers"),
+        (lambda: hb.make("CoopNetwork-v0", speech={"who": hb.Field()}), ValueError, "none of arm, reward, sent, who"),
+        (lambda: hb.make("CoopNetwork-v0", speech={}), ValueError, "must name at least one field"),
+        (lambda: hb.make("CoopNetwork-v0", speech={"x": hb.Field(dtype="i8")}), ValueError, "field 'x' has dtype 'i8'"),
+        (lambda: hb.make("CoopNetwork-v0", wrappers=[Huber(), Huber()]), ValueError, "two wrappers are named 'Huber'"),
+        (lambda: hb.make("CoopNetwork-v0", max_cycles=-1), ValueError, "max_cycles=-1 must be an integer"),
+        (lambda: hb.make("DPMASE-v0", beta=1), ValueError, r"beta=1 must lie in \(0, 1\)"),
+        (lambda: hb.make("DistDP-v0", epsilon=0), ValueError, "epsilon=0 must be a number > 0"),
+        (lambda: begun().reset(seed=-1), ValueError, "seed=-1 must be an integer"),
+        (lambda: begun().step({"agent_0": 0}), ValueError, "actions lack 'agent_1'"),
+        (lambda: begun().step({"agent_0": 0, "agent_1": 0, "bob": 0}), ValueError, "actions name 'bob'"),
+        (lambda: begun().action_space("agent_2"), KeyError, "no agent is named 'agent_2'"),
+        (lambda: begun().render(), RuntimeError, "render needs make"),
+        (lambda: hb.make("CoopNetwork-v0").step({}), RuntimeError, "step before the start of an episode"),
+        (lambda: hb.make("CoopNetwork-v0").state(), RuntimeError, "state before the start of an episode"),
+        (lambda: hb.make("CoopNetwork-v0", render_mode="ansi").render(), RuntimeError, "render before the start"),
+        (lambda: over().step({"agent_0": 0, "agent_1": 0}), RuntimeError, "step after the end of an episode"),
+        (lambda: over().step({}), RuntimeError, "step after the end of an episode"),
+    ],
+)
+def test_errors_are_one_clear_sentence(wrong, error, sentence):
+    with pytest.raises(error, match=sentence) as caught:
+        wrong()
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,273 @@
+"""The PettingZoo view's steps: the core's rows beat by beat, and the merged step."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import build
+
+import hushbandits as hb
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+# -- two beats: a row of the core ---------------------------------------------------------------------------------
+
+NET = {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5, "horizon": 25, "permute_arms": True}
+VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True, "horizon": 3000}
+FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
+PLAYERS = {"n_agents": 5, "means": [0.9, 0.3, 0.1], "permute_arms": True}
+ROWS = {
+    "multi": ("CoopNetwork-v0", "Multi-UCB", NET, {}, ()),
+    "multi-wrapped": ("CoopNetwork-v0", "Multi-UCB", NET, {}, (Huber(0.3), Loss(0.2), Shuffle())),
+    "private": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.5}, (Loss(0.2),)),
+    "sealed": ("CoopNetwork-v0", "Multi-UCB", {**NET, "graph": "cycle"}, {}, (SecAgg(),)),
+    "vote": ("DPMASE-v0", "DP-MASE", VOTE, FAST, ()),
+    "vote-wrapped": ("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.3), Shuffle(window=8))),
+    "players": ("DecentralizedExploration-v0", "Decentralized-SER3", PLAYERS, {"eta": 0.7, "delta": 0.3}, ()),
+    "blocks": ("DistDP-v0", "Dist-DP-SE", {"horizon": 20_000, "n_agents": 2}, {"epsilon": 1.0}, (Loss(0.05),)),
+}
+
+
+def slots(inbox):
+    return {"arrived": inbox.arrived, **{field: np.array(inbox[field]) for field in inbox.fields}}
+
+
+def script(env, team, seeds):
+    """Play a batch by the beats; keep row 0's actions, messages, rewards and inboxes while it is live."""
+    obs = env.reset(seeds)
+    team.reset(env, env.seeds)
+    rounds = []
+    while obs.live.any():
+        live, action = bool(obs.live[0]), team.act(obs)
+        arms = tuple(part[:1].copy() for part in action) if isinstance(action, tuple) else action[:1].copy()
+        who = obs.who[0].copy()
+        obs = env.pull(action)
+        reward = obs.reward[:1].copy()
+        said = team.speak(obs.reward)
+        votes = said["vote"][:1].copy() if said and "vote" in said else None
+        obs = env.talk(said)
+        if live:
+            rounds.append((who, arms, reward, votes, {k: v[:1] for k, v in slots(obs.inbox).items()}))
+        team.hear(obs.inbox)
+    return rounds
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_two_beats_replay_a_row_of_a_batch(case):
+    env_id, agent, env, agent_kwargs, wrappers = ROWS[case]
+    batch, team = build(env_id, agent, 3, env, agent_kwargs, wrappers)
+    rounds = script(batch, team, 11)
+    name, kwargs, given = batch.recipe
+    view = hb.make(name, wrappers=given, beats=2, **kwargs)
+    k, setting = batch.n_arms, batch.setting
+    heard, talk = [], view.core.talk
+    view.core.talk = lambda message=None: heard.append(talk(message)) or heard[-1]
+    view.reset(seed=11)
+    pulls = np.zeros((batch.n_agents, k))
+    still = np.zeros_like(view.action_space("agent_0").sample())
+    for at, (who, arms, reward, votes, inbox) in enumerate(rounds):
+        doing, saying = ({agent: still.copy() for agent in view.agents} for _ in range(2))
+        if setting == "exploration":
+            asked = arms[0, 0]  # a set, or one arm (k: none)
+            doing[f"agent_{who[0]}"][:-k] = (asked.argmax() if asked.any() else k) if batch.single else asked
+            if votes is not None:
+                saying[f"agent_{who[0]}"][-k:] = votes[0, 0]
+            pulls[who[0]] += arms[0, 0]
+        elif setting == "network":
+            doing = {f"agent_{m}": int(arm) for m, arm in enumerate(arms[0])}
+            pulls[np.arange(batch.n_agents), arms[0]] += 1
+        else:  # a block that is no power of two was cut at the horizon, and so is the next power
+            doing = {
+                f"agent_{m}": np.array([a, math.ceil(math.log2(n))])
+                for m, (a, n) in enumerate(zip(arms[0][0], arms[1][0], strict=True))
+            }
+        _, paid, *_ = view.step(doing)
+        assert len(heard) == at
+        if setting == "network":
+            assert list(paid.values()) == reward[0].tolist()
+        observations, paid, ends, cuts, infos = view.step(saying)
+        found = slots(heard[-1].inbox)
+        assert found.keys() == inbox.keys()
+        for field, expected in inbox.items():
+            width = found[field].shape[2]  # slots are padded to the widest run of the batch
+            np.testing.assert_array_equal(found[field], expected[:, :, :width], err_msg=field)
+        if setting == "feedback":
+            decoded = heard[-1].inbox.total("reward") / np.maximum(1, heard[-1].inbox.total("n"))
+            assert list(paid.values()) == decoded[0].tolist()
+        else:
+            own = np.stack([observations[agent][view.layout["own_width"]] for agent in view.possible_agents])
+            np.testing.assert_allclose(own, 1 / np.sqrt(1 + pulls), rtol=1e-6)
+    assert view.agents == []
+    expected = {name: value[0] for name, value in batch.metrics().items()}
+    for name, value in infos["agent_0"]["metrics"].items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+    if setting == "exploration":
+        assert all(ends.values()) == bool(expected["arms"] <= 1 or view.core.deserted[0])
+    else:
+        assert all(cuts.values())
+        assert not any(ends.values())
+
+
+# -- the merged step ----------------------------------------------------------------------------------------------
+
+
+def test_merged_network_hears_one_round_later_and_talks_inside_the_last_step():
+    kwargs = {"n_agents": 5, "graph": "path", "horizon": 12, "life": 3}
+    arms = np.random.default_rng(0).integers(0, 10, (12, 5))
+    core = hb.make_vec("CoopNetwork-v0", **kwargs)
+    core.reset(4)
+    rewards, heard = [], [np.zeros((5, 10))]
+    for arm in arms:
+        rewards.append(core.pull(arm[None]).reward[0].copy())
+        heard.append(heard[-1] + core.talk().inbox.tally()[0][0])
+    view = hb.make("CoopNetwork-v0", **kwargs)
+    observations, _ = view.reset(seed=4)
+    assert [o[view.layout["speaks"]].item() for o in observations.values()] == [0] * 5  # nothing pulled, nothing to say
+    for t, arm in enumerate(arms, 1):
+        observations, paid, ends, cuts, infos = view.step({f"agent_{m}": k for m, k in enumerate(arm)})
+        assert list(paid.values()) == rewards[t - 1].tolist()
+        after = heard[t] if t == 12 else heard[t - 1]
+        width = np.stack([o[view.layout["heard_width"]] for o in observations.values()])
+        np.testing.assert_allclose(width, 1 / np.sqrt(1 + after), rtol=1e-6)
+        assert {o[view.layout["time"]].item() for o in observations.values()} == {np.float32(t / 12)}
+        assert set(cuts.values()) == {t == 12}
+        assert not any(ends.values())
+    assert view.agents == []
+    for name, value in core.metrics().items():
+        np.testing.assert_array_equal(infos["agent_3"]["metrics"][name], value[0])
+    assert infos["agent_3"]["beats"] == 1
+
+
+def exploration(**kwargs):
+    view = hb.make("DPMASE-v0", **{"n_agents": 4, "horizon": 10, "threshold": 0, **kwargs})
+    observations, _ = view.reset(seed=2)
+    return view, observations
+
+
+def flagged(view, observations, flag):
+    return [agent for agent, o in observations.items() if o[view.layout[flag]] == 1]
+
+
+def test_merged_exploration_names_who_acts_and_who_speaks():
+    view, observations = exploration(threshold=3)
+    luck = hb.make_vec("DPMASE-v0", n_agents=4, horizon=10, threshold=3)
+    obs = luck.reset(2)
+    speaker = []
+    for _ in range(9):
+        (actor,) = flagged(view, observations, "acts")
+        assert actor == f"agent_{obs.who[0, 0]}"
+        assert flagged(view, observations, "speaks") == speaker
+        arms = np.random.default_rng(3).random(20) < 0.5
+        actions = {agent: np.zeros(20, np.int8) for agent in view.agents}
+        actions[actor][:10] = arms[:10]
+        if speaker:
+            actions[speaker[0]][12] = 1
+            others = [agent for agent in view.agents if agent not in (*speaker, actor)]
+            actions[others[0]][:] = 1  # neither acts nor speaks: void
+        observations, paid, *_ = view.step(actions)
+        reward = luck.pull(arms[None, None, :10]).reward[0, 0]
+        mean = observations[actor][view.layout["own_mean"]]
+        assert set(paid.values()) == {-0.1}
+        assert ((mean > 0) <= (arms[:10] & (reward >= 0))).all()
+        obs = luck.talk()
+        speaker = [actor]
+    voted = {agent for agent, o in observations.items() if o[view.layout["own_votes"]][2] == 1}
+    assert view.core.votes[0].tolist() == [0, 0, len(voted), *[0] * 7]
+    assert len(voted) >= 2
+
+
+@pytest.mark.parametrize(("kept", "verdict"), [(0, 1.0), (1, -1.0), (None, -1.0)])
+def test_merged_exploration_ends_with_the_vote_that_decides(kept, verdict):
+    view, observations = exploration()
+    (actor,) = flagged(view, observations, "acts")
+    everything = {agent: np.array([1] * 10 + [0] * 10, np.int8) for agent in view.agents}
+    _, paid, ends, _, infos = view.step(everything)
+    assert set(paid.values()) == {-0.1}
+    assert infos["agent_0"] == {}
+    everything[actor][10:] = [k != kept for k in range(10)]
+    _, paid, ends, cuts, infos = view.step(everything)
+    assert set(paid.values()) == {verdict}  # the episode ends with the talk: no second round is paid for
+    assert all(ends.values())
+    assert not any(cuts.values())
+    assert infos["agent_0"]["metrics"]["rounds"] == 1
+    assert infos["agent_0"]["metrics"]["correct"] is (kept == 0)
+    assert flagged(view, observations, "acts") == [actor]
+
+
+def test_exploration_ends_when_everyone_has_left_and_at_its_horizon():
+    view, _ = exploration()
+    for step in range(1, 5):
+        _, paid, ends, cuts, infos = view.step({agent: np.zeros(20, np.int8) for agent in view.agents})
+        assert all(ends.values()) == (step == 4)
+        assert set(paid.values()) == {-1.0 if step == 4 else 0.0}  # leaving is no round
+    assert infos["agent_0"]["metrics"]["inconclusive"] is True
+    view, _ = exploration(idle="stays")
+    total = 0.0
+    for step in range(1, 11):
+        _, paid, ends, cuts, _ = view.step({agent: np.zeros(20, np.int8) for agent in view.agents})
+        total += paid["agent_0"]
+        assert all(cuts.values()) == (step == 10)
+    assert not any(ends.values())
+    assert total == pytest.approx(-2.0)
+
+
+def test_feedback_pays_what_was_decoded_and_ends_after_t_users():
+    view = hb.make("DistDP-v0", horizon=100, n_agents=2, means=[0.9, 0.1], rewards="bernoulli", epsilon=5.0)
+    view.reset(seed=0)
+    paid = []
+    for exponents in ([5, 6], [5, 6], [6, 0]):
+        actions = {f"agent_{m}": np.array([m, j]) for m, j in enumerate(exponents)}
+        observations, rewards, _, cuts, infos = view.step(actions)
+        paid.append(list(rewards.values()))
+    assert all(cuts.values())
+    assert infos["agent_0"]["metrics"]["users"] == 200
+    assert paid[2][1] == 0.0  # its users are used up
+    assert np.abs(np.array(paid)[:2] - [0.9, 0.1]).max() < 0.3
+    assert np.ptp(np.array(paid)[:2, 0]) > 0  # not the true mean
+    users = observations["agent_0"][view.layout["own_width"]][0] ** -2.0 - 1
+    assert users == pytest.approx(100, rel=1e-4)
+
+
+def test_oracle_rewards_are_the_true_means_and_labelled():
+    view = hb.make("DistDP-v0", horizon=40, n_agents=2, n_arms=3, reward="oracle")
+    _, infos = view.reset(seed=0)
+    assert infos["agent_1"] == {"reward": "oracle"}
+    _, rewards, _, _, infos = view.step({"agent_0": np.array([2, 5]), "agent_1": np.array([1, 5])})
+    assert list(rewards.values()) == view.core.means[0, [2, 1]].tolist()
+    assert infos["agent_1"] == {"reward": "oracle"}
+    _, rewards, _, cuts, _ = view.step({"agent_0": np.array([0, 2]), "agent_1": np.array([0, 3])})
+    assert not any(cuts.values())  # agent_0 still has four users
+    _, rewards, _, cuts, _ = view.step({"agent_0": np.array([1, 3]), "agent_1": np.array([0, 0])})
+    assert list(rewards.values()) == [view.core.means[0, 1], 0.0]
+    assert all(cuts.values())
+
+
+def test_speech_travels_beside_the_report():
+    fields = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "f4")}
+    view = hb.make("CoopNetwork-v0", n_agents=3, graph="complete", horizon=4, speech=fields)
+    view.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for t in range(1, 5):
+        bits, codes = rng.integers(0, 2, 3), rng.uniform(-1, 1, (3, 2)).astype(np.float32)
+        actions = {f"agent_{m}": {"arm": 0, "bit": bits[m], "code": codes[m]} for m in range(3)}
+        observations, *_ = view.step(actions)
+        # The first words come before any round to speak in, the last talk is silent: what is heard is a step's own.
+        spoken = 1 < t < 4
+        for m in range(3):
+            o = observations[f"agent_{m}"]
+            np.testing.assert_allclose(o[view.layout["heard_bit"]], spoken * (bits.sum() - bits[m]) / 2)
+            np.testing.assert_allclose(o[view.layout["heard_code"]], spoken * (codes.sum(0) - codes[m]) / 2, atol=1e-6)
+            assert o[view.layout["heard_width"]][0] == pytest.approx((1 + 2 * (t - 1 + (t == 4))) ** -0.5)
+
+
+def test_adding_a_wrapper_leaves_the_rewards_alone():
+    plain = hb.make("CoopNetwork-v0", **NET)
+    noisy = hb.wrap(plain, Huber(0.5), Loss(0.5), Shuffle())
+    plain.reset(seed=5)
+    noisy.reset(seed=5)
+    while plain.agents:
+        actions = {agent: 1 for agent in plain.agents}
+        assert plain.step(actions)[1] == noisy.step(actions)[1]
+    assert noisy.agents == []
