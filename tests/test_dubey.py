@@ -145,6 +145,19 @@ def test_without_communication_agents_are_independent(agent, alone, kwargs, env_
     assert single.shape == (1, 80, 1)
 
 
+@pytest.mark.parametrize("agent", ["UCB1", "DP-UCB-INT"])
+def test_agents_that_play_alone_send_nothing(agent):
+    env, team = build("CoopNetwork-v0", agent, 2, {"n_agents": 5, "graph": "complete", "horizon": 20})
+    obs = env.reset(3)
+    team.reset(env, env.seeds)
+    while obs.live.any():
+        obs = env.pull(team.act(obs))
+        obs = env.talk(team.speak(obs.reward))
+        assert not obs.inbox.arrived.any()
+        team.hear(obs.inbox)
+    assert env.metrics()["messages"].tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("life", [1, 2, None, "diameter"])
 def test_on_the_complete_graph_it_is_the_centralized_ucb_a_round_late(life):
     horizon, m = 80, 5

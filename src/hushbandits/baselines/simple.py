@@ -70,7 +70,7 @@ class Random(Team):
 
 
 class UCB1(MultiUCB):
-    """UCB1 with each agent alone: index ``μ̂_k + √(2 ln t / n_k)`` on own pulls, deaf to all messages.
+    """UCB1 with each agent alone: index ``μ̂_k + √(2 ln t / n_k)`` on own pulls; it sends nothing and hears nothing.
 
     Source: Auer, Cesa-Bianchi & Fischer 2002.
 
@@ -82,6 +82,11 @@ class UCB1(MultiUCB):
     """
 
     hears = ()
+
+    def speak(self, reward: Array) -> dict[str, Any]:
+        """Count the own pull; tell nobody."""
+        super().speak(reward)
+        return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
 
     def hear(self, inbox: Inbox) -> None:
         """Ignore it."""

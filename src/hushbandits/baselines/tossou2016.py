@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from hushbandits.agents.dubey2020 import PrivateUCB
 from hushbandits.core.messages import Inbox
+from hushbandits.core.types import Array
 
 __all__ = ["DPUCBInt"]
 
@@ -12,7 +17,8 @@ class DPUCBInt(PrivateUCB):
     """DP-UCB-INT, each agent alone.
 
     ⌈1/ε⌉ pulls of each arm, then ``argmax_k v̂_k + √(2 ln t / n_k)`` on the agent's *own* noised mean, refreshed at the
-    release counts only (`PrivateMeans` with ``own="noised"``): what an observer of its actions sees is private.
+    release counts only (`PrivateMeans` with ``own="noised"``): what an observer of its actions sees is private.  It
+    sends nothing and hears nothing.
 
     Parameters
     ----------
@@ -28,6 +34,11 @@ class DPUCBInt(PrivateUCB):
 
     def __init__(self, epsilon: float = 1.0, v: float = 1.1):
         super().__init__(epsilon, v, own="noised")
+
+    def speak(self, reward: Array) -> dict[str, Any]:
+        """Count the own pull; the means are released to the agent itself, and to nobody else."""
+        super().speak(reward)
+        return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
 
     def hear(self, inbox: Inbox) -> None:
         """Go by its own releases; deaf to all others."""

@@ -70,10 +70,11 @@ class MultiUCB(Team):
         _argmax_ucb(self._s, self._n, int(obs.t[0]) + 1, self._arm)
         return self._arm
 
-    def speak(self, reward: Array) -> None:
+    def speak(self, reward: Array) -> dict[str, Any] | None:
         """Count the own pull; send the standard report."""
         self._n[(*self._seat, self._arm)] += 1
         self._s[(*self._seat, self._arm)] += reward
+        return None
 
     def hear(self, inbox: Inbox) -> None:
         """Add what arrived, arm by arm."""
@@ -137,10 +138,11 @@ class PrivateUCB(Team):
             _argmax_ucb(self._s, self._n, t, self._arm)
         return self._arm
 
-    def speak(self, reward: Array) -> None:
+    def speak(self, reward: Array) -> dict[str, Any] | None:
         """Count the own pull exactly; the report is made private on its way out."""
         self._own_n[(*self._seat, self._arm)] += 1
         self._own_s[(*self._seat, self._arm)] += reward
+        return None
 
     def hear(self, inbox: Inbox) -> None:
         """Own sums plus the latest released mean of every origin, weighted by its count (alg. 1, lines 22–33)."""
