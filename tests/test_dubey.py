@@ -11,6 +11,7 @@ from test_estimators import naive_trimmed
 
 import hushbandits as hb
 from hushbandits.bench.audit_network import private_means, published
+from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import run_seeds, stream
 from hushbandits.envs.graphs import adjacency
 from hushbandits.estimators.robust import Catoni
@@ -128,21 +129,43 @@ def test_a_byzantine_agents_own_statistics_stay_clean():
 # -- what must hold -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("agent", "alone", "kwargs", "env_id"), [
-    ("Multi-UCB", "UCB1", {}, "CoopNetwork-v0"),
-    ("Byzantine-UCB", "Byzantine-UCB", {"mean": "trimmed"}, "ByzantineNetwork-v0"),
-    ("Private-UCB", "DP-UCB-INT", {"epsilon": 0.5}, "CoopNetwork-v0"),
+@pytest.mark.parametrize(("agent", "kwargs", "env_id"), [
+    ("Multi-UCB", {}, "CoopNetwork-v0"),
+    ("Byzantine-UCB", {"mean": "trimmed"}, "ByzantineNetwork-v0"),
+    ("Private-UCB", {"epsilon": 0.5}, "CoopNetwork-v0"),
 ])  # fmt: skip
-def test_without_communication_agents_are_independent(agent, alone, kwargs, env_id):
-    """γ = 0 on any graph equals each agent alone: an empty graph, or the agent that hears nothing."""
-    env = {"n_agents": 6, "life": 0, "horizon": 80}
-    own = {"own": "noised"} if agent == "Private-UCB" else {}
-    silent = actions_of(env_id, agent, {**env, "graph": "complete"}, **kwargs, **own)
-    np.testing.assert_array_equal(silent, actions_of(env_id, agent, {**env, "graph": "cycle"}, **kwargs, **own))
-    np.testing.assert_array_equal(silent, actions_of(env_id, alone, env, **kwargs))
-    # an agent's arms depend on its own rewards alone: they are those of a network of one with its luck
-    single = actions_of(env_id, agent, {**env, "n_agents": 1, "graph": "complete"}, runs=1, **kwargs, **own)
-    assert single.shape == (1, 80, 1)
+def test_without_communication_agents_are_independent(agent, kwargs, env_id):
+    """γ = 0: each agent plays what it would play in a network of its own, given the same rewards."""
+    env = {"means": MEANS, "graph": "complete", "horizon": 80}
+    crowd, team = build(env_id, agent, 2, {**env, "n_agents": 6, "life": 0}, kwargs)
+    singles = [build(env_id, agent, 2, {**env, "n_agents": 1}, kwargs) for _ in range(6)]
+    for core, mind in ((crowd, team), *singles):
+        core.reset(run_seeds(11, 2))
+        mind.reset(core, core.seeds)
+    obs, alone = Obs(crowd.t, crowd.live, crowd.who), [Obs(c.t, c.live, c.who) for c, _ in singles]
+    for _ in range(80):
+        arms = team.act(obs).copy()
+        rewards = crowd.pull(arms).reward
+        for m, (core, mind) in enumerate(singles):
+            np.testing.assert_array_equal(mind.act(alone[m])[:, 0], arms[:, m])
+            core.pull(arms[:, m : m + 1])
+            mind.speak(rewards[:, m : m + 1])
+            alone[m] = core.talk()
+            mind.hear(alone[m].inbox)
+        team.speak(rewards)
+        obs = crowd.talk()
+        team.hear(obs.inbox)
+
+
+@pytest.mark.parametrize(("agent", "alone", "kwargs"), [
+    ("Multi-UCB", "UCB1", {}),
+    ("Private-UCB", "DP-UCB-INT", {"epsilon": 0.5, "own": "noised"}),
+])  # fmt: skip
+def test_without_communication_they_are_the_single_agent_baselines(agent, alone, kwargs):
+    env = {"n_agents": 6, "graph": "complete", "horizon": 80}
+    silent = actions_of("CoopNetwork-v0", agent, {**env, "life": 0}, **kwargs)
+    kwargs = {k: v for k, v in kwargs.items() if k != "own"}
+    np.testing.assert_array_equal(silent, actions_of("CoopNetwork-v0", alone, env, **kwargs))
 
 
 @pytest.mark.parametrize("agent", ["UCB1", "DP-UCB-INT"])
