@@ -7,8 +7,6 @@ meddles, this is `hushbandits.core.slots` at many times its cost: M times the ed
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from hushbandits.core.jit import jit
@@ -183,7 +181,6 @@ class FloodInbox(SlotInbox):
         seat = rows[:, 0], rows[:, 1], place
         self._sender[seat], self._post[seat] = rows[:, 2], rows[:, 4]
         self._copy[seat] = np.ascontiguousarray(rows[:, 5]).view(float)
-        self.slots = SimpleNamespace(sender=self._sender)  # type: ignore[assignment]
         self._reached = reached
 
     def crossings(self, run: int) -> Array:

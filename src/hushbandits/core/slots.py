@@ -137,9 +137,13 @@ class SlotInbox(Inbox):
     @property
     def arrived(self) -> Array:
         """``(R, M, S)`` bool: a message of this round's arrivals, or a state that still stands."""
+        return self._gathered(self._there, self._there)
+
+    @property
+    def _there(self) -> Array:
+        # which posts fill a slot: of states alone, whatever their sender has last said
         ring = self.ring
-        mask = ring.held if all(f.latest for f in ring.fields.values()) else ring.sent
-        return self._gathered(mask, mask)
+        return ring.held if all(f.latest for f in ring.fields.values()) else ring.sent
 
     def __getitem__(self, field: str) -> Array:
         if field not in self.fields:
@@ -147,7 +151,7 @@ class SlotInbox(Inbox):
         ring = self.ring
         if field == "who":
             names = np.broadcast_to(np.arange(ring.sent.shape[2], dtype=np.int32), ring.sent.shape)
-            return self._gathered(names, ring.sent, -1)
+            return self._gathered(names, self._there, -1)
         return self._gathered(ring.values[field], ring.held if ring.fields[field].latest else ring.sent)
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.env import Env
+from hushbandits.core.flood import FloodInbox
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.slots import SlotInbox
@@ -70,6 +71,12 @@ class Shuffle(Wrapper):
         """Hide senders and order (network)."""
         if not isinstance(inbox, SlotInbox):
             return inbox
+        if isinstance(inbox, FloodInbox):  # several posts of one sender may come at once: luck by arrival
+            arrived = inbox.arrived
+            keys = np.full(arrived.shape, np.inf)
+            for key, mine, rng in zip(keys, arrived, self._users, strict=True):
+                key[mine] = rng.random(mine.sum())
+            return inbox.hide_senders(lambda: np.argsort(keys, axis=2))
         luck = self._luck.next()  # (R, M, M): a receiver's luck for each possible sender, whoever else is in the batch
         sender = inbox.slots.sender
         drawn: list[Array] = []
