@@ -33,14 +33,18 @@ def posts_seen(env, rounds):
     return seen
 
 
-@pytest.mark.parametrize("life", [None, 0, 1, 2, "diameter", "diameter/2", "ceil(diameter/2)"])
+LIVES = [None, 0, 1, 2, "diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)"]
+
+
+@pytest.mark.parametrize("life", LIVES)
 @pytest.mark.parametrize("graph", ["cycle", "grid", "star", "path", "complete"])
 @pytest.mark.parametrize("wrappers", [(), (Shuffle(),)], ids=["plain", "shuffled"])
 def test_a_post_reaches_distance_d_at_the_end_of_round_s_plus_d_minus_1(graph, life, wrappers):
     env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=12, wrappers=wrappers)
     d = dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, 9))))
     diameter = max(max(row.values()) for row in d.values())
-    named = {None: diameter, "diameter": diameter, "diameter/2": diameter // 2, "ceil(diameter/2)": -(-diameter // 2)}
+    named = {None: diameter, "diameter": diameter, "ceil(diameter/2)": -(-diameter // 2)}
+    named |= dict.fromkeys(("diameter/2", "floor(diameter/2)"), diameter // 2)
     gamma = named.get(life, life)
     for t, per_run in enumerate(posts_seen(env, 12), 1):
         for a in range(9):
@@ -105,15 +109,19 @@ def test_one_sender_and_one_receiver():
 
 
 @pytest.mark.parametrize(("graph", "m", "life", "expected"), [
-    ("cycle", 6, None, 6 * 2 * 5), ("cycle", 6, 1, 6 * 2), ("cycle", 6, 0, 0), ("complete", 4, 1, 12),
-    ("star", 5, 2, 8 + 4 * 5),
+    ("cycle", 6, None, [2 * 5] * 6), ("cycle", 6, 1, [2] * 6), ("cycle", 6, 0, [0] * 6), ("complete", 4, 1, [3] * 4),
+    ("star", 5, 1, [4, 1, 1, 1, 1]), ("star", 5, 2, [4 + 4, *[1 + 4] * 4]),
+    ("path", 4, 2, [1 + 2, 2 + 1 + 2, 2 + 1 + 2, 1 + 2]),
 ])  # fmt: skip
 def test_messages_count_transmissions(graph, m, life, expected):
-    env = hb.make_vec("CoopNetwork-v0", n_agents=m, graph=graph, life=life, horizon=1)
+    """Of each agent's post alone: one by one, since over all senders it is the same whose degrees are added up."""
+    env = hb.make_vec("CoopNetwork-v0", n_agents=m, graph=graph, life=life, horizon=m)
     env.reset(0)
-    env.pull(np.zeros((1, m), int))
-    env.talk()
-    assert env.metrics()["messages"][0] == expected
+    for sender in range(m):
+        before = env.metrics()["messages"][0]
+        env.pull(np.zeros((1, m), int))
+        env.talk({"arm": np.zeros((1, m), int), "reward": np.zeros((1, m)), "sent": np.arange(m)[None] == sender})
+        assert env.metrics()["messages"][0] - before == expected[sender]
 
 
 def test_regret_is_pseudo_regret_per_agent_and_group():
@@ -173,6 +181,24 @@ def test_laws_have_the_mean_and_variance_they_claim(name):
         assert x.max() <= 1
 
 
+def test_random_agents_pull_uniformly_and_vote_at_their_rate():
+    env, team = hb.make_vec("CoopNetwork-v0", n_agents=9, horizon=300), hb.make_team("Random")
+    obs = env.reset(0)
+    team.reset(env, env.seeds)
+    counts = sum(np.bincount(team.act(obs).ravel(), minlength=10) for _ in range(300))
+    assert stats.chisquare(counts).pvalue > 1e-6
+    env, team = hb.make_vec("DPMASE-v0"), hb.make_team("Random", rate=0.2)
+    obs = env.reset(0)
+    team.reset(env, env.seeds)
+    assert team.act(obs).all()
+    votes = sum(int(team.speak(np.zeros((1, 1, 10)))["vote"].sum()) for _ in range(300))
+    assert stats.binomtest(votes, 3000, 0.2).pvalue > 1e-6
+    env, team = hb.make_vec("DistDP-v0"), hb.make_team("Random", block=7)
+    obs = env.reset(0)
+    team.reset(env, env.seeds)
+    assert (team.act(obs)[1] == 7).all()
+
+
 def test_distances_equal_networkx():
     graph = nx.erdos_renyi_graph(20, 0.25, seed=3)
     expected = np.array(nx.floyd_warshall_numpy(graph), int)
@@ -182,8 +208,20 @@ def test_distances_equal_networkx():
 def test_random_graphs_are_connected_and_differ_by_run():
     env = hb.make_vec("CoopNetwork-v0", n_agents=30, graph="erdos-renyi", edge_probability=0.15, runs=4)
     env.reset(0)
-    assert (env.distance < 30).all()
+    for r in range(4):
+        assert nx.is_connected(nx.from_numpy_array(env.adjacency[r]))
+        np.testing.assert_array_equal(env.distance[r], hop_distances(env.adjacency[r]))
     assert len({env.adjacency[r].tobytes() for r in range(4)}) == 4
+
+
+def test_random_graphs_have_each_edge_with_probability_p():
+    env = hb.make_vec("CoopNetwork-v0", n_agents=30, graph="erdos-renyi", edge_probability=0.4, runs=60)
+    env.reset(0)  # unconnected with probability about 30·.6²⁹ = 10⁻⁵: the condition changes nothing
+    upper = env.adjacency[:, *np.triu_indices(30, 1)]
+    np.testing.assert_array_equal(env.adjacency, env.adjacency.transpose(0, 2, 1))
+    assert not env.adjacency[:, np.arange(30), np.arange(30)].any()
+    assert stats.binomtest(int(upper.sum()), upper.size, 0.4).pvalue > 1e-6
+    assert stats.chisquare(upper.sum(0)).pvalue > 1e-6  # no edge is favoured
 
 
 @pytest.mark.parametrize("graph", ["cycle", "grid", "star"])

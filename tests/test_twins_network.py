@@ -5,10 +5,12 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import build, trace
+from helpers import build
 
+from hushbandits.agents.howson2024 import QuACKUCB
 from hushbandits.core.tapes import run_seeds, stream
 from hushbandits.envs.graphs import adjacency
+from hushbandits.wrappers.loss import Loss
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
 T, MEANS = 60, [0.8, 0.5, 0.45]
@@ -87,14 +89,15 @@ def naive_private_ucb(seed, graph, m, life, epsilon, v):
     return actions
 
 
-def naive_quack(seed, graph, m, sigma=0.5):
+def naive_quack(seed, graph, m, sigma=0.5, leader=None, rate=0.0):
     d, pull = distances(graph, m), rewards(seed, m)
     totals = [sum(d[v].values()) for v in range(m)]
-    leader = totals.index(min(totals))
+    leader = totals.index(min(totals)) if leader is None else leader
+    lost = stream(seed, "wrapper/Loss/messages").random((T, m)) < rate
     guesses = stream(seed, "agent/QuACK-UCB")
     bonus = 2 * math.log(m * T)  # ln(1/δ), δ = 1/(Mn)²
     n, s, queues = [0] * 3, [0.0] * 3, [[] for _ in range(3)]
-    log, actions = [], []
+    log, actions, told = [], [], [None] * m  # the last instruction that reached a follower
 
     def ask():
         index = [math.inf if n[k] == 0 else s[k] / n[k] + sigma * math.sqrt(2 * bonus / n[k]) for k in range(3)]
@@ -115,28 +118,22 @@ def naive_quack(seed, graph, m, sigma=0.5):
         while queues[arm]:
             feed(arm, queues[arm].pop(0))
             arm = ask()
-        waiting = any(t <= d[leader][w] for w in range(m))
-        guess = guesses.integers(3, size=m) if waiting else None
-        arms = [
-            arm if w == leader else actions[t - d[leader][w] - 1][leader] if t > d[leader][w] else int(guess[w])
-            for w in range(m)
-        ]
-        log += [(t, w, a, pull(t, w, a)) for w, a in enumerate(arms)]
+        guess = guesses.integers(3, size=m)  # one per agent and round, as long as anybody guesses
+        for w in range(m):
+            said = t - d[leader][w]
+            if w != leader and said >= 1 and not lost[said - 1, leader]:
+                told[w] = actions[said - 1][leader]
+        arms = [arm if w == leader else int(guess[w]) if told[w] is None else told[w] for w in range(m)]
+        log += [(t, w, a, pull(t, w, a)) for w, a in enumerate(arms) if not lost[t - 1, w]]
         feed(arm, pull(t, leader, arm))
         actions.append(arms)
     return actions
 
 
-def played(agent, graph, m, life, **kwargs):
-    env = {"graph": graph, "n_agents": m, "life": life, "horizon": T, "means": MEANS}
-    rounds, _ = trace(*build("CoopNetwork-v0", agent, 3, env, kwargs), run_seeds(11, 3))
-    return rounds
-
-
-def actions_of(agent, graph, m, life, **kwargs):
+def actions_of(agent, graph, m, life, wrappers=(), **kwargs):
     """Arms per round, read off the env rather than off messages."""
     env_kwargs = {"graph": graph, "n_agents": m, "life": life, "horizon": T, "means": MEANS}
-    env, team = build("CoopNetwork-v0", agent, 3, env_kwargs, kwargs)
+    env, team = build("CoopNetwork-v0", agent, 3, env_kwargs, kwargs, wrappers)
     obs = env.reset(run_seeds(11, 3))
     team.reset(env, env.seeds)
     arms = []
@@ -164,12 +161,38 @@ def test_private_ucb_equals_its_twin(graph, m, life, epsilon):
         assert ours[r].tolist() == naive_private_ucb(seed, graph, m, life, epsilon, 1.2)
 
 
-@pytest.mark.parametrize(("graph", "m"), [("cycle", 7), ("star", 5), ("grid", 9), ("path", 4), ("complete", 4)])
-def test_quack_equals_its_twin(graph, m):
-    ours = actions_of("QuACK-UCB", graph, m, None)
+TAIL = nx.Graph([*nx.star_graph(5).edges, (1, 6), (6, 7), (7, 8), (8, 9)])  # its median is not its centre
+
+
+@pytest.mark.parametrize(("graph", "m", "kwargs"), [
+    ("cycle", 7, {}), ("star", 5, {}), ("grid", 9, {}), ("path", 4, {}), ("complete", 4, {}), (TAIL, 10, {}),
+    ("star", 5, {"leader": 3}), ("path", 6, {"leader": 5, "sigma": 0.2}),
+    ("star", 8, {"sigma": 0.1, "leader": 1}),
+], ids=str)  # fmt: skip
+def test_quack_equals_its_twin(graph, m, kwargs):
+    ours = actions_of("QuACK-UCB", graph, m, None, **kwargs)
     for r, seed in enumerate(run_seeds(11, 3)):
-        assert ours[r].tolist() == naive_quack(seed, graph, m)
+        assert ours[r].tolist() == naive_quack(seed, graph, m, **kwargs)
 
 
-def test_without_communication_multi_ucb_is_ucb1():
-    np.testing.assert_array_equal(actions_of("Multi-UCB", "cycle", 6, 0), actions_of("UCB1", "cycle", 6, None))
+@pytest.mark.parametrize(("graph", "m", "leader"), [("cycle", 7, 0), ("path", 12, 0), ("star", 8, 1)])
+def test_queues_that_grow_lose_no_reward(monkeypatch, graph, m, leader):
+    """They begin with room for one, so that they grow again and again, half eaten as they are."""
+    reset = QuACKUCB.reset
+
+    def short(team, env, seeds):
+        reset(team, env, seeds)
+        team._queue = team._queue[:, :, :1].copy()
+
+    monkeypatch.setattr(QuACKUCB, "reset", short)
+    ours = actions_of("QuACK-UCB", graph, m, None, leader=leader)
+    for r, seed in enumerate(run_seeds(11, 3)):
+        assert ours[r].tolist() == naive_quack(seed, graph, m, leader=leader)
+
+
+@pytest.mark.parametrize(("graph", "m"), [("path", 6), ("complete", 6)])
+def test_quack_whose_messages_get_lost_equals_its_twin(graph, m):
+    """Followers go by the last instruction that reached them; the leader never hears of a lost reward."""
+    ours = actions_of("QuACK-UCB", graph, m, None, wrappers=(Loss(0.4),))
+    for r, seed in enumerate(run_seeds(11, 3)):
+        assert ours[r].tolist() == naive_quack(seed, graph, m, rate=0.4)

@@ -17,9 +17,10 @@ from hushbandits.wrappers.shuffle import Shuffle
 NET = {"n_agents": 9, "graph": "grid", "horizon": 60}
 
 
-def test_secagg_reveals_exactly_the_sums():
-    """Bernoulli rewards are exact on the grid: under SecAgg the tally is the plain one, once two messages arrive."""
-    plain, sealed = hb.make_vec("CoopNetwork-v0", **NET), hb.make_vec("CoopNetwork-v0", wrappers=[SecAgg()], **NET)
+@pytest.mark.parametrize("cohort", [2, 4])
+def test_secagg_reveals_exactly_the_sums(cohort):
+    """Bernoulli rewards are exact on the grid: under SecAgg the tally is the plain one, once enough messages arrive."""
+    plain, sealed = (hb.make_vec("CoopNetwork-v0", wrappers=w, **NET) for w in ([], [SecAgg(cohort)]))
     rng = np.random.default_rng(0)
     plain.reset(0)
     sealed.reset(0)
@@ -29,7 +30,7 @@ def test_secagg_reveals_exactly_the_sums():
         sealed.pull(arms)
         open_inbox, closed = plain.talk().inbox, sealed.talk().inbox
         pulls, sums = open_inbox.tally()
-        enough = open_inbox.arrived.sum(2) >= 2
+        enough = open_inbox.arrived.sum(2) >= cohort
         np.testing.assert_array_equal(closed.arrived[..., 0], enough)
         np.testing.assert_array_equal(closed.tally()[0], pulls * enough[..., None])
         np.testing.assert_array_equal(closed.tally()[1], sums * enough[..., None])
@@ -72,6 +73,13 @@ def test_secagg_modulus_has_room_for_every_honest_sum():
         env.pull(np.zeros((1, 6), int))
         message = {"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), value)}
         np.testing.assert_allclose(env.talk(message).inbox.tally()[1][0, :, 0], 5 * value)
+    # the modulus is that of whoever hears most: the middle of the path hears four, its ends two
+    path = hb.make_vec("CoopNetwork-v0", n_agents=5, graph="path", life=2, wrappers=[SecAgg(grid=10, bound=3.0)])
+    path.reset(0)
+    for _ in range(2):
+        path.pull(np.zeros((1, 5), int))
+        inbox = path.talk({"arm": np.zeros((1, 5), int), "reward": np.full((1, 5), -3.0)}).inbox
+    np.testing.assert_allclose(inbox.tally()[1][0, :, 0], np.array([2, 3, 4, 3, 2]) * -3.0)
     env.reset(0)
     env.pull(np.zeros((1, 6), int))
     with pytest.raises(ValueError, match=r"encodes rewards up to bound=3, not 3.1"):

@@ -76,7 +76,8 @@ class QuACKUCB(Team):
 
     The leader v appends every reward that arrives to its arm's queue Q_a.  In round t it asks π for an arm a;
     while Q_a is not empty, π takes a reward from it and is asked again; then v plays a, and π takes its own
-    reward.  A follower w plays ``A^v_{t−d}`` once t > d = d(v, w), a uniform arm before that.
+    reward.  A follower w plays ``A^v_{t−d}`` once t > d = d(v, w), a uniform arm before that; where messages get
+    lost, the last instruction that reached it.
     π: index ``μ̂ + σ√(2 ln(1/δ)/N)`` with ``δ = 1/(Mn)²`` over a horizon of n rounds; an arm without a reward
     comes first, ties go to the lowest index.
 

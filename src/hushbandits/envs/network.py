@@ -47,7 +47,7 @@ class CoopNetwork(Env):
         p of ``erdos-renyi``.
     life : int, str or None
         γ: hops after which a message dies; 0 is silence, ``None`` unlimited; or ``"diameter"``,
-        ``"diameter/2"`` (rounded down), ``"ceil(diameter/2)"``.
+        ``"diameter/2"`` (rounded down; also ``"floor(diameter/2)"``), ``"ceil(diameter/2)"``.
     edge_loss : float
         Probability that an edge is down in a round, for all that would cross it then; independent, every edge and
         round.  A post may then come late, by a detour, or never (see `hushbandits.core.flood`).
