@@ -5,7 +5,9 @@ import pytest
 from helpers import build, same_row, trace
 
 import hushbandits as hb
+from hushbandits.core.play import record
 from hushbandits.core.tapes import Ragged, Uniforms, run_seeds, stream
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
@@ -67,6 +69,28 @@ def test_two_wrappers_of_one_name_raise():
     with pytest.raises(ValueError, match="two wrappers are named 'Loss'"):
         hb.make_vec("CoopNetwork-v0", wrappers=[Loss(0.1), Loss(0.2)])
     hb.make_vec("CoopNetwork-v0", wrappers=[Loss(0.1), Loss(0.2, name="second")])
+
+
+@pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "DPMASE-v0", "CentralDP-v0"])
+def test_messages_meet_the_wrappers_in_order_and_inboxes_in_reverse(env_id):
+    met = []
+
+    class Gate(Wrapper):
+        def send(self, message, env):
+            met.append(f"{self.name} sends")
+            return message
+
+        def deliver(self, inbox, env):
+            met.append(f"{self.name} delivers")
+            return inbox
+
+    env = hb.make_vec(env_id, wrappers=[Gate(name="outer"), Gate(name="inner")])
+    obs = env.reset(0)
+    team = hb.make_team("Random")
+    team.reset(env, env.seeds)
+    env.pull(team.act(obs))
+    env.talk()
+    assert met == ["outer sends", "inner sends", "inner delivers", "outer delivers"]
 
 
 def test_one_wrapper_instance_serves_two_envs():
@@ -140,11 +164,137 @@ def test_each_lifts_a_plain_class_exactly():
     np.testing.assert_array_equal(metrics["agent_regret"], same["agent_regret"])
 
 
+def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
+    """In exploration an agent answers with K bools twice: the arms that it pulls, and those that it gives up."""
+
+    class Agent:
+        def __init__(self, m, rng, n_arms):
+            self.left, self.sums, self.t = np.ones(n_arms, bool), np.zeros(n_arms), 0
+
+        def act(self, t):
+            return self.left & (self.left.sum() > 1)
+
+        def speak(self, reward):
+            if np.isnan(reward).all():
+                return None
+            self.t += 1
+            self.sums[self.left] += reward[self.left]
+            mean = np.where(self.left, self.sums / self.t, -np.inf)
+            gap = 2 * np.sqrt(np.log(len(mean) * self.t**2 / 0.6) / self.t)
+            out = self.left & (mean.max() - mean >= gap)
+            self.left = self.left & ~out
+            return out
+
+        def hear(self, messages):
+            (told,) = messages
+            if self.t:
+                self.left = self.left & told["active"]
+
+    settings = {"n_agents": 7, "means": [0.9, 0.5, 0.2], "permute_arms": True, "eta": 0.6, "delta": 0.2}
+    env = hb.make_vec("CorruptedElimination-v0", runs=3, **settings)
+    lifted = hb.play(env, hb.Each(Agent), 0)
+    array = hb.make_team("Corrupted-Elimination", eta=0.6, delta=0.2)
+    same = hb.play(hb.make_vec("CorruptedElimination-v0", runs=3, **settings), array, 0)
+    for name, value in same.items():
+        np.testing.assert_array_equal(lifted[name], value, err_msg=name)
+    assert same["messages"].any()
+
+
+def test_each_tells_a_feedback_agent_the_users_so_far():
+    asked = []
+
+    class Agent:
+        def __init__(self, m, rng):
+            self.size = 1
+
+        def act(self, t):
+            asked.append(t)
+            self.size *= 2
+            return 1, self.size
+
+    metrics = hb.play(hb.make_vec("CentralDP-v0", horizon=14, means=[0.9, 0.4], rewards="bernoulli"), hb.Each(Agent), 0)
+    assert asked == [1, 3, 7]  # blocks of 2, 4 and 8 users: t is the next one
+    np.testing.assert_allclose(metrics["regret"], 14 * 0.5)
+
+
+def test_every_lifted_agent_has_a_generator_of_its_own():
+    drawn = {}
+
+    class Agent:
+        def __init__(self, m, rng):
+            drawn.setdefault(m, []).append(rng.random())
+
+        def act(self, t):
+            return 0
+
+    seeds = run_seeds(0, 2)
+    hb.play(hb.make_vec("CoopNetwork-v0", n_agents=3, graph="path", horizon=1), hb.Each(Agent, name="A"), seeds)
+    assert drawn == {m: [stream(seed, f"agent/A/{m}").random() for seed in seeds] for m in range(3)}
+
+
+@pytest.mark.parametrize("fields", [None, {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}])
+def test_who_says_nothing_sends_the_standard_report_or_where_there_is_none_nothing(fields):
+    heard = {}
+
+    class Agent:
+        def __init__(self, m, rng):
+            self.m = m
+
+        def act(self, t):
+            return self.m
+
+        def speak(self, reward):
+            self.reward = reward
+            return {"arm": 5, "reward": -1.0} if self.m == 1 else None
+
+        def hear(self, messages):
+            heard[self.m] = {int(m["who"]): (int(m["arm"]), float(m["reward"])) for m in messages}
+            heard["rewards"] = {**heard.get("rewards", {}), self.m: float(self.reward)}
+
+    env = hb.make_vec("CoopNetwork-v0", n_agents=3, graph="complete", rewards="beta", speech=fields, horizon=2)
+    obs, team = env.reset(0), hb.Each(Agent, fields=fields)
+    team.reset(env, env.seeds)
+    obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
+    team.hear(obs.inbox)
+    said = {1: (5, -1.0)} | ({m: (m, heard["rewards"][m]) for m in (0, 2)} if fields is None else {})
+    for m in range(3):
+        assert heard[m] == {who: words for who, words in said.items() if who != m}
+
+
+def test_curves_hold_what_the_metrics_were_when_the_clock_stood_there():
+    env = hb.make_vec("CoopNetwork-v0", runs=2, **NET)
+    team, seen = hb.make_team("Multi-UCB"), []
+    hb.play(env, team, 4, step=lambda: seen.append(env.metrics()))
+    _, curves = record(env, team, 4, [1, 2, 17, 39, 40], ("regret", "messages"))
+    for name, values in curves.items():
+        np.testing.assert_array_equal(values.T, [seen[t - 1][name] for t in (1, 2, 17, 39, 40)])
+
+
+def test_curves_of_runs_that_end_by_themselves_stop_there():
+    env, team = build("DPMASE-v0", "DP-MASE", 4, EXPLORE, FAST)
+    seen = [{} for _ in range(4)]
+
+    def note():
+        for r, (rounds, arms) in enumerate(zip(env.metrics()["rounds"], env.metrics()["arms"], strict=True)):
+            seen[r].setdefault(int(rounds), int(arms))  # agents that leave take a step and no round
+
+    final = hb.play(env, team, 1, step=note)
+    ends = final["rounds"]
+    grid = sorted({1, *ends.tolist(), *(ends + 1).tolist()})
+    _, curves = record(env, team, 1, grid, ("arms",))
+    for r in range(4):
+        for t, value in zip(grid, curves["arms"][r], strict=True):
+            assert np.isnan(value) if t > ends[r] else value == seen[r][t]
+    assert np.isnan(curves["arms"]).any()
+
+
 def test_tapes_do_not_depend_on_how_they_are_read():
     seed = run_seeds(0, 1)
-    whole = stream(seed[0], "x").random(10_000)
-    uniforms = Uniforms(seed, "x", (7,))
-    np.testing.assert_array_equal(np.concatenate([uniforms.next()[0].copy() for _ in range(1000)]), whole[:7000])
+    whole = stream(seed[0], "x").random(30_000)
+    for width, rows in ((7, 1000), (900, 30)):  # within one block of the tape, and across two
+        uniforms = Uniforms(seed, "x", (width,))
+        read = np.concatenate([uniforms.next()[0].copy() for _ in range(rows)])
+        np.testing.assert_array_equal(read, whole[: width * rows])
     ragged = Ragged(seed, "x")
     np.testing.assert_array_equal(np.concatenate([ragged.take(0, 9) for _ in range(1000)]), whole[:9000])
 

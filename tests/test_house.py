@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import hushbandits
@@ -45,6 +46,20 @@ def test_imports_point_down(path):
         other = room(module)
         assert other in LEVEL, f"{path.name} imports {module}, which has no floor"
         assert LEVEL[other] < LEVEL[own] or other == own, f"{own}/{path.name} imports upwards or sideways: {module}"
+
+
+def test_imports_run_in_no_circle():
+    """Those that run when a module loads; types and late imports may point anywhere below."""
+    graph = nx.DiGraph()
+    for name in MODULES:
+        path = ROOT.joinpath(*name.split(".")[1:])
+        tree = ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text())
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hushbandits"):
+                full = [f"{node.module}.{a.name}" for a in node.names]
+                graph.add_edges_from((name, m if m in MODULES else node.module) for m in full)
+    assert graph.number_of_edges() > 100
+    assert nx.is_directed_acyclic_graph(graph), nx.find_cycle(graph)
 
 
 @pytest.mark.parametrize("name", [m for m in MODULES if not m.endswith("__main__")])
