@@ -58,11 +58,15 @@ def test_theorem_2_bounds_the_stopping_time_and_says_how_surely():
     assert 0.94 < sure[-1] <= 0.95
 
 
-def test_theorem_2_counts_on_the_most_likely_players():
-    weights = [0.8 / 32] * 32 + [0.2 / 32] * 32
-    equal = theory.stopping_samples(500, [1 / 64] * 64, 28, 0.05)
-    assert theory.stopping_samples(500, weights, 28, 0.05) < equal
-    assert theory.stopping_samples(500, weights, 40, 0.05) > equal
+@pytest.mark.parametrize(("m", "p"), [(32, 0.8 / 32), (33, 0.2 / 32), (99, 0.2 / 32)])
+def test_theorem_2_counts_on_the_most_likely_players(m, p):
+    """p* is the probability of the M-th most likely player, or of the last where there are fewer."""
+    weights = [0.2 / 32] * 32 + [0.8 / 32] * 32
+    t = theory.stopping_samples(500, weights, m, 0.05)
+    assert p * t - np.sqrt(t * np.log(1 / 0.05) / 2) == pytest.approx(500)  # Hoeffding's inequality
+    # I_{1−p}(T − T_Py, 1 + T_Py) = P[Bin(T, p) ≤ T_Py]
+    late = stats.binom.cdf(500, 90_000, p)
+    assert theory.stopping_confidence(90_000, 500, weights, m, 0.05) == pytest.approx(0.95 * (1 - late) ** m)
 
 
 def test_theorem_4_bounds_the_messages_of_dser4():
@@ -103,6 +107,16 @@ def test_an_observer_of_silence_guesses():
     good = np.eye(5, dtype=bool)[:1]
     mean, most = watch(np.zeros((1, 4, 5), bool), good, 2, np.random.default_rng(0))
     assert [mean[0], most[0]] == pytest.approx([0.2, 0.2])
+
+
+def test_privacy_is_as_the_paper_claims_it_and_only_where_votes_are_sent():
+    env, _ = build(ID, "Decentralized-SER3", 1, {"n_agents": 64}, {"eta": 0.8, "epsilon": 0.3})
+    (claim,) = env.privacy()
+    assert claim.epsilon == np.inf  # no differential privacy
+    assert "ε = 0.3, η = 0.8" in claim.adjacency
+    assert claim.assumptions[0].startswith("as claimed by the paper")
+    for agent in ("0-Privacy-SER3", "1-Privacy-SER3"):
+        assert build(ID, agent, 1, {"n_agents": 4}, {})[0].privacy() == ()
 
 
 def test_baselines_that_send_no_votes_show_none():

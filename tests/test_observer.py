@@ -60,6 +60,15 @@ def test_naive_count_on_one_run():
         assert metrics["named"][r] == pytest.approx(total / 64)
 
 
+def test_agents_that_never_act_do_not_thin_the_mean():
+    env = hb.make_vec("DPMASE-v0", n_agents=4, agent_distribution=[1, 1, 0, 0], threshold=3)
+    env.reset(0)
+    votes = ~np.eye(10, dtype=bool)[:1]  # against all arms but the best
+    env.pull(np.ones((1, 1, 10), bool))
+    env.talk({"vote": votes[None]})
+    assert env.metrics()["named"][0] == pytest.approx((1 + 0.1) / 2)
+
+
 def test_behind_secagg_an_observer_of_one_agent_learns_nothing():
     team = hb.make_team("DP-MASE", epsilon=1.0)
     env = assemble("DPMASE-v0", team, runs=5, env={"n_agents": 12}, wrappers=[SecAgg(window=50)])

@@ -79,10 +79,18 @@ def test_an_epoch_never_looks_at_the_global_set():
     """Parallel composition needs it: within an epoch nothing that others did may change what is pulled."""
     routine = hb.make_team("DP-MASE").routine(4)
     state = routine.state(1, 1, 4)
-    arms = np.zeros(4, bool)
     for active in ([True] * 4, [False, True, False, True], [False] * 4):
+        arms = np.zeros(4, bool)
         assert routine.plan(state, 0, 0, np.array([0.1, BETA]), np.array(active), arms, np.empty(0)) == 4
         assert arms.all()
+
+
+@pytest.mark.parametrize(("xi", "rate"), [(0.0, "0"), (0.1, "0.1")])
+def test_corrupted_votes_promise_no_more_than_the_paper_claims(xi, rate):
+    (claim,) = hb.make_vec("CorruptedElimination-v0", xi=xi).privacy()
+    assert claim.mechanism == f"each vote lost with probability {rate}"
+    assert claim.epsilon == np.inf  # no differential privacy
+    assert claim.assumptions[0].startswith("as claimed by the paper")
 
 
 def test_the_bound_is_calibrated():

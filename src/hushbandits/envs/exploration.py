@@ -12,7 +12,7 @@ from hushbandits.core.ballot import STOPS, Book, clear, open_book, retire
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, require
-from hushbandits.core.rewards import Law, draw_locations, draw_means, make_law
+from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.tapes import Uniforms
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
@@ -46,12 +46,12 @@ class Exploration(Env):
     problem : str
         ``"P1"``: Bernoulli arms .7 .5 .3 and seven of .1; ``"P2"``: Gaussian arms 11, 10.8 and eight of 10.4;
         ``"P3"``: P1 with a drift of 1e-5.  (Problem 2 of Féraud et al. is P1 among ``"50/80"`` agents.)
-    means : sequence of K floats, optional
+    means : sequence of K floats or UniformMeans, optional
         Arm means of your own instead of the problem's.
     rewards : str or Law, optional
         Reward law of your own instead of the problem's.
     n_arms : int, optional
-        Only checked against `means`.
+        K, where `means` is a law; else only checked against their number.
     n_agents : int
         N.
     agent_distribution : str or sequence of N floats
@@ -88,7 +88,8 @@ class Exploration(Env):
         Whether δ outside ``[η^N, η²]`` is an error (Féraud et al., algorithm 2), where votes decide by the default
         threshold.
     drift : float, optional
-        By how much the means of all arms but the best fall per round, down to 0; default: the problem's.
+        By how much the means of all arms but the best fall per round, down to 0; default: the problem's, and 0
+        with `means` of your own.
     switches : int
         How often within the horizon the means move on by one arm, at equal distances.
     resets : bool
@@ -128,7 +129,7 @@ class Exploration(Env):
         self,
         *,
         problem: str = "P1",
-        means: Sequence[float] | None = None,
+        means: Sequence[float] | UniformMeans | None = None,
         rewards: str | Law | None = None,
         n_arms: int | None = None,
         n_agents: int = 64,
