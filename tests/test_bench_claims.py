@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hushbandits.bench import reproduce as reproducing
+from hushbandits.bench.catalog import family
 from hushbandits.bench.claim import Claim
 from hushbandits.bench.run import check, open_folder
 from hushbandits.bench.spec import Experiment, Use
@@ -145,6 +146,55 @@ def test_missing_rows_leave_a_claim_undecided(tmp_path):
     assert judged(tmp_path / "c", claim(below=1, at={"env.n_agents": [5]}), grows).verdict == "undecided"
 
 
+def test_times_beyond_the_curves_leave_a_claim_undecided(tmp_path):
+    for time in (9, 101):  # the rows made up here have curves from 10 to 100
+        found = judged(tmp_path / str(time), claim(above=0, time=time), grows)
+        assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
+
+
+def test_pairs_are_those_of_runs_that_both_lines_have(tmp_path):
+    one = claim(effect="difference", over="B", below=-0.8, above=-1.2)
+    whole = experiment(one, sweep={"env.n_agents": (4,)})
+    luck, noise = np.random.default_rng(0).normal(0, 100, RUNS), np.random.default_rng(1).normal(0, 0.1, RUNS)
+    with open_folder([whole], tmp_path) as store:
+        a, b = whole.cells()
+        for cell, runs, x in ((a, np.arange(35), luck - 1 + noise), (b, np.arange(3, RUNS), luck)):
+            store.add(cell, runs.tolist(), {"regret": x[runs]}, {}, np.array([]))
+        (found,) = judge(store, whole, 1)
+    assert found.verdict == "holds"
+    assert found.findings[0].effect == pytest.approx(-1 + noise[3:35].mean())
+
+
+def test_the_finding_that_is_shown_is_the_worst_one(tmp_path):
+    low = judged(tmp_path / "low", claim(above=0), grows)
+    assert low.worst.where == "agents = 4"
+    high = judged(tmp_path / "high", claim(below=20), grows)
+    assert high.worst.where == "agents = 16"
+    assert reproducing.in_words(high).endswith("claimed < 20, at agents = 16 (worst of 3 points)")
+    both = judged(tmp_path / "both", claim(above=5, below=1000), grows)
+    assert (both.region, both.worst.where) == ("in (5, 1000)", "agents = 4")
+
+
+def test_more_points_need_wider_intervals_to_reject(tmp_path):
+    """One of 20 points lies below the region by 2.5 standard errors: rejected by itself, undecided among 20."""
+
+    def low_at_4(line, n, rng):
+        x = rng.normal(0, 1, RUNS)
+        x = (x - x.mean()) / x.std(ddof=1)
+        return x + (-2.5 / math.sqrt(RUNS) if n == 4 else 10)
+
+    sizes = tuple(range(4, 24))
+    alone = judged(tmp_path / "a", claim(above=0, at={"env.n_agents": 4}), low_at_4, sweep={"env.n_agents": sizes})
+    assert alone.verdict == "does not hold"
+    assert judged(tmp_path / "b", claim(above=0), low_at_4, sweep={"env.n_agents": sizes}).verdict == "undecided"
+
+
+def test_claims_of_one_paper_are_one_family():
+    for paper in reproducing.papers():
+        declared = reproducing.modules()[paper][1]
+        assert {family(e.name) for e in declared} == {sum(len(e.claims) for e in declared)}
+
+
 def test_few_runs_cannot_decide(tmp_path):
     def two(line, n, rng):
         return grows(line, n, rng)[:2]
@@ -271,6 +321,21 @@ def test_reproducing_twice_gives_the_same_page(papers, capsys):
     first = (papers / "docs/reproduction.md").read_text()
     assert main(["reproduce", "--jobs", "1", "--quick"]) == 0
     assert (papers / "docs/reproduction.md").read_text() == first
+
+
+def test_a_failing_run_is_told_and_ends_with_1(papers, capsys, monkeypatch):
+    (papers / "frail2020.py").write_text(
+        "import hushbandits as hb\n"
+        "class Frail(hb.Team):\n"
+        "    setting = 'network'\n"
+        "    def act(self, obs):\n"
+        "        raise RuntimeError('not today')\n"
+    )
+    title, (whole,) = reproducing.modules()["alpha1999"]
+    monkeypatch.setitem(reproducing.modules(), "alpha1999", (title, (whole.joined_by([Use("frail2020:Frail")]),)))
+    assert main(["reproduce", "alpha1999", "--jobs", "1", "--quick"]) == 1
+    assert "not today" in capsys.readouterr().err
+    assert "Sharing pays in alpha1999." in (papers / "docs/reproduction.md").read_text()
 
 
 def test_an_unknown_paper_names_the_nearest(papers, capsys):

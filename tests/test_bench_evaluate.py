@@ -50,6 +50,26 @@ def test_run_r_is_a_play_with_its_seed():
     assert results.final("regret")[2] == alone[0]
 
 
+def test_an_agent_may_be_a_name_a_team_or_what_builds_one():
+    made = hb.make_team("Private-UCB", epsilon=0.5)
+    named = hb.evaluate("CoopNetwork-v0", "Private-UCB", runs=2, env=ENV, agent_kwargs={"epsilon": 0.5})
+    for agent, given in ((made, {}), (lambda epsilon: hb.make_team("Private-UCB", epsilon=epsilon), {"epsilon": 0.5})):
+        results = hb.evaluate("CoopNetwork-v0", agent, runs=2, env=ENV, agent_kwargs=given)
+        assert np.array_equal(results.final("regret"), named.final("regret"))
+    with pytest.raises(ValueError, match=r"agent_kwargs=\{'epsilon': 1\} cannot change PrivateUCB, which is built"):
+        hb.evaluate("CoopNetwork-v0", made, env=ENV, agent_kwargs={"epsilon": 1})
+
+
+def test_the_frame_has_a_row_per_run_and_number():
+    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env=ENV, checkpoints=[3, 30])
+    frame = results.to_frame()
+    assert list(frame.columns) == ["run", "metric", "time", "value"]
+    assert "agent_regret" not in set(frame["metric"])  # an array per run is no row
+    regret = frame[frame["metric"] == "regret"]
+    assert regret[regret["time"].isna()]["value"].tolist() == results.final("regret").tolist()
+    assert regret[regret["time"] == 3]["value"].tolist() == results.curve("regret")[1][:, 0].tolist()
+
+
 @pytest.mark.parametrize(("given", "times"), [([3, 30], [3, 30]), (2, [1, 30]), ([], [])])
 def test_checkpoints_are_points_or_how_many(given, times):
     results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env=ENV, checkpoints=given)

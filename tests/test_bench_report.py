@@ -28,6 +28,10 @@ def twice(env, agent, x):
     return 2 * x
 
 
+def hundreds(env, agent, x):
+    return 100 * env["n_agents"] + x if env["n_agents"] > 4 else np.nan
+
+
 def known(**changes):
     """An experiment and a way to fill a folder with rows made up for it."""
     fields = {
@@ -130,9 +134,26 @@ def test_theory_is_drawn_dashed(tmp_path):
     with filled(tmp_path, whole) as store:
         first, _ = series(store, whole, whole.figures[0])
         (picture,) = svg(store, whole)
+        (averaged, _) = series(store, whole, Figure(y="regret", bounds=bound, per_time=True))
     assert first.bounds["theorem 1"].tolist() == [2, 20, 200]
+    assert averaged.bounds["theorem 1"].tolist() == [2, 2, 2]
     assert "theorem 1" in picture
     assert "stroke-dasharray" in picture
+
+
+def test_along_a_sweep_theory_is_asked_cell_by_cell(tmp_path):
+    bound = {"theorem 2": f"{__name__}:hundreds"}
+    whole = known(sweep={"env.n_agents": (4, 8, 16)})
+    with filled(tmp_path, whole) as store:
+        first, _ = series(store, whole, Figure(y="regret", x="env.n_agents", bounds=bound))
+    np.testing.assert_array_equal(first.bounds["theorem 2"], [np.nan, 808, 1616])
+
+
+def test_a_figure_may_pick_lines_by_how_their_labels_begin(tmp_path):
+    whole = known(sweep={"env.n_agents": (4, 8)})
+    with filled(tmp_path, whole) as store:
+        found = series(store, whole, Figure(y="regret", lines=["B"]))
+    assert [s.label for s in found] == ["B, agents = 4", "B, agents = 8"]
 
 
 @pytest.mark.parametrize("sweep", [{}, {"env.n_agents": (4, 8)}])

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from hushbandits.bench.console import assignment
 from hushbandits.cli import main
 
 SPEC = """
@@ -83,6 +84,14 @@ def test_options_change_what_is_run(spec, capsys):
     assert {r["run"] for r in rows} == {"0", "1"}
     assert {r["time"] for r in rows} == {"", "1.0", "5.0"}
     assert "env.n_agents" not in rows[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("a=3", 3), ("a=[3, 4]", [3, 4]), ("a=0.5", 0.5), ("a=true", True), ("a = star", "star"), ("a=none", None)],
+)
+def test_values_on_the_command_line_are_toml_none_or_words(text, value):
+    assert assignment(text) == ("a", value)
 
 
 def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):

@@ -22,6 +22,7 @@ from hushbandits.bench.stats import (
     profile,
     quantile_band,
     rank_test,
+    share_difference_interval,
     share_interval,
 )
 
@@ -71,6 +72,19 @@ def test_share_interval_solves_the_binomial_tails():
     low, high = share_interval(7, 23, 0.9)
     assert scipy_stats.binom.sf(6, 23, low) == pytest.approx(0.05)
     assert scipy_stats.binom.cdf(7, 23, high) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.9, 0.6), (0.05, 0.3), (0.95, 0.97)])
+def test_share_difference_interval_covers_as_it_says(p, q):
+    """The probability of every outcome of two binomials, of different size, that the interval covers."""
+    n, m = 12, 20
+    covered = 0.0
+    for s in range(n + 1):
+        for t in range(m + 1):
+            low, high = share_difference_interval(s, n, t, m, 0.9)
+            chance = scipy_stats.binom.pmf(s, n, p) * scipy_stats.binom.pmf(t, m, q)
+            covered += chance * (low <= p - q <= high)
+    assert 0.9 <= covered < 0.99
 
 
 def test_quantile_band_of_a_uniform_grid():

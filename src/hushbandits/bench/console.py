@@ -43,7 +43,7 @@ def assignment(text: str) -> tuple[str, Any]:
     try:
         return key.strip(), tomllib.loads(f"x = {value}")["x"]
     except tomllib.TOMLDecodeError:
-        return key.strip(), value
+        return key.strip(), value.strip()
 
 
 def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) -> int:

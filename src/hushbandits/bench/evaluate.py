@@ -100,7 +100,7 @@ def evaluate(
         Processes; −1 for one per core.
     checkpoints : int or sequence of int, optional
         Where to sample curves, in the env's clock: that many points, evenly spaced in the logarithm up to the
-        horizon, or these.  Default: 50 (none in exploration, whose runs end by themselves).
+        horizon, or these.  Default: 50; none where runs end by themselves (most of exploration).
     progress : bool
         Show a bar on a terminal's stderr once the call has taken two seconds.
 

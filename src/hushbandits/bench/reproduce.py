@@ -79,7 +79,7 @@ def reproduce(
 def in_words(verdict: Verdict) -> str:
     """Say the effect, where it is nearest to failing, with its interval and the claimed region.
 
-    As in ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (1 of 3 points)``.
+    As in ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (worst of 3 points)``.
     """
     claim, worst = verdict.claim, verdict.worst
     if worst is None or not worst.runs:

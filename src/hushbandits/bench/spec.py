@@ -88,7 +88,7 @@ class Experiment:
         Runs per cell.
     checkpoints : int or sequence of int, optional
         Where curves are sampled, in the env's clock: that many points evenly spaced in the logarithm up to the
-        horizon, or these.  Default: 50; none where runs end by themselves (exploration).
+        horizon, or these.  Default: 50; none where runs end by themselves (most of exploration).
     metrics : sequence of str
         Metrics of the printed table; all scalar metrics are stored.
     figures : sequence of Figure
