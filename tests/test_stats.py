@@ -132,6 +132,14 @@ def test_bootstrap_of_a_mean_is_students_interval_on_normal_data():
     assert (low, high) == pytest.approx(want, abs=0.02)
 
 
+@pytest.mark.parametrize(("n", "tail"), [(10, 0.0086), (20, 0.0159), (40, 0.0203)])
+def test_bootstrap_widens_its_tails_by_hesterbergs_formula(n, tail):
+    # An effect whose resamples are evenly spaced on [0, 1]: its quantiles are the tails themselves.
+    low, high = bootstrap(lambda s: np.linspace(0, 1, s.shape[1]), np.arange(float(n)))
+    assert (round(low, 4), round(high, 4)) == (tail, 1 - tail)
+    assert low == pytest.approx(scipy_stats.norm.cdf(scipy_stats.t.ppf(0.025, n - 1) * math.sqrt(n / (n - 1))))
+
+
 def test_bootstrap_covers_small_normal_samples():
     # Without the widening a percentile interval of 8 runs covers about 90 % for 95 %.
     rng = np.random.default_rng(4)
