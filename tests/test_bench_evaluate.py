@@ -126,3 +126,25 @@ def test_bad_input_raises_before_anything_runs(monkeypatch, kwargs, message):
 def test_agents_of_another_setting_are_told_so():
     with pytest.raises(ValueError, match="DP-MASE plays the exploration setting; CoopNetwork-v0 is network"):
         hb.evaluate("CoopNetwork-v0", "DP-MASE")
+
+
+def test_a_team_may_ask_for_fewer_runs_at_once():
+    """Parts of a batch are played one after the other; no number depends on it."""
+    sizes = []
+
+    class Few(hb.make_team("Multi-UCB").__class__):
+        def runs_at_once(self, env):
+            return 2
+
+        def reset(self, env, seeds):
+            sizes.append(len(seeds))
+            super().reset(env, seeds)
+
+    env = {"n_agents": 3, "horizon": 20}
+    few, all_ = (hb.evaluate("CoopNetwork-v0", team, runs=5, env=env, checkpoints=4) for team in (Few(), "Multi-UCB"))
+    assert sizes == [2, 2, 1]
+    np.testing.assert_array_equal(few.final("regret"), all_.final("regret"))
+    np.testing.assert_array_equal(few.curves["regret"], all_.curves["regret"])
+    robust = hb.make_team("Byzantine-UCB")
+    sizes = {m: robust.runs_at_once(hb.make_vec("ByzantineNetwork-v0", n_agents=m, horizon=1000)) for m in (4, 200)}
+    assert sizes[200] == 1 < 25 < sizes[4]

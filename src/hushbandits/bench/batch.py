@@ -106,7 +106,7 @@ def play_batch(
     wrappers: Sequence[Wrapper],
     checkpoints: int | Sequence[int] | None,
 ) -> tuple[dict[str, Array], dict[str, Array], Array]:
-    """Play one batch of runs.
+    """Play one batch of runs, in as many parts as the team asks for.
 
     Parameters
     ----------
@@ -125,5 +125,11 @@ def play_batch(
         checkpoints = 50 if built.fixed_length else []
     if isinstance(checkpoints, int):
         checkpoints = log_checkpoints(built.horizon, checkpoints) if built.horizon else []
-    finals, curves = record(built, team, seeds, checkpoints, built.curve_metrics if len(checkpoints) else ())
-    return finals, curves, np.asarray(checkpoints)
+    curves = built.curve_metrics if len(checkpoints) else ()
+    most = team.runs_at_once(built) or len(seeds)
+    parts = [record(built, team, seeds[i : i + most], checkpoints, curves) for i in range(0, len(seeds), most)]
+    return _joined([p[0] for p in parts]), _joined([p[1] for p in parts]), np.asarray(checkpoints)
+
+
+def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -64,6 +64,13 @@ class Team:
         """What this agent needs of an env with these `settings`."""
         return Protocol()
 
+    def runs_at_once(self, env: Env) -> int | None:
+        """How many runs of `env` to play at once: with more, what a round touches no longer fits the caches.
+
+        ``None``: any number.  No result depends on it.
+        """
+        return None
+
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Start R new runs."""
 

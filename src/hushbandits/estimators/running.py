@@ -5,11 +5,11 @@
 ``Sums``  for the plain mean: O(1) per arrival and per estimate.
 ``Tails`` for the trimmed means: they need the B lowest and the B highest of the Y exactly, of the X those beyond
     them, and of everything between (which lies in 𝒵 at all times to come) only its sum and count.  B is the most
-    that any round until the horizon can ask for, ``N − q + 1`` at the largest N and t: about 2ϵN or 4 ln T and what
-    the square root adds.  An arrival in the bulk costs two comparisons and an addition; those in the tails are sorted
-    and merged once per round, O(B) for an arm that got some; an estimate walks the tails, O(B), where they or the
-    number of points left out have changed, and is O(1) elsewhere.  Nothing is ever sorted anew, and memory is O(B) per
-    arm.
+    that any round until the horizon can ask for, ``N − q + 1`` at the largest N and t: about 2ϵN, and where ϵ is
+    small about 9 ln T (of 2α, the root and L).  An arrival in the bulk costs two comparisons and an addition; those
+    in the tails are sorted and merged once per round, O(B) for an arm that got some; an estimate walks the tails,
+    O(B), where they or the number of points left out have changed, and is O(1) elsewhere.  Nothing is ever sorted
+    anew, and memory is O(B) per arm.
 ``Log``   for all others: the samples in order; an estimate reads all of them.
 
 Sums are kept in double-double, so that they equal those of the naive estimator whatever the order of arrival.
@@ -28,7 +28,7 @@ from hushbandits.estimators.robust import Estimator, LugosiMendelson, Mean, Trim
 from hushbandits.estimators.rules import add, clipped_points, evaluate, kept_points
 from hushbandits.estimators.tails import absorb, trim
 
-__all__ = ["Log", "Samples", "Sums", "Tails", "follow"]
+__all__ = ["Log", "Samples", "Sums", "Tails", "follow", "values_kept"]
 
 
 class Samples(ABC):
@@ -135,14 +135,8 @@ class Tails(Samples):
         super().__init__(estimator, shape)
         self._epsilon = estimator.parameters[0]
         self._clips = isinstance(estimator, LugosiMendelson)
-        n = max(1, most // 2)
         #: B: order statistics kept at either end.
-        self.keep = (
-            clipped_points(n, log_inverse_delta, self._epsilon)
-            if self._clips
-            else n - kept_points(n, log_inverse_delta, self._epsilon) + 1
-        )
-        self.keep = min(n, self.keep + 1)  # + 1: against rounding in the count
+        self.keep = _ends(estimator, most, log_inverse_delta)
         self._lists = _Lists(2 * self.n.size)  # Y and X of an arm, side by side
         self._pending = np.zeros(shape)
         self._bulk = np.zeros((*shape, 3))  # of the X between the tails: count, and sum in double-double
@@ -177,6 +171,30 @@ def follow(estimator: Estimator, shape: tuple[int, int, int], most: int, log_inv
     if isinstance(estimator, (TrimmedMean, LugosiMendelson)):
         return Tails(estimator, shape, most, log_inverse_delta)
     return Log(estimator, shape)
+
+
+def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
+    """About how many values `follow` holds of an arm at the end; parameters as in `Tails`.
+
+    Examples
+    --------
+    >>> values_kept(TrimmedMean(0.0), 10**6, 14.0), values_kept(Mean(), 10**6, 14.0)
+    (268, 2)
+    """
+    if isinstance(estimator, Mean):
+        return 2
+    if isinstance(estimator, (TrimmedMean, LugosiMendelson)):
+        return 4 * _ends(estimator, most, log_inverse_delta)
+    return most
+
+
+def _ends(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
+    n, epsilon = max(1, most // 2), estimator.parameters[0]
+    if isinstance(estimator, LugosiMendelson):
+        points = clipped_points(n, log_inverse_delta, epsilon)
+    else:
+        points = n - kept_points(n, log_inverse_delta, epsilon) + 1
+    return min(n, points + 1)  # + 1: against rounding in the count
 
 
 class _Lists:

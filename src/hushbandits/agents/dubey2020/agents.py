@@ -20,7 +20,7 @@ from hushbandits.core.team import Protocol, Team
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.estimators.robust import Estimator, make_estimator
-from hushbandits.estimators.running import follow
+from hushbandits.estimators.running import follow, values_kept
 from hushbandits.policies.ucb import ucb1_bonus
 
 __all__ = ["ByzantineUCB", "MultiUCB", "PrivateUCB"]
@@ -212,6 +212,12 @@ class ByzantineUCB(Team):
         self.epsilon = real("epsilon", epsilon, 0, 0.5, closed="low")
         self.sigma = real("sigma", sigma, 0)
         self.mean = make_estimator(mean, self.epsilon)
+
+    def runs_at_once(self, env: Env) -> int | None:
+        """As many as keep their samples within some 8 MB."""
+        most, log_inverse_delta = env.n_agents * int(env.horizon), 2 * math.log(max(2, env.horizon))
+        values = values_kept(self.mean, most, log_inverse_delta)
+        return max(1, 2**20 // (env.n_agents * env.n_arms * values))
 
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Forget everything."""
