@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import hushbandits as hb
 from hushbandits.privacy.accounting import (
@@ -19,9 +20,15 @@ from hushbandits.privacy.accounting import (
     to_epsilon,
     zcdp_curve,
 )
-from hushbandits.privacy.audit import renyi_divergence
+from hushbandits.privacy.audit import log_wrapped_discrete_laplace, renyi_divergence, worst_log_ratio
+from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.samplers import DiscreteGaussian, Skellam
-from hushbandits.privacy.shuffling import binomial_delta, extra_bits, shares_needed
+from hushbandits.privacy.shuffling import binomial_delta, extra_bits, shares_needed, shares_security
+from hushbandits.wrappers.distributed_dp import DiscreteGaussian as Concentrated
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace as Pure
+from hushbandits.wrappers.distributed_dp import Skellam as Renyi
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle_dp import BinarySum, ShuffledLaplace
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
@@ -54,11 +61,23 @@ def test_discrete_gaussian_is_concentrated(sigma2):
     law = -(k**2) / (2 * sigma2) - np.log(np.exp(-(k**2) / (2 * sigma2)).sum())
     assert np.exp(law) == pytest.approx(DiscreteGaussian(sigma2).pmf(k), abs=1e-12)
     for alpha in (2, 4, 8):
-        assert renyi_divergence(law, 3, alpha) <= zcdp_curve(discrete_gaussian_rho(sigma2, 3))(alpha) + 1e-9
+        # A whole shift leaves a theta series as it is: the bound is attained.
+        exact = zcdp_curve(discrete_gaussian_rho(sigma2, 3))(alpha)
+        assert renyi_divergence(law, 3, alpha) == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "sigma2", "sensitivity", "first"), [(1024, 0.3, 32, True), (3, 0.25, 1, True), (1024, 1.0, 3, False)]
+)
+def test_a_sum_of_discrete_gaussians_costs_what_the_lemma_says(n, sigma2, sensitivity, first):
+    epsilon = sensitivity / math.sqrt(n * sigma2)
+    xi = 10 * sum(math.exp(-2 * math.pi**2 * sigma2 * k / (k + 1)) for k in range(1, n))
+    either = math.sqrt(epsilon**2 + xi / 2), epsilon + xi
+    assert (either[0] < either[1]) == first
+    assert concentrated_sum(n, sigma2, sensitivity) == pytest.approx(min(either) ** 2 / 2, rel=1e-12)
 
 
 def test_a_sum_of_discrete_gaussians_needs_a_variance():
-    assert concentrated_sum(1024, 0.3, 32) > discrete_gaussian_rho(1024 * 0.3, 32)
     assert concentrated_sum(1 << 21, 100.0, 1000) == pytest.approx(discrete_gaussian_rho(100.0 * (1 << 21), 1000))
     with pytest.raises(ValueError, match=r"sigma2=0.2 must be a number ≥ 0.25"):
         concentrated_sum(10, 0.2, 1)
@@ -88,9 +107,17 @@ def test_returning_users():
         composed = to_epsilon(compose([zcdp_curve(rho)] * blocks), delta)
         assert composed == pytest.approx(to_epsilon(zcdp_curve(rho * blocks), delta), rel=1e-9)
     # Appendix I: Rényi composition beats advanced composition of the converted blocks, by a factor that grows.
-    per_block = to_epsilon(zcdp_curve(rho), delta / 200)
-    advanced, _ = advanced_composition(per_block, delta / 200, 100, delta / 2)
-    assert to_epsilon(compose([zcdp_curve(rho)] * 100), delta) < 0.5 * advanced
+    factors = []
+    for blocks in (100, 1000, 10_000):
+        rho, one = 1e-3 / blocks, delta / (2 * blocks)
+        per_block = to_epsilon(zcdp_curve(rho), one)
+        advanced, total = advanced_composition(per_block, one, blocks, delta / 2)
+        printed = per_block * math.sqrt(2 * blocks * math.log(2 / delta)) + blocks * per_block * math.expm1(per_block)
+        assert advanced == pytest.approx(printed, rel=1e-12)
+        assert advanced < blocks * per_block  # better than adding up
+        assert total == pytest.approx(delta)  # the blocks' half, and the slack
+        factors.append(advanced / to_epsilon(zcdp_curve(1e-3), delta))
+    assert 2 < factors[0] < factors[1] < factors[2]
     assert advanced_composition(0.1, 0.0, 2, 1e-6) == (0.2, 0.0)
 
 
@@ -100,6 +127,10 @@ def test_amplification_by_shuffling_as_printed():
         printed = (e - 1) / (e + 1) * (8 * math.sqrt(e * math.log(4 / delta) / n) + 8 * e / n)
         assert shuffle_amplification(epsilon0, n, delta) == pytest.approx(math.log(1 + printed), rel=1e-12)
     assert shuffle_amplification(3.0, 100, 1e-6) == 3.0  # outside the theorem: nothing is gained
+    end = math.log(5000 / (16 * math.log(2e6)))
+    assert shuffle_amplification(0.999 * end, 5000, 1e-6) < end / 2
+    assert shuffle_amplification(1.001 * end, 5000, 1e-6) == 1.001 * end
+    assert shuffle_amplification(0.2, 60, 0.1) == 0.2  # inside, but the formula says more than ε₀
     assert shuffle_amplification(1.0, 10**6, 1e-6) < shuffle_amplification(1.0, 10**5, 1e-6) < 1.0
 
 
@@ -108,6 +139,9 @@ def test_split_and_mix_shares():
         shares_needed(18, 1000)
     assert shares_needed(32, 1 << 12) == math.ceil(2 + (80 + 12) / (5 - math.log2(math.e)))
     assert shares_needed(1 << 20, 1 << 32) < shares_needed(1 << 10, 1 << 32)
+    for n, m, security in ((19, 500, 40), (1024, 32961, 40), (1 << 20, 1 << 40, 80)):
+        k = shares_needed(n, m, security)
+        assert shares_security(k - 1, n, m) < security <= shares_security(k, n, m)
 
 
 def test_binary_sum_calibration():
@@ -116,11 +150,20 @@ def test_binary_sum_calibration():
         tau = 96 * math.log(2e6)
         assert (paper.k, paper.q) == ((math.ceil(tau / n), 0.5) if n <= tau else (1, tau / (2 * n)))
         assert binomial_delta(n * exact.k, exact.q, 1.0) <= 1e-6
-        ratio = paper.variance / exact.variance
-        assert 10 < ratio < 45
+        fewer = (exact.k - 1, 0.5) if exact.q == 0.5 else (1, 0.999 * exact.q)
+        assert binomial_delta(n * fewer[0], fewer[1], 1.0) > 1e-6  # the smallest
+        assert 10 < paper.variance / exact.variance < 50
+    for calibrate in ("paper", "exact"):
+        assert extra_bits(400, 2.0, 1e-9, calibrate).variance < extra_bits(400, 1.0, 1e-9, calibrate).variance
     # The divergence of one fair bit, by hand: P(0) = ½ against 0.
     assert binomial_delta(1, 0.5, 3.0) == pytest.approx(0.5)
     assert binomial_delta(2, 0.5, 0.0) == pytest.approx(0.5)
+    for q in (0.2, 0.8):  # lopsided: each direction is the worse one once
+        law = [math.comb(7, x) * q**x * (1 - q) ** (7 - x) for x in range(8)]
+        up = sum(max(a - math.exp(0.5) * b, 0) for a, b in zip([*law, 0], [0, *law], strict=True))
+        down = sum(max(b - math.exp(0.5) * a, 0) for a, b in zip([*law, 0], [0, *law], strict=True))
+        assert binomial_delta(7, q, 0.5) == pytest.approx(max(up, down), rel=1e-12)
+        assert abs(up - down) > 0.01
 
 
 def test_the_ledger_writes_down_every_block():
@@ -142,12 +185,127 @@ def test_the_ledger_writes_down_every_block():
     assert once[0] < often[0] < 9 * once[0]
 
 
-def test_a_mechanism_without_a_secure_function_spends_everything():
-    from hushbandits.envs.feedback import Feedback
-    from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+def one_pays(n, survivors, g, epsilon, t):
+    """ε of what is left of n Pólya shares 1/t: P(0)/P(g) of the difference of two negative binomials."""
+    shape, q = survivors / t, -math.expm1(-epsilon / g)
+    k = np.arange(round(60 * g / epsilon))
+    law = stats.nbinom.pmf(k, shape, q)
+    return max(epsilon, math.log((law @ law) / (law @ stats.nbinom.pmf(k + g, shape, q))))
 
-    env = Feedback(wrappers=[DiscreteLaplace(1.0)], horizon=300)
-    assert math.isinf(hb.play(env, hb.make_team("Dist-DP-SE"))["epsilon"].item())
+
+def renyi_pays(n, survivors, g, epsilon, t):
+    return to_epsilon(skellam_curve(survivors * g**2 / (t * epsilon**2), g), 1e-6)
+
+
+def concentrated_pays(n, survivors, g, epsilon, t):
+    return to_epsilon(zcdp_curve(concentrated_sum(survivors, g**2 / (t * epsilon**2), g)), 1e-6)
+
+
+def pays_epsilon(n, survivors, g, epsilon, t):
+    return epsilon
+
+
+@pytest.mark.parametrize(
+    ("id", "env", "oracle", "always"),
+    [
+        ("DistDP-v0", {"t_min": 0.75}, one_pays, False),
+        ("DistRDP-v0", {"t_min": 0.75, "scale": 2.0}, renyi_pays, False),
+        ("DistCDP-v0", {"t_min": 0.75, "scale": 1.0}, concentrated_pays, False),
+        ("CentralDP-v0", {}, pays_epsilon, True),
+        ("CentralDP-v0", {"discrete": True}, pays_epsilon, True),
+        ("LocalDP-v0", {}, pays_epsilon, True),
+    ],
+)
+def test_a_block_costs_what_its_survivors_noise_leaves(id, env, oracle, always):
+    core = hb.make_vec(id, epsilon=0.8, horizon=1000, runs=2, wrappers=[Loss(0.3)], **env)
+    final = hb.play(core, hb.make_team("Random"), 0)
+    for run in range(2):
+        rows = core.mechanism.ledger.rows(run)
+        fewer = [row for row in rows if row["survivors"] < math.floor(0.75 * row["planned"])]
+        assert fewer
+        for row in rows:
+            n = row["planned"]
+            cost = oracle(n, row["survivors"], row["g"], 0.8, max(1, math.floor(0.75 * n)))
+            assert row["epsilon"] == pytest.approx(cost, rel=1e-6)
+        promised = core.privacy()[0].epsilon
+        assert any(row["epsilon"] > promised + 1e-9 for row in fewer) != always
+        assert final["epsilon"][run] == max(row["epsilon"] for row in rows)
+
+
+def test_what_dropouts_cost_through_a_shuffler():
+    env = hb.make_vec("ShuffleDP-v0", t_min=0.75)
+    env.reset(0)
+    mechanism = env.mechanism
+    plan = mechanism.planned(64)
+    assert mechanism.price(64, 64) == mechanism.price(64, 48)
+    assert (mechanism.price(64, 48).epsilon, mechanism.price(64, 48).curve) == (1.0, None)
+    assert mechanism.price(64, 48).delta == pytest.approx((1 + math.e) * 2.0**-40)
+    k = shares_needed(48, plan.modulus)
+    env.pull((np.zeros((1, 1), int), np.full((1, 1), 64)))
+    env.talk()
+    assert env.metrics()["bits_per_user"].item() == k * plan.bits
+    # Fewer than t_min: less noise, and fewer to hide the shares among.
+    cost = one_pays(64, 30, plan.g, 1.0, 48)
+    assert mechanism.price(64, 30).epsilon == pytest.approx(cost, rel=1e-6)
+    weaker = ((k - 2) * (math.log2(30) - math.log2(math.e)) - math.log2(plan.modulus)) / 2
+    assert weaker < 40
+    assert mechanism.price(64, 30).delta == pytest.approx((1 + math.exp(cost)) * 2.0**-weaker, rel=1e-6)
+
+    env = hb.make_vec("ShuffleDP-v0", shuffle="pure", t_min=0.75)
+    env.reset(0)
+    assert env.mechanism.price(64, 48).epsilon == pytest.approx(1.0)
+    half = one_pays(64, 30, env.mechanism.planned(64).g, 0.5, 48)
+    assert env.mechanism.price(64, 30).epsilon == pytest.approx(half + 0.5, rel=1e-6)
+
+    env = hb.make_vec("ShuffleDP-v0", shuffle="binary-sum", delta=1e-5)
+    env.reset(0)
+    bits = env.mechanism.planned(64).noise
+    spent = env.mechanism.price(64, 64), env.mechanism.price(64, 30)
+    assert [s.epsilon for s in spent] == [1.0, 1.0]
+    assert [s.delta for s in spent] == [1e-5, binomial_delta(30 * bits.k, bits.q, 1.0)]
+    assert spent[1].delta != 1e-5
+
+
+@pytest.mark.parametrize(
+    ("id", "env"),
+    [
+        ("DistDP-v0", {}),
+        ("DistRDP-v0", {}),
+        ("DistRDP-v0", {"scale": 1.0}),
+        ("DistCDP-v0", {}),
+        ("DistCDP-v0", {"scale": 1.0}),
+        ("DistCDP-v0", {"scale": 1.0, "t_min": 0.9}),
+        ("ShuffleDP-v0", {}),
+        ("ShuffleDP-v0", {"shuffle": "pure"}),
+        ("ShuffleDP-v0", {"shuffle": "binary-sum"}),
+    ],
+)
+def test_no_block_of_enough_users_costs_more_than_is_promised(id, env):
+    core = hb.make_vec(id, epsilon=0.1, horizon=1_000_001, **env)
+    core.reset(0)
+    promise, mechanism = core.privacy()[0], core.mechanism
+    for n in (19, 20, 99, 100, 101, 2500, 10**6, 10**6 + 1):  # s√n/10 is whole, or just above
+        for survivors in (mechanism.sure(n), n):
+            spent = mechanism.price(n, survivors)
+            assert spent.epsilon <= promise.epsilon * (1 + 1e-9)
+            assert spent.delta <= promise.delta
+    largest = max(mechanism.price(n, mechanism.sure(n)).epsilon for n in (2 if id[0] == "D" else 32, 10**6))
+    assert promise.epsilon < 1.3 * largest  # and says something
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [Pure(), Renyi(), Concentrated(), ShuffledLaplace(), ShuffledLaplace(shuffle="pure"), BinarySum()],
+    ids=repr,
+)
+def test_a_mechanism_without_a_secure_function_spends_everything(mechanism):
+    from hushbandits.envs.feedback import Feedback
+
+    env = Feedback(wrappers=[mechanism], horizon=300)
+    (promise,) = env.privacy()
+    assert math.isinf(promise.epsilon)
+    assert "every user's" in promise.view
+    assert math.isinf(hb.play(env, hb.make_team("Random"))["epsilon"].item())
 
 
 # -- others' accountants --------------------------------------------------------------------------------------------
@@ -164,12 +322,16 @@ def test_conversions_agree_with_dp_accounting():
 
 def test_discrete_laplace_agrees_with_dp_accounting():
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-    law = pld.from_discrete_laplace_mechanism(1 / 32, sensitivity=32)
-    assert law.get_epsilon_for_delta(0.0) == pytest.approx(1.0, abs=1e-3)
+    plan = distributed_pure(1000, 0.7, 0.1)
+    law = pld.from_discrete_laplace_mechanism(1 / plan.noise.b, sensitivity=plan.g)
+    ours = worst_log_ratio(log_wrapped_discrete_laplace(plan.noise.b, plan.modulus), plan.g)
+    assert law.get_epsilon_for_delta(0.0) == pytest.approx(ours, abs=1e-3)
 
 
 def test_discrete_laplace_agrees_with_opendp():
     dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
     space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
-    assert dp.m.make_laplace(*space, scale=32.0).map(d_in=32) == pytest.approx(1.0, abs=1e-9)
+    plan = distributed_pure(1000, 0.7, 0.1)
+    ours = worst_log_ratio(log_wrapped_discrete_laplace(plan.noise.b, plan.modulus), plan.g)
+    assert dp.m.make_laplace(*space, scale=plan.noise.b).map(d_in=plan.g) == pytest.approx(ours, abs=1e-9)

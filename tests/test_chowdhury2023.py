@@ -8,9 +8,12 @@ from helpers import build
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.agents.chowdhury2023.theory import regret_bound
+from hushbandits.agents.chowdhury2023.theory import lemma_2, regret_bound
+from hushbandits.core.crowd import BlockInbox
 from hushbandits.core.tapes import stream
-from hushbandits.privacy.plans import distributed_pure
+from hushbandits.privacy.plans import distributed_pure, local_pure
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.shuffle_dp import ShuffledLaplace, ShuffledSum
 
 # -- twins ------------------------------------------------------------------------------------------------------
 
@@ -110,6 +113,55 @@ def test_central_elimination_equals_its_naive_twin():
     assert dropped > 0
 
 
+def naive_binary(env, r, epsilon, delta, p, horizon):
+    """VB-SDP-AE of one run, bit by bit: all past data, Bernstein for the noise bits."""
+    noise = stream(env.seeds[r], "wrapper/BinarySum")
+    arms = range(env.n_arms)
+    active, used, block, regret, b, radii = list(arms), 0, 0, 0.0, 1, []
+    total, users, variance = [0.0] * len(arms), [0] * len(arms), [0.0] * len(arms)
+    while used < horizon:
+        for a in list(active):
+            n = min(2**b if len(active) > 1 else horizon, horizon - used)
+            if n == 0:
+                break
+            tau = 96 * math.log(2 / delta) / epsilon**2
+            k, q = (math.ceil(tau / n), 0.5) if n <= tau else (1, tau / (2 * n))
+            x = naive_users(env, r, block, a, n)
+            coins, extra = noise.random(n), noise.binomial(k, q, n)
+            total[a] += sum(int(coins[i] < x[i]) + int(extra[i]) for i in range(n)) - n * k * q
+            users[a] += n
+            variance[a] += n * k * q * (1 - q)
+            used, block = used + n, block + 1
+            regret += n * env.gaps[r, a]
+        if used >= horizon or len(active) == 1:
+            continue
+        log = math.log(4 * len(active) * b * b / p)
+        least, loudest = min(users[a] for a in active), max(variance[a] for a in active)
+        beta = math.sqrt(log / (2 * least)) + (math.sqrt(2 * loudest * log) + 2 * log / 3) / least
+        radii.append(beta)
+        mean = {a: total[a] / users[a] for a in active}
+        best = max(mean[a] - beta for a in active)
+        active = [a for a in active if mean[a] + beta >= best]
+        b += 1
+    return regret, active, radii
+
+
+def test_binary_sum_elimination_equals_its_naive_twin():
+    settings = {"horizon": 9000, "means": (0.1, 0.4, 0.9), "epsilon": 2.0, "delta": 1e-2, "users": "each"}
+    env, team = build("ShuffleDP-v0", "VB-SDP-AE", 3, {**settings, "rewards": "beta"})
+    measured, radii = team.interval, [[], [], []]
+    team.interval = lambda r, i, m, b: radii[r].append(measured(r, i, m, b)) or radii[r][-1]
+    final = hb.play(env, team, 3)
+    dropped = []
+    for r in range(3):
+        regret, active, expected = naive_binary(env, r, 2.0, 1e-2, 0.1, 9000)
+        assert radii[r] == pytest.approx(expected, rel=1e-12)
+        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+        assert np.flatnonzero(team._active[r, 0]).tolist() == active
+        dropped.append(3 - len(active))
+    assert max(dropped) > 0
+
+
 def test_without_privacy_it_is_successive_elimination():
     # ε → ∞: neither noise nor grid is left, and the radius is Hoeffding's alone.
     settings = {"horizon": 3000, "n_arms": 3, "epsilon": 1e9, "users": "each"}
@@ -129,6 +181,65 @@ def test_without_privacy_it_is_successive_elimination():
                 active = [a for a in active if mean[a] + beta >= max(mean.values()) - beta]
                 b += 1
         assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+
+
+# -- radii and batches --------------------------------------------------------------------------------------------
+
+
+def local_noise(m, b, n, epsilon, p):
+    plan = local_pure(n, epsilon, p / (m * b * b))
+    return plan.tau / plan.g
+
+
+#: (σ, h) of the table's rows at ε and s, and what else a sum's noise adds.
+RADII = {
+    ("DistDP-v0", "Dist-DP-SE"): ({}, lambda e, s: (math.sqrt(2) / e, 1 / e), None),
+    ("CentralDP-v0", "CDP-SE"): ({"discrete": True}, lambda e, s: (math.sqrt(2) / e, 1 / e), None),
+    ("DistRDP-v0", "Dist-RDP-SE"): ({"scale": 3.0}, lambda e, s: (2 / e + math.sqrt(2) / (s * e), 1 / (s * e)), None),
+    ("DistCDP-v0", "Dist-CDP-SE"): ({"scale": 3.0}, lambda e, s: ((math.sqrt(2) + math.sqrt(2) / s) / e, 0), None),
+    ("LocalDP-v0", "LDP-SE"): ({}, lambda e, s: (math.sqrt(2) / e, 0), local_noise),
+    ("ShuffleDP-v0", "Shuffle-DP-SE"): ({}, lambda e, s: (math.sqrt(2) / e, 1 / e), None),
+    ("ShuffleDP-v0", "Shuffle-DP-SE", "pure"): (
+        {"shuffle": "pure"}, lambda e, s: (2 * math.sqrt(2) / e, 2 / e), None
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RADII, ids="-".join)
+def test_the_radius_is_the_table_s(case):
+    env, constants, more = RADII[case]
+    core, team = build(*case[:2], 1, {**env, "epsilon": 0.4, "confidence": 0.05})
+    core.reset(0)
+    team.reset(core, core.seeds)
+    sigma, h = constants(0.4, 3.0)
+    for m, b, n in ((10, 1, 2), (4, 5, 30), (2, 12, 4096)):
+        log = math.log(2 * m * b * b / 0.05)
+        noise = sigma * math.sqrt(log) + h * log + (more(m, b, n, 0.4, 0.05) if more else 0)
+        expected = math.sqrt(math.log(4 * m * b * b / 0.05) / (2 * n)) + noise / n
+        assert team.width(m, b, n) == pytest.approx(expected, rel=1e-12)
+
+
+def test_batches_grow_by_any_base():
+    for base in (1.5, 2.0, 4.0):
+        team = hb.make_team("Dist-DP-SE", batch_base=base)
+        assert [team.length(4, b) for b in range(1, 9)] == [math.ceil(base**b) for b in range(1, 9)]
+
+
+def test_a_phase_counts_as_many_users_as_its_shortest_block():
+    env, team = build("DistDP-v0", "Dist-DP-SE", 1, {"n_arms": 3, "horizon": 10_000})
+    env.reset(0)
+    team.reset(env, env.seeds)
+    asked = []
+    team.width = lambda m, b, n: asked.append((m, b, n)) or 1.0
+    yes, no = np.array([[True]]), np.array([[False]])
+
+    def hears(n, arrived=yes):
+        team.hear(BlockInbox(np.array([[0.5 * n]]), np.array([[n]]), arrived))
+        return team._arm.item()
+
+    assert [hears(2), hears(0, no), hears(1), hears(2)] == [1, 1, 2, 0]  # what is lost is asked for again
+    assert [hears(4), hears(3), hears(4)] == [1, 2, 0]
+    assert asked == [(3, 1, 1), (3, 2, 3)]
 
 
 # -- the paper's statements ---------------------------------------------------------------------------------------
@@ -155,12 +266,15 @@ def test_central_and_distributed_pure_privacy_agree_in_law():
     settings = {"means": (0.2, 0.45, 0.6, 0.7), "rewards": "bernoulli", "horizon": 60_000, "epsilon": 0.5}
     one = elimination_batches("CentralDP-v0", "CDP-SE", 400, settings, 1)
     other = elimination_batches("DistDP-v0", "Dist-DP-SE", 400, settings, 2)
+    compared = 0
     for arm in range(3):
         values = np.unique(np.concatenate([one[:, arm], other[:, arm]]))
         table = np.array([[(x[:, arm] == v).sum() for v in values] for x in (one, other)])
         table = table[:, table.sum(0) >= 10]
         if table.shape[1] > 1:
+            compared += 1
             assert stats.chi2_contingency(table).pvalue > 1e-7
+    assert compared > 1
     local = elimination_batches("LocalDP-v0", "LDP-SE", 400, settings, 3)
     assert local[:, 0].mean() > one[:, 0].mean() + 2
 
@@ -173,6 +287,22 @@ def test_regret_stays_below_lemma_2(epsilon):
     bound = np.array(regret_bound(env.gaps, epsilon, p, 10**6))
     assert stats.binom.sf((regret > bound).sum() - 1, runs, 3 * p) > 1e-7
     assert np.median(regret / bound) > 0.1  # and says something
+
+
+@pytest.mark.parametrize("base", [2.0, 4.0])
+def test_lemma_2_adds_up_the_batches_that_an_arm_may_see(base):
+    gaps, p, sigma, h = [0.0, 0.1, 0.4, 0.0], 0.05, 3.0, 2.0
+
+    def beta(b):
+        log, n = math.log(2 * 4 * b * b / p), base**b
+        return math.sqrt(math.log(4 * 4 * b * b / p) / (2 * n)) + (sigma * math.sqrt(log) + h * log) / n
+
+    for horizon in (500.0, 10.0**5, math.inf):
+        total = 0.0
+        for gap in gaps[1:3]:
+            last = max(b for b in range(1, 40) if gap <= 4 * beta(b))
+            total += gap * min(horizon, sum(base**b for b in range(1, last + 2)))
+        assert lemma_2(gaps, p, sigma, h, horizon, base) == pytest.approx(total)
 
 
 def test_bits_per_user_grow_like_the_logarithm_of_the_block():
@@ -205,17 +335,43 @@ def test_shuffle_batches_start_at_32_and_small_blocks_are_refused():
 
 
 def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
-    from hushbandits.wrappers.shuffle_dp import ShuffledSum
-
-    env = hb.make_vec("ShuffleDP-v0", shuffle="pure", horizon=50, runs=3000, means=(0.0, 1.0), rewards="bernoulli")
+    # At ε = 10⁶ noise is far below one user: what is not 0 is a relaxed sum, uniform on ℤ_m.
+    runs, servers, n = 1000, 10, 32
+    env = hb.make_vec(
+        "ShuffleDP-v0", shuffle="pure", horizon=n, runs=runs, n_agents=servers, means=(0.0, 1.0), rewards="bernoulli",
+        epsilon=1e6,
+    )  # fmt: skip
     env.reset(0)
-    env.pull((np.zeros((3000, 1), int), np.full((3000, 1), 32)))
-    z = env.talk().inbox.total("reward")
-    wild = (np.abs(z) > env.mechanism.planned(32).tau / env.mechanism.planned(32).g).sum()
-    assert stats.binom.sf(wild - 1, 3000, 1 / 100 + 1 / 100) > 1e-7
-    assert wild > 0  # q̂ = 1/100 of the sums are uniform
+    env.pull((np.zeros((runs, servers), int), np.full((runs, servers), n)))
+    z = env.talk().inbox.total("reward").ravel()
+    wild = z[np.abs(z) > 1e-3]
+    assert stats.binomtest(len(wild), runs * servers, 1 / (2 * n)).pvalue > 1e-7
+    assert stats.kstest(wild, stats.uniform(0, n).cdf).pvalue > 1e-7
+
+
+@pytest.mark.parametrize(
+    ("noise", "total"),
+    [
+        (ShuffledLaplace(), ShuffledSum("pure")),
+        (ShuffledLaplace(shuffle="pure"), ShuffledSum("binary-sum")),
+        (DiscreteLaplace(), ShuffledSum()),  # it would be promised pure privacy
+    ],
+)
+def test_a_shuffled_sum_needs_the_noise_that_accounts_for_it(noise, total):
     with pytest.raises(ValueError, match="does not fit the noise"):
-        hb.envs.feedback.Feedback(wrappers=[hb.make_wrapper("ShuffledNoise"), ShuffledSum("pure")])
+        hb.envs.feedback.Feedback(wrappers=[noise, total])
+
+
+def test_a_shuffled_sum_and_its_noise_are_as_secure():
+    with pytest.raises(ValueError, match="security=20 of ShuffledSum differs from that of ShuffledLaplace"):
+        hb.envs.feedback.Feedback(wrappers=[ShuffledLaplace(), ShuffledSum(security=20)])
+    assert hb.make_vec("ShuffleDP-v0", security=20).privacy()[0].delta > 1e-6
+
+
+@pytest.mark.parametrize(("name", "value"), [("t_min", 0.5), ("sampler", "exact")])
+def test_a_binary_sum_refuses_what_it_would_ignore(name, value):
+    with pytest.raises(ValueError, match=f"{name}='?{value}'?: the binary-sum protocol knows"):
+        hb.make_vec("ShuffleDP-v0", shuffle="binary-sum", **{name: value})
 
 
 def test_agents_name_what_they_cannot_play():

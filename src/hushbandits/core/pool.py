@@ -54,7 +54,8 @@ class Pool(Crowd):
 
     Bernoulli rewards sum to a Binomial.  Encoded rewards of a law with a `rounding` are i.i.d. on {0..g}: one
     Multinomial.  Where there is no such shortcut (raw sums of a continuous law, rewards mapped or noised before
-    they are encoded) users are simulated chunk by chunk, added up and forgotten: the same law, slower.
+    they are encoded), or where it costs more (g > n/2), users are simulated chunk by chunk, added up and forgotten:
+    the same law, slower.
 
     Parameters
     ----------

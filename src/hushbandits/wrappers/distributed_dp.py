@@ -219,10 +219,13 @@ class DiscreteGaussian(Skellam):
         return self._converted(zcdp_curve(concentrated_sum(survivors, sigma2, plan.g)))
 
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
-        """(ε, δ) at the given δ, from ρ of the largest block (ξ grows with n)."""
+        """(ε, δ) at the given δ, from a ρ that no block exceeds.
+
+        ξ grows with n and falls with σ²: it is taken at the horizon and at σ² = s², below which rounding g up never
+        leaves it.
+        """
         n = max(2, env.horizon)
-        g = precision(n, self.epsilon, self.scale)
-        rho = concentrated_sum(n, (g / self.epsilon) ** 2 / n, g)
+        rho = concentrated_sum(n, self.scale**2, self.scale * self.epsilon * math.sqrt(n))
         text = (
             f"n discrete Gaussians of σ² = g²/(nε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, "
             f"s = {self.scale:g}: ρ-zCDP with ρ = {rho:.6g}"

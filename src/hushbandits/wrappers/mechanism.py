@@ -31,7 +31,7 @@ class Mechanism(Wrapper):
     epsilon : float
         ε > 0.
     confidence : float or "1/T"
-        p: the probability that a block's noise exceeds τ and its sum is decoded wrongly.
+        p: an upper bound of the probability that a block's noise exceeds τ and its sum is decoded wrongly.
     t_min : float or int
         Users of a block that are sure to take part, to whom the noise is calibrated: a share (float in (0, 1]) or a
         count (int ≥ 1).  By default all of them; where users then drop out, privacy is lost with their noise.

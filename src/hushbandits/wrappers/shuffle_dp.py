@@ -24,11 +24,13 @@ from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, distributed_pure
 from hushbandits.privacy.shuffling import (
+    SMALLEST,
     ExtraBits,
     binomial_delta,
     extra_bits,
     modular_sum,
     shares_needed,
+    shares_security,
     split_and_mix,
 )
 from hushbandits.wrappers.distributed_dp import polya_price
@@ -55,7 +57,7 @@ class ShuffledLaplace(Mechanism):
     shuffle : str
         ``"split-and-mix"`` or ``"pure"``.
     security : int
-        σ, bits of statistical security.
+        σ, bits of statistical security; its `ShuffledSum` has the same.
     t_min, sampler, name
         As in `Mechanism`.
 
@@ -100,14 +102,16 @@ class ShuffledLaplace(Mechanism):
             cost = noise.epsilon + 2 * (self.epsilon / 4)
             return Spent(cost, 0.0, pure_curve(cost))
         noise = polya_price(self.planned(n), self.epsilon, survivors)
-        return Spent(noise.epsilon, min(1.0, (1 + math.exp(min(noise.epsilon, 700))) * 2.0**-self.security))
+        modulus = self.planned(n).modulus
+        attained = shares_security(_shares(self, n, modulus, self.security), survivors, modulus)
+        return Spent(noise.epsilon, _split_delta(noise.epsilon, min(self.security, attained)))
 
     def privacy(self, env: Env) -> tuple[Guarantee, ...]:
         """ε where the protocol's own sum is behind it."""
         behind = any(isinstance(w, ShuffledSum) and w.shuffle == self.shuffle for w in env.wrappers)
         pure = self.shuffle == "pure"
         total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation" if pure else "ε in the noise"
-        delta = 0.0 if pure else min(1.0, (1 + math.exp(min(self.epsilon, 700))) * 2.0**-self.security)
+        delta = 0.0 if pure else _split_delta(self.epsilon, self.security)
         secure = (
             "an ideal (ε/4, 1/(2T))-relaxed secure aggregation"
             if pure
@@ -129,6 +133,15 @@ class ShuffledLaplace(Mechanism):
                 source="Chowdhury & Zhou 2023, theorem 3 (corrected)" if pure else "Balle et al. 2020",
             ),
         )
+
+
+def _split_delta(epsilon: float, security: float) -> float:
+    return min(1.0, (1 + math.exp(min(epsilon, 700))) * 2.0**-security)
+
+
+def _shares(mechanism: Mechanism, n: int, m: int, security: int) -> int:
+    # Users cut their messages before it is known who drops out: enough for the fewest that may be opened.
+    return shares_needed(max(SMALLEST, mechanism.sure(n)), m, security)
 
 
 @dataclass(frozen=True)
@@ -225,8 +238,9 @@ class BinarySum(Mechanism):
 class ShuffledSum(Wrapper):
     """The sum that a server computes from shuffled messages, which hide who sent what and more.
 
-    ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉``, each counted in
-    ``bits``; a block below 19 users is refused: nothing of it arrives.  ``pure``: an ideal (ε̂, q̂)-relaxed secure
+    ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
+    the mechanism is sure of (`t_min`), each counted in ``bits``; where fewer than 19 are left the block is refused:
+    nothing of it arrives.  ``pure``: an ideal (ε̂, q̂)-relaxed secure
     aggregation; with probability ``q̂ = 1/(2T)`` a block's sum is a uniform number.  ``binary-sum``: the bits' sum.
 
     Parameters
@@ -234,7 +248,7 @@ class ShuffledSum(Wrapper):
     shuffle : str
         One of `PROTOCOLS`.
     security : int
-        σ of ``split-and-mix``.
+        σ of ``split-and-mix``, the mechanism's.
     min_cohort : int
         Fewest users whose sum is opened.
     name : str, optional
@@ -259,11 +273,14 @@ class ShuffledSum(Wrapper):
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def accept(self, fields: Fields, env: Env) -> Fields:
-        """Needs integer messages with a ``modulus``."""
+        """Needs integer messages with a ``modulus``, from a mechanism that accounts for this sum."""
         require(self.name, ("reward", "n", "modulus"), fields)
-        before = next((w for w in env.wrappers if w.decodes), None)
-        if getattr(before, "shuffle", "split-and-mix") != self.shuffle:
+        before: Any = next((w for w in env.wrappers if w.decodes), None)
+        if getattr(before, "shuffle", None) != self.shuffle:
             raise ValueError(f"shuffle={self.shuffle!r} of {self.name} does not fit the noise of {before!r}")
+        if self.shuffle == "split-and-mix" and before.security != self.security:
+            raise ValueError(f"security={self.security} of {self.name} differs from that of {before!r}")
+        self._mechanism: Mechanism = before
         self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
         return {k: f for k, f in fields.items() if k != "users"}
 
@@ -282,8 +299,8 @@ class ShuffledSum(Wrapper):
             m, rng = int(modulus[r, i]), self._rngs[r]
             k = 1
             if self.shuffle == "split-and-mix":
-                keep[r, i] &= crowd.n[r, i] >= 19
-                k = shares_needed(n, m, self.security) if n >= 19 else 1
+                keep[r, i] &= crowd.n[r, i] >= SMALLEST
+                k = _shares(self._mechanism, n, m, self.security) if n >= SMALLEST else 1
                 bits[r, i] *= k
             if isinstance(crowd, Individuals):
                 messages = crowd.messages(r, i)
@@ -308,11 +325,19 @@ def shuffled_noise(
 ) -> Mechanism:
     """Return the mechanism of a shuffle protocol: `BinarySum` for ``binary-sum``, else `ShuffledLaplace`.
 
+    Raises
+    ------
+    ValueError
+        `t_min` or `sampler` with ``binary-sum``, which knows neither.
+
     Examples
     --------
     >>> shuffled_noise(shuffle="binary-sum").name
     'BinarySum'
     """
     if choice("shuffle", shuffle, PROTOCOLS) == "binary-sum":
+        for key, value, only in (("t_min", t_min, 1.0), ("sampler", sampler, "fast")):
+            if value != only:
+                raise ValueError(f"{key}={value!r}: the binary-sum protocol knows {key}={only!r} only")
         return BinarySum(epsilon, delta, confidence, calibrate, name=name)
     return ShuffledLaplace(epsilon, confidence, shuffle, security, t_min, sampler, name=name)
