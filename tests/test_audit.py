@@ -5,11 +5,18 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import hushbandits as hb
 from hushbandits.bench.audit import _VARIANTS, audit, black_box, one_run, white_box
 from hushbandits.cli import main
-from hushbandits.privacy.audit import epsilon_lower_bound, polya_epsilon, renyi_divergence, worst_log_ratio
+from hushbandits.privacy.audit import (
+    epsilon_lower_bound,
+    one_run_p_value,
+    polya_epsilon,
+    renyi_divergence,
+    worst_log_ratio,
+)
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, distributed_pure
 from hushbandits.privacy.samplers import DiscreteLaplace as LaplaceLaw
@@ -145,9 +152,25 @@ def test_black_box_passes_the_honest_mechanism_and_is_not_far_below():
 
 
 def test_black_box_catches_a_factor_of_two_with_880_runs():
-    assert not black_box([DiscreteLaplace(2.0, 1e-6), SecAgg()], 1.0, n=32, samples=3000).passed
+    assert not black_box([DiscreteLaplace(2.0, 1e-6), SecAgg()], 1.0, n=32, samples=880).passed
     # The bound itself, at the expected counts: P = (1+β)⁻¹ near ½ against e^(−2)/2.
     assert epsilon_lower_bound(440, round(440 * math.exp(-2)), 880, 0.0, 1e-6) > 1
+
+
+@pytest.mark.parametrize(("hits", "others"), [(300, 40), (500, 0), (500, 500), (7, 3), (0, 10)])
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_the_bound_is_that_of_two_clopper_pearson_intervals(hits, others, delta):
+    # A two-sided interval at level 1e-3 has 5e-4 at either end, which is each count's share of the level.
+    low = stats.binomtest(hits, 500).proportion_ci(1 - 1e-3, "exact").low
+    high = stats.binomtest(others, 500).proportion_ci(1 - 1e-3, "exact").high
+    expected = max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+    assert epsilon_lower_bound(hits, others, 500, delta, 1e-3) == pytest.approx(expected, rel=1e-9)
+
+
+def test_one_run_p_value_is_a_binomial_tail():
+    assert one_run_p_value(1, 1, math.log(3)) == pytest.approx(3 / 4)
+    assert one_run_p_value(2, 3, math.log(3)) == pytest.approx((27 + 27) / 64)
+    assert one_run_p_value(0, 3, 1.0) == 1
 
 
 @pytest.mark.slow
@@ -203,6 +226,24 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch):
 
 def test_dropouts_as_the_erratum_states_them():
     assert [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5)] == [1.0, 1.18, 2.58]
+
+
+@pytest.mark.parametrize(("shape", "b", "g"), [(0.9, 3.0, 2), (0.4, 8.0, 5), (0.25, 30.0, 30)])
+def test_what_is_left_of_polya_noise_by_its_own_law(shape, b, g):
+    k = np.arange(round(80 * b))
+    law = [stats.nbinom.pmf(k + s, shape, -math.expm1(-1 / b)) for s in range(4 * g)]
+    pmf = [law[0] @ shifted for shifted in law]  # of the difference at 0, 1, …
+    ratios = [math.log(pmf[j] / pmf[j + s]) for s in range(1, g + 1) for j in range(3 * g)]
+    assert polya_epsilon(shape, b, g) == pytest.approx(max(ratios), rel=1e-8)
+    assert polya_epsilon(2.0, b, g) == g / b
+
+
+def test_renyi_divergence_takes_the_worse_direction():
+    for p in ([0.7, 0.2, 0.1], [0.1, 0.2, 0.7]):
+        one, other = np.array(p[1:]), np.array(p[:-1])
+        either = [math.log((x**3 * y**-2.0).sum()) / 2 for x, y in ((one, other), (other, one))]
+        assert renyi_divergence(np.log(p), 1, 3) == pytest.approx(max(either))
+        assert abs(either[0] - either[1]) > 0.1
 
 
 def test_renyi_divergence_of_what_is_impossible_is_infinite():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 from test_privacy import LEVEL, chi_square, two_sample
 
 import hushbandits as hb
@@ -28,6 +29,16 @@ def test_exact_polya_shares_add_up_to_discrete_laplace(n):
     assert chi_square(sums, DiscreteLaplace(4.0).pmf, np.arange(-80, 81)) > LEVEL
     total = np.array([exact(PolyaDifference(1 / n, 4.0)).total(rng, n) for _ in range(2500)])
     assert chi_square(total, DiscreteLaplace(4.0).pmf, np.arange(-80, 81)) > LEVEL
+
+
+@pytest.mark.parametrize("n", [2, 13])
+@pytest.mark.parametrize("law", [PolyaDifference(1 / 6, 4.0), Skellam(2.0), DiscreteGaussian(3.0)], ids=repr)
+def test_exact_sums_are_those_of_the_users_who_are_left(law, n):
+    # Not of the six whose Pólya shares would make one discrete Laplace draw.
+    rng = np.random.default_rng(n)
+    sums = np.array([exact(law).total(rng, n) for _ in range(1500)])
+    assert two_sample(sums, law.draw(rng, 1500 * n).reshape(1500, n).sum(1)) > LEVEL
+    assert abs(sums.var() / (n * law.variance) - 1) < 6 * math.sqrt(stats.kurtosis(sums, fisher=False) / 1500)
 
 
 @pytest.mark.parametrize("law", [PolyaDifference(1 / 5, 3.0), Skellam(2.0)], ids=repr)

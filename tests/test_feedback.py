@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 from helpers import build, same_row, trace
+from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.crowd import Individuals
+from hushbandits.core.crowd import BlockInbox, Individuals
 from hushbandits.core.pool import Pool
 from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.core.tapes import run_seeds
@@ -18,7 +19,8 @@ from hushbandits.privacy.plans import (
     distributed_renyi,
     local_pure,
 )
-from hushbandits.privacy.samplers import PolyaDifference
+from hushbandits.privacy.pmf import wrapped_sum
+from hushbandits.privacy.samplers import DiscreteGaussian, PolyaDifference, Skellam
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
@@ -121,6 +123,24 @@ def test_scaled_rows_of_the_table(n, scale):
         assert plan.noise.sigma2 == pytest.approx(g**2 / (n * epsilon**2))
 
 
+@pytest.mark.parametrize("t", [150, 20])
+def test_noise_for_t_users_and_the_tail_of_what_n_of_them_add(t):
+    n, epsilon, p, g = 200, 0.5, 0.1, 15  # ⌈2·.5·√200⌉
+    rows = {
+        Skellam(g**2 / (t * epsilon**2)): distributed_renyi(n, epsilon, p, 2.0, t),
+        DiscreteGaussian(g**2 / (t * epsilon**2)): distributed_concentrated(n, epsilon, p, 2.0, t),
+        PolyaDifference(1 / t, 8 / epsilon): distributed_pure(n, epsilon, p, t),
+    }
+    for noise, plan in rows.items():
+        assert plan.noise == noise
+        assert plan.g == (8 if isinstance(noise, PolyaDifference) else g)
+        assert plan.modulus == n * plan.g + 2 * plan.tau + 1
+        m = 20 * plan.tau + 1
+        pmf = np.roll(wrapped_sum(noise.cf, n, m), m // 2)
+        k = np.abs(np.arange(m) - m // 2)
+        assert pmf[k > plan.tau].sum() <= p < pmf[k >= plan.tau].sum()
+
+
 def test_the_local_tail_is_a_quantile_of_the_sum():
     plan = local_pure(1024, 0.5, 0.1)
     assert plan.g == 16
@@ -138,6 +158,30 @@ def test_underflow_is_decoded():
         assert plan.decode(total % plan.modulus, 64) == total / plan.g
 
 
+@pytest.mark.parametrize(
+    ("id", "env"),
+    [("DistDP-v0", {}), ("CentralDP-v0", {"discrete": True}), ("LocalDP-v0", {}), ("ShuffleDP-v0", {})],
+)
+def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
+    # Whom the server does not hear leaves room for the noise: sg + τ is the largest sum, m − 1 the smallest below 0.
+    core = hb.make_vec(id, **env)
+    core.reset(0)
+    core.pull((np.zeros((1, 1), int), np.full((1, 1), 64)))
+    core.talk()
+    plan, survivors = core.mechanism.planned(64), 20
+    core.mechanism.added = lambda n: DiscreteGaussian(1e-3)  # what a trusted server adds: nothing
+
+    def decoded(y):
+        inbox = BlockInbox(np.array([[y]]), np.array([[survivors]]), np.array([[True]]))
+        return core.mechanism.deliver(inbox, core).total("reward").item()
+
+    top = survivors * plan.g + plan.tau
+    for y in (0, 1, top - 1, top):
+        assert decoded(y) == y / plan.g
+    for y in (top + 1, top + 2, plan.modulus - 1):
+        assert decoded(y) == (y - plan.modulus) / plan.g
+
+
 def test_underflow_happens_and_comes_out_right():
     # All rewards 0: half of the sums are negative before the modulus, and stay so after the analyzer.
     env = hb.make_vec("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=1e-9)
@@ -145,8 +189,13 @@ def test_underflow_happens_and_comes_out_right():
     assert 0.3 < (z < 0).mean() < 0.6
     assert abs(z.mean()) < 5 * math.sqrt(2 / 400)
     wrong = hb.make_vec("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=0.5)
-    z = individuals(wrong, 0, 64).total("reward")  # p bounds how often the noise leaves [−τ, τ] and wraps the wrong way
-    assert 0 < (z > 32).mean() < 0.5
+    z = individuals(wrong, 0, 64).total("reward")
+    # A sum below −τ wraps the wrong way: P(noise < −τ) = β^(τ+1)/(1 + β), and p bounds both sides.
+    plan = distributed_pure(64, 1.0, 0.5)
+    beta = math.exp(-1 / plan.g)
+    rate = beta ** (plan.tau + 1) / (1 + beta)
+    assert 0.1 < rate < 0.25
+    assert stats.binomtest(int((z > 32).sum()), 400, rate).pvalue > 1e-7
 
 
 def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
@@ -171,6 +220,28 @@ def test_regret_counts_the_users_pulls():
         env.pull((np.full((1, 1), arm), np.full((1, 1), 30)))
         env.talk()
     assert env.metrics()["regret"].item() == pytest.approx(15.0)
+
+
+def test_by_default_instances_are_easy_ones_and_rewards_clipped_gaussians():
+    from hushbandits.envs.feedback import Feedback
+
+    env = Feedback(users="each", runs=400)
+    users = individuals(env, 0, 50)["users"][:, 0, 0]
+    assert env.means.shape == (400, 10)
+    assert stats.kstest(env.means.ravel(), stats.uniform(0.25, 0.5).cdf).pvalue > 1e-7
+    assert stats.kstest((users - env.locations[:, :1]).ravel(), stats.norm(0, 0.1).cdf).pvalue > 1e-7
+
+
+@pytest.mark.parametrize("users", ["pooled", "each"])
+def test_a_block_that_is_lost_whole_has_not_arrived(users):
+    env = hb.make_vec("CentralDP-v0", users=users, runs=2, wrappers=[Loss(1.0)])
+    inbox = individuals(env, 0, 5)
+    assert not inbox.arrived.any()
+    assert (inbox.total("n") == 0).all()
+    assert (inbox.total("reward") == 0).all()  # and no noise of its own
+    assert env.metrics()["bits"].tolist() == [0, 0]
+    assert env.metrics()["users"].tolist() == [5, 5]
+    assert env.metrics()["epsilon"].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("servers", [1, 3])
@@ -199,6 +270,14 @@ class Cheat(hb.Team):
 
     setting = "feedback"
     hears = ("users",)
+
+
+@pytest.mark.parametrize("id", ["CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0", "DistRDP-v0", "DistCDP-v0"])
+def test_every_protocol_hides_individuals_from_a_cheating_agent(id):
+    env = hb.make_vec(id, users="each", horizon=100)
+    with pytest.raises(ValueError, match="needs the message field 'users'"):
+        hb.meet(env, Cheat())
+    assert individuals(env, 0, 32).fields == ("reward", "n")
 
 
 def test_secagg_hides_individuals_from_a_cheating_agent():
@@ -314,6 +393,10 @@ def test_agent_and_mechanism_agree_on_epsilon():
     either = [{"env": {"epsilon": 0.4, "horizon": 3000}}, {"agent_kwargs": {"epsilon": 0.4}, "env": {"horizon": 3000}}]
     one, other = (hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, **given) for given in either)
     np.testing.assert_array_equal(one.final("regret"), other.final("regret"))
+    with pytest.raises(ValueError, match=r"confidence=0.2 of Dist-DP-SE differs from confidence=0.1 of DiscreteLap"):
+        hb.play(hb.make_vec("DistDP-v0"), hb.make_team("Dist-DP-SE", confidence=0.2))
+    with pytest.raises(ValueError, match=r"scale=2.0 of Dist-RDP-SE differs from scale=10.0 of Skellam"):
+        hb.play(hb.make_vec("DistRDP-v0"), hb.make_team("Dist-RDP-SE", scale=2.0))
     with pytest.raises(ValueError, match="needs an env with a privacy mechanism"):
         hb.play(hb.envs.feedback.Feedback(), team)
 

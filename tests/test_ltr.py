@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from helpers import build
 
 import hushbandits as hb
 from hushbandits.core.pool import Pool
@@ -52,6 +53,8 @@ def test_more_arms_than_distinct_rows_are_refused(tmp_path):
     path.write_text("1 1:1\n2 1:1\n3 1:2\n")
     with pytest.raises(ValueError, match=r"n_arms=3 must be an integer in 2..2"):
         hb.make_vec("LTR-v0", path=path, n_arms=3)
+    with pytest.raises(ValueError, match=r"n_arms=50 must"):  # the paper's K
+        hb.make_vec("LTR-v0", path=path)
 
 
 def test_k_means_finds_clusters_and_leaves_none_empty():
@@ -63,6 +66,25 @@ def test_k_means_finds_clusters_and_leaves_none_empty():
     crowded = np.concatenate([np.zeros((50, 2)), rng.random((5, 2)) * 1e-6])
     assert len(np.unique(k_means(crowded, 5))) == 5
     np.testing.assert_array_equal(k_means(crowded, 5, seed=3), k_means(crowded, 5, seed=3))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_k_means_ends_where_every_row_is_nearest_to_its_own_centre(seed):
+    x = np.random.default_rng(seed).normal(size=(400, 2))
+    own = k_means(x, 7, seed)
+    centres = np.array([x[own == k].mean(0) for k in range(7)])
+    np.testing.assert_array_equal(((x[:, None] - centres) ** 2).sum(2).argmin(1), own)
+
+
+def test_the_cluster_seed_seeds_the_clusters_and_the_run_s_does_not():
+    means = []
+    for cluster_seed, seed in ((0, 0), (0, 1), (1, 0)):
+        env = hb.make_vec("LTR-v0", cluster_seed=cluster_seed, runs=2)
+        env.reset(seed)
+        np.testing.assert_array_equal(env.means[0], env.means[1])
+        means.append(env.means[0])
+    np.testing.assert_array_equal(means[0], means[1])
+    assert not np.array_equal(means[0], means[2])
 
 
 def test_arms_are_clusters_and_rewards_relevance(tmp_path):
@@ -102,10 +124,27 @@ def test_the_shipped_file_says_what_it_is(caplog):
 
 
 @pytest.mark.parametrize(
-    "agent", ["Dist-DP-SE", "Dist-RDP-SE", "DP-SE", "CDP-SE", "LDP-SE", "Shuffle-DP-SE", "VB-SDP-AE"]
+    ("agent", "id"),
+    [
+        ("Dist-DP-SE", "DistDP-v0"),
+        ("Dist-RDP-SE", "DistRDP-v0"),
+        ("Dist-CDP-SE", "DistCDP-v0"),
+        ("DP-SE", "CentralDP-v0"),
+        ("CDP-SE", "CentralDP-v0"),
+        ("LDP-SE", "LocalDP-v0"),
+        ("Shuffle-DP-SE", "ShuffleDP-v0"),
+        ("VB-SDP-AE", "ShuffleDP-v0"),
+    ],
 )
-def test_agents_bring_their_protocol(agent):
+def test_agents_bring_their_protocol(agent, id):
+    given = {"epsilon": 5.0, "confidence": 0.2}
+    brought, _ = build("LTR-v0", agent, 1, {}, given)
+    own, _ = build(id, agent, 1, {}, given)
+    assert [repr(w) for w in brought.wrappers] == [repr(w) for w in own.wrappers]
     results = hb.evaluate("LTR-v0", agent, runs=2, env={"horizon": 3000}, agent_kwargs={"epsilon": 5.0})
     assert results.final("users").tolist() == [3000, 3000]
-    assert (results.final("epsilon") >= 5.0).all()
-    assert np.isfinite(results.final("epsilon")).all()
+    if agent in ("Dist-RDP-SE", "Dist-CDP-SE"):  # stated at δ
+        assert (results.final("epsilon") > 5.0).all()
+        assert np.isfinite(results.final("epsilon")).all()
+    else:
+        assert results.final("epsilon").tolist() == [5.0, 5.0]

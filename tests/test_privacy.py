@@ -7,11 +7,14 @@ import pytest
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.core.crowd import Individuals
+from hushbandits.core.pool import Pool
 from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
 from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace, wrapped_sum
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.shuffling import modular_sum, split_and_mix
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
@@ -87,11 +90,29 @@ def test_continuous_laplace_follows_its_law():
     assert stats.kstest(law.draw(rng, 20_000), stats.laplace(scale=2.5).cdf).pvalue > LEVEL
     sums = np.array([law.total(rng, 30) for _ in range(5000)])
     assert two_sample(sums, law.draw(rng, 150_000).reshape(5000, 30).sum(1)) > LEVEL
+    assert law.total(rng, 0) == 0
+    u = (np.arange(200_000) + 0.5) / 200_000
+    x = stats.laplace(scale=2.5).ppf(u)
+    assert law.variance == pytest.approx((x**2).mean(), rel=1e-2)
+    for t in (0.1, 0.2):
+        assert law.log_mgf(t) == pytest.approx(math.log(np.exp(t * x).mean()), rel=1e-2)
+        assert law.cf(t) == pytest.approx(np.cos(t * x).mean(), rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    "law", [PolyaDifference(1 / 8, 3.0), DiscreteLaplace(3.0), Skellam(9.0), DiscreteGaussian(4.0)], ids=repr
-)
+class Ones(NoiseLaw):
+    def draw(self, rng, size):
+        return np.ones(size, np.int64)
+
+
+def test_a_sum_in_chunks_counts_every_user_once():
+    rng, n = np.random.default_rng(0), 150_000
+    assert Ones().total(rng, n) == n
+    raw, mapped = (Pool(np.array([[n]]), Beta(), np.array([[1.0]]), np.array([[3]])) for _ in range(2))
+    assert raw.total().item() == n
+    assert mapped.map(lambda x: x / 2).encode(np.array([[4]]), [rng]).total().item() == 2 * n
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_totals_and_single_draws_agree_in_law(law):
     rng = np.random.default_rng(5)
     single = law.draw(rng, 8 * 6000).reshape(6000, 8).sum(1)
@@ -99,9 +120,7 @@ def test_totals_and_single_draws_agree_in_law(law):
     assert two_sample(single, total) > LEVEL
 
 
-@pytest.mark.parametrize(
-    "law", [PolyaDifference(1 / 8, 3.0), DiscreteLaplace(3.0), Skellam(9.0), DiscreteGaussian(4.0)], ids=repr
-)
+@pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_transforms_and_tails_fit_the_law(law):
     m = 2001
     pmf = wrapped_sum(law.cf, 8, m)
@@ -114,8 +133,15 @@ def test_transforms_and_tails_fit_the_law(law):
         assert outside <= p < pmf[np.abs(k) >= tau].sum()
         assert tau <= chernoff(law, 8, p)
     t = 0.9 * min(law.t_max, 0.2)
-    mgf = (wrapped_sum(law.cf, 1, m) * np.exp(t * k))[np.abs(k) < 120].sum()
-    assert math.log(mgf) <= law.log_mgf(t) * (1 + 1e-6) + 1e-9
+    mgf = math.log((wrapped_sum(law.cf, 1, m) * np.exp(t * k))[np.abs(k) < 120].sum())
+    if isinstance(law, DiscreteGaussian):  # a bound
+        assert mgf <= law.log_mgf(t) + 1e-9
+    assert law.log_mgf(t) == pytest.approx(mgf, rel=1e-3)
+
+
+def test_chernoff_s_bound_of_a_gaussian_has_a_closed_form():
+    for n, p in ((1, 0.1), (50, 1e-6)):
+        assert chernoff(DiscreteGaussian(4.0), n, p) == pytest.approx(2 * math.sqrt(2 * n * math.log(2 / p)), rel=1e-9)
 
 
 # -- pooled and per-user blocks -----------------------------------------------------------------------------------
@@ -186,6 +212,37 @@ def test_the_law_of_an_encoded_reward_is_that_of_rounding(law, location):
         assert law.rounding(location, g) @ np.arange(g + 1) == pytest.approx(
             g * float(law.mean(np.array(location))), abs=1e-9
         )
+
+
+# -- through a shuffler -------------------------------------------------------------------------------------------
+
+
+def test_shares_are_uniform_and_sum_to_their_message():
+    rng, m = np.random.default_rng(0), 7
+    split = np.array([split_and_mix(np.array([3]), 3, m, rng) for _ in range(7000)])
+    assert (split.sum(1) % m == 3).all()
+    for columns in ([0, 1], [0, 2], [1, 2]):  # any two of three tell nothing
+        counts = np.bincount(split[:, columns] @ [m, 1], minlength=m * m)
+        assert stats.chisquare(counts).pvalue > LEVEL
+
+
+def test_shuffled_shares_come_in_a_uniform_order():
+    rng = np.random.default_rng(1)
+    orders = np.array([split_and_mix(np.arange(4), 1, 5, rng) for _ in range(4800)])
+    counts = np.unique(orders @ [64, 16, 4, 1], return_counts=True)[1]
+    assert len(counts) == 24
+    assert stats.chisquare(counts).pvalue > LEVEL
+
+
+def test_sums_near_the_largest_modulus_do_not_overflow():
+    m = (1 << 62) - 57
+    y = np.random.default_rng(2).integers(m, size=100)
+    expected = sum(y.tolist()) % m
+    assert modular_sum(y, m) == expected
+    crowd = Individuals(y[None, None], np.array([[100]])).modulo(np.array([[m]]))
+    assert crowd.total().item() == expected
+    shares = split_and_mix(y, 20, m, np.random.default_rng(3))
+    assert modular_sum(shares, m) == expected
 
 
 # -- white box ----------------------------------------------------------------------------------------------------
