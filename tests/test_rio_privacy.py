@@ -47,7 +47,7 @@ def votes(epsilon, shift, runs, seed, *, noise_epsilon=None, shared=False):
     return int(hits)
 
 
-@pytest.mark.parametrize(("epsilon", "runs"), [(1.0, 3000), (0.1, 24_000)])
+@pytest.mark.parametrize(("epsilon", "runs"), [(1.0, 24_000), (0.1, 24_000)])
 def test_messages_keep_their_epsilon(epsilon, runs):
     ours, theirs = votes(epsilon, 1, runs, 0), votes(epsilon, 0, runs, 1)
     assert not refutes(epsilon, ours, theirs, runs)
@@ -56,6 +56,11 @@ def test_messages_keep_their_epsilon(epsilon, runs):
 
 def test_mutant_without_noise_is_rejected():
     assert refutes(1.0, votes(1.0, 1, 2000, 0, noise_epsilon=1e12), votes(1.0, 0, 2000, 1, noise_epsilon=1e12), 2000)
+
+
+def test_mutant_with_half_the_noise_is_rejected():
+    runs = 24_000
+    assert refutes(1.0, votes(1.0, 1, runs, 0, noise_epsilon=2.0), votes(1.0, 0, runs, 1, noise_epsilon=2.0), runs)
 
 
 def test_mutant_with_one_draw_for_all_arms_is_rejected():
