@@ -355,7 +355,7 @@ def test_windows_open_as_their_twin_does():
     early = never = 0
     while obs.live.any():
         who, live = obs.who[:, 0], obs.live.copy()
-        stay = rng.random(runs) < 0.9
+        stay = rng.random(runs) < 0.5
         env.pull(np.repeat(stay[:, None, None], k, 2))
         vote = rng.random((runs, 1, k)) < 0.2
         obs = env.talk({"vote": vote})
@@ -369,7 +369,7 @@ def test_windows_open_as_their_twin_does():
                 gone[r].add(who[r])
             last, enough = len(gone[r]) == n, len(set(since[r])) >= cohort
             if enough and (last or len(since[r]) >= length):
-                early += last and len(since[r]) < length
+                early += last and len(since[r]) < length and pending[r].any()
                 expected[r] += pending[r]
                 pending[r] = 0
                 since[r] = []
