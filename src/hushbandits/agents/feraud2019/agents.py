@@ -76,7 +76,7 @@ class Decentralized(VotingTeam):
 class DSER4(Decentralized):
     """DSER4 (section 4): Decentralized Elimination over SER4, for best arms that change.
 
-    In every activation the player resets with probability φ: its routine, everybody else's, all votes and 𝒦.  It
+    In every activation in which it pulls, the player resets with probability φ: its routine, everybody else's, all votes and 𝒦.  It
     plays on to the env's horizon, and is judged by its regret.
 
     Parameters
