@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Seeds
@@ -63,6 +64,10 @@ class Team:
     def protocol(self, settings: dict[str, Any]) -> Protocol:
         """What this agent needs of an env with these `settings`."""
         return Protocol()
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """What the noise inside the algorithm promises in `env`; what wrappers promise is ``env.privacy()``."""
+        return ()
 
     def runs_at_once(self, env: Env) -> int | None:
         """How many runs of `env` to play at once: with more, what a round touches no longer fits the caches.

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array
@@ -121,6 +123,32 @@ class DPMASE(VotingTeam):
     def protocol(self, settings: dict[str, Any]) -> Protocol:
         """Votes exceed ⌊ln δ/ln β⌋; finished agents leave."""
         return Protocol(env={"delta": self.delta, "beta": self.beta, "comparison": ">", "idle": "leaves"})
+
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """ε for the votes (proposition 4.1), where rewards keep to [0, 1]; ∞ where they do not.
+
+        Examples
+        --------
+        >>> import hushbandits as hb
+        >>> hb.make_team("DP-MASE", epsilon=0.5).privacy(hb.make_vec("DPMASE-v0"))[0].epsilon
+        0.5
+        """
+        bounded = env.law.unit_interval
+        return (
+            Guarantee(
+                mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",
+                epsilon=self.epsilon if bounded else math.inf,
+                delta=0.0,
+                adjacency="one reward of one agent on one arm replaced",
+                view="whoever sees all votes",
+                assumptions=(
+                    "rewards in [0, 1]" if bounded else "none helps: rewards have no bound, and so no sensitivity",
+                    "idealised floating point",
+                    "seeded noise is a simulation",
+                ),
+                source="Rio et al. 2023, proposition 4.1",
+            ),
+        )
 
     def routine(self, n_arms: int) -> Routine:
         """DP successive elimination (Sajed & Sheffet 2019)."""
