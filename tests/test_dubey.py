@@ -332,7 +332,7 @@ def test_the_ledger_follows_a_run():
         np.testing.assert_allclose(metrics["epsilon_lemma"], min(0.5 * (t - 1) ** 0.45 / 0.45, second), rtol=1e-9)
     results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, seed=5, env=env, agent_kwargs={"epsilon": 0.5})
     assert {"epsilon", "epsilon_delta", "epsilon_lemma"} <= set(results.curves)
-    (guarantee, *_) = core.privacy()
+    (_, guarantee, *_) = core.privacy()
     assert guarantee.epsilon == pytest.approx(math.fsum(c**-0.55 for c in due))
     assert guarantee.epsilon >= metrics["epsilon"].max()
 
@@ -386,6 +386,8 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
 def test_the_statement_names_what_is_covered():
     exact = hb.make_vec("PrivateNetwork-v0").privacy()
     noised = hb.make_vec("PrivateNetwork-v0", own="noised").privacy()
+    whole, exact = exact[0], exact[1:]
+    assert (whole.epsilon, whole.view) == (math.inf, "any receiver: all messages, counts included")
     assert exact[0].view == "any receiver: the released means only"
     assert "counts themselves are not covered" in " ".join(exact[0].assumptions)
     assert noised[0].view == "any receiver: all messages, counts included"

@@ -169,6 +169,9 @@ class Env(ABC):
         """Beat 1: arms in, own rewards out."""
         self._expect("pull")
         reward = self._pull(self._check_action(action))
+        for wrapper in self.wrappers:
+            reward = wrapper.tell(reward, self)
+        self._told = reward
         self._phase = "talk"
         return Obs(self.t, self.live, self.who, reward=reward)
 

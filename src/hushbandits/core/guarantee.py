@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-__all__ = ["Guarantee"]
+if TYPE_CHECKING:
+    from hushbandits.core.env import Env
+
+__all__ = ["Guarantee", "void", "where_bounded"]
 
 
 @dataclass(frozen=True)
@@ -34,3 +39,23 @@ class Guarantee:
     view: str
     assumptions: tuple[str, ...]
     source: str
+
+
+def void(guarantee: Guarantee, why: str) -> Guarantee:
+    """Return what is left of a promise where an assumption of it is known to fail: nothing, and why.
+
+    Examples
+    --------
+    >>> promise = Guarantee("Laplace(1)", 1.0, 0.0, "one reward", "everyone", ("seeded",), "Dwork et al. 2006")
+    >>> void(promise, "rewards have no bound").epsilon
+    inf
+    """
+    return replace(guarantee, epsilon=math.inf, assumptions=(f"none helps: {why}", *guarantee.assumptions))
+
+
+def where_bounded(promises: tuple[Guarantee, ...], env: Env) -> tuple[Guarantee, ...]:
+    """Void promises of ε in an env whose rewards have no bound: noise hides what has a sensitivity."""
+    if env.law.unit_interval:
+        return promises
+    why = f"rewards of {env.law!r} have no bound, and so no sensitivity"
+    return tuple(void(g, why) if math.isfinite(g.epsilon) else g for g in promises)

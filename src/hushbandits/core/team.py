@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Guarantee, where_bounded
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Seeds
@@ -65,9 +65,21 @@ class Team:
         """What this agent needs of an env with these `settings`."""
         return Protocol()
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
-        """What the noise inside the algorithm promises in `env`; what wrappers promise is ``env.privacy()``."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "privacy" in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} must define promises(env), not privacy(env): what holds is for the base to say"
+            )
+
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+        """What the noise inside the algorithm promises on rewards in [0, 1].  For subclasses."""
         return ()
+
+    @final
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """What of `promises` holds in `env`; what wrappers promise is ``env.privacy()``."""
+        return where_bounded(self.promises(env), env)
 
     def runs_at_once(self, env: Env) -> int | None:
         """How many runs of `env` to play at once: with more, what a round touches no longer fits the caches.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Guarantee, where_bounded
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.tapes import Uniforms, streams
-from hushbandits.core.types import Seeds
+from hushbandits.core.types import Array, Seeds
 
 if TYPE_CHECKING:
     from hushbandits.core.env import Env
@@ -45,6 +45,9 @@ class Wrapper:
     #: Feedback: it adds messages up and hides the individual ones (S of a protocol).
     aggregates: ClassVar[bool] = False
 
+    #: Whether messages (users) can get lost here, and with them the noise that they carry.
+    loses: bool = False
+
     #: Scalar metrics of `metrics` worth a curve.
     curve_metrics: ClassVar[tuple[str, ...]] = ()
 
@@ -58,6 +61,10 @@ class Wrapper:
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Start R new runs."""
 
+    def tell(self, reward: Array, env: Env) -> Array:
+        """Return what the agents are told of their own rewards (R, A)."""
+        return reward
+
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
         """Return the message that leaves the senders' side."""
         return message
@@ -66,9 +73,25 @@ class Wrapper:
         """Return the inbox that the receivers see."""
         return inbox
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
-        """What this wrapper promises; empty: nothing."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "privacy" in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} must define promises(env), not privacy(env): what holds is for the base to say"
+            )
+
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+        """What this wrapper promises on rewards in [0, 1]; empty: nothing.  For subclasses."""
         return ()
+
+    @final
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """What of this wrapper's `promises` holds in `env`: on rewards without a bound no ε does."""
+        return where_bounded(self._holding(env), env)
+
+    def _holding(self, env: Env) -> tuple[Guarantee, ...]:
+        """Hook of the mechanisms' base: `promises`, less what the env refutes."""
+        return self.promises(env)
 
     def metrics(self, env: Env) -> dict[str, Any]:
         """What this wrapper measures, each ``(R, …)``; a setting may add it to its own metrics."""

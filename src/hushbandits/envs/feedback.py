@@ -55,8 +55,8 @@ class Feedback(Env):
     -----
     Action: ``(arm, n)``, each ``(R, M)`` ints.  Metrics, each ``(R,)`` and summed over servers: ``regret``,
     pseudo-regret ``Σ n (μ* − μ_a)``; ``users``; ``bits`` sent by users; ``bits_per_user``.  The clock is users per
-    server; the regret is linear in it inside a block.  With a privacy mechanism also ``epsilon``, what the worst user
-    has spent by the mechanism's `ledger` (``env.mechanism.ledger``).
+    server; the regret is linear in it inside a block.  With a privacy mechanism also ``epsilon`` and ``delta``,
+    what no user has spent more than, by the mechanism's `ledger` (``env.mechanism.ledger``).
 
     Examples
     --------
@@ -192,7 +192,7 @@ class Feedback(Env):
         return self._who
 
     def metrics(self) -> dict[str, Array]:
-        """``regret``, ``users``, ``bits``, ``bits_per_user``, and ``epsilon`` with a mechanism, each (R,)."""
+        """``regret``, ``users``, ``bits``, ``bits_per_user``; with a mechanism ``epsilon``, ``delta``; each (R,)."""
         users, bits = self.served.sum(1), self._bits.sum(1)
         ledger = getattr(self.mechanism, "ledger", None)
         return {
@@ -200,5 +200,5 @@ class Feedback(Env):
             "users": users,
             "bits": bits,
             "bits_per_user": bits / np.maximum(users, 1),
-            **({} if ledger is None else {"epsilon": ledger.worst.copy()}),
+            **({} if ledger is None else {"epsilon": ledger.worst.copy(), "delta": ledger.worst_delta.copy()}),
         }

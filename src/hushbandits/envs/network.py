@@ -197,7 +197,7 @@ class CoopNetwork(Env):
         return self._reward
 
     def _report(self) -> dict[str, Any]:
-        return {"arm": self._arm, "reward": self._reward}
+        return {"arm": self._arm, "reward": self._told}
 
     def _transport(self, message: dict[str, Any]) -> SlotInbox:
         self._round += 1

@@ -21,6 +21,7 @@ __all__ = [
     "compose",
     "concentrated_sum",
     "discrete_gaussian_rho",
+    "largest",
     "pure_curve",
     "shuffle_amplification",
     "skellam_curve",
@@ -133,6 +134,21 @@ def compose(curves: Iterable[Curve]) -> Curve:
 
 def _composed(curves: list[Curve], alpha: float) -> float:
     return sum(curve(alpha) for curve in curves)
+
+
+def largest(curves: Iterable[Curve]) -> Curve:
+    """The pointwise largest curve: it bounds any mixture of blocks, in whatever order they come.
+
+    Examples
+    --------
+    >>> largest([zcdp_curve(0.1), pure_curve(0.5)])(2), largest([zcdp_curve(0.1), pure_curve(0.5)])(64)
+    (0.22..., 6.4)
+    """
+    return partial(_largest, list(curves))
+
+
+def _largest(curves: list[Curve], alpha: float) -> float:
+    return max(curve(alpha) for curve in curves)
 
 
 def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> float:

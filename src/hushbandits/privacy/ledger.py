@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.types import Array
-from hushbandits.core.validate import integer
-from hushbandits.privacy.accounting import Curve, compose, to_epsilon
+from hushbandits.core.validate import integer, real
+from hushbandits.privacy.accounting import Curve, compose, largest, to_epsilon
+from hushbandits.privacy.divergence import RESOLVED, Profile, composed_epsilon, pure_profile, worst_profile
 
 __all__ = ["Ledger", "Spent"]
 
@@ -26,19 +27,28 @@ class Spent:
     epsilon, delta : float
         (ε, δ) of the block's release.
     curve : callable or None
-        Its Rényi curve, for returning users; ``None``: only (ε, δ) is known.
+        Its Rényi curve, for returning users; ``None``: none is known.
+    profile : callable or None
+        ``profile()`` → its `divergence.Profile`, for returning users; ``None``, of either: that of any (ε, δ)-DP release.
     """
 
     epsilon: float
     delta: float = 0.0
     curve: Curve | None = None
+    profile: Callable[[], Profile | None] | None = field(default=None, compare=False)
+
+    def exact(self) -> Profile:
+        """Its profile, or what (ε, δ) alone say of it."""
+        known = self.profile() if self.profile is not None else None
+        return known if known is not None else pure_profile(self.epsilon, self.delta)
 
 
 @dataclass
 class Ledger:
     """Uses of one mechanism, by run.
 
-    A user takes part once, so blocks compose in parallel: the worst block is the worst user.
+    A user takes part once, so blocks compose in parallel: every user has spent at most (`worst`, `worst_delta`), each
+    the largest of all blocks.
 
     Parameters
     ----------
@@ -55,8 +65,8 @@ class Ledger:
     --------
     >>> book = Ledger("Laplace", "one reward", "server", (), lambda n, s: Spent(0.5), lambda n: {"g": 1}, 1)
     >>> book.use(0, 0, 64, 64)
-    >>> book.worst.tolist(), book.rows(0)[0]["blocks"]
-    ([0.5], 1)
+    >>> book.worst.tolist(), book.worst_delta.tolist(), book.rows(0)[0]["blocks"]
+    ([0.5], [0.0], 1)
     """
 
     mechanism: str
@@ -71,8 +81,9 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self._uses = [Counter() for _ in range(self.runs)]
-        #: (R,) ε of the worst user so far.
+        #: (R,) largest ε of a block so far, and largest δ: together they hold for every user who took part once.
         self.worst: Array = np.zeros(self.runs)
+        self.worst_delta: Array = np.zeros(self.runs)
 
     def spent(self, n: int, survivors: int) -> Spent:
         """`price`, computed once."""
@@ -83,7 +94,9 @@ class Ledger:
     def use(self, run: int, server: int, n: int, survivors: int) -> None:
         """Write down one block."""
         self._uses[run][server, n, survivors] += 1
-        self.worst[run] = max(self.worst[run], self.spent(n, survivors).epsilon)
+        spent = self.spent(n, survivors)
+        self.worst[run] = max(self.worst[run], spent.epsilon)
+        self.worst_delta[run] = max(self.worst_delta[run], spent.delta)
 
     def rows(self, run: int) -> list[dict[str, Any]]:
         """One row per server and kind of block: planned and surviving users, parameters, (ε, δ), how many blocks."""
@@ -101,14 +114,37 @@ class Ledger:
         return pd.DataFrame([{"run": r, **row} for r in range(self.runs) for row in self.rows(r)])
 
     def returning(self, run: int, blocks: int, delta: float) -> tuple[float, float]:
-        """(ε, δ) of a user who took part in `blocks` blocks, each as costly as the worst of the run.
+        """(ε, δ) of a user who took part in `blocks` blocks of the run, whichever they were and however often each.
 
-        The better of adding up and of composing Rényi curves at the given δ.
+        The best of three bounds: adding up the largest ε and the largest δ; composing the pointwise largest Rényi
+        curve; composing the pointwise largest divergence (`divergence.composed_epsilon`, for δ ≥ 1e-10).  What is
+        largest is taken order by order and ε by ε: a block that is dearer once may be cheaper a thousand times.
+
+        Returns
+        -------
+        epsilon, delta : float
+            At the given δ; where no bound attains that, what adding up gives, with its own, larger δ.
+
+        Examples
+        --------
+        >>> book = Ledger("Laplace", "one reward", "server", (), lambda n, s: Spent(0.5), lambda n: {}, 1)
+        >>> book.use(0, 0, 64, 64)
+        >>> [round(x, 6) for x in book.returning(0, 100, 1e-6)]  # not 50
+        [33.31..., 1e-06]
         """
         integer("blocks", blocks, 1)
-        worst = max((self.spent(n, s) for _, n, s in self._uses[run]), key=lambda s: s.epsilon, default=Spent(0.0))
-        added = blocks * worst.epsilon, blocks * worst.delta
-        if worst.curve is None or math.isinf(worst.epsilon):
+        real("delta", delta, 0, 1, closed="low")
+        kinds = list({(n, s): self.spent(n, s) for _, n, s in self._uses[run]}.values())
+        if not kinds:
+            return 0.0, 0.0
+        added = blocks * max(k.epsilon for k in kinds), min(1.0, blocks * max(k.delta for k in kinds))
+        bounds = [added[0]] if added[1] <= delta else []
+        curves = [k.curve for k in kinds if k.curve is not None]
+        if len(curves) == len(kinds) and delta > 0:
+            bounds.append(to_epsilon(compose([largest(curves)] * blocks), delta))
+        if delta >= RESOLVED and all(math.isfinite(k.epsilon) for k in kinds):
+            bounds.append(composed_epsilon(worst_profile([k.exact() for k in kinds]), blocks, delta))
+        best = min(bounds, default=math.inf)
+        if math.isinf(best):
             return added
-        composed = to_epsilon(compose([worst.curve] * blocks), delta)
-        return added if added[1] <= delta and added[0] <= composed else (composed, delta)
+        return best, (added[1] if best == added[0] and added[1] <= delta else delta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.privacy.accounting import pure_curve
+from hushbandits.privacy.divergence import Profile, laplace_profile, law_profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, central_pure
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace, NoiseLaw
@@ -55,6 +57,8 @@ class CentralLaplace(Mechanism):
         super().__init__(epsilon, confidence, 1.0, sampler, name=name)
         self.discrete = bool(discrete)
 
+    hidden_by = "server"
+
     def added(self, n: int) -> NoiseLaw:
         """What the server adds to the sum of a block planned for `n` users."""
         return DiscreteLaplace(self.planned(n).g / self.epsilon) if self.discrete else Laplace(1 / self.epsilon)
@@ -76,7 +80,12 @@ class CentralLaplace(Mechanism):
 
     def price(self, n: int, survivors: int) -> Spent:
         """ε, however many take part: the server's noise is there in any case."""
-        return Spent(self.epsilon, 0.0, pure_curve(self.epsilon))
+        return Spent(self.epsilon, 0.0, pure_curve(self.epsilon), partial(self.seen, n, survivors))
+
+    def seen(self, n: int, survivors: int) -> Profile:
+        """The server's own noise, however many take part."""
+        noise = self.added(n)
+        return law_profile(noise, 1, self.planned(n).g) if self.discrete else laplace_profile(1 / noise.b)  # type: ignore[attr-defined]
 
     def _details(self, n: int) -> dict[str, Any]:
         return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}
@@ -97,7 +106,7 @@ class CentralLaplace(Mechanism):
         inbox = inbox.decoded(noised)
         return super().deliver(inbox, env) if self.discrete else inbox
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """ε for outsiders; nothing against the server."""
         noise = "Lap_ℤ(g/ε) on the encoded sum" if self.discrete else "Lap(1/ε) on the sum"
         return (

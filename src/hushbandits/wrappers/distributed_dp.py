@@ -7,6 +7,7 @@ between them is a wrapper of its own.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
@@ -20,6 +21,7 @@ from hushbandits.privacy.accounting import (
     zcdp_curve,
 )
 from hushbandits.privacy.audit import polya_epsilon
+from hushbandits.privacy.divergence import law_profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import (
     Plan,
@@ -39,20 +41,17 @@ class _Distributed(Mechanism):
 
     source = ""
 
-    def _guarantee(self, env: Env, mechanism: str, epsilon: float, delta: float) -> tuple[Guarantee, ...]:
-        sealed = self._sealed(env)
+    def _guarantee(self, mechanism: str, epsilon: float, delta: float) -> tuple[Guarantee, ...]:
         present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} of a block's users"
         return (
             Guarantee(
                 mechanism=mechanism,
-                epsilon=epsilon if sealed else math.inf,
+                epsilon=epsilon,
                 delta=delta,
                 adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
-                view="the server: modular sums of blocks" if sealed else "the server: every user's message",
+                view="the server: modular sums of blocks",
                 assumptions=(
-                    f"{present} take part and add their noise"
-                    if sealed
-                    else "a secure function behind the mechanism, which this env lacks: one user's share hides nothing",
+                    f"{present} take part and add their noise",
                     "the secure function reveals the modular sum only",
                     *self._arithmetic(),
                 ),
@@ -67,7 +66,7 @@ def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
     assert isinstance(noise, PolyaDifference)
     left = survivors * noise.r
     cost = epsilon if left >= 1 - 1e-9 else max(epsilon, polya_epsilon(left, noise.b, plan.g))
-    return Spent(cost, 0.0, pure_curve(cost))
+    return Spent(cost, 0.0, pure_curve(cost), partial(law_profile, noise, survivors, plan.g))
 
 
 class DiscreteLaplace(_Distributed):
@@ -109,10 +108,10 @@ class DiscreteLaplace(_Distributed):
         """ε; more where fewer than t_min survive, for their noise is all there is."""
         return polya_price(self.planned(n), self.epsilon, survivors)
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """ε where a secure function hides the individual messages; nothing where it does not."""
         text = f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares"
-        return self._guarantee(env, text, self.epsilon, 0.0)
+        return self._guarantee(text, self.epsilon, 0.0)
 
 
 class Skellam(_Distributed):
@@ -168,12 +167,14 @@ class Skellam(_Distributed):
         """The Skellam bound with the block's own g and the survivors' variance."""
         plan = self.planned(n)
         assert plan.noise is not None
-        return self._converted(skellam_curve(survivors * plan.noise.variance, plan.g))
+        return self._converted(skellam_curve(survivors * plan.noise.variance, plan.g), plan, survivors)
 
-    def _converted(self, curve: Curve) -> Spent:
-        return Spent(to_epsilon(curve, self.delta), self.delta, curve)
+    def _converted(self, curve: Curve, plan: Plan, survivors: int) -> Spent:
+        assert plan.noise is not None
+        exact = partial(law_profile, plan.noise, survivors, plan.g)
+        return Spent(to_epsilon(curve, self.delta), self.delta, curve, exact)
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from the Rényi curve of the smallest block."""
         g = precision(2, self.epsilon, self.scale)
         converted = to_epsilon(skellam_curve((g / self.epsilon) ** 2, g), self.delta)
@@ -181,7 +182,7 @@ class Skellam(_Distributed):
             f"Skellam(0, g²/ε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, s = {self.scale:g}: "
             "Rényi DP, ε(α) = αε²/2 + min{((2α−1)g² + 6g)ε⁴/4g⁴, 3ε²/2g}"
         )
-        return self._guarantee(env, text, converted, self.delta)
+        return self._guarantee(text, converted, self.delta)
 
 
 class DiscreteGaussian(Skellam):
@@ -216,9 +217,9 @@ class DiscreteGaussian(Skellam):
         """ρ of the survivors' sum."""
         plan = self.planned(n)
         sigma2 = plan.noise.sigma2  # type: ignore[union-attr]
-        return self._converted(zcdp_curve(concentrated_sum(survivors, sigma2, plan.g)))
+        return self._converted(zcdp_curve(concentrated_sum(survivors, sigma2, plan.g)), plan, survivors)
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from a ρ that no block exceeds.
 
         ξ grows with n and falls with σ²: it is taken at the horizon and at σ² = s², below which rounding g up never
@@ -230,4 +231,4 @@ class DiscreteGaussian(Skellam):
             f"n discrete Gaussians of σ² = g²/(nε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, "
             f"s = {self.scale:g}: ρ-zCDP with ρ = {rho:.6g}"
         )
-        return self._guarantee(env, text, to_epsilon(zcdp_curve(rho), self.delta), self.delta)
+        return self._guarantee(text, to_epsilon(zcdp_curve(rho), self.delta), self.delta)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.accounting import pure_curve
+from hushbandits.privacy.divergence import Profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, local_pure
 from hushbandits.wrappers.mechanism import Mechanism
@@ -37,6 +40,8 @@ class LocalDiscreteLaplace(Mechanism):
     'everyone but the user'
     """
 
+    hidden_by = "noise"
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -53,9 +58,13 @@ class LocalDiscreteLaplace(Mechanism):
 
     def price(self, n: int, survivors: int) -> Spent:
         """ε: a message is private by itself."""
-        return Spent(self.epsilon, 0.0, pure_curve(self.epsilon))
+        return Spent(self.epsilon, 0.0, pure_curve(self.epsilon), partial(self.seen, n, survivors))
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def seen(self, n: int, survivors: int) -> Profile | None:
+        """One user's own noise."""
+        return super().seen(n, 1)
+
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """ε against everyone."""
         return (
             Guarantee(

@@ -68,6 +68,11 @@ class Loss(Wrapper):
         return f"wrapper/{self.name}/votes"
 
     @property
+    def loses(self) -> bool:  # type: ignore[override]
+        """Unless its rate is 0."""
+        return self.rate > 0
+
+    @property
     def vote_loss(self) -> tuple[float, str] | None:
         """Exactly that."""
         return self.rate, self._tape

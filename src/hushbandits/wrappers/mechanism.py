@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hushbandits.core.crowd import BlockInbox, Crowd, Noise
 from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.divergence import Profile, epsilon_at, law_profile, pure_profile
 from hushbandits.privacy.exact import exact
 from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import Plan, checked_t_min, confidence_level, guaranteed
@@ -23,8 +26,10 @@ __all__ = ["Mechanism"]
 class Mechanism(Wrapper):
     """Base of the protocols: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
 
-    A subclass plans a block (`plan`), states its guarantee (`privacy`), and what a block really cost (`price`); the
-    `ledger` of a run keeps count.
+    A subclass plans a block (`plan`), states its guarantee where all is well (`promises`), and what a block really
+    cost (`price`); the `ledger` of a run keeps count.  What holds is decided here, for all of them: a promise is void
+    without the secure function that it stands on (`hidden_by`), where the env is known to lose users whose noise it
+    counts on, and where the law of the block's noise (`seen`) refutes it.
 
     Parameters
     ----------
@@ -43,6 +48,11 @@ class Mechanism(Wrapper):
 
     settings = frozenset({"feedback"})
     decodes = True
+    #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism; ``"noise"``,
+    #: its own alone; ``"server"``, one that is trusted.
+    hidden_by: ClassVar[str] = "sum"
+    #: Fewest users of a block that is ever opened.
+    smallest: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -67,6 +77,7 @@ class Mechanism(Wrapper):
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Needs ``reward``, not yet encoded; makes it integers with a ``modulus``."""
         self._p = confidence_level(self.confidence, env.horizon)
+        self._plans: dict[int, Plan] = {}
         return {**self._raw(fields), "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
     def _raw(self, fields: Fields) -> Fields:
@@ -78,8 +89,7 @@ class Mechanism(Wrapper):
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Open the tape."""
         self._rngs = self.generators(seeds)
-        self._plans: dict[int, Plan] = {}
-        promise = self.privacy(env)[0]
+        promise = self._standing(env)[0]
         #: What the users of these runs spent.
         self.ledger = Ledger(
             promise.mechanism,
@@ -138,15 +148,66 @@ class Mechanism(Wrapper):
             self.ledger.use(r, m, plan.n, int(n[r, m]))
         return inbox.decoded(z)
 
-    def _sealed(self, env: Env) -> bool:
-        """Whether a secure function behind this mechanism hides the individual messages."""
+    # -- what it promises, and what of that holds ---------------------------------------------------------------------
+
+    def seals(self, wrapper: Wrapper) -> bool:
+        """Whether `wrapper`, somewhere behind this mechanism, is a secure function that it can stand on."""
+        return wrapper.aggregates
+
+    def seen(self, n: int, survivors: int) -> Profile | None:
+        """Exact divergence of what the observer sees of a block planned for `n` users; ``None``: not known.
+
+        By default that of the sum of the survivors' noise, on a sum of sensitivity g.
+        """
+        plan = self.planned(n)
+        if plan.noise is None:
+            return pure_profile(np.inf)
+        try:
+            return law_profile(plan.noise, survivors, plan.g, plan.modulus)
+        except NotImplementedError:
+            return None
+
+    def _holding(self, env: Env) -> tuple[Guarantee, ...]:
+        standing = self._standing(env)
+        if self.hidden_by != "sum" or self.t_min != 1.0:
+            return standing
+        last = next((i for i, w in enumerate(env.wrappers) if w.aggregates), len(env.wrappers))
+        losing = [w.name for w in env.wrappers[:last] if w.loses]
+        why = f"{' and '.join(losing)} loses users, and their noise with them; give t_min, or see the ledger"
+        return tuple(void(g, why) for g in standing) if losing else standing
+
+    def _standing(self, env: Env) -> tuple[Guarantee, ...]:
+        """Promises where every planned user takes part."""
         names = [w.name for w in env.wrappers]
-        return any(w.aggregates for w in env.wrappers[names.index(self.name) + 1 :])
+        behind = env.wrappers[names.index(self.name) + 1 :] if self.name in names else ()
+        promises = self.promises(env)
+        if self.hidden_by == "sum" and not any(self.seals(w) for w in behind):
+            why = "a secure function behind the mechanism is missing here: one user's share of the noise hides nothing"
+            return tuple(replace(void(g, why), view="the server: every user's message") for g in promises)
+        return tuple(self._lawful(g, int(env.horizon)) for g in promises)
+
+    def _lawful(self, promise: Guarantee, horizon: int) -> Guarantee:
+        """Hold a promise against the law of the noise, at several block sizes."""
+        for n in (n for n in _SIZES if self.smallest <= n <= max(horizon, self.smallest)):
+            profile = self.seen(n, max(self.sure(n), self.smallest))
+            if profile is None:
+                return replace(promise, assumptions=("as claimed: its noise has no law to check", *promise.assumptions))
+            attained = float(profile(np.array([promise.epsilon * (1 + 1e-9)]))[0])
+            if attained > promise.delta * (1 + 1e-9) + _RESOLUTION:
+                least = max(promise.delta, _RESOLUTION)
+                found = f"ε = {epsilon_at(profile, least):.4g} at δ = {least:.2g} in blocks of {n}"
+                return void(promise, f"the law of its noise gives {found}, not ε = {promise.epsilon:.4g}")
+        return promise
 
     def _arithmetic(self) -> tuple[str, ...]:
         if self.sampler == "exact":
             return ("seeded noise is a simulation",)
         return ("idealised floating point", "seeded noise is a simulation")
+
+
+#: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.
+_SIZES = (2, 3, 19, 64, 1024)
+_RESOLUTION = 1e-12
 
 
 def _unprotected(n: int, survivors: int) -> Spent:

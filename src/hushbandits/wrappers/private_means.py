@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hushbandits.core.env import Env
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.slots import SlotInbox
 from hushbandits.core.types import Seeds
@@ -136,8 +137,8 @@ class PrivateMeans(Wrapper):
             "agent_epsilon": spent[..., 0],
         }
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
-        """Two promises on all releases of one arm of one agent over the horizon: at δ = 0, and at δ′."""
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+        """All releases of one arm of one agent over the horizon: at δ = 0, and at δ′; of whole messages where they hold."""
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         costs = counts ** (-self.v / 2)
         pure, squares = float(costs.sum()), np.array((costs**2).sum())
@@ -153,7 +154,7 @@ class PrivateMeans(Wrapper):
         composed = [(pure, 0.0)]
         if (strong := float(compose_releases(np.array(pure), squares, self.delta))) < pure:
             composed.append((strong, self.delta))
-        return tuple(
+        released = tuple(
             Guarantee(
                 mechanism=f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards, released at {len(counts)} counts",
                 epsilon=epsilon,
@@ -165,3 +166,7 @@ class PrivateMeans(Wrapper):
             )
             for epsilon, delta in composed
         )
+        if self.own == "noised":
+            return released
+        whole = replace(released[0], view="any receiver: all messages, counts included")
+        return void(whole, "the published counts follow exact own rewards"), *released

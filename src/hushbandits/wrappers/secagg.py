@@ -213,7 +213,7 @@ class SecAgg(Wrapper):
         """Decode what was encoded here."""
         return self._channel.deliver(inbox, env)
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """Hides messages among their cohort; the sum itself is not noised here."""
         return (
             Guarantee(

@@ -90,7 +90,7 @@ class Shuffle(Wrapper):
 
         return inbox.hide_senders(order)
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """Anonymity among the cohort; no differential privacy by itself."""
         return (
             Guarantee(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from hushbandits.core.crowd import Crowd, Individuals, blocks
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, require
-from hushbandits.core.types import Seeds
+from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.accounting import pure_curve
+from hushbandits.privacy.divergence import Profile, binomial_profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, distributed_pure
 from hushbandits.privacy.shuffling import (
@@ -102,13 +104,33 @@ class ShuffledLaplace(Mechanism):
             cost = noise.epsilon + 2 * (self.epsilon / 4)
             return Spent(cost, 0.0, pure_curve(cost))
         noise = polya_price(self.planned(n), self.epsilon, survivors)
-        modulus = self.planned(n).modulus
-        attained = shares_security(_shares(self, n, modulus, self.security), survivors, modulus)
-        return Spent(noise.epsilon, _split_delta(noise.epsilon, min(self.security, attained)))
+        delta = _split_delta(noise.epsilon, self._secure(n, survivors))
+        return Spent(noise.epsilon, delta, profile=partial(self.seen, n, survivors))
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def _secure(self, n: int, survivors: int) -> float:
+        """Bits of security that the survivors' shares attain."""
+        modulus = self.planned(n).modulus
+        return min(self.security, shares_security(_shares(self, n, modulus, self.security), survivors, modulus))
+
+    def seals(self, wrapper: Wrapper) -> bool:
+        """The sum of its own protocol."""
+        return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
+
+    @property
+    def smallest(self) -> int:  # type: ignore[override]
+        """Smaller blocks have too few shares to hide anything, and are refused."""
+        return SMALLEST if self.shuffle == "split-and-mix" else 2
+
+    def seen(self, n: int, survivors: int) -> Profile | None:
+        """The noise, and what the shuffled sum gives away on top of it."""
+        noise = super().seen(n, survivors)
+        if noise is None:
+            return None
+        extra = (self.epsilon / 2, 0.0) if self.shuffle == "pure" else (0.0, self._secure(n, survivors))
+        return partial(_on_top, noise, *extra)
+
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """ε where the protocol's own sum is behind it."""
-        behind = any(isinstance(w, ShuffledSum) and w.shuffle == self.shuffle for w in env.wrappers)
         pure = self.shuffle == "pure"
         total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation" if pure else "ε in the noise"
         delta = 0.0 if pure else _split_delta(self.epsilon, self.security)
@@ -120,12 +142,12 @@ class ShuffledLaplace(Mechanism):
         return (
             Guarantee(
                 mechanism=f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}",
-                epsilon=self.epsilon if behind else math.inf,
+                epsilon=self.epsilon,
                 delta=delta,
                 adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
-                view="the server: shuffled messages of blocks" if behind else "the server: every user's message",
+                view="the server: shuffled messages of blocks",
                 assumptions=(
-                    secure if behind else f"the sum of the {self.shuffle} protocol behind it, which this env lacks",
+                    secure,
                     "an honest shuffler",
                     "all planned users take part" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} take part",
                     *self._arithmetic(),
@@ -133,6 +155,12 @@ class ShuffledLaplace(Mechanism):
                 source="Chowdhury & Zhou 2023, theorem 3 (corrected)" if pure else "Balle et al. 2020",
             ),
         )
+
+
+def _on_top(noise: Profile, epsilon: float, security: float, x: Array) -> Array:
+    # A view within 2^−σ of one with this profile, or one that an ε-DP view comes on top of (adding up: exact at its end).
+    delta = np.where(x < epsilon, 1.0, noise(np.maximum(x - epsilon, 0.0)))
+    return np.minimum(delta + ((1 + np.exp(np.minimum(x, 700.0))) * 2.0**-security if security else 0.0), 1.0)
 
 
 def _split_delta(epsilon: float, security: float) -> float:
@@ -174,7 +202,8 @@ class BinarySum(Mechanism):
     confidence : float or "1/T"
         Unused by the protocol; the agent's p.
     calibrate : str
-        ``"paper"``: ``τ = 96 ln(2/δ)/ε²`` fair bits' worth of noise; ``"exact"``: as little as (ε, δ) needs.
+        ``"paper"``: ``τ = 96 ln(2/δ)/ε²`` fair bits' worth of noise, or more where that falls short of (ε, δ) (from
+        ε ≈ 7 on); ``"exact"``: as little as (ε, δ) needs.
     name : str, optional
 
     References
@@ -203,7 +232,6 @@ class BinarySum(Mechanism):
         super().__init__(epsilon, confidence, name=name)
         self.delta = real("delta", delta, 0, 1)
         self.calibrate = choice("calibrate", calibrate, ("paper", "exact"))
-        self._plans: dict[int, Any] = {}
 
     def plan(self, n: int) -> Any:
         """Noise bits for n users."""
@@ -216,19 +244,28 @@ class BinarySum(Mechanism):
         """ε, with the δ that the survivors' bits give if fewer than planned are left."""
         bits: Any = self.planned(n).noise
         gone = survivors < n
-        return Spent(self.epsilon, binomial_delta(survivors * bits.k, bits.q, self.epsilon) if gone else self.delta)
+        delta = binomial_delta(survivors * bits.k, bits.q, self.epsilon) if gone else self.delta
+        return Spent(self.epsilon, delta, profile=partial(self.seen, n, survivors))
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def seals(self, wrapper: Wrapper) -> bool:
+        """The binary sum."""
+        return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
+
+    def seen(self, n: int, survivors: int) -> Profile:
+        """The survivors' bits."""
+        bits: Any = self.planned(n).noise
+        return binomial_profile(survivors * bits.k, bits.q)
+
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """(ε, δ) of a block's bits."""
         exact = self.calibrate == "exact"
-        behind = any(isinstance(w, ShuffledSum) and w.shuffle == self.shuffle for w in env.wrappers)
         return (
             Guarantee(
                 mechanism=f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
-                epsilon=self.epsilon if behind else math.inf,
+                epsilon=self.epsilon,
                 delta=self.delta,
                 adjacency="one user's bit replaced; a user takes part once",
-                view="the server: shuffled bits of blocks" if behind else "the server: every user's bits",
+                view="the server: shuffled bits of blocks",
                 assumptions=("an honest shuffler", "all planned users take part", *self._arithmetic()),
                 source="exact divergence of the binomial" if exact else "Tenenbaum et al. 2021",
             ),

@@ -33,7 +33,7 @@ class VoteCorruption(Loss):
     def __init__(self, xi: float = 0.0, *, name: str | None = None):
         super().__init__(rate=real("xi", xi, 0, 1, closed="low"), name=name)
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """(ε, η)-privacy as the paper claims it: no differential privacy."""
         return (
             Guarantee(

@@ -124,8 +124,8 @@ class DPMASE(VotingTeam):
         """Votes exceed ⌊ln δ/ln β⌋; finished agents leave."""
         return Protocol(env={"delta": self.delta, "beta": self.beta, "comparison": ">", "idle": "leaves"})
 
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
-        """ε for the votes (proposition 4.1), where rewards keep to [0, 1]; ∞ where they do not.
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+        """ε for the votes (proposition 4.1).
 
         Examples
         --------
@@ -133,16 +133,15 @@ class DPMASE(VotingTeam):
         >>> hb.make_team("DP-MASE", epsilon=0.5).privacy(hb.make_vec("DPMASE-v0"))[0].epsilon
         0.5
         """
-        bounded = env.law.unit_interval
         return (
             Guarantee(
                 mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",
-                epsilon=self.epsilon if bounded else math.inf,
+                epsilon=self.epsilon,
                 delta=0.0,
                 adjacency="one reward of one agent on one arm replaced",
                 view="whoever sees all votes",
                 assumptions=(
-                    "rewards in [0, 1]" if bounded else "none helps: rewards have no bound, and so no sensitivity",
+                    "rewards in [0, 1]",
                     "idealised floating point",
                     "seeded noise is a simulation",
                 ),

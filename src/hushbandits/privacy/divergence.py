@@ -1,0 +1,385 @@
+"""How δ falls with ε: exact divergences of what an observer sees, and of many such views together.
+
+A *profile* maps an array of ε ≥ 0 to the smallest δ for which a mechanism is (ε, δ)-DP: the larger hockey-stick
+divergence of its two neighbours.  It says all that there is to say about one use; `composed_epsilon` says what k uses
+cost, and the pointwise largest of several profiles bounds any mixture of them (Zhu, Dong & Wang 2022).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+
+import numpy as np
+from scipy import stats
+
+from hushbandits.core.types import Array
+from hushbandits.core.validate import integer, real
+from hushbandits.privacy.audit import polya_epsilon
+from hushbandits.privacy.pmf import chernoff
+from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference, Skellam
+
+__all__ = [
+    "RESOLVED",
+    "Profile",
+    "binomial_profile",
+    "circle_profile",
+    "composed_epsilon",
+    "epsilon_at",
+    "laplace_profile",
+    "law_profile",
+    "pure_profile",
+    "shift_profile",
+    "worst_profile",
+]
+
+Profile = Callable[[Array], Array]
+
+#: δ below which a composition is not resolved: its transform has an absolute error of about 1e-14.
+RESOLVED = 1e-10
+_LOST = 1e-15  # mass that may fall off the end of a law's array; it counts towards δ
+_SLACK = 1e-12  # added to a composed δ, for the error of the transforms and the mass that wraps
+_POINTS = 1 << 20
+
+
+def pure_profile(epsilon: float, delta: float = 0.0) -> Profile:
+    """Of any (ε, δ)-DP mechanism, tight for randomized response: ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)`` (Kairouz, Oh &
+    Viswanath 2015).
+
+    Examples
+    --------
+    >>> pure_profile(1.0)(np.array([0.0, 1.0])).round(4).tolist()
+    [0.4621, 0.0]
+    """
+    return partial(_pure, epsilon, delta)
+
+
+def _pure(epsilon: float, delta: float, x: Array) -> Array:
+    if math.isinf(epsilon):
+        return np.ones_like(x)
+    return delta + (1 - delta) * np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0)), 0.0) / (1 + math.exp(-epsilon))
+
+
+def laplace_profile(epsilon: float) -> Profile:
+    """Of continuous Laplace noise of scale 1/ε on a sum of sensitivity 1: ``(1 − e^((x − ε)/2))⁺``.
+
+    Source: Balle, Barthe & Gaboardi 2018, theorem 3.
+
+    Examples
+    --------
+    >>> laplace_profile(1.0)(np.array([0.0, 1.0])).round(4).tolist()
+    [0.3935, 0.0]
+    """
+    return partial(_laplace, epsilon)
+
+
+def _laplace(epsilon: float, x: Array) -> Array:
+    return np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0) / 2), 0.0)
+
+
+class _Pair:
+    """Divergence of two laws, given by logarithms, in the worse direction."""
+
+    def __init__(self, log_p: Array, log_q: Array, lost: float = 0.0):
+        self.lost = lost
+        self.sides = [_tails(log_p, log_q), _tails(log_q, log_p)]
+
+    def __call__(self, x: Array) -> Array:
+        worst = np.zeros(np.shape(x))
+        for loss, p, log_q in self.sides:  # losses fall: what exceeds x is a head of the array
+            heads = np.searchsorted(-loss, -np.asarray(x), side="left")
+            with np.errstate(over="ignore"):
+                worst = np.maximum(worst, p[heads] - np.exp(x + log_q[heads]))
+        return np.clip(worst + self.lost, 0.0, 1.0)
+
+
+def _tails(log_p: Array, log_q: Array) -> tuple[Array, Array, Array]:
+    # losses ln p/q in falling order, and the masses of p and (in logarithms) of q on the first j of them
+    seen = ~np.isneginf(log_p)
+    log_p, log_q = log_p[seen], log_q[seen]
+    loss = log_p - log_q
+    order = np.argsort(-loss, kind="stable")
+    with np.errstate(divide="ignore"):
+        log_sums = np.log(np.append(0.0, np.cumsum(np.exp(log_q[order]))))
+    return loss[order], np.append(0.0, np.cumsum(np.exp(log_p[order]))), log_sums
+
+
+def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> _Pair:
+    nobody = np.full(shift, -np.inf)
+    return _Pair(np.append(log_pmf, nobody), np.append(nobody, log_pmf), lost)
+
+
+def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
+    """Of noise on the integers on a sum of sensitivity `shift`: exact.
+
+    A log-concave law has monotone likelihood ratios: its largest shift is the worst one, at every ε.  Of another law
+    every shift is tried.
+
+    Parameters
+    ----------
+    pmf : (m,) array
+        The law, on consecutive integers.
+    shift : int
+        The sensitivity.
+    lost : float
+        Mass beyond the array's ends; it counts towards δ.
+
+    Examples
+    --------
+    >>> shift_profile(np.array([0.25, 0.5, 0.25]), 1)(np.array([0.0, math.log(2)])).round(4).tolist()
+    [0.5, 0.25]
+    """
+    return _of_logs(_log(pmf), shift, lost)
+
+
+def _log(pmf: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.log(np.asarray(pmf, float))
+
+
+def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
+    held = log_pmf[~np.isneginf(log_pmf)]
+    one_piece = len(held) and np.isfinite(log_pmf[np.argmax(np.isfinite(log_pmf)) :][: len(held)]).all()
+    if one_piece and (np.diff(held, 2) <= 1e-8).all():  # log-concave, but for rounding
+        return _shifted(log_pmf, shift, lost)
+    return partial(_any_shift, log_pmf, range(1, shift + 1), lost)
+
+
+def _any_shift(log_pmf: Array, shifts: range, lost: float, x: Array) -> Array:
+    return np.max([_shifted(log_pmf, s, lost)(x) for s in shifts], axis=0)
+
+
+def circle_profile(pmf: Array, sensitivity: int) -> Profile:
+    """Of noise on ℤ_m with this law, ``(m,)``, on a sum of the given sensitivity mod m: every shift is tried.
+
+    Examples
+    --------
+    >>> circle_profile(np.array([0.5, 0.25, 0.25]), 1)(np.array([0.0, math.log(2)])).round(4).tolist()
+    [0.25, 0.0]
+    """
+    return partial(_any_turn, _log(pmf), sensitivity)
+
+
+def _any_turn(log_pmf: Array, sensitivity: int, x: Array) -> Array:
+    return np.max([_Pair(log_pmf, np.roll(log_pmf, s))(x) for s in range(1, sensitivity + 1)], axis=0)
+
+
+@lru_cache(maxsize=256)
+def binomial_profile(trials: int, q: float) -> Profile:
+    """Of Bin(trials, q) added to a sum of sensitivity 1.
+
+    Examples
+    --------
+    >>> binomial_profile(2, 0.5)(np.array([3.0])).round(9).tolist()
+    [0.25]
+    """
+    spread = 40 * math.sqrt(trials * q * (1 - q)) + 40
+    low, high = max(0, math.floor(trials * q - spread)), min(trials, math.ceil(trials * q + spread))
+    return _shifted(stats.binom.logpmf(np.arange(low, high + 1), trials, q), 1)
+
+
+@lru_cache(maxsize=256)
+def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Profile:
+    """Of the sum of n draws of `law`, all that an observer of a modular sum can see of the noise.
+
+    Where the law has no transform, its `NoiseLaw.wrapped_pmf` on the circle of `modulus` stands in.  A difference of
+    Pólya draws whose shapes add up to less than 1 is not log-concave; there only its largest likelihood ratio is used
+    (`audit.polya_epsilon`).
+
+    Raises
+    ------
+    NotImplementedError
+        A law that knows neither.
+
+    Examples
+    --------
+    >>> profile = law_profile(PolyaDifference(1 / 64, 8.0), 64, 8)  # discrete Laplace noise, ε = 1
+    >>> bool(profile(np.array([1.0]))[0] < 1e-12 < profile(np.array([0.9]))[0])
+    True
+    """
+    if isinstance(law, PolyaDifference):
+        shape = n * law.r
+        if shape < 1 - 1e-9:
+            return pure_profile(polya_epsilon(shape, law.b, sensitivity))
+        # Beyond shape 1 it is the law of shape 1 and more noise, which can only hide more.
+        reach = math.ceil(40 * law.b) + sensitivity
+        x = np.arange(-reach, reach + 1)
+        return _shifted(math.log(math.tanh(1 / (2 * law.b))) - np.abs(x) / law.b, sensitivity, _LOST)
+    try:
+        return _of_logs(_log_pmf_of_sum(law, n, sensitivity), sensitivity, 2 * _LOST)
+    except NotImplementedError:
+        return circle_profile(law.wrapped_pmf(n, modulus), sensitivity)
+
+
+def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
+    """Logarithm of the law of a sum of n draws of a symmetric law, where all but 1e-15 of it lies, and `further`.
+
+    A transform's absolute error hides the tails; tilted by e^(tx) they are where the mass is:
+    ``P(x) = M(t)^n e^(−tx) P_t(x)``, with t such that the tilted mean walks outwards, five deviations a step.  What no
+    tilt reaches stays impossible, which can only make a divergence larger.
+    """
+    variance = n * law.variance
+    reach = math.ceil(chernoff(law, n, _LOST)) + further
+    x = np.arange(reach + 1)
+    out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
+    for step in range(math.ceil(reach / (5 * math.sqrt(variance))) + 1):
+        tilt = 5 * step / math.sqrt(variance)
+        centre, log_mgf, pmf = _tilted(law, n, 2 * reach + 1, tilt)
+        away = np.abs(x - centre)
+        good = (away < best) & (pmf > 1e-13 * pmf.max())
+        out[good] = np.log(pmf[good]) - tilt * x[good] + log_mgf
+        best[good] = away[good]
+    return np.append(out[:0:-1], out)
+
+
+def _tilted(law: NoiseLaw, n: int, m: int, tilt: float) -> tuple[float, float, Array]:
+    """Mean of a tilted sum, ``n ln M(t)``, and its law on 0 … ⌊m/2⌋ (it wraps on a circle of m, far from its mean)."""
+    theta = 2 * np.pi * np.arange(m // 2 + 1) / m
+    if isinstance(law, Skellam):  # two Poisson draws, of means σ²e^t/2 and σ²e^−t/2
+        half = n * law.sigma2 / 2
+        up, down = half * math.exp(tilt), half * math.exp(-tilt)
+        power = np.exp(up * np.expm1(-1j * theta) + down * np.expm1(1j * theta))
+        centre, log_mgf = up - down, n * law.log_mgf(tilt)
+    elif hasattr(law, "pmf"):  # from its own probabilities: a transform by series would take far longer
+        own = math.ceil(12 * math.sqrt(law.variance) + tilt * law.variance) + 12
+        support = np.arange(-own, own + 1)
+        with np.errstate(divide="ignore"):
+            weight = np.exp(np.log(law.pmf(support)) + tilt * support)
+        total = float(weight.sum())
+        centre, log_mgf = n * float((support * weight).sum()) / total, n * math.log(total)
+        power = np.fft.rfft(np.bincount(support % m, weights=weight / total, minlength=m)) ** n
+    else:  # nothing is known of its tails
+        centre, log_mgf, power = (0.0, 0.0, law.cf(theta) ** n) if not tilt else (math.inf, 0.0, np.ones(len(theta)))
+    return centre, log_mgf, np.fft.irfft(power, m)[: m // 2 + 1]
+
+
+def worst_profile(profiles: Sequence[Profile]) -> Profile:
+    """Return the pointwise largest δ: no mixture of the mechanisms, in whatever order, costs more than it.
+
+    Examples
+    --------
+    >>> worst_profile([pure_profile(1.0), pure_profile(0.5, 0.01)])(np.array([1.0])).tolist()
+    [0.01]
+    """
+    return partial(_worst, tuple(profiles))
+
+
+def _worst(profiles: tuple[Profile, ...], x: Array) -> Array:
+    return np.max([profile(x) for profile in profiles], axis=0)
+
+
+def epsilon_at(profile: Profile, delta: float) -> float:
+    """Return the smallest ε at δ, infinite where no ε will do.
+
+    Examples
+    --------
+    >>> round(epsilon_at(pure_profile(1.0), 0.0), 9), epsilon_at(pure_profile(1.0, 0.1), 0.01)
+    (1.0, inf)
+    """
+    low, high = 0.0, 1.0
+    while profile(np.array([high]))[0] > delta:
+        low, high = high, 2 * high
+        if high > 1e5:
+            return math.inf
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if profile(np.array([middle]))[0] > delta else (low, middle)
+        if middle in (low, high) and high - low < 1e-14:
+            break
+    return high
+
+
+def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
+    """ε at δ of `times` adaptive uses of what has this profile; never too small.
+
+    The pair of laws on a grid of privacy losses whose divergence is the profile at every point of the grid and above
+    it between them ("connect the dots": Doroshenko et al. 2022) is composed by one fast Fourier transform.
+
+    Parameters
+    ----------
+    profile : Profile
+    times : int
+        At least 1.
+    delta : float
+        At least 1e-10.
+
+    Returns
+    -------
+    float
+        Infinite where so small a δ is not attained.
+
+    Raises
+    ------
+    ValueError
+        Times or δ out of range.
+
+    Examples
+    --------
+    >>> round(composed_epsilon(pure_profile(0.5), 1, 1e-6), 3), round(composed_epsilon(pure_profile(0.5), 100, 1e-6), 1)
+    (0.5, 33.3)
+    """
+    if integer("times", times, 1) == 1:
+        return epsilon_at(profile, real("delta", delta, 0, 1, closed="low"))
+    real("delta", delta, RESOLVED, 1, closed="low")
+    top = epsilon_at(profile, max(profile(np.array([700.0]))[0] * (1 + 1e-9), 1e-16))
+    if math.isinf(top) or top > 690:
+        return math.inf
+    step = max(top, 1e-9) / 4096
+    step = max(step, _window(*_dots(profile, step), times)[1] / _POINTS)
+    x, p, infinite = _dots(profile, step)
+    low, width = _window(x, p, infinite, times)
+    size = math.ceil(width / step) + len(x)
+    circle = np.zeros(size)
+    np.add.at(circle, np.arange(len(x)) % size, p)
+    total = np.fft.irfft(np.fft.rfft(circle) ** times, size)
+    # Index j of a sum stands for the loss times·x₀ + j·step, up to whole turns of the circle.
+    first = math.floor((low - times * x[0]) / step)
+    total = np.roll(total, -(first % size))
+    losses = times * x[0] + (first + np.arange(size)) * step
+    heavy = np.cumsum(total[::-1])[::-1]
+    never = -math.expm1(times * math.log1p(-infinite)) if infinite < 1 else 1.0
+    # δ(ε) = never + Σ_{l > ε} p(l)(1 − e^(ε − l)), falling: the first grid point where it is small enough
+    light = _discounted(total, step)
+    found = np.flatnonzero((losses >= 0) & (never + heavy - light + _SLACK <= delta))
+    return float(losses[found[0]]) if len(found) else math.inf
+
+
+def _dots(profile: Profile, step: float) -> tuple[Array, Array, float]:
+    """Losses, their probabilities and that of an infinite loss, such that the divergence is `profile` at every loss."""
+    top = epsilon_at(profile, max(profile(np.array([700.0]))[0] * (1 + 1e-9), 1e-16))
+    half = max(1, math.ceil(top / step))
+    x = np.arange(-half, half + 1) * step
+    above = profile(x[half:])
+    below = -np.expm1(x[:half]) + np.exp(x[:half]) * above[:0:-1]  # δ(−x) = 1 − e^−x + e^−x δ(x)
+    delta, scale = np.concatenate([below, above]), np.exp(x)
+    slopes = np.concatenate([[(1 - delta[0]) / scale[0]], -np.diff(delta) / np.diff(scale), [0.0]])
+    return x, scale * (slopes[:-1] - slopes[1:]), float(delta[-1])
+
+
+def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, float]:
+    """Where all but 1e-15 of the sum of `times` losses lies: its low end, and its width (Chernoff's bound)."""
+    p = np.maximum(p, 0.0)
+    mean = float((x * p).sum() / p.sum())
+    ends = []
+    for sign in (-1.0, 1.0):
+        best = times * float((sign * x).max())  # it cannot be beyond
+        for t in np.geomspace(1e-4, 1e4, 81):
+            log_mgf = float(np.logaddexp.reduce(t * sign * x + np.log(np.maximum(p, 1e-300))))
+            best = min(best, (times * max(log_mgf, t * sign * mean) + 35) / t)
+        ends.append(sign * best)
+    return ends[0], ends[1] - ends[0]
+
+
+def _discounted(p: Array, step: float) -> Array:
+    """``Σ_{j ≥ i} p_j e^(−(j − i)·step)`` for every i, block by block so that no exponent leaves the range."""
+    size = max(1, min(len(p), int(500 / step)))
+    out = np.empty_like(p)
+    after = 0.0
+    for start in range((len(p) - 1) // size * size, -1, -size):
+        piece = p[start : start + size]
+        fall = np.exp(-step * np.arange(len(piece)))
+        tail = np.cumsum((piece * fall)[::-1])[::-1] / fall
+        out[start : start + size] = tail + after * fall[::-1] * math.exp(-step)
+        after = float(out[start])
+    return out

@@ -1,0 +1,457 @@
+"""Promises are never stronger than the truth: every mechanism × ε × t_min × loss × law, by exact computation."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+import hushbandits as hb
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.rewards import LAWS
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.feedback import Feedback
+from hushbandits.privacy.divergence import (
+    binomial_profile,
+    circle_profile,
+    composed_epsilon,
+    epsilon_at,
+    laplace_profile,
+    law_profile,
+    pure_profile,
+    shift_profile,
+    worst_profile,
+)
+from hushbandits.privacy.laplace import laplaces
+from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.plans import Plan
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.shuffling import binomial_delta, extra_bits
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace as DistributedLaplace
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.mechanism import Mechanism
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+
+EPSILONS = (0.1, 0.5, 1.0, 4.0, 7.3, 10.0, 12.0)
+MECHANISMS = [
+    ("CentralDP-v0", {}),
+    ("CentralDP-v0", {"discrete": True}),
+    ("DistDP-v0", {}),
+    ("DistDP-v0", {"t_min": 0.75}),
+    ("DistRDP-v0", {}),
+    ("DistRDP-v0", {"t_min": 0.75, "scale": 1.0}),
+    ("DistCDP-v0", {}),
+    ("DistCDP-v0", {"t_min": 0.75, "scale": 1.0}),
+    ("LocalDP-v0", {}),
+    ("ShuffleDP-v0", {}),
+    ("ShuffleDP-v0", {"t_min": 0.75}),
+    ("ShuffleDP-v0", {"shuffle": "pure"}),
+    ("ShuffleDP-v0", {"shuffle": "binary-sum"}),
+    ("ShuffleDP-v0", {"shuffle": "binary-sum", "calibrate": "exact"}),
+]
+
+
+def hockey_stick(p, q, epsilon):
+    """δ of two laws on the same points, straight from its definition, the worse direction."""
+    e = math.exp(epsilon)
+    return max(np.maximum(p - e * q, 0).sum(), np.maximum(q - e * p, 0).sum())
+
+
+def neighbours(pmf, shift):
+    nobody = np.zeros(shift)
+    return np.append(pmf, nobody), np.append(nobody, pmf)
+
+
+# -- what one block gives away --------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=8), st.integers(1, 4), st.floats(0, 3))
+def test_profiles_by_their_definition(weights, shift, epsilon):
+    pmf = np.array(weights) / sum(weights)  # of any shape: every shift is tried where it is not log-concave
+    by_hand = max(hockey_stick(*neighbours(pmf, s), epsilon) for s in range(1, shift + 1))
+    assert shift_profile(pmf, shift)(np.array([epsilon]))[0] == pytest.approx(by_hand, abs=1e-12)
+    turns = max(hockey_stick(pmf, np.roll(pmf, s), epsilon) for s in range(1, shift + 1))
+    assert circle_profile(pmf, shift)(np.array([epsilon]))[0] == pytest.approx(turns, abs=1e-12)
+
+
+@pytest.mark.parametrize("q", [0.001, 0.03, 0.5])
+@pytest.mark.parametrize("trials", [1, 40, 3000])
+def test_the_binomial_in_logarithms(trials, q):
+    x = np.arange(trials + 1)
+    log_pmf = special.gammaln(trials + 1) - special.gammaln(x + 1) - special.gammaln(trials - x + 1)
+    pmf = np.exp(log_pmf + x * math.log(q) + (trials - x) * math.log1p(-q))
+    for epsilon in (0.0, 0.3, 2.0, 8.0, 12.0):
+        by_hand = hockey_stick(*neighbours(pmf, 1), epsilon)
+        assert binomial_delta(trials, q, epsilon) == pytest.approx(by_hand, rel=1e-6)
+        assert binomial_profile(trials, q)(np.array([epsilon]))[0] == binomial_delta(trials, q, epsilon)
+
+
+@pytest.mark.parametrize("calibrate", ["paper", "exact"])
+@pytest.mark.parametrize("epsilon", [0.05, *EPSILONS, 30.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-2])
+def test_binary_sums_keep_their_delta_at_every_epsilon(epsilon, delta, calibrate):
+    for n in (2, 19, 300, 100_000):
+        bits = extra_bits(n, epsilon, delta, calibrate)
+        assert binomial_delta(n * bits.k, bits.q, epsilon) <= delta
+    printed = 96 * math.log(2 / delta) / epsilon**2
+    as_printed = 1, printed / 200_000
+    if calibrate == "paper" and printed < 100_000 and binomial_delta(100_000, as_printed[1], epsilon) <= delta:
+        assert (bits.k, bits.q) == as_printed
+
+
+def test_the_printed_constant_falls_short_at_epsilon_ten():
+    tau = 96 * math.log(2e6) / 100
+    assert binomial_delta(1024, tau / 2048, 10.0) == pytest.approx(9.2e-4, rel=0.03)
+    tau = 96 * math.log(2e6) / 144
+    assert binomial_delta(1024, tau / 2048, 12.0) == pytest.approx(7.8e-3, rel=0.03)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("id", "env"), MECHANISMS)
+def test_no_block_exceeds_its_price_or_the_promise(id, env, epsilon):
+    core = hb.make_vec(id, epsilon=epsilon, horizon=10**6, **env)
+    core.reset(0)
+    mechanism, promise = core.mechanism, core.privacy()[0]
+    assert math.isfinite(promise.epsilon), promise.assumptions
+    for n, left in itertools.product((2, 3, 19, 50, 64, 1000), (0.2, 0.5, 0.75, 1.0)):
+        survivors = math.floor(left * n)
+        if survivors < mechanism.smallest:
+            continue
+        spent, seen = mechanism.price(n, survivors), mechanism.seen(n, survivors)
+        assert seen(np.array([spent.epsilon * (1 + 1e-9)]))[0] <= spent.delta * (1 + 1e-6) + 1e-12
+        if survivors >= mechanism.sure(n):
+            assert spent.epsilon <= promise.epsilon * (1 + 1e-9)
+            assert spent.delta <= promise.delta * (1 + 1e-9)
+
+
+def test_laws_of_sums_reach_far_into_their_tails():
+    one = DiscreteGaussian(1.3).pmf(np.arange(-60, 61))
+    pmf = one
+    for _ in range(7):
+        pmf = np.convolve(pmf, one)
+    for epsilon in (0.5, 4.0, 20.0, 60.0):
+        by_hand = hockey_stick(*neighbours(pmf, 14), epsilon)
+        found = law_profile(DiscreteGaussian(1.3), 8, 14)(np.array([epsilon]))[0]
+        assert found == pytest.approx(by_hand, rel=1e-6, abs=1e-14)
+    pmf = special.ive(np.abs(np.arange(-400, 401)), 100.0)
+    for epsilon in (0.5, 4.0, 20.0, 100.0):
+        by_hand = hockey_stick(*neighbours(pmf, 60), epsilon)
+        found = law_profile(Skellam(12.5), 8, 60)(np.array([epsilon]))[0]
+        assert found == pytest.approx(by_hand, rel=1e-6, abs=1e-14)
+    assert math.isinf(epsilon_at(pure_profile(1.0, 1e-3), 1e-4))
+    assert epsilon_at(law_profile(PolyaDifference(1 / 64, 8.0), 64, 16), 1e-9) == pytest.approx(2.0, rel=1e-6)
+
+
+# -- what many blocks give away -------------------------------------------------------------------------------------
+
+
+def test_composition_by_direct_convolution():
+    law = DiscreteLaplace(3.0)
+    pmf = law.pmf(np.arange(-100, 101))
+    loss = np.log(np.append(pmf, np.zeros(2) + 1e-300)) - np.log(np.append(np.zeros(2) + 1e-300, pmf))
+    middle = slice(2, -2)
+    steps = np.round(loss[middle] * 3).astype(int)  # of −2/3 … 2/3, in thirds
+    assert np.allclose(loss[middle] * 3, steps, atol=1e-9)
+    single = np.bincount(steps + 2, weights=np.append(pmf, [0, 0])[middle], minlength=5)
+    for times in (2, 5, 20):
+        total = np.ones(1)
+        for _ in range(times):
+            total = np.convolve(total, single)
+        losses = (np.arange(len(total)) - 2 * times) / 3
+        for delta in (1e-3, 1e-6):
+            epsilon = composed_epsilon(law_profile(law, 1, 2), times, delta)
+            at = float((total * np.maximum(-np.expm1(epsilon - losses), 0)).sum())
+            before = float((total * np.maximum(-np.expm1(0.99 * epsilon - 0.01 - losses), 0)).sum())
+            assert at <= delta * (1 + 1e-6) < before
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [(0.1, 1), (0.1, 100), (0.5, 10), (0.5, 100), (4.0, 1), (4.0, 100)])
+def test_composition_agrees_with_dp_accounting(epsilon, times):
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    pairs = [
+        (
+            law_profile(DiscreteLaplace(20 / epsilon), 1, 20),
+            pld.from_discrete_laplace_mechanism(epsilon / 20, sensitivity=20),
+        ),
+        (laplace_profile(epsilon), pld.from_laplace_mechanism(1 / epsilon, value_discretization_interval=1e-3)),
+    ]
+    if epsilon < 1:
+        law = pld.from_discrete_gaussian_mechanism(20 / epsilon, sensitivity=20)
+        pairs.append((law_profile(DiscreteGaussian((20 / epsilon) ** 2), 1, 20), law))
+    for profile, law in pairs:
+        theirs = law.self_compose(times).get_epsilon_for_delta(1e-6)
+        assert composed_epsilon(profile, times, 1e-6) == pytest.approx(theirs, rel=2e-3, abs=2e-3)
+
+
+def ledger(price):
+    return Ledger("any", "one reward", "server", (), price, lambda n: {}, 1)
+
+
+def test_a_returning_user_pays_for_the_block_with_the_larger_delta():
+    core = hb.make_vec("ShuffleDP-v0", shuffle="binary-sum", calibrate="exact")
+    core.reset(0)
+    book, bits = core.mechanism.ledger, core.mechanism.planned(1024).noise
+    book.use(0, 0, 1024, 1024)
+    book.use(0, 0, 1024, 512)
+    truth = binomial_delta(512 * bits.k, bits.q, 1.0)
+    assert (book.worst[0], book.worst_delta[0]) == (1.0, truth)
+    assert truth == pytest.approx(2.4e-4, rel=0.02)
+    epsilon, delta = book.returning(0, 1, 1e-6)
+    assert delta == 1e-6
+    assert binomial_delta(512 * bits.k, bits.q, epsilon) <= 1e-6 * (1 + 1e-6)
+    assert epsilon > 1.0
+
+
+def test_what_is_dearer_once_may_be_cheaper_a_thousand_times():
+    core = hb.make_vec("DistRDP-v0", epsilon=1.0, scale=1.0)
+    core.reset(0)
+    mechanism = core.mechanism
+    kinds = [(65_536, 32_768), (4, 3)]
+    alone = []
+    for kind in kinds:
+        book = ledger(mechanism.price)
+        book.use(0, 0, *kind)
+        alone.append(book.returning(0, 1000, 1e-6)[0])
+    book = ledger(mechanism.price)
+    for kind in kinds:
+        book.use(0, 0, *kind)
+    assert book.returning(0, 1000, 1e-6)[0] >= max(alone) * (1 - 1e-9)
+
+
+kinds = st.one_of(
+    st.builds(Spent, st.floats(0.05, 3.0), st.sampled_from([0.0, 1e-9, 1e-4])),
+    st.builds(
+        lambda b, g: Spent(g / b, 0.0, None, lambda: law_profile(DiscreteLaplace(b), 1, g)),
+        st.floats(2, 30),
+        st.integers(1, 9),
+    ),
+    st.builds(
+        lambda q: Spent(1.0, binomial_delta(400, q, 1.0), None, lambda: binomial_profile(400, q)),
+        st.floats(0.05, 0.5),
+    ),
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(kinds, min_size=1, max_size=3), st.lists(st.integers(0, 2), min_size=1, max_size=6))
+def test_no_mixture_of_blocks_costs_more_than_the_ledger_says(blocks, order):
+    book = ledger(lambda n, s: blocks[n])
+    for n in range(len(blocks)):
+        book.use(0, 0, n, n)
+    played = [blocks[i % len(blocks)] for i in order]
+    epsilon, delta = book.returning(0, len(played), 1e-5)
+    # The mixture itself, as randomized responses whose losses are drawn and added up.
+    if math.isinf(epsilon):
+        return
+    worst = worst_profile([b.exact() for b in blocks])
+    for b in blocks:
+        x = np.linspace(0, 4, 50)
+        assert (worst(x) >= b.exact()(x)).all()
+    if len({id(b) for b in played}) == 1:
+        once = composed_epsilon(played[0].exact(), len(played), max(delta, 1e-10))
+        assert epsilon >= min(once, len(played) * played[0].epsilon) * (1 - 2e-3) - 1e-9
+
+
+def test_no_bound_attains_so_small_a_delta():
+    book = ledger(lambda n, s: Spent(1.0, 1e-3))
+    book.use(0, 0, 8, 8)
+    assert book.returning(0, 5, 1e-6) == (5.0, 5e-3)  # its own, larger δ
+    assert book.returning(0, 5, 0.01)[1] <= 0.01
+    assert book.returning(0, 5, 0.01)[0] <= 5.0
+    assert ledger(lambda n, s: Spent(1.0)).returning(0, 5, 1e-6) == (0.0, 0.0)
+    with pytest.raises(ValueError, match="delta=1 must lie in"):
+        book.returning(0, 5, 1)
+
+
+def test_losses_show_in_the_metrics():
+    wrappers = [Loss(0.05)]
+    env = {"shuffle": "binary-sum", "calibrate": "exact", "horizon": 20_000}
+    core = hb.make_vec("ShuffleDP-v0", wrappers=wrappers, **env)
+    final = hb.play(core, hb.make_team("Random"), 0)
+    assert final["epsilon"][0] == 1.0
+    assert final["delta"][0] == core.mechanism.ledger.worst_delta[0] > 1e-6
+    for row in core.mechanism.ledger.rows(0):
+        bits = core.mechanism.planned(row["planned"]).noise
+        assert binomial_delta(row["survivors"] * bits.k, bits.q, 1.0) <= final["delta"][0]
+
+
+# -- which promise holds where --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_unbounded_rewards_void_every_promise(name):
+    law = LAWS[name]()
+    for wrapper in (PrivateMeans(), PrivateMeans(own="noised"), LocalLaplace(), LocalLaplace(own="noised")):
+        try:
+            env = hb.make_vec("CoopNetwork-v0", n_agents=4, rewards=law, wrappers=[wrapper])
+        except ValueError:  # some refuse such rewards outright
+            assert not law.unit_interval
+            continue
+        finite = [g for g in env.privacy() if math.isfinite(g.epsilon)]
+        assert bool(finite) == law.unit_interval
+    if law.unit_interval:
+        for id, more in MECHANISMS:
+            assert math.isfinite(hb.make_vec(id, rewards=law, **more).privacy()[0].epsilon)
+    else:
+        for id, _ in MECHANISMS:
+            with pytest.raises(ValueError, match=r"must stay in \[0, 1\]"):
+                hb.make_vec(id, rewards=law)
+    if name != "alpha-stable":
+        env = hb.make_vec("DPMASE-v0", rewards=law)
+        assert math.isfinite(hb.make_team("DP-MASE").privacy(env)[0].epsilon) == law.unit_interval
+
+
+class Boaster(Wrapper):
+    """A user's own wrapper that promises much."""
+
+    def promises(self, env):
+        return (Guarantee("none", 0.1, 0.0, "one reward", "everyone", (), "me"),)
+
+
+def test_a_wrapper_of_ones_own_cannot_promise_on_unbounded_rewards():
+    for rewards, holds in (("bernoulli", True), ("gaussian", False)):
+        (promise,) = hb.make_vec("CoopNetwork-v0", rewards=rewards, wrappers=[Boaster()]).privacy()
+        assert math.isfinite(promise.epsilon) == holds
+    with pytest.raises(TypeError, match=r"Loud must define promises\(env\), not privacy\(env\)"):
+        type("Loud", (Wrapper,), {"privacy": lambda self, env: ()})
+    with pytest.raises(TypeError, match=r"Loud must define promises\(env\)"):
+        type("Loud", (hb.Team,), {"privacy": lambda self, env: ()})
+
+
+class Mine(Mechanism):
+    """A user's own mechanism; `law` is each user's noise in a block of n."""
+
+    def __init__(self, law, epsilon=1.0):
+        super().__init__(epsilon)
+        self.law = law
+
+    def plan(self, n):
+        return Plan(n, 4, 50, self.law(n))
+
+    def price(self, n, survivors):
+        return Spent(self.epsilon)
+
+    def promises(self, env):
+        return (Guarantee("mine", self.epsilon, 0.0, "one reward", "the server", (), "me"),)
+
+
+class Unknown(NoiseLaw):
+    def draw(self, rng, size):
+        return np.zeros(size, np.int64)
+
+    def wrapped_pmf(self, n, m):
+        raise NotImplementedError
+
+
+def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
+    def privacy(law, *wrappers, epsilon=1.0):
+        return Feedback(wrappers=[Mine(law, epsilon), *wrappers], horizon=2000).privacy()[0]
+
+    enough, thin = lambda n: PolyaDifference(1 / n, 4.0), lambda n: PolyaDifference(1 / n, 1.0)
+    assert privacy(enough, SecAgg()).epsilon == 1.0
+    naked = privacy(enough)
+    assert math.isinf(naked.epsilon)
+    assert naked.view == "the server: every user's message"
+    refuted = privacy(thin, SecAgg())
+    assert math.isinf(refuted.epsilon)
+    assert "the law of its noise gives ε = 4 " in refuted.assumptions[0]
+    assert privacy(thin, SecAgg(), epsilon=4.0).epsilon == 4.0
+    odd = privacy(lambda n: PolyaDifference(1 / n, 1.0 if n == 64 else 4.0), SecAgg())
+    assert "in blocks of 64" in odd.assumptions[0]
+    assert math.isinf(privacy(lambda n: None, SecAgg()).epsilon)
+    unknown = privacy(lambda n: Unknown(), SecAgg())
+    assert unknown.epsilon == 1.0
+    assert unknown.assumptions[0] == "as claimed: its noise has no law to check"
+    core = Feedback(wrappers=[Mine(thin), SecAgg()], horizon=300)
+    assert math.isinf(hb.play(core, hb.make_team("Random"))["epsilon"].item())  # the ledger does not repeat it either
+
+
+@pytest.mark.parametrize(("id", "env"), MECHANISMS)
+def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
+    for wrappers, loses in (([], False), ([Loss(0.0)], False), ([Loss(0.05)], True), ([Huber(0.1)], False)):
+        (promise, *_) = hb.make_vec(id, wrappers=wrappers, **env).privacy()
+        counts = id.startswith(("Dist", "Shuffle")) and "t_min" not in env
+        assert math.isinf(promise.epsilon) == (loses and counts)
+    if counts:
+        core = hb.make_vec(id, wrappers=[Loss(0.05)], horizon=3000, **env)
+        assert "Loss loses users" in core.privacy()[0].assumptions[0]
+        assert np.isfinite(hb.play(core, hb.make_team("Random"))["epsilon"]).all()  # what blocks really cost is known
+
+
+# -- local noise on a graph -----------------------------------------------------------------------------------------
+
+
+def arms_after(first, own, grid=None, epsilon=1.0, runs=200):
+    """What an observer sees of two arms' third round: UCB plays the better of its first two rewards."""
+    wrapper = LocalLaplace(epsilon, own=own, grid=grid)
+    env = hb.make_vec("CoopNetwork-v0", n_agents=2, means=[0.5, 0.5], horizon=3, runs=runs, wrappers=[wrapper])
+    env.law = type(
+        "Fixed", (type(env.law),), {"quantile": lambda self, u, location: np.where(env._round, 0.5, first)}
+    )()
+    team = hb.make_team("UCB1")
+    obs = env.reset(0)
+    team.reset(env, env.seeds)
+    told = []
+    while obs.live.any():
+        arms = np.array(team.act(obs))
+        obs = env.pull(arms)
+        told.append(obs.reward.copy())
+        obs = env.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+    posted = env._ring.values["reward"][env._ring.t % env._ring.depth]
+    return arms, told, posted
+
+
+def test_arms_tell_on_exact_own_rewards_but_not_on_noised_ones():
+    low, high = (arms_after(first, "exact")[0] for first in (0.0, 1.0))
+    assert (low != high).all()  # the third arm tells the first reward with certainty
+    low, high = (arms_after(first, "noised", runs=2000)[0].mean() for first in (0.0, 1.0))
+    assert abs(low - high) < math.tanh(0.5)  # randomized response at ε = 1 tells no more
+    for grid in (None, 64):
+        _, told, posted = arms_after(0.3, "noised", grid)
+        np.testing.assert_array_equal(told[-1], posted)  # what is sent is what it was told, drawn once
+
+
+def excluded(reports, epsilon, candidate):
+    """Share of reports that the sampler cannot have made from this reward: no uniform k/2^53 leads there."""
+    scale = 1 / epsilon
+    out = 0
+    for y in reports:
+        noise = y - candidate
+        u = math.exp(noise / scale) / 2 if noise < 0 else 1 - math.exp(-noise / scale) / 2
+        near = (np.round(u * 2**53) + np.arange(-40, 41)) / 2**53
+        out += not (candidate + laplaces(near[(near >= 0) & (near < 1)], scale) == y).any()
+    return out / len(reports)
+
+
+def test_a_doubles_last_bits_tell_and_the_grids_do_not():
+    _, _, posted = arms_after(0.0, "exact", epsilon=0.5, runs=150)
+    assert excluded(posted.ravel(), 0.5, 0.5) == 0  # what it was
+    assert 0.6 < excluded(posted.ravel(), 0.5, 1.0) < 0.95  # what it was not: "about 4 cases of 5"
+    assert any("4 cases of 5" in a for a in LocalLaplace().promises(hb.make_vec("CoopNetwork-v0"))[0].assumptions)
+    _, _, posted = arms_after(0.3, "exact", grid=64, runs=20_000)
+    steps = posted * 64
+    np.testing.assert_array_equal(steps, np.round(steps))
+    x = np.arange(-100, 101)
+    found = np.bincount((steps - 32).astype(int).ravel() + 2000, minlength=4001)[1900:2101] / steps.size
+    law = DiscreteLaplace(64.0).pmf(x)
+    assert np.abs(found - law).max() < 5 * math.sqrt(law.max() / steps.size)
+
+
+def test_local_noise_meets_only_what_it_can_cover():
+    with pytest.raises(ValueError, match="LocalLaplace needs raw rewards"):
+        Feedback(wrappers=[DistributedLaplace(1.0), LocalLaplace(1.0), SecAgg()])
+    with pytest.raises(ValueError, match='own="noised"'):
+        Feedback(wrappers=[LocalLaplace(1.0, own="noised")])
+    with pytest.raises(ValueError, match="grid=0"):
+        LocalLaplace(grid=0)
+    for grid in (None, 16):
+        env = Feedback(wrappers=[LocalLaplace(1.0, grid=grid)], horizon=2000, rewards="bernoulli")
+        assert env.privacy()[0].epsilon == 1.0
+        assert hb.play(env, hb.make_team("Random"))["users"] == 2000
