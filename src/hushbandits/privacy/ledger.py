@@ -29,7 +29,7 @@ class Spent:
     curve : callable or None
         Its Rényi curve, for returning users; ``None``: none is known.
     profile : callable or None
-        ``profile()`` → its `divergence.Profile`, for returning users; ``None``, of either: that of any (ε, δ)-DP release.
+        ``profile()`` → its `divergence.Profile`; ``None``, of either: that of any (ε, δ)-DP release.
     """
 
     epsilon: float
