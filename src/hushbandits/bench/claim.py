@@ -33,9 +33,10 @@ class Claim:
     effect : str
         ``"value"``: the statistic itself (for a metric of 0 and 1: a rate, with Clopper–Pearson's interval);
         ``"difference"``: `of` minus `over`; ``"ratio"``: `of` divided by `over`; ``"slope"``: of the statistic's
-        logarithm on that of the swept parameter `along`, by least squares (1: grows linearly).
+        logarithm on that of the swept parameter `along`, by least squares (1: grows linearly); with `over`, of the
+        logarithm of `of` divided by `over` (below 0: `of` scales better).
     over : str or mapping, optional
-        The other line of a difference or a ratio.
+        The other line of a difference or a ratio, which need it, or of a slope.
     along : str, optional
         The swept parameter of a slope.
     statistic : str
@@ -77,8 +78,10 @@ class Claim:
         what = f"claim {self.sentence!r}:"
         choice(f"{what} effect", self.effect, ("value", "difference", "ratio", "slope"))
         choice(f"{what} statistic", self.statistic, ("mean", "median", "iqm"))
-        if (self.effect in ("difference", "ratio")) != (self.over is not None):
-            raise ValueError(f"{what} over= belongs to a difference or a ratio, and only there")
+        if self.over is None and self.effect in ("difference", "ratio"):
+            raise ValueError(f"{what} a {self.effect} needs over=, the line that it is taken against")
+        if self.over is not None and self.effect == "value":
+            raise ValueError(f"{what} over= belongs to a difference, a ratio or a slope, and only there")
         if (self.effect == "slope") != (self.along is not None):
             raise ValueError(f"{what} along= belongs to a slope, and only there")
         if self.per_time and not self.time:

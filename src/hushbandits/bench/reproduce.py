@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hushbandits.bench.catalog import family, modules
+from hushbandits.bench.intervals import RAREST
 from hushbandits.bench.report import PAGE
 from hushbandits.bench.report import write as write_report
 from hushbandits.bench.run import Failure, fill, open_folder
@@ -26,10 +27,15 @@ failing, the interval, and the verdict. Written by `hushbandits reproduce`; do n
 
 A claim *holds* if the effect's interval lies inside the claimed region at each of its points, it *does not hold* if
 the interval lies outside at one of them, and it is *undecided* at this scale otherwise. The m claims of a paper are
-judged together: intervals have level 1 − {ALPHA:g}/m (Bonferroni), so that all verdicts of the paper are right with
-probability 95 %; a claim of P points is rejected at one of them only at level 1 − {ALPHA:g}/(mP). Means have Student's
-interval, medians that of order statistics, rates Clopper–Pearson's; differences, ratios and slopes a bootstrap that
-resamples runs, in pairs where two agents faced the same runs.
+judged together: intervals have level 1 − {ALPHA:g}/m (Bonferroni); a claim of P points is rejected at one of them only
+at level 1 − {ALPHA:g}/(mP).
+
+What that promises. Medians (order statistics) and rates (Clopper–Pearson), also their differences, ratios and slopes:
+a wrong verdict among the m has a chance of at most {100 * ALPHA:g} %, whatever the law of the runs. Means and interquartile
+means (skewness-corrected t; of ratios after Fieller, of slopes on logarithms): no interval of a mean is valid for all
+laws. By simulation the chance is at most {100 * ALPHA:g} % for runs that are normal, exponential, of two modes, or of a rare
+mode of probability 1/{RAREST} or more; a rarer mode, or a law more skewed than these, can make it larger. With fewer than
+{RAREST} ln(m/{ALPHA:g}) runs a claim on a mean is undecided. The numbers, and who gets which interval: `docs/harness.md`.
 """
 
 
@@ -86,7 +92,9 @@ def in_words(verdict: Verdict) -> str:
         return "no runs at its points"
     name = {
         "value": "rate" if metric(claim.metric).rate else claim.statistic,
-        "slope": f"slope of log {claim.statistic}",
+        "slope": f"slope of log {claim.statistic}"
+        if claim.over is None
+        else f"slope of log ratio of {claim.statistic}s",
     }.get(claim.effect, f"{claim.effect} of {claim.statistic}s")
     if claim.time is not None:
         name += f" at time {number(claim.time)}"
@@ -110,8 +118,8 @@ def _section(paper: str, found: Sequence[Reproduction], command: str, scale: str
         "",
         f"`{command}` · {scale} scale · {claims} claims judged together: {tally}.",
         "",
-        "| verdict | claim | effect | runs | source |",
-        "|---|---|---|---|---|",
+        "| verdict | claim | effect | interval | runs | source |",
+        "|---|---|---|---|---|---|",
     ]
     for r in found:
         for v in r.verdicts:
@@ -120,6 +128,7 @@ def _section(paper: str, found: Sequence[Reproduction], command: str, scale: str
                 f"**{v.verdict}**" if v.verdict != "undecided" else v.verdict,
                 v.claim.sentence,
                 in_words(v),
+                v.procedure,
                 str(runs),
                 v.claim.source or r.experiment.source,
             )
