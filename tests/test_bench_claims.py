@@ -10,10 +10,11 @@ import pytest
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.catalog import family
 from hushbandits.bench.claim import Claim
+from hushbandits.bench.intervals import Stratum, skewed_t
 from hushbandits.bench.run import check, open_folder
 from hushbandits.bench.spec import Experiment, Use
-from hushbandits.bench.stats import mean_interval, median_interval, share_interval
-from hushbandits.bench.verdicts import judge
+from hushbandits.bench.stats import median_interval, share_interval
+from hushbandits.bench.verdicts import Finding, Verdict, judge
 from hushbandits.cli import main
 
 RUNS = 40
@@ -60,6 +61,9 @@ def grows(line, n, rng):
         ({"effect": "slope", "along": "env.n_agents", "above": 0.9, "below": 1.1}, "holds"),
         ({"effect": "slope", "along": "env.n_agents", "above": 1.2}, "does not hold"),
         ({"effect": "slope", "along": "env.n_agents", "above": 1.0}, "undecided"),
+        ({"effect": "slope", "over": "B", "along": "env.n_agents", "above": -0.1, "below": 0.1}, "holds"),
+        ({"effect": "slope", "over": "B", "along": "env.n_agents", "above": 0.1}, "does not hold"),
+        ({"effect": "slope", "over": "B", "along": "env.n_agents", "above": 0}, "undecided"),
         ({"effect": "ratio", "over": "B", "below": 1}, "holds"),
         ({"effect": "ratio", "over": "B", "above": 0.6, "below": 0.75, "statistic": "median"}, "holds"),
         ({"effect": "ratio", "over": "B", "above": 1}, "does not hold"),
@@ -85,7 +89,8 @@ def test_intervals_are_those_of_the_statistics_page(tmp_path):
     (finding,) = judged(tmp_path / "mean", one, grows).findings
     x = grows("A", 8, np.random.default_rng(2))
     assert finding.effect == pytest.approx(x.mean())
-    assert finding.interval == pytest.approx(mean_interval(x, 0.95))
+    assert finding.interval == skewed_t([Stratum([0], x[:, None])], np.ones(1), 0.95)
+    assert finding.procedure == "skewed t"
     (finding,) = judged(tmp_path / "median", claim(above=0, at={"env.n_agents": 8}, statistic="median"), grows).findings
     assert finding.interval == pytest.approx(median_interval(x, 0.95))
     assert finding.runs == RUNS
@@ -136,6 +141,43 @@ def test_runs_on_other_seeds_are_not(tmp_path):
     assert 60 < high - low < 120  # 2 · 1.96 · 100 · √(2/40) = 88
 
 
+def test_a_slope_of_a_ratio_takes_shared_luck_out(tmp_path):
+    """A/B = N^0.1, in worlds whose luck is worth ten times as much."""
+
+    def shared(line, n, rng):
+        luck = np.exp(np.random.default_rng(n).normal(0, 1, RUNS))
+        return luck * (n**0.1 if line == "A" else 1.0) * np.exp(rng.normal(0, 0.01, RUNS))
+
+    one = claim(effect="slope", over="B", along="env.n_agents", above=0.05, below=0.15)
+    found = judged(tmp_path, one, shared)
+    assert found.verdict == "holds"
+    assert found.procedure == "skewed t, logarithms"
+    assert reproducing.in_words(found).startswith("slope of log ratio of means 0.")
+
+
+def test_a_slope_through_one_place_is_none(tmp_path):
+    for places in ([8], [5]):
+        one = claim(effect="slope", along="env.n_agents", above=0, at={"env.n_agents": places})
+        found = judged(tmp_path / str(places), one, grows)
+        assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
+
+
+def test_a_run_that_is_no_number_decides_nothing(tmp_path):
+    def broken(line, n, rng):
+        return np.r_[grows(line, n, rng)[1:], np.nan]
+
+    assert judged(tmp_path, claim(effect="ratio", over="B", above=1), broken).verdict == "undecided"
+
+
+def test_the_same_rows_get_the_same_intervals(tmp_path):
+    one = claim(effect="ratio", over="B", below=1)
+    judged(tmp_path, one, grows)
+    whole = experiment(one)
+    with open_folder([whole], tmp_path) as store:
+        first, second = (judge(store, whole, 61) for _ in range(2))
+    assert first == second
+
+
 def test_missing_rows_leave_a_claim_undecided(tmp_path):
     def without_16(line, n, rng):
         return None if n == 16 else grows(line, n, rng)
@@ -163,6 +205,7 @@ def test_pairs_are_those_of_runs_that_both_lines_have(tmp_path):
         (found,) = judge(store, whole, 1)
     assert found.verdict == "holds"
     assert found.findings[0].effect == pytest.approx(-1 + noise[3:35].mean())
+    assert found.findings[0].runs == 32
 
 
 def test_the_finding_that_is_shown_is_the_worst_one(tmp_path):
@@ -207,35 +250,10 @@ def test_more_claims_need_wider_intervals(tmp_path):
     whole = experiment(one)
     judged(tmp_path, one, grows)
     with open_folder([whole], tmp_path) as store:
-        widths = [np.diff(judge(store, whole, m)[0].findings[0].interval)[0] for m in (1, 10, 100)]
+        widths = [np.diff(judge(store, whole, m)[0].findings[0].interval)[0] for m in (1, 4, 10)]
         x = store.final(whole.cells()[2], "regret", RUNS)
     assert widths == sorted(widths)
-    assert widths[2] == pytest.approx(np.diff(mean_interval(x, 1 - 0.05 / 100))[0])
-
-
-class Luck:
-    """A store whose ten runs are standard normal."""
-
-    def __init__(self, rng):
-        self.rng = rng
-
-    def present(self, cell, runs):
-        return np.arange(10)
-
-    def final(self, cell, metric, runs):
-        return self.rng.normal(size=10)
-
-
-def test_false_claims_rarely_hold():
-    # Truth on the boundary, ten claims: uncorrected, 40 % of the families would get a verdict, corrected 5 %.
-    rng = np.random.default_rng(0)
-    sizes = tuple(range(3, 13))
-    claims = [claim(above=0, at={"env.n_agents": n}) for n in sizes]
-    whole = experiment(*claims, sweep={"env.n_agents": sizes}, agents=[Use("UCB1", label="A")])
-    families, wrong = 100, 0
-    for _ in range(families):
-        wrong += any(v.verdict != "undecided" for v in judge(Luck(rng), whole))
-    assert wrong < 20  # P(Bin(100, .05) ≥ 20) < 1e-6
+    assert widths[2] == np.diff(skewed_t([Stratum([0], x[:, None])], np.ones(1), 1 - 0.05 / 10))[0]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +261,9 @@ def test_false_claims_rarely_hold():
     [
         ({"of": "C", "above": 0}, "no line is called 'C'"),
         ({"over": "B", "above": 0}, "over= belongs to a difference or a ratio"),
-        ({"effect": "ratio", "above": 0}, "over= belongs to a difference or a ratio"),
+        ({"effect": "ratio", "above": 0}, "a ratio needs over="),
+        ({"effect": "difference", "above": 0}, "a difference needs over="),
+        ({"effect": "ratio", "over": "B", "along": "env.n_agents", "above": 0}, "along= belongs to a slope"),
         ({"effect": "slope", "above": 0}, "along= belongs to a slope"),
         ({"effect": "slope", "along": "env.life", "above": 0}, "'env.life' is not swept"),
         ({"effect": "share", "above": 0}, "is not one of value, difference, ratio, slope"),
@@ -314,6 +334,16 @@ def test_a_full_verdict_outlives_a_quick_one(papers, capsys):
     page = (papers / "docs/reproduction.md").read_text()
     assert "quick scale" not in page
     assert page.count("full scale") == 2
+
+
+def test_the_page_says_the_fewest_runs_and_the_interval(papers, monkeypatch):
+    (whole,) = reproducing.modules()["alpha1999"][1]
+    findings = tuple(Finding(f"N = {n}", 0.5, (0.4, 0.6), n, "skewed t") for n in (30, 12, 40))
+    found = Verdict(whole.claims[0], whole, "holds", findings)
+    page = papers / "page.md"
+    reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, [found], [])], {"alpha1999": "x"}, False)
+    assert "| skewed t | 12 | Somebody 1999, figure 1 |" in page.read_text()
+    assert "With fewer than\n7 ln(m/0.05) runs" in page.read_text()
 
 
 def test_reproducing_twice_gives_the_same_page(papers, capsys):

@@ -145,7 +145,7 @@ def test_bootstrap_covers_small_normal_samples():
     rng = np.random.default_rng(4)
     trials, hits = 4000, 0
     for seed in range(trials):
-        low, high = bootstrap(lambda s: s.mean(0), rng.normal(size=8), resamples=1000, seed=seed)
+        low, high = bootstrap(lambda s: s.mean(0), rng.normal(size=8), resamples=2000, seed=seed)
         hits += low < 0 < high
     assert scipy_stats.binomtest(hits, trials, 0.935, alternative="less").pvalue > 1e-6
     assert scipy_stats.binomtest(hits, trials, 0.965, alternative="greater").pvalue > 1e-6
@@ -155,6 +155,22 @@ def test_bootstrap_refuses_levels_that_few_runs_cannot_resolve():
     x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     assert bootstrap(lambda s: s.mean(0), x, level=0.9999) == (-math.inf, math.inf)
     assert bootstrap(lambda s: s.mean(0), x[:1]) == (-math.inf, math.inf)
+
+
+def test_bootstrap_refuses_tails_below_the_chance_of_a_constant_resample():
+    # n = 5: n^(1−n) = .0016, the widened tails at 92 % and 95 % are .0045 and .00095
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert math.isfinite(bootstrap(lambda s: s.mean(0), x, level=0.92, resamples=20_000)[0])
+    assert bootstrap(lambda s: s.mean(0), x, level=0.95, resamples=20_000) == (-math.inf, math.inf)
+    # n = 6: .00013 and .0024
+    assert math.isfinite(bootstrap(lambda s: s.mean(0), np.arange(6.0))[0])
+
+
+def test_bootstrap_refuses_tails_that_its_resamples_do_not_reach():
+    x = np.arange(20.0)  # tail .0159 at 95 %: 629 resamples leave ten beyond it
+    assert math.isfinite(bootstrap(lambda s: s.mean(0), x, resamples=640)[0])
+    for resamples in (200, 620):
+        assert bootstrap(lambda s: s.mean(0), x, resamples=resamples) == (-math.inf, math.inf)
 
 
 def test_bootstrap_resamples_each_stratum_by_itself():
@@ -201,6 +217,13 @@ def test_permutation_test_approaches_the_exact_law():
     assert p == pytest.approx(2 / 70, abs=5 * math.sqrt(2 / 70 / 50_000))
     assert permutation_test(x, x, resamples=999) == 1.0
     assert permutation_test(x, y + 100, "median", resamples=9_999) < 0.06
+
+
+def test_permutations_of_the_same_split_are_as_extreme_as_it():
+    # Sums of decimals depend on their order: without room for rounding about half of these would not count.
+    x, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([1.1, 1.3, 1.7, 1.9])
+    p = permutation_test(x, y, resamples=19_999)
+    assert p == pytest.approx(2 / 70, abs=5 * math.sqrt(2 / 70 / 20_000))
 
 
 def test_permutation_p_values_are_uniform_under_the_null():

@@ -3,10 +3,9 @@
 Verdicts of many claims need tails of one in thousands, where a mean's own t is wrong for skewed runs and a bootstrap
 of a few thousand resamples has nothing left to read.  Two families answer there:
 
-* *skewed t*: Student's t, corrected for skewness after Hall (1992), never narrower than Student's (means and, of
-  winsorised runs, interquartile means);
+* *skewed t*: Student's t, corrected for skewness after Hall (1992), never narrower than Student's (means);
 * *combined*: exact intervals of each line at a divided level (Bonferroni) and the extremes of the effect over them
-  (medians and rates), valid however the lines depend on each other.
+  (medians, interquartile means and rates), valid whatever the law, and however the lines depend on each other.
 
 No interval of a mean is valid for all laws (Bahadur & Savage 1956): a mode that no run has met moves the mean and
 leaves no trace.  `fewest_runs` fixes how rare a mode may be.
@@ -22,7 +21,7 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from hushbandits.bench.stats import Interval, iqm, median_interval, share_interval
+from hushbandits.bench.stats import Interval, iqm_interval, median_interval, share_interval
 from hushbandits.core.types import Array
 
 __all__ = ["PROCEDURES", "RAREST", "Stratum", "combined", "fewest_runs", "fieller", "log_contrast", "skewed_t"]
@@ -41,34 +40,11 @@ class Stratum:
     columns : sequence of int
         Which lines of the effect these are.
     values : (n, len(columns)) array
-        Their runs, whose column means are what the effect is made of.
-    freedom : float
-        Degrees of freedom of a variance of these runs.
-
-    Examples
-    --------
-    >>> Stratum.of([0], np.array([[1.0], [2.0], [6.0]])).freedom
-    2
+        Their runs.
     """
 
     columns: Sequence[int]
     values: Array
-    freedom: float
-
-    @classmethod
-    def of(cls, columns: Sequence[int], values: Array, statistic: str = "mean") -> Stratum:
-        """Take runs as they are, or, for interquartile means, winsorised.
-
-        The latter are ``iqm + 2(w − w̄)`` with w the runs pulled in to the order statistics ⌊n/4⌋ + 1 and
-        n − ⌊n/4⌋, h = n − 2⌊n/4⌋ of which count.  Source: Tukey & McLaughlin 1963.
-        """
-        n = len(values)
-        if statistic != "iqm" or not n:
-            return cls(columns, values, n - 1)
-        cut = n // 4
-        ordered = np.sort(values, axis=0)
-        pulled = np.clip(values, ordered[cut], ordered[n - 1 - cut])
-        return cls(columns, iqm(values) + 2 * (pulled - pulled.mean(0)), n - 2 * cut - 1)
 
 
 def fewest_runs(level: float) -> int:
@@ -95,7 +71,7 @@ def _reach(t: float, bend: float, shift: float) -> tuple[float, float]:
         return t, t
     keep = min(1.0, 0.375 / (abs(bend) * t))
     bend, shift = keep * bend, keep * shift
-    below, above = ((math.cbrt(1 + 3 * bend * (x - shift)) - 1) / bend for x in (t, -t))
+    below, above = ((float(np.cbrt(1 + 3 * bend * (x - shift))) - 1) / bend for x in (t, -t))
     return max(t, below), max(t, -above)
 
 
@@ -110,7 +86,7 @@ def skewed_t(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> 
     Examples
     --------
     >>> x = np.arange(30.0)[:, None]
-    >>> low, high = skewed_t([Stratum.of([0], x)], np.ones(1))
+    >>> low, high = skewed_t([Stratum([0], x)], np.ones(1))
     >>> round(low, 2), round(high, 2)  # Student's, as nothing is skewed
     (11.21, 17.79)
     """
@@ -134,7 +110,7 @@ def _interval(
     error = math.sqrt(sum(variances))
     if error == 0:
         return centre, centre
-    freedom = error**4 / sum(v**2 / s.freedom for v, s in zip(variances, strata, strict=True))
+    freedom = error**4 / sum(v**2 / (len(d) - 1) for v, d in zip(variances, off, strict=True))
     skew = 1.5 * sum(float(((d / error) ** 3).mean()) / len(d) ** 2 for d in off)
     t = -float(special.stdtrit(freedom, (1 - level) / 2))
     bend, shift = bends(error)
@@ -157,7 +133,7 @@ def fieller(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> I
     Examples
     --------
     >>> y = np.arange(10.0, 40.0)
-    >>> low, high = fieller([Stratum.of([0, 1], np.stack([2 * y, y], 1))], np.ones(2))
+    >>> low, high = fieller([Stratum([0, 1], np.stack([2 * y, y], 1))], np.ones(2))
     >>> round(low, 9), round(high, 9)
     (2.0, 2.0)
     """
@@ -200,7 +176,7 @@ def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95)
     Examples
     --------
     >>> x = np.arange(10.0, 40.0)
-    >>> low, high = log_contrast([Stratum.of([0, 1], np.stack([x**2, x**2 / 9], 1))], np.array([0.5, -0.5]))
+    >>> low, high = log_contrast([Stratum([0, 1], np.stack([x**2, x**2 / 9], 1))], np.array([0.5, -0.5]))
     >>> round(math.exp(low), 9), round(math.exp(high), 9)
     (3.0, 3.0)
     """
@@ -210,7 +186,7 @@ def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95)
     means = np.empty(len(weights))
     for s in strata:
         means[list(s.columns)] = s.values.mean(0)
-    scaled = [Stratum(s.columns, s.values / means[list(s.columns)], s.freedom) for s in strata]
+    scaled = [Stratum(s.columns, s.values / means[list(s.columns)]) for s in strata]
 
     def bends(error: float) -> tuple[float, float]:
         curve = bias = 0.0
@@ -260,42 +236,36 @@ def combined(effect: str, intervals: Sequence[Interval], weights: Array) -> Inte
     return float(ends.min(1).sum()), float(ends.max(1).sum())
 
 
-def _order_statistics(effect: str, strata: Sequence[Stratum], weights: Array, level: float) -> Interval:
-    return _lines(effect, strata, weights, level, median_interval)
-
-
-def _clopper_pearson(effect: str, strata: Sequence[Stratum], weights: Array, level: float) -> Interval:
-    return _lines(effect, strata, weights, level, lambda x, each: share_interval(int(x.sum()), len(x), each))
-
-
 def _lines(
     effect: str,
+    interval: Callable[[Array, float], Interval],
     strata: Sequence[Stratum],
     weights: Array,
     level: float,
-    interval: Callable[[Array, float], Interval],
 ) -> Interval:
     each = 1 - (1 - level) / len(weights)
     found = {c: interval(s.values[:, i], each) for s in strata for i, c in enumerate(s.columns)}
     return combined(effect, [found[c] for c in range(len(weights))], weights)
 
 
+def _rate_interval(x: Array, level: float) -> Interval:
+    return share_interval(int(x.sum()), len(x), level)
+
+
 #: How a claim gets its interval: (statistic, effect) → the procedure's name, and its function of strata, weights and
 #: level.  Of a 0/1 metric the statistic is ``rate``.
 PROCEDURES: dict[tuple[str, str], tuple[str, Callable[[Sequence[Stratum], Array, float], Interval]]] = {
+    ("mean", "value"): ("skewed t", skewed_t),
+    ("mean", "difference"): ("skewed t", skewed_t),
+    ("mean", "ratio"): ("skewed t, Fieller", fieller),
+    ("mean", "slope"): ("skewed t, logarithms", log_contrast),
     **{
-        (statistic, effect): procedure
-        for statistic in ("mean", "iqm")
-        for effect, procedure in {
-            "value": ("skewed t", skewed_t),
-            "difference": ("skewed t", skewed_t),
-            "ratio": ("skewed t, Fieller", fieller),
-            "slope": ("skewed t, logarithms", log_contrast),
-        }.items()
+        (statistic, effect): (name, partial(_lines, effect, interval))
+        for statistic, name, interval, effects in (
+            ("median", "order statistics", median_interval, ("value", "difference", "ratio", "slope")),
+            ("iqm", "band of the law", iqm_interval, ("value", "difference", "ratio", "slope")),
+            ("rate", "Clopper–Pearson", _rate_interval, ("value", "difference")),
+        )
+        for effect in effects
     },
-    **{
-        ("median", effect): ("order statistics", partial(_order_statistics, effect))
-        for effect in ("value", "difference", "ratio", "slope")
-    },
-    **{("rate", effect): ("Clopper–Pearson", partial(_clopper_pearson, effect)) for effect in ("value", "difference")},
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from hushbandits.bench.canonical import plain
 from hushbandits.bench.catalog import family
+from hushbandits.bench.intervals import RAREST
 from hushbandits.bench.plots import CSS, svg
 from hushbandits.bench.spec import Experiment, Use
 from hushbandits.bench.store import Store
@@ -172,8 +173,8 @@ def _claims(store: Store, experiment: Experiment) -> str:
     heads = ("verdict", "claim", "effect", "is", f"interval, level 1 − {ALPHA:g}/{m}", "claimed", "at")
     return (
         f"<h3>Claims</h3>{table(heads, rows, (0, 1, 2, 6))}"
-        f"<p><small>{m} claims are judged together (Bonferroni): all verdicts are right with probability 95 %. "
-        "Differences, ratios and slopes: bootstrap of runs, in pairs where agents faced the same runs.</small></p>"
+        f"<p><small>{m} claims are judged together (Bonferroni, level 1 − {ALPHA:g}/{m}). For means that "
+        f"level is simulated, for runs with no mode rarer than one in {RAREST}; for other statistics exact.</small></p>"
     )
 
 

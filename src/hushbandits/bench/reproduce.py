@@ -30,12 +30,13 @@ the interval lies outside at one of them, and it is *undecided* at this scale ot
 judged together: intervals have level 1 − {ALPHA:g}/m (Bonferroni); a claim of P points is rejected at one of them only
 at level 1 − {ALPHA:g}/(mP).
 
-What that promises. Medians (order statistics) and rates (Clopper–Pearson), also their differences, ratios and slopes:
-a wrong verdict among the m has a chance of at most {100 * ALPHA:g} %, whatever the law of the runs. Means and interquartile
-means (skewness-corrected t; of ratios after Fieller, of slopes on logarithms): no interval of a mean is valid for all
-laws. By simulation the chance is at most {100 * ALPHA:g} % for runs that are normal, exponential, of two modes, or of a rare
-mode of probability 1/{RAREST} or more; a rarer mode, or a law more skewed than these, can make it larger. With fewer than
-{RAREST} ln(m/{ALPHA:g}) runs a claim on a mean is undecided. The numbers, and who gets which interval: `docs/harness.md`.
+What that promises. Medians, interquartile means and rates, also their differences, ratios and slopes: a wrong verdict
+among the m has a chance of at most {ALPHA:g}, whatever the law of the runs. Means (Student's t corrected for skewness;
+for ratios after Fieller, for slopes on logarithms): no interval of a mean is valid for all laws. By simulation the
+chance is at most {ALPHA:g} for runs that are normal, exponential, of two modes, or of a rare mode of probability
+1/{RAREST} or more; a rarer mode, or a law much more skewed than the exponential, can make it larger. With fewer than
+{RAREST} ln(m/{ALPHA:g}) runs a claim on means is undecided. Who gets which interval, and the simulated numbers:
+`docs/harness.md`, Claims.
 """
 
 

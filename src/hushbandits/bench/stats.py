@@ -21,6 +21,7 @@ __all__ = [
     "holm",
     "improvement",
     "iqm",
+    "iqm_interval",
     "ks_two_sample",
     "mean_interval",
     "median_interval",
@@ -140,6 +141,31 @@ def iqm(x: Array, axis: int = 0) -> Array:
     return value
 
 
+def iqm_interval(x: Array, level: float = 0.95) -> Interval:
+    """Interval of an interquartile mean, free of the distribution.
+
+    The law lies within ``ε = √(ln(2/(1 − level))/(2n))`` of the empirical one everywhere, so the interval is
+    ``∫_{¼}^{¾} F⁻¹(u ∓ ε) du / ½``; unbounded where ε ≥ ¼ (29 runs at 95 %).
+
+    Source: Dvoretzky, Kiefer & Wolfowitz 1956; the constant: Massart 1990.
+
+    Examples
+    --------
+    >>> low, high = iqm_interval(np.arange(101.0))
+    >>> round(low, 1), round(high, 1)
+    (36.4, 63.6)
+    """
+    x = np.sort(np.asarray(x, float))
+    n = len(x)
+    apart = math.sqrt(math.log(2 / (1 - level)) / (2 * max(n, 1)))
+    if apart >= 0.25:
+        return -math.inf, math.inf
+    low, high = (
+        float(2 * np.diff(np.clip(np.arange(n + 1) / n, 0.25 + off, 0.75 + off)) @ x) for off in (-apart, apart)
+    )
+    return low, high
+
+
 def _mean(x: Array, axis: int = 0) -> Array:
     value: Array = np.mean(x, axis=axis)
     return value
@@ -166,7 +192,8 @@ def bootstrap(
     Each stratum (axis 0: runs) is resampled by itself.  The nominal tail a is replaced by
     ``Φ(−√(n/(n−1)) t_{n−1}(1 − a))`` with n the smallest stratum, which undoes the narrowness of the percentile
     interval (its variance is ``(n−1)/n`` too small, and it knows no t).  Where that tail is below what n runs
-    can resolve at all (``n^(1−n)``, the chance of a constant resample), the interval is unbounded.
+    can resolve at all (``n^(1−n)``, the chance of a constant resample), or fewer than ten resamples lie beyond it,
+    the interval is unbounded.
 
     Source: Efron 1979; strata: Agarwal et al. 2021; the widening: Hesterberg 2015, section 3.3.
 
@@ -188,7 +215,7 @@ def bootstrap(
     if n < 2:
         return -math.inf, math.inf
     tail = float(special.ndtr(math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, (1 - level) / 2)))
-    if tail < float(n) ** (1 - n):
+    if tail < max(float(n) ** (1 - n), 10 / resamples):
         return -math.inf, math.inf
     rng = np.random.default_rng(seed)
     values = effect(*(np.asarray(s, float)[rng.integers(len(s), size=(len(s), resamples))] for s in strata))

@@ -22,7 +22,7 @@ from hushbandits.bench.canonical import canonical
 from hushbandits.bench.claim import Claim
 from hushbandits.bench.intervals import PROCEDURES, UNBOUNDED, Stratum
 from hushbandits.bench.spec import Cell, Experiment
-from hushbandits.bench.stats import Interval
+from hushbandits.bench.stats import STATISTICS, Interval
 from hushbandits.bench.store import Store
 from hushbandits.bench.vocabulary import metric, symbol
 from hushbandits.core.types import Array
@@ -30,10 +30,10 @@ from hushbandits.core.validate import nearest
 
 __all__ = ["ALPHA", "Finding", "Verdict", "check_claims", "judge"]
 
-#: Level of the claims judged together: the chance that any of them gets a wrong verdict is at most this for medians
-#: and rates whatever the law of the runs; for means and interquartile means it is so in simulation, for runs whose
-#: law is normal, exponential, of two modes, or of a rare mode of probability 1/7 or more (``docs/harness.md`` has the
-#: table).  For a more skewed law or a rarer mode nothing is promised: no interval of a mean can.
+#: Level of the claims judged together.  Medians, interquartile means and rates: the chance that any of the verdicts is
+#: wrong is at most this, whatever the law of the runs.  Means: it is so by simulation for runs whose law is normal,
+#: exponential, of two modes, or of a rare mode of probability 1/7 or more (table in ``docs/harness.md``).  For a rarer
+#: mode or a much more skewed law nothing is promised: no interval of a mean can.
 ALPHA = 0.05
 
 
@@ -98,7 +98,7 @@ def _judge(store: Store, experiment: Experiment, claim: Claim, m: int) -> Verdic
     name, procedure = PROCEDURES[statistic, claim.effect]
     findings, inside, outside = [], [], []
     for where, cells in points:
-        strata = _strata(cells, [_sample(store, experiment, claim, cell) for cell in cells], claim.statistic)
+        strata = _strata(cells, [_sample(store, experiment, claim, cell) for cell in cells])
         weights = _weights(claim, cells)
         runs = 0 if weights is None else min(len(s.values) for s in strata)
         if weights is None or not runs or not all(np.isfinite(s.values).all() for s in strata):
@@ -210,7 +210,7 @@ def _sample(store: Store, experiment: Experiment, claim: Claim, cell: Cell) -> t
     return runs, x / claim.time if claim.per_time else x
 
 
-def _strata(cells: Sequence[Cell], samples: Sequence[tuple[Array, Array]], statistic: str) -> list[Stratum]:
+def _strata(cells: Sequence[Cell], samples: Sequence[tuple[Array, Array]]) -> list[Stratum]:
     """Cells that faced the same runs side by side, in the runs that all of them have; others by themselves."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):
@@ -219,7 +219,7 @@ def _strata(cells: Sequence[Cell], samples: Sequence[tuple[Array, Array]], stati
     for columns in worlds.values():
         shared = sorted(set.intersection(*(set(samples[i][0].tolist()) for i in columns)))
         values = [samples[i][1][np.isin(samples[i][0], shared)] for i in columns]
-        strata.append(Stratum.of(columns, np.stack(values, axis=1), statistic))
+        strata.append(Stratum(columns, np.stack(values, axis=1)))
     return strata
 
 
@@ -236,10 +236,10 @@ def _weights(claim: Claim, cells: Sequence[Cell]) -> Array | None:
 
 
 def _effect(claim: Claim, strata: Sequence[Stratum], weights: Array) -> float:
-    centre = np.median if claim.statistic == "median" else np.mean
+    centre = STATISTICS["mean" if metric(claim.metric).rate else claim.statistic]
     values = np.empty(len(weights))
     for s in strata:
-        values[list(s.columns)] = centre(s.values, axis=0)
+        values[list(s.columns)] = centre(s.values)
     with np.errstate(divide="ignore", invalid="ignore"):
         if claim.effect == "ratio":
             return float(values[0] / values[1])
