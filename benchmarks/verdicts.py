@@ -102,9 +102,10 @@ def student(strata, weights, level):
     return mean_interval(strata[0].values[:, 0], level)
 
 
-def row(name, procedure, effect, statistic, trials, ms=(1, 20, 60)):
-    for m in ms:
-        n = fewest_runs(1 - ALPHA / m)
+def row(name, procedure, effect, statistic, trials, sizes=((1, 0), (20, 0), (60, 0), (60, 100))):
+    """Print the chances for each m and n; n = 0: the fewest runs that decide on a mean."""
+    for m, n in sizes:
+        n = n or fewest_runs(1 - ALPHA / m)
         cells = []
         for law in LAWS:
             p = missed(procedure, effect, law, n, 1 - ALPHA / m, statistic, trials)

@@ -260,7 +260,7 @@ def test_more_claims_need_wider_intervals(tmp_path):
     ("fields", "message"),
     [
         ({"of": "C", "above": 0}, "no line is called 'C'"),
-        ({"over": "B", "above": 0}, "over= belongs to a difference or a ratio"),
+        ({"over": "B", "above": 0}, "over= belongs to a difference, a ratio or a slope"),
         ({"effect": "ratio", "above": 0}, "a ratio needs over="),
         ({"effect": "difference", "above": 0}, "a difference needs over="),
         ({"effect": "ratio", "over": "B", "along": "env.n_agents", "above": 0}, "along= belongs to a slope"),

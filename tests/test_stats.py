@@ -220,8 +220,8 @@ def test_permutation_test_approaches_the_exact_law():
 
 
 def test_permutations_of_the_same_split_are_as_extreme_as_it():
-    # Sums of decimals depend on their order: without room for rounding about half of these would not count.
-    x, y = np.array([0.1, 0.2, 0.3, 0.7]), np.array([1.1, 1.3, 1.7, 1.9])
+    # Sums of decimals depend on their order: without room for rounding five in six of these would not count.
+    x, y = np.array([0.8, 0.6, 0.7, 0.1]), np.array([1.7, 2.0, 1.5, 1.2])
     p = permutation_test(x, y, resamples=19_999)
     assert p == pytest.approx(2 / 70, abs=5 * math.sqrt(2 / 70 / 20_000))
 

@@ -78,10 +78,11 @@ def _reach(t: float, bend: float, shift: float) -> tuple[float, float]:
 def skewed_t(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> Interval:
     """Interval of ``Σ_i w_i μ_i``, the weighted sum of the columns' means.
 
-    Standard error and third cumulant of the estimate add up over strata, freedom after Welch and Satterthwaite.  The
-    sample's skewness, too small in few runs, counts half as much again.  Unbounded below `fewest_runs`.
+    Standard error and third cumulant of the estimate add up over strata; the freedom is that of the smallest one,
+    which is on the safe side.  The sample's skewness, too small in few runs, counts half as much again.  Unbounded
+    below `fewest_runs`.
 
-    Source: Student 1908; Welch 1947; Hall 1992.
+    Source: Student 1908; several strata: Mickey & Brown 1966; skewness: Hall 1992.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def _interval(
     error = math.sqrt(sum(variances))
     if error == 0:
         return centre, centre
-    freedom = error**4 / sum(v**2 / (len(d) - 1) for v, d in zip(variances, off, strict=True))
+    freedom = min(len(d) for d in off) - 1
     skew = 1.5 * sum(float(((d / error) ** 3).mean()) / len(d) ** 2 for d in off)
     t = -float(special.stdtrit(freedom, (1 - level) / 2))
     bend, shift = bends(error)
@@ -191,8 +192,8 @@ def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95)
     def bends(error: float) -> tuple[float, float]:
         curve = bias = 0.0
         for s in scaled:
-            w, n = weights[list(s.columns)], len(s.values)
-            cov = np.atleast_2d(np.cov(s.values, rowvar=False)) / n
+            w, n, off = weights[list(s.columns)], len(s.values), s.values - s.values.mean(0)
+            cov = off.T @ off / (n - 1) / n
             curve -= 0.5 * float(w @ (cov @ w) ** 2) / error**3
             bias -= 0.5 * float(w @ np.diag(cov))
         return curve, curve - bias / error
