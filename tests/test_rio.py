@@ -38,10 +38,10 @@ def naive(seed, n_agents, p, needed, xi=0.0, shared=False, alone=False):
         t = me["t"]
         mean = {k: me["sum"][k] / t for k in me["set"]}
         out = {k for k in mean if max(mean.values()) - mean[k] >= 2 * math.sqrt(math.log(k_arms * t * t / p) / t)}
-        sent += len(out)
         kept = mask.random(k_arms) >= xi if out and xi > 0 else [True] * k_arms
         for k in out:
             if kept[k]:
+                sent += 1
                 voters[k].add(n)
                 if len(voters[k]) >= needed:
                     active.discard(k)

@@ -27,6 +27,7 @@ __all__ = [
     "count",
     "draw_agent",
     "finished",
+    "news",
     "open_book",
     "retire",
     "settle",
@@ -51,7 +52,7 @@ class Book(NamedTuple):
     needed: int  # votes that remove an arm
     stop: int  # one of STOPS
     horizon: int  # −1: none
-    vote_cost: int  # messages per new vote
+    vote_cost: int  # messages per new vote that leaves its agent
     round_cost: int  # messages per round
     live: Array  # (R,)
     rounds: Array  # (R,)
@@ -147,14 +148,19 @@ def retire(weights, pool, cumulative, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def cast(vote, ballots):  # type: ignore[no-untyped-def]
-    """Mark an agent's votes on its row of a bit matrix; return how many are new."""
+def news(vote, ballots):  # type: ignore[no-untyped-def]
+    """How many of an agent's votes are not yet on its row of a bit matrix."""
     fresh = 0
     for k in range(vote.size):
-        if vote[k] and not ballots[k]:
-            ballots[k] = True
-            fresh += 1
+        fresh += vote[k] and not ballots[k]
     return fresh
+
+
+@jit
+def cast(vote, ballots):  # type: ignore[no-untyped-def]
+    """Mark an agent's votes on its row of a bit matrix."""
+    for k in range(vote.size):
+        ballots[k] |= vote[k]
 
 
 @jit

@@ -182,14 +182,16 @@ class Env(ABC):
             message = self._report()
         else:
             require("this env", self.fields, message)
-        message = {"sent": np.ones(self.who.shape, bool), **message}
-        for wrapper in self.wrappers:
-            message = wrapper.send(message, self)
-        inbox = self._transport(message)
+        inbox = self._transport(self._send({"sent": np.ones(self.who.shape, bool), **message}))
         for wrapper in reversed(self.wrappers):
             inbox = wrapper.deliver(inbox, self)
         self._phase = "pull" if self.live.any() else "over"
         return Obs(self.t, self.live, self.who, inbox=inbox)
+
+    def _send(self, message: dict[str, Any]) -> dict[str, Any]:
+        for wrapper in self.wrappers:
+            message = wrapper.send(message, self)
+        return message
 
     def privacy(self) -> tuple[Guarantee, ...]:
         """Every wrapper's promises, outermost first."""

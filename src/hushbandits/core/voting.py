@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ballot import PLAYERS, RESETS, cast, charge, clear, count, draw_agent, finished, retire, settle
+from hushbandits.core.ballot import (
+    PLAYERS,
+    RESETS,
+    cast,
+    charge,
+    clear,
+    count,
+    draw_agent,
+    finished,
+    news,
+    retire,
+    settle,
+)
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
@@ -247,11 +259,12 @@ def _episode(plan: Any, learn: Any, sync: Any) -> Any:
             if ended > 0:
                 spent += width
                 if vote.any():
-                    messages += vote_cost * cast(vote, sent[n])
+                    cast(vote, sent[n])
                     if rate >= 0.0:
                         for k in range(n_arms):
                             vote[k] = vote[k] and lost[thrown + k] >= rate
                         thrown += n_arms
+                    messages += vote_cost * news(vote, counted[n])
                     left = count(vote, counted[n], votes, needed, standing)
                     vote[:] = False
             if stop == PLAYERS:

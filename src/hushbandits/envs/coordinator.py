@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core.ballot import NOTHING, PLAYERS, Book, cast, charge, count, draw_agent, finished, settle
+from hushbandits.core.ballot import NOTHING, PLAYERS, Book, cast, charge, count, draw_agent, finished, news, settle
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
@@ -15,6 +15,7 @@ from hushbandits.core.types import Array, Seeds
 
 __all__ = [
     "GlobalSet",
+    "bill_rows",
     "cast_rows",
     "charge_rows",
     "claimed",
@@ -35,11 +36,21 @@ def draw_agents(cumulative, u, live, who):  # type: ignore[no-untyped-def]
 
 
 @jit
-def cast_rows(vote, reset, live, who, sent, cost, messages):  # type: ignore[no-untyped-def]
-    """Mark what was sent, and charge for it."""
+def cast_rows(vote, live, who, sent):  # type: ignore[no-untyped-def]
+    """Mark what the active agents cast."""
     for r in range(who.size):
         if live[r]:
-            messages[r] += cost * (cast(vote[r], sent[r, who[r]]) + int(reset[r]))
+            cast(vote[r], sent[r, who[r]])
+
+
+@jit
+def bill_rows(vote, reset, leaves, who, left, cost, messages):  # type: ignore[no-untyped-def]
+    """Charge for the votes and resets that leave their agents: a vote once."""
+    for r in range(who.size):
+        if leaves[r]:
+            n = who[r]
+            messages[r] += cost * (news(vote[r], left[r, n]) + int(reset[r]))
+            cast(vote[r], left[r, n])
 
 
 @jit

@@ -19,6 +19,7 @@ from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.coordinator import (
     GlobalSet,
+    bill_rows,
     cast_rows,
     charge_rows,
     claimed,
@@ -107,7 +108,7 @@ class Exploration(Env):
     Votes are an N × K bit matrix: a repeated vote counts nothing.  A run stops at |𝒦| ≤ 1; when everyone has
     left with |𝒦| > 1 (lost votes can do that) it ends inconclusive, and so it does when 𝒦 is empty; the
     recommendation is then the arm with the fewest votes, ties drawn at random.
-    Metrics, each (R,): ``rounds``; ``messages``, votes sent; ``correct``, false when inconclusive (with players:
+    Metrics, each (R,): ``rounds``; ``messages``, votes that left their agents (not those lost at the source); ``correct``, false when inconclusive (with players:
     every one of them holds a right arm); ``inconclusive``; ``arms``, |𝒦|; ``named`` and ``named_most``, how often an
     observer of one agent's votes names a right arm (the mean agent; the one that told most); and ``regret`` with the
     horizon as the stop, pseudo-regret of every pull against the arm that is best at that time.
@@ -236,6 +237,7 @@ class Exploration(Env):
             runs, k, self.weights, leaves=self.idle == "leaves", needed=self.votes_needed, stop=self.stop,
             horizon=self.horizon, costs=self.costs,
         )  # fmt: skip
+        self._left = np.zeros((runs, self.n_agents, k), bool)  # votes that have left their agents
         #: (R, K) votes that have arrived, and (R, N) who is still drawn.
         self.votes, self.pool, self._active = self.book.votes, self.book.pool, self.book.active
         self._who = np.zeros(runs, np.int64)
@@ -298,14 +300,16 @@ class Exploration(Env):
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
-    def talk(self, message: dict[str, Any] | None = None) -> Any:
-        """Beat 2: votes in, 𝒦 out; votes are counted as messages when they are sent."""
-        if self._phase == "talk" and message is not None and "vote" in message:
-            vote = np.asarray(message["vote"], bool)[:, 0]
-            reset = np.asarray(message.get("reset", np.zeros((self.runs, 1))), bool)[:, 0]
-            book = self.book
-            cast_rows(vote, reset, book.live, self._who, book.sent, book.vote_cost, book.messages)
-        return super().talk(message)
+    def _send(self, message: dict[str, Any]) -> dict[str, Any]:
+        # What leaves an agent is what the last wrapper that sees single votes lets through.
+        book, vote = self.book, np.asarray(message["vote"], bool)[:, 0]
+        cast_rows(vote, book.live, self._who, book.sent)
+        for wrapper in self.wrappers:
+            message = wrapper.send(message, self)
+            vote = message["vote"][:, 0] if "vote" in message else vote
+        reset, leaves = message.get("reset", np.zeros((self.runs, 1), bool))[:, 0], book.live & message["sent"][:, 0]
+        bill_rows(vote, reset, leaves, self._who, self._left, book.vote_cost, book.messages)
+        return message
 
     def _transport(self, message: dict[str, Any]) -> GlobalSet:
         book = self.book
@@ -320,6 +324,7 @@ class Exploration(Env):
             told["reset"] = message["reset"][:, 0] & message["sent"][:, 0] & book.live
             for r in np.flatnonzero(told["reset"]):
                 clear(book, int(r))
+                self._left[r] = False
         over = self.deserted if self.horizon is None else self.deserted | (book.rounds >= self.horizon)
         close_rows(
             self._who, self._read, over, book.stop, book.live, book.active, book.sent, book.holds, book.open_seats
