@@ -107,14 +107,16 @@ def check(experiments: Sequence[Experiment]) -> None:
         if names.count(name) > 1:
             raise ValueError(f"two experiments are called {name!r}")
     for experiment in experiments:
-        offered: dict[str, tuple[set[str], set[str]]] = {}
+        offered: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
         for cell in _telling(experiment):
             try:
                 wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-                env, _ = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-                if cell.env.name not in offered:
+                env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
+                players = cell.env.name, cell.agent.name
+                if players not in offered:
                     env.reset(0)
-                    offered[cell.env.name] = set(env.metrics()), set(env.curve_metrics)
+                    team.reset(env, env.seeds)
+                    offered[players] = {*env.metrics(), *team.metrics(env)}, set(env.curve_metrics)
             except (ValueError, TypeError) as error:
                 raise type(error)(f"{experiment.name}, {cell.label}: {error}") from error
         for finals, curves in offered.values():

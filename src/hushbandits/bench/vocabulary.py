@@ -39,6 +39,7 @@ METRICS = {
     "users": Metric("users"),
     "bits": Metric("bits sent by users"),
     "bits_per_user": Metric("bits sent per user"),
+    "covered": Metric("share of runs whose estimates stay within their radius", rate=True),
     "epsilon": Metric("ε spent by the worst user"),
 }
 

@@ -42,7 +42,7 @@ def log_checkpoints(horizon: int, points: int = 50) -> list[int]:
 
 
 def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] | None = None) -> dict[str, Array]:
-    """Play every run to its end; return the final metrics, each ``(R, …)``.
+    """Play every run to its end; return the final metrics of env and team, each ``(R, …)``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     obs = env.reset(seed)
     team.reset(env, env.seeds)
     if step is None and team.episode(env, env.seeds):
-        return env.metrics()
+        return {**env.metrics(), **team.metrics(env)}
     while obs.live.any():
         obs = env.pull(team.act(obs))
         assert obs.reward is not None
@@ -73,7 +73,7 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
         team.hear(obs.inbox)
         if step is not None:
             step()
-    return env.metrics()
+    return {**env.metrics(), **team.metrics(env)}
 
 
 def record(

@@ -81,6 +81,10 @@ class Team:
         """What of `promises` holds in `env`; what wrappers promise is ``env.privacy()``."""
         return where_bounded(self.promises(env), env)
 
+    def metrics(self, env: Env) -> dict[str, Array]:
+        """What the algorithm says of itself at the end of a game in `env`, each ``(R, …)``; `env` has its own."""
+        return {}
+
     def runs_at_once(self, env: Env) -> int | None:
         """How many runs of `env` to play at once: with more, what a round touches no longer fits the caches.
 

@@ -85,6 +85,8 @@ class SuccessiveElimination(Team):
         self._p = confidence_level(self._confidence, env.horizon)  # type: ignore[attr-defined]
         shape = (len(seeds), env.n_agents)
         self._horizon = env.horizon
+        self._truth: Array = env.means  # type: ignore[attr-defined]  # for `metrics` alone: no choice looks at it
+        self._covered = np.ones(shape, bool)
         self._active = np.ones((*shape, env.n_arms), bool)
         self._mean = np.zeros((*shape, env.n_arms))
         self._phase = np.ones(shape, np.int64)
@@ -121,10 +123,16 @@ class SuccessiveElimination(Team):
                 continue
             m, b = int(active.sum()), int(self._phase[r, i])
             if m > 1:
-                m = eliminate(self._mean[r, i], active, self.interval(r, i, m, b))
+                width = self.interval(r, i, m, b)
+                self._covered[r, i] &= (np.abs(self._mean[r, i] - self._truth[r])[active] <= width).all()
+                m = eliminate(self._mean[r, i], active, width)
             self._phase[r, i], self._heard[r, i] = b + 1, self._horizon
             self._arm[r, i] = np.flatnonzero(active)[0]
             self._n[r, i] = self._block(m, b + 1)
+
+    def metrics(self, env: Env) -> dict[str, Array]:
+        """``covered`` (R,): whether all means that decided anything were within their width of the truth."""
+        return {"covered": self._covered.all(1)}
 
 
 class BatchedSE(SuccessiveElimination):
