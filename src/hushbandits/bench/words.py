@@ -1,0 +1,61 @@
+"""What a paper's words are in numbers: regions of a claim, the same in every declaration.
+
+The table is in ``docs/harness.md``, "Words in numbers".  Fixed before the runs; never changed because of a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+__all__ = [
+    "CLEARLY_LESS",
+    "CLEARLY_MORE",
+    "CONSIDERABLY_LESS",
+    "LESS",
+    "LINEARLY",
+    "LITTLE",
+    "MATCHES",
+    "MATCHES_PER_TIME",
+    "MORE",
+    "MUCH_LESS",
+    "rounded",
+]
+
+Region = Mapping[str, float]
+
+
+def _region(**ends: float) -> Region:
+    return MappingProxyType(ends)
+
+
+#: "better", "faster", "fewer", of a ratio: by any amount; and "worse", "more".
+LESS: Final = _region(below=1)
+MORE: Final = _region(above=1)
+#: "much", "far", "by far", "significantly better", "a large improvement", "sharply": at most half.
+MUCH_LESS: Final = _region(below=0.5)
+#: "clearly", "a significant increase": half as much again, or the reverse.
+CLEARLY_LESS: Final = _region(below=1 / 1.5)
+CLEARLY_MORE: Final = _region(above=1.5)
+#: "little", "slight", "close", "relatively stable": within a quarter, either way.
+LITTLE: Final = _region(above=1 / 1.25, below=1.25)
+#: "a considerable gain": more than little.
+CONSIDERABLY_LESS: Final = _region(below=1 / 1.25)
+#: "matches", "the same", "similar", "unchanged", "as good as", of a ratio: within 15 %, either way.
+MATCHES: Final = _region(above=1 / 1.15, below=1.15)
+#: The same of the difference of two time-averaged regrets, which both go to 0: within .01 (rewards are in [0, 1]).
+MATCHES_PER_TIME: Final = _region(above=-0.01, below=0.01)
+#: "linearly", of an exponent: within a fifth of 1.
+LINEARLY: Final = _region(above=0.8, below=1.2)
+
+
+def rounded(printed: float, unit: float) -> Region:
+    """Return the region of a number that a paper prints rounded to multiples of `unit`.
+
+    Examples
+    --------
+    >>> dict(rounded(800, 100))
+    {'above': 750.0, 'below': 850.0}
+    """
+    return _region(above=printed - unit / 2, below=printed + unit / 2)
