@@ -20,7 +20,7 @@ __all__ = [
     "MATCHES_PER_TIME",
     "MORE",
     "MUCH_LESS",
-    "rounded",
+    "about",
 ]
 
 Region = Mapping[str, float]
@@ -50,12 +50,12 @@ MATCHES_PER_TIME: Final = _region(above=-0.01, below=0.01)
 LINEARLY: Final = _region(above=0.8, below=1.2)
 
 
-def rounded(printed: float, unit: float) -> Region:
-    """Return the region of a number that a paper prints rounded to multiples of `unit`.
+def about(number: float) -> Region:
+    """Return the region of a number that the paper says its curves have: `MATCHES`, times that number.
 
     Examples
     --------
-    >>> dict(rounded(800, 100))
-    {'above': 750.0, 'below': 850.0}
+    >>> {end: round(value) for end, value in about(800).items()}
+    {'above': 696, 'below': 920}
     """
-    return _region(above=printed - unit / 2, below=printed + unit / 2)
+    return _region(**{end: ratio * number for end, ratio in MATCHES.items()})

@@ -159,7 +159,7 @@ def _regret(
 
 EASY_ENV = Use("DistDP-v0", n_arms=10, means=EASY, horizon=MILLION)
 HARD_ENV = Use("DistDP-v0", n_arms=10, means=HARD, horizon=10 * MILLION)
-HARD_QUICK = {"env.horizon": MILLION, "runs": 5}
+HARD_QUICK = {"env.horizon": MILLION, "runs": 10}
 
 
 def _scale(name: str, epsilon: float, runs: int) -> Experiment:
@@ -216,7 +216,6 @@ def _radius() -> Experiment:
         agents=lines,
         sweep={"agent.epsilon": (0.1, 1.0)},
         runs=1000,
-        checkpoints=(),
         metrics=("covered", "regret"),
         figures=(Figure(y="covered", x="agent.epsilon", log=""),),
         claims=[

@@ -151,7 +151,7 @@ def _eta_sweep(name: str, problem: str) -> Experiment:
         quick={"env.n_agents": 64},
         claims=[
             Claim(
-                sentence="At ξ = 0 rounds grow with η.",
+                sentence=f"At ξ = 0 rounds grow with η (problem {problem[1:]}).",
                 metric="rounds",
                 effect="slope",
                 of="Corrupted-Elimination",
