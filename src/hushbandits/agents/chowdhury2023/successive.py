@@ -132,7 +132,7 @@ class SuccessiveElimination(Team):
 
     def metrics(self, env: Env) -> dict[str, Array]:
         """``covered`` (R,): whether all means that decided anything were within their width of the truth."""
-        return {"covered": self._covered.all(1)}
+        return {"covered": np.asarray(self._covered.all(1))}
 
 
 class BatchedSE(SuccessiveElimination):

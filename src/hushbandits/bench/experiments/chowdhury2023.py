@@ -63,7 +63,7 @@ def _ratio(of: Use, over: Use, sentence: str, region: words.Region, **more: Any)
     )  # fmt: skip
 
 
-def _gap(sentence: str, time: int, epsilons: Iterable[float] = (), source: str = "", **region: float) -> Claim:
+def _gap(sentence: str, time: int, epsilons: Iterable[float] = (), source: str = "", **region: Any) -> Claim:
     at = {"agent.epsilon": list(epsilons)} if epsilons else {}
     return Claim(
         sentence=sentence, metric="regret", effect="difference", of="Dist-DP-SE", over="DP-SE", time=time,

@@ -181,11 +181,13 @@ OVERESTIMATE = Experiment(
     metrics=("regret",),
     figures=(Figure(y="regret", log="xy", by="env.rewards"),),
     claims=[
-        _ratio(
-            f"If ϵ is overestimated {told / CONTAMINATION:.0f} times, the performance remains unchanged.",
-            f"told ϵ = {told:g}", f"told ϵ = {CONTAMINATION:g}", **words.MATCHES,
-        )
+        _ratio(f"If ϵ is overestimated {told / CONTAMINATION:.0f} times, {sentence}", f"told ϵ = {told:g}",
+               f"told ϵ = {CONTAMINATION:g}", **region)
         for told in TOO_MUCH
+        for sentence, region in (
+            ("the performance remains unchanged.", words.MATCHES),
+            ("there is no degradation in performance.", words.NO_WORSE),
+        )
     ],
     quick={"runs": 10, **SMALL},
 )  # fmt: skip

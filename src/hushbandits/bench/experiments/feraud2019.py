@@ -103,7 +103,7 @@ def _shared_claims() -> list[Claim]:
     return [
         *(Claim(sentence=f"{line} needs 800 samples whatever N.", metric="rounds", of=line, **words.about(800))
           for line in lines),
-        _ratio(*lines, "Both 0-Privacy baselines need the same.", **words.MATCHES),
+        _ratio(lines[0], lines[1], "Both 0-Privacy baselines need the same.", **words.MATCHES),
     ]  # fmt: skip
 
 
