@@ -17,18 +17,8 @@ from hushbandits.core.tapes import Uniforms
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.coordinator import (
-    GlobalSet,
-    bill_rows,
-    cast_rows,
-    charge_rows,
-    claimed,
-    close_rows,
-    count_rows,
-    draw_agents,
-    held_arms,
-    recommend,
-)
+from hushbandits.envs import coordinator
+from hushbandits.envs.coordinator import GlobalSet
 from hushbandits.envs.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
 from hushbandits.privacy.observer import best_placed, naming_accuracy
@@ -262,7 +252,7 @@ class Exploration(Env):
         return self.law.mean(self._where(self._runs, np.minimum(self.book.rounds, last)))
 
     def _draw(self) -> None:
-        draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
+        coordinator.draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
 
     def _check_action(self, action: Any) -> Array:
         action = np.asarray(action)
@@ -280,7 +270,7 @@ class Exploration(Env):
         pulls = action[:, 0] & book.live[:, None]
         reward = np.where(pulls, self.law.quantile(luck, where), np.nan)
         if self.stop == "horizon":
-            charge_rows(pulls, self._gaps(where), book.regret)
+            coordinator.charge_rows(pulls, self._gaps(where), book.regret)
         counted = book.live.copy()
         if self.idle == "leaves":
             counted &= pulls.any(1)
@@ -292,7 +282,7 @@ class Exploration(Env):
         self._acted, self._read = self._who.copy(), book.active.copy()
         #: (R,) runs that nobody acts in any more: they end with this round.
         self.deserted = ~book.pool.any(1) & book.live
-        draw_agents(book.cumulative, self._turn_luck.next(), book.live & ~self.deserted, self._who)
+        coordinator.draw_agents(book.cumulative, self._turn_luck.next(), book.live & ~self.deserted, self._who)
         self._next, self._who = self._who, self._acted
         return reward[:, None]
 
@@ -303,12 +293,12 @@ class Exploration(Env):
     def _send(self, message: dict[str, Any]) -> dict[str, Any]:
         # What leaves an agent is what the last wrapper that sees single votes lets through.
         book, vote = self.book, np.asarray(message["vote"], bool)[:, 0]
-        cast_rows(vote, book.live, self._who, book.sent)
+        coordinator.cast_rows(vote, book.live, self._who, book.sent)
         for wrapper in self.wrappers:
             message = wrapper.send(message, self)
             vote = message["vote"][:, 0] if "vote" in message else vote
         reset, leaves = message.get("reset", np.zeros((self.runs, 1), bool))[:, 0], book.live & message["sent"][:, 0]
-        bill_rows(vote, reset, leaves, self._who, self._left, book.vote_cost, book.messages)
+        coordinator.bill_rows(vote, reset, leaves, self._who, self._left, book.vote_cost, book.messages)
         return message
 
     def _transport(self, message: dict[str, Any]) -> GlobalSet:
@@ -318,7 +308,7 @@ class Exploration(Env):
             book.active[:] &= ~(book.live[:, None] & (book.votes >= book.needed))
         else:
             heard = book.live & message["sent"][:, 0]
-            count_rows(message["vote"][:, 0], heard, self._who, book.counted, book.votes, book.needed, book.active)
+            coordinator.count_rows(message["vote"][:, 0], heard, self._who, book.counted, book.votes, book.needed, book.active)
         told = {}
         if self.resets:
             told["reset"] = message["reset"][:, 0] & message["sent"][:, 0] & book.live
@@ -326,7 +316,7 @@ class Exploration(Env):
                 clear(book, int(r))
                 self._left[r] = False
         over = self.deserted if self.horizon is None else self.deserted | (book.rounds >= self.horizon)
-        close_rows(
+        coordinator.close_rows(
             self._who, self._read, over, book.stop, book.live, book.active, book.sent, book.holds, book.open_seats
         )
         self._who = self._next
@@ -374,11 +364,11 @@ class Exploration(Env):
 
     def recommendation(self) -> Array:
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
-        return recommend(self.book, self._seeds)
+        return coordinator.recommend(self.book, self._seeds)
 
     def privacy(self) -> tuple[Guarantee, ...]:
         """What the wrappers promise, and what Féraud et al. claim for their vote."""
-        return (*super().privacy(), *claimed(self.stop, self.costs[0], self.beta, self.precision))
+        return (*super().privacy(), *coordinator.claimed(self.stop, self.costs[0], self.beta, self.precision))
 
     @property
     def right(self) -> Array:
@@ -389,7 +379,7 @@ class Exploration(Env):
     def metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
         book = self.book
-        held = held_arms(book, self.judge == "everyone")
+        held = coordinator.held_arms(book, self.judge == "everyone")
         right = np.take_along_axis(self.right, np.maximum(held, 0), 1)
         seen = book.counted & (book.vote_cost > 0)  # baselines keep their votes to themselves
         named = naming_accuracy(seen[:, :, None], self.right[:, None])
