@@ -85,10 +85,10 @@ class SuccessiveElimination(Team):
         self._p = confidence_level(self._confidence, env.horizon)  # type: ignore[attr-defined]
         shape = (len(seeds), env.n_agents)
         self._horizon = env.horizon
-        self._truth: Array = env.means  # type: ignore[attr-defined]  # for `metrics` alone: no choice looks at it
-        self._covered = np.ones(shape, bool)
         self._active = np.ones((*shape, env.n_arms), bool)
         self._mean = np.zeros((*shape, env.n_arms))
+        # where every decision so far put an arm's mean: its truth is not known here
+        self._least, self._most = np.full((*shape, env.n_arms), -np.inf), np.full((*shape, env.n_arms), np.inf)
         self._phase = np.ones(shape, np.int64)
         self._arm = np.zeros(shape, np.int64)
         self._n = np.full(shape, self._block(env.n_arms, 1), np.int64)
@@ -124,7 +124,8 @@ class SuccessiveElimination(Team):
             m, b = int(active.sum()), int(self._phase[r, i])
             if m > 1:
                 width = self.interval(r, i, m, b)
-                self._covered[r, i] &= (np.abs(self._mean[r, i] - self._truth[r])[active] <= width).all()
+                self._least[r, i, active] = np.maximum(self._least[r, i], self._mean[r, i] - width)[active]
+                self._most[r, i, active] = np.minimum(self._most[r, i], self._mean[r, i] + width)[active]
                 m = eliminate(self._mean[r, i], active, width)
             self._phase[r, i], self._heard[r, i] = b + 1, self._horizon
             self._arm[r, i] = np.flatnonzero(active)[0]
@@ -132,7 +133,8 @@ class SuccessiveElimination(Team):
 
     def metrics(self, env: Env) -> dict[str, Array]:
         """``covered`` (R,): whether all means that decided anything were within their width of the truth."""
-        return {"covered": np.asarray(self._covered.all(1))}
+        truth = env.means[:, None]  # type: ignore[attr-defined]
+        return {"covered": ((self._least <= truth) & (truth <= self._most)).all((1, 2))}
 
 
 class BatchedSE(SuccessiveElimination):

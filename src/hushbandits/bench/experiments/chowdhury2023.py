@@ -189,7 +189,7 @@ def _bits() -> Experiment:
         agents=[use.having(epsilon=0.5) for use in lines],
         sweep={"env.horizon": HORIZONS},
         paired=("horizon",),
-        runs=40,
+        runs=64,
         metrics=("bits_per_user",),
         figures=(Figure(y="bits_per_user", x="env.horizon"),),
         claims=[

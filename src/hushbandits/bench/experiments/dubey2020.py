@@ -149,7 +149,7 @@ OUTLIERS = Experiment(
     ],
     sweep={"env.location": (0.5, 1.0, 10.0)},
     paired=("location",),
-    runs=20,  # tails of one sample in ten: a run takes about ten seconds of a core
+    runs=48,  # tails of one sample in ten take ten seconds a run; fewer runs have no interval at this level
     metrics=("regret",),
     figures=(Figure(y="regret", log="xy", by="env.location"),),
     claims=[
@@ -177,7 +177,7 @@ OVERESTIMATE = Experiment(
     ],
     sweep={"env.rewards": ("bernoulli", "beta")},
     paired=("rewards",),
-    runs=50,
+    runs=64,
     metrics=("regret",),
     figures=(Figure(y="regret", log="xy", by="env.rewards"),),
     claims=[
