@@ -132,9 +132,9 @@ def test_theory_is_drawn_dashed(tmp_path):
     bound = {"theorem 1": f"{__name__}:twice"}
     whole = known(figures=(Figure(y="regret", bounds=bound),))
     with filled(tmp_path, whole) as store:
-        first, _ = series(store, whole, whole.figures[0])
-        (picture,) = svg(store, whole)
-        (averaged, _) = series(store, whole, Figure(y="regret", bounds=bound, per_time=True))
+        first, _ = series(store, whole, whole.figures[0], bound.values())
+        (picture,) = svg(store, whole, bound.values())
+        (averaged, _) = series(store, whole, Figure(y="regret", bounds=bound, per_time=True), bound.values())
     assert first.bounds["theorem 1"].tolist() == [2, 20, 200]
     assert averaged.bounds["theorem 1"].tolist() == [2, 2, 2]
     assert "theorem 1" in picture
@@ -145,7 +145,7 @@ def test_along_a_sweep_theory_is_asked_cell_by_cell(tmp_path):
     bound = {"theorem 2": f"{__name__}:hundreds"}
     whole = known(sweep={"env.n_agents": (4, 8, 16)})
     with filled(tmp_path, whole) as store:
-        first, _ = series(store, whole, Figure(y="regret", x="env.n_agents", bounds=bound))
+        first, _ = series(store, whole, Figure(y="regret", x="env.n_agents", bounds=bound), bound.values())
     np.testing.assert_array_equal(first.bounds["theorem 2"], [np.nan, 808, 1616])
 
 

@@ -178,7 +178,7 @@ def test_overrides_fix_a_sweep_replace_it_or_reach_one_agent():
     every = experiment.overriding({"agent.epsilon": 2.0})
     assert [a.params for a in every.agents] == [{"epsilon": 2}] * 3
     assert experiment.overriding({"runs": 3, "checkpoints": 4}).runs == 3
-    with pytest.raises(ValueError, match="cannot set 'n_agents' in experiment small; one can set runs"):
+    with pytest.raises(ValueError, match=r"cannot set 'n_agents': write env\.n_agents or agent\.n_agents"):
         experiment.overriding({"n_agents": 3})
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 from tyro.conf import Positional, UseAppendAction, arg
 
 from hushbandits.bench.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
+from hushbandits.bench.entry import words
 from hushbandits.bench.errors import RunError, StoreError
+from hushbandits.bench.files import plain_name
 from hushbandits.bench.store import FILE, Store
-
-if TYPE_CHECKING:
-    pass
+from hushbandits.bench.terminal import let_go, spell_out
 
 __all__ = ["main"]
 
@@ -86,7 +87,7 @@ def run(
     """
     with bad_input_is_a_sentence():
         experiments = asked(name, runs, quick, set, agents)
-    folder = out or Path("runs") / (Path(name).stem + ("-quick" if quick else ""))
+        folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else ""))
     return into(folder, experiments, seed, jobs)
 
 
@@ -138,7 +139,7 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     folder
         Such as runs/quickstart.
     """
-    with Store(folder / FILE, readonly=True) as store:
+    with bad_input_is_a_sentence(), Store(folder / FILE, readonly=True) as store:
         show(store)
         publish(store)
     return 0
@@ -162,7 +163,7 @@ def export(
     """
     from hushbandits.bench.export import export as write
 
-    with Store(folder / FILE, readonly=True) as store, bad_input_is_a_sentence():
+    with bad_input_is_a_sentence(), Store(folder / FILE, readonly=True) as store:
         write(store, format, output)
     return 0
 
@@ -211,7 +212,7 @@ def reproduce(
             for failure in part.failures:
                 console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
     except KeyboardInterrupt:
-        console.print(f"stopped; what is done is in {out}, and the same command goes on from there")
+        console.print(f"stopped; what is done is in {escape(str(out))}, and the same command goes on from there")
         return 130
     flags = f" --seed {seed}" + (" --quick" if quick else "")
     try:
@@ -219,7 +220,7 @@ def reproduce(
     except OSError as error:
         raise StoreError(f"cannot write {page}: {(error.strerror or str(error)).lower()}") from None
     for name in kept:
-        console.print(f"{page} keeps its full-scale verdicts of {name}")
+        console.print(f"{escape(str(page))} keeps its full-scale verdicts of {name}")
     print(page)
     return 1 if any(part.failures for part in found) else 0
 
@@ -284,9 +285,10 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: done; 1: some cells failed; 2: bad input, or a folder that cannot be used; 130: stopped by ctrl-C.
+        0: done; 1: some cells failed; 2: bad input, a folder that cannot be used, or a defect; 130: stopped by ctrl-C.
     """
     args = sys.argv[1:] if args is None else args
+    spell_out()
     if not args or args[0] in ("-h", "--help", "help"):
         print(_HELP)
         return 0
@@ -306,20 +308,27 @@ def main(args: Sequence[str] | None = None) -> int:
             args=args,
             config=(tyro.conf.FlagCreatePairsOff,),
         )
-    except StoreError as error:
-        print(f"hushbandits: {error}", file=sys.stderr)
-        return 2
-    except RunError as error:
-        print(f"hushbandits: {error}", file=sys.stderr)
-        return 1
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("hushbandits: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # Whoever read us has gone; keep the interpreter's own flush at exit quiet as well.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        let_go()  # whoever read us has gone
         return 0
+    except Exception as error:
+        let_go()
+        return _told(error)
     return code
+
+
+def _told(error: Exception) -> int:
+    """Say in one line what went wrong, and return the exit code."""
+    if os.environ.get("HUSHBANDITS_TRACEBACK"):
+        traceback.print_exception(error)
+    known = isinstance(error, (StoreError, RunError))
+    text = " ".join(str(error).split()) if known else f"{words(error)} (HUSHBANDITS_TRACEBACK=1 shows where)"
+    print(f"hushbandits: {text}", file=sys.stderr)
+    return 1 if isinstance(error, RunError) else 2
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pettingzoo.env_registry.exceptions import PettingZooRegistryError
 
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
-from hushbandits.core.validate import check_keywords, nearest
+from hushbandits.core.validate import check_flags, check_keywords, nearest, shown
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
@@ -62,12 +62,12 @@ def _add(table: dict[str, _Spec], kind: str, name: str, spec: _Spec) -> None:
 
 
 def _get(table: dict[str, _Spec], kind: str, name: str) -> _Spec:
-    if name not in table:
-        raise ValueError(f"no {kind} is named {name!r}{nearest(str(name), table)}")
+    if not isinstance(name, str) or name not in table:
+        raise ValueError(f"no {kind} is named {shown(name)}{nearest(str(name), table)}")
     return table[name]
 
 
-def register_env(id: str, entry: Entry, *, wrappers: tuple[str, ...] = (), **defaults: Any) -> None:
+def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: Any) -> None:
     """Add an env, here and as ``hushbandits/<id>`` in PettingZoo's own registry.
 
     Parameters
@@ -92,12 +92,12 @@ def register_env(id: str, entry: Entry, *, wrappers: tuple[str, ...] = (), **def
     pettingzoo.register("parallel", public, "hushbandits.views.parallel:make", kwargs={"id": id})
 
 
-def register_agent(name: str, entry: Entry, **defaults: Any) -> None:
+def register_agent(name: str, entry: Entry, /, **defaults: Any) -> None:
     """Add a team: a `Team` class, a function that returns one, or ``"package.module:Class"``."""
     _add(_AGENTS, "an agent", name, _Spec(entry, defaults))
 
 
-def register_wrapper(name: str, entry: Entry, **defaults: Any) -> None:
+def register_wrapper(name: str, entry: Entry, /, **defaults: Any) -> None:
     """Add a wrapper: a `Wrapper` class or ``"package.module:Class"``."""
     _add(_WRAPPERS, "a wrapper", name, _Spec(entry, defaults))
 
@@ -146,7 +146,7 @@ def clock(id: str) -> str:
     return str(getattr(_get(_ENVS, "env", id).load(), "clock", "time"))
 
 
-def make_team(name: str, **kwargs: Any) -> Team:
+def make_team(name: str, /, **kwargs: Any) -> Team:
     """Build a registered agent.
 
     Raises
@@ -164,11 +164,12 @@ def make_team(name: str, **kwargs: Any) -> Team:
     spec = _get(_AGENTS, "agent", name)
     entry = spec.load()
     check_keywords(f"agent {name}", entry, kwargs)
+    check_flags(entry, kwargs)
     team: Team = entry(**{**spec.defaults, **kwargs})
     return team
 
 
-def make_wrapper(name: str, **kwargs: Any) -> Wrapper:
+def make_wrapper(name: str, /, **kwargs: Any) -> Wrapper:
     """Build a registered wrapper; errors as `make_team`.
 
     Examples
@@ -179,6 +180,7 @@ def make_wrapper(name: str, **kwargs: Any) -> Wrapper:
     spec = _get(_WRAPPERS, "wrapper", name)
     entry = spec.load()
     check_keywords(f"wrapper {name}", entry, kwargs)
+    check_flags(entry, kwargs)
     wrapper: Wrapper = entry(**{**spec.defaults, **kwargs})
     return wrapper
 
@@ -189,7 +191,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [p for p in inspect.signature(function).parameters if p not in ("self", "name")]
 
 
-def make_vec(id: str, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **kwargs: Any) -> Env:
+def make_vec(id: str, /, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **kwargs: Any) -> Env:
     """Build the array core of an env.
 
     Parameters
@@ -221,6 +223,7 @@ def make_vec(id: str, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **kwar
     known = {name: _parameters(w.load()) for name, w in zip(spec.wrappers, own, strict=True)}
     taken = {p for names in known.values() for p in names}
     check_keywords(f"env {id}", entry, [k for k in kwargs if k not in taken])
+    check_flags(entry, kwargs)
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in known.items()]
     mine = {k: v for k, v in merged.items() if k not in taken or k in _parameters(entry)}

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from hushbandits.bench.entry import own_class
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.play import log_checkpoints, meet, record
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import check_keywords
+from hushbandits.core.validate import check_flags, check_keywords
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import assemble, make_team
 
@@ -42,19 +41,6 @@ def split(runs: Sequence[int], jobs: int, batch: int = BATCH) -> list[Sequence[i
     return [runs[a:b] for a, b in itertools.pairwise(ends)]
 
 
-@lru_cache(maxsize=64)
-def _imported(path: str) -> Any:
-    module, _, name = path.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (module == error.name or module.startswith(error.name + ".")):
-            raise ValueError(f"agent {path!r}: there is no module {module!r} here or on the path") from None
-        raise
-    except AttributeError:
-        raise ValueError(f"agent {path!r}: module {module!r} has no {name!r}") from None
-
-
 def reach(folder: str) -> None:
     """Make modules in `folder` importable; a worker may have been started elsewhere."""
     if folder not in sys.path:
@@ -74,17 +60,14 @@ def load_agent(name: str, params: dict[str, Any]) -> Team:
     if ":" not in name:
         return make_team(name, **params)
     reach(os.getcwd())
-    entry = _imported(name)
-    if isinstance(entry, type) and not issubclass(entry, Team):
+    entry = own_class(name)
+    if not issubclass(entry, Team):
         if params:
             raise TypeError(f"agent {name!r} is built as {entry.__name__}(m, rng) and takes no parameters: {params}")
         return Each(entry)
-    if callable(entry):
-        check_keywords(f"agent {name}", entry, params)
-        entry = entry(**params)
-    if not isinstance(entry, Team):
-        raise ValueError(f"agent {name!r} must be a Team, a function that returns one, or a class for Each")
-    return entry
+    check_keywords(f"agent {name}", entry, params)
+    check_flags(entry, params)
+    return entry(**params)
 
 
 def prepare(

@@ -13,11 +13,14 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.core.rewards import LAWS, Law, UniformMeans
+from hushbandits.core.validate import integer, shown
 
 __all__ = ["canonical", "digest", "plain", "thaw"]
 
 #: Value classes that may stand in an experiment, by the name under which they are written.
 _CLASSES: dict[str, type[Any]] = {"UniformMeans": UniformMeans, **{law.__name__: law for law in LAWS.values()}}
+_MOST_NODES = 100_000
+_MOST_BITS = 4096
 
 
 def plain(value: Any) -> Any:
@@ -36,11 +39,17 @@ def plain(value: Any) -> Any:
     >>> plain({"epsilon": 1.0, "means": UniformMeans(0.25, 0.75)})
     {'epsilon': 1, 'means': {'UniformMeans': {'low': 0.25, 'high': 0.75}}}
     """
-    if value is None or isinstance(value, (bool, str)):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        if not value.isascii() and value.encode("utf-8", "replace").decode() != value:
+            raise TypeError(f"{value!r} cannot stand in an experiment: half a character cannot be written")
         return value
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            raise TypeError(f"{shown(value)} cannot stand in an experiment: it has too many digits")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -59,7 +68,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (UniformMeans, Law)) and type(value).__name__ in _CLASSES:
         return {type(value).__name__: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}  # type: ignore[arg-type]
     raise TypeError(
-        f"{value!r} cannot stand in an experiment: use numbers, strings, lists, reward laws or networkx graphs"
+        f"{shown(value)} cannot stand in an experiment: use numbers, strings, lists, reward laws or networkx graphs"
     )
 
 
@@ -78,12 +87,31 @@ def thaw(value: Any) -> Any:
     if len(value) == 1:
         ((name, inner),) = value.items()
         if name == "Graph":
-            graph = nx.empty_graph(inner["nodes"])
-            graph.add_edges_from(inner["edges"])
-            return graph
+            return _graph(inner)
         if name in _CLASSES:
-            return _CLASSES[name](**{k: thaw(v) for k, v in inner.items()})
+            return _law(_CLASSES[name], inner)
     return {k: thaw(v) for k, v in value.items()}
+
+
+def _graph(inner: Any) -> nx.Graph:
+    """The graph that `plain` wrote; ``{"Graph": {"nodes": 3, "edges": [[0, 1], [1, 2]]}}`` in a file may say less."""
+    if not isinstance(inner, dict) or set(inner) != {"nodes", "edges"} or not isinstance(inner["edges"], list):
+        raise ValueError(f"Graph={shown(inner)} must be a table of nodes, a number, and edges, a list of pairs")
+    graph = nx.empty_graph(integer("Graph: nodes", inner["nodes"], 1, _MOST_NODES))
+    for edge in inner["edges"]:
+        if not isinstance(edge, list) or len(edge) != 2:
+            raise ValueError(f"Graph: edge {shown(edge)} must be a pair of nodes")
+        graph.add_edge(*(integer(f"Graph: node of edge {shown(edge)}", v, 0, len(graph) - 1) for v in edge))
+    return graph
+
+
+def _law(kind: type[Any], inner: Any) -> Any:
+    """The law of that class; ``{"Gaussian": {"sigma": 0.5}}``."""
+    known = [f.name for f in fields(kind)]
+    if not isinstance(inner, dict) or not set(inner) <= set(known):
+        takes = f"a table of {', '.join(known)}" if known else "an empty table"
+        raise ValueError(f"{kind.__name__}={shown(inner)} must be {takes}")
+    return kind(**inner)
 
 
 def canonical(value: Any) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from hushbandits.bench import experiments as folder
 from hushbandits.bench.spec import Experiment
-from hushbandits.core.validate import nearest
+from hushbandits.core.validate import nearest, shown
 
-__all__ = ["family", "find", "modules", "read_toml"]
+__all__ = ["bounds", "family", "find", "modules", "read_toml"]
 
 
 @cache
@@ -72,6 +73,20 @@ def family(name: str) -> int | None:
     return None
 
 
+def bounds(experiments: Iterable[Experiment] = ()) -> frozenset[str]:
+    """Return the ``"module:function"`` of dashed lines that may be called: of shipped experiments, and of these.
+
+    Give what you declared yourself, never what a store brought.
+
+    Examples
+    --------
+    >>> "hushbandits.bench.experiments.rio2023:proposition_4_3" in bounds()
+    True
+    """
+    shipped = (e for _, declared in modules().values() for e in declared)
+    return frozenset(path for e in (*shipped, *experiments) for f in e.figures for path in f.bounds.values())
+
+
 def read_toml(path: Path) -> tuple[Experiment, ...]:
     """Read one experiment from a TOML file, or several from its ``[[experiments]]``.
 
@@ -84,8 +99,15 @@ def read_toml(path: Path) -> tuple[Experiment, ...]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # of TOML, of UTF-8, of a number too long for Python, of a path that no file can have
         raise ValueError(f"{path} is no TOML: {error}") from None
-    if "experiments" in table:
-        return tuple(Experiment.from_dict(t) for t in table["experiments"])
-    return (Experiment.from_dict({"name": path.stem, **table}),)
+    except RecursionError:
+        raise ValueError(f"{path} is no TOML: too many brackets in each other") from None
+    if "experiments" not in table:
+        return (Experiment.from_dict({"name": path.stem, **table}),)
+    several = table.pop("experiments")
+    if table:
+        raise ValueError(f"{path}: {', '.join(table)} stands beside [[experiments]]; write it into each of them")
+    if not isinstance(several, list) or not several:
+        raise ValueError(f"{path}: experiments={shown(several)} must be a list of tables")
+    return tuple(map(Experiment.from_dict, several))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushbandits.bench.errors import StoreError
 from hushbandits.bench.store import Store
+from hushbandits.core.validate import shown
 
 if TYPE_CHECKING:
     from hushbandits.bench.spec import Experiment
@@ -33,21 +34,30 @@ def asked(
     return experiments if runs is None else tuple(replace(e, runs=runs) for e in experiments)
 
 
+#: Words as Python and JSON write them; TOML's own are among them.
+_WORDS = {"none": None, "null": None, "true": True, "false": False}
+
+
 def assignment(text: str) -> tuple[str, Any]:
-    """Split ``key=value``; the value is a TOML literal, ``none``, or else a string."""
+    """Split ``key=value``; the value is a TOML literal, ``none``, ``True`` or ``False``, or else a string."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise ValueError(f"--set {text!r} must read KEY=VALUE, such as env.n_agents=128")
-    if value.strip().lower() in ("none", "null"):
-        return key.strip(), None
+        raise ValueError(f"--set {shown(text)} must read KEY=VALUE, such as env.n_agents=128")
+    key, value = key.strip(), value.strip()
+    if value.lower() in _WORDS:
+        return key, _WORDS[value.lower()]
     try:
-        return key.strip(), tomllib.loads(f"x = {value}")["x"]
+        table = tomllib.loads(f"x = {value}")
     except tomllib.TOMLDecodeError:
-        return key.strip(), value.strip()
+        return key, value
+    except (ValueError, RecursionError):
+        raise ValueError(f"--set {shown(text)} is too long a number, or has too many brackets in each other") from None
+    return key, table["x"] if len(table) == 1 else value
 
 
 def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) -> int:
     """Run into a folder, show and publish what is there; return the exit code."""
+    from hushbandits.bench.catalog import bounds
     from hushbandits.bench.run import fill, open_folder, workers
 
     console = make_console(stderr=True)
@@ -55,20 +65,19 @@ def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) 
         jobs = workers(jobs)
         opened = open_folder(experiments, folder, seed)
     try:
-        outcome = fill(opened, jobs, notify=lambda text: console.print(text))
+        outcome = fill(opened, jobs, notify=lambda text: console.print(escape(text)))
     except KeyboardInterrupt:
-        console.print(f"stopped; what is done is in {folder}, and the same command goes on from there")
+        console.print(f"stopped; what is done is in {escape(str(folder))}, and the same command goes on from there")
         return 130
     with outcome.store as store:
         show(store)
         if outcome.played or outcome.failures or not (folder / "report.html").exists():
-            publish(store)
+            publish(store, bounds(experiments))  # what was asked for is the user's own
     for failure in outcome.failures:
         console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
     if outcome.failures:
-        console.print(
-            f"{len(outcome.failures)} batches failed (tracebacks: {folder / 'report.html'}); the rest is done"
-        )
+        page = escape(str(folder / "report.html"))
+        console.print(f"{len(outcome.failures)} batches failed (tracebacks: {page}); the rest is done")
     return 1 if outcome.failures else 0
 
 
@@ -79,15 +88,16 @@ def show(store: Store) -> None:
     print_tables(store, make_console())
 
 
-def publish(store: Store) -> None:
-    """Write pictures and page, and say where."""
+def publish(store: Store, trusted: Collection[str] | None = None) -> None:
+    """Write pictures and page, and say where; `trusted`: bounds that may be called, default: the shipped ones."""
+    from hushbandits.bench.files import picture
     from hushbandits.bench.plots import png
     from hushbandits.bench.report import PAGE, write
 
     folder = store.path.parent
     try:
-        drawn = [png(store, e, folder / f"{e.name}.png") for e in store.experiments]
-        page = write(store, folder / PAGE)
+        drawn = [png(store, e, folder / picture(e.name), trusted) for e in store.experiments]
+        page = write(store, folder / PAGE, trusted)
     except OSError as error:
         raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
     for path in (*drawn, page):
@@ -99,9 +109,13 @@ def make_console(stderr: bool = False) -> Any:
     """Return a rich console that does not cut tables when it is piped."""
     from rich.console import Console
 
-    console = Console(stderr=stderr)
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # the program's own business, not rich's
+
+    console = Plain(stderr=stderr)
     # Piped output has no width of its own: leave the table whole.
-    return console if console.is_terminal else Console(stderr=stderr, width=140)
+    return console if console.is_terminal else Plain(stderr=stderr, width=140)
 
 
 def escape(text: str) -> str:

@@ -121,8 +121,8 @@ def evaluate(
     >>> values.shape == (2, len(times))
     True
     """
-    integer("runs", runs, 1)
-    integer("seed", seed, 0)
+    runs = integer("runs", runs, 1)
+    seed = integer("seed", seed, 0, np.inf)
     jobs = cpu_count() if jobs == -1 else integer("jobs", jobs, 1)
     env, agent_kwargs = dict(env or {}), dict(agent_kwargs or {})
     if not isinstance(agent, (str, Team)):

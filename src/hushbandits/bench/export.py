@@ -8,8 +8,9 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
+from hushbandits.bench.files import replacing
 from hushbandits.bench.store import Store
 from hushbandits.core.validate import choice
 
@@ -22,19 +23,31 @@ def _columns(store: Store) -> list[str]:
 
 
 def _csv(store: Store, out: TextIO) -> None:
-    writer = csv.DictWriter(out, _columns(store), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(store.rows())
+    columns = _columns(store)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(_cell, columns))
+    writer.writerows([_cell(row.get(c, "")) for c in columns] for row in store.rows())
+
+
+#: What makes a spreadsheet take a text for a formula; the last four are its wide forms.
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+
+
+def _cell(value: Any) -> Any:
+    """Return what stands in a cell: a text that a spreadsheet would calculate is quoted."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _json(store: Store, out: TextIO) -> None:
+    # Nothing is lost on a stream that cannot write every letter: JSON has escapes for them.
+    ascii = not (out.encoding or "").lower().replace("-", "").startswith("utf")
     out.write("[")
     for i, row in enumerate(store.rows()):
-        out.write((",\n" if i else "\n") + json.dumps(row, ensure_ascii=False))
+        out.write((",\n" if i else "\n") + json.dumps(row, ensure_ascii=ascii))
     out.write("\n]\n")
 
 
-def _parquet(store: Store, path: Path) -> None:
+def _parquet(store: Store, out: IO[bytes]) -> None:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -49,7 +62,7 @@ def _parquet(store: Store, path: Path) -> None:
         for c in _columns(store)
     ]
     schema = pa.schema(fields)
-    with parquet.ParquetWriter(path, schema) as writer:
+    with parquet.ParquetWriter(out, schema) as writer:
         for rows in _chunks(store.rows(), 100_000):
             for row in rows:
                 row.update({p: str(row[p]) for p in text if p in row})
@@ -68,7 +81,7 @@ def _chunks(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str
         yield chunk
 
 
-_TEXT: dict[str, Callable[[Store, TextIO], None]] = {"csv": _csv, "json": _json}
+_TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json}
 #: Formats that `export` writes.
 FORMATS = (*_TEXT, "parquet")
 
@@ -85,20 +98,14 @@ def export(store: Store, format: str = "csv", output: Path | None = None) -> Non
     if output is None:
         if format == "parquet":
             buffer = io.BytesIO()
-            _parquet(store, buffer)  # type: ignore[arg-type]
+            _parquet(store, buffer)
             sys.stdout.buffer.write(buffer.getvalue())
         else:
             _TEXT[format](store, sys.stdout)
         sys.stdout.flush()
         return
-    part = output.with_name(output.name + ".part")
     try:
-        if format == "parquet":
-            _parquet(store, part)
-        else:
-            with part.open("w", encoding="utf-8", newline="") as out:
-                _TEXT[format](store, out)
-        part.replace(output)
+        with replacing(output, binary=format == "parquet") as out:
+            {**_TEXT, "parquet": _parquet}[format](store, out)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ValueError(f"cannot write {output}: {(error.strerror or str(error)).lower()}") from None

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hushbandits.bench import shapes
 from hushbandits.bench.canonical import plain, thaw
-from hushbandits.core.validate import choice
+from hushbandits.core.validate import choice, shown
 
 __all__ = ["Figure", "Use"]
 
@@ -40,13 +41,19 @@ class Use:
     on: str | None
 
     def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: Any):
+        for what, value in (("name", name), ("label", label), ("on", on)):
+            if not (shapes.text(value) and value) and (what == "name" or value is not None):
+                raise ValueError(f"{what}={shown(value)} of a Use must be a text without control characters")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "params", thaw(plain(params)))
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "on", on)
 
-    def having(self, **params: Any) -> Use:
+    def having(self, /, **params: Any) -> Use:
         """Return a copy with other parameters besides."""
+        for key in params:
+            if key in ("use", "label", "on"):  # these say who plays; a TOML file has them in the same table
+                raise ValueError(f"{self.name}.{key} is no parameter; declare another line with {key} = …")
         return Use(self.name, label=self.label, on=self.on, **{**self.params, **params})
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,8 +64,8 @@ class Use:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Use:
         """Inverse of `to_dict`."""
-        if not isinstance(table, Mapping) or not isinstance(table.get("use"), str):
-            raise ValueError(f"{table!r} must be a table with a name, such as {{use = 'UCB1', label = 'alone'}}")
+        if not shapes.mapping(table) or not isinstance(table.get("use"), str):
+            raise ValueError(f"{shown(table)} must be a table with a name, such as {{use = 'UCB1', label = 'alone'}}")
         params = {k: v for k, v in table.items() if k not in ("use", "label", "on")}
         return cls(table["use"], label=table.get("label"), on=table.get("on"), **params)
 
@@ -112,6 +119,7 @@ class Figure:
     bounds: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        shapes.check(Figure, vars(self), "figure")
         choice("log", self.log, ("", "x", "y", "xy"))
         choice("center", self.center, ("mean", "median"))
         choice("band", self.band, ("interval", "quantiles"))

@@ -6,18 +6,22 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hushbandits.bench.catalog import bounds
+from hushbandits.bench.files import replacing
 from hushbandits.bench.series import Series, caption, figures, series
 from hushbandits.bench.spec import Experiment, Figure
 from hushbandits.bench.store import Store
 from hushbandits.bench.vocabulary import metric, words
-from hushbandits.registry import clock
+from hushbandits.registry import clock, list_envs
 
 __all__ = ["CSS", "png", "svg"]
 
@@ -56,22 +60,34 @@ CSS = {
 }
 
 
-def png(store: Store, experiment: Experiment, path: Path) -> Path | None:
-    """Draw an experiment into a PNG file; ``None`` if there is nothing to draw."""
-    panels = _panels(store, experiment)
+def png(store: Store, experiment: Experiment, path: Path, trusted: Collection[str] | None = None) -> Path | None:
+    """Draw an experiment into a PNG file; ``None`` if there is nothing to draw.
+
+    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
+    """
+    panels = _panels(store, experiment, trusted)
     if not panels:
         return None
-    drawn = _draw(experiment, panels, _PRINT, experiment.title)
-    part = path.with_name(path.name + ".part")
-    drawn.savefig(part, format="png", dpi=160, metadata={"Software": None})
-    part.replace(path)
+    with _quietly(), replacing(path, binary=True) as out:
+        drawn = _draw(experiment, panels, _PRINT, experiment.title)
+        drawn.savefig(out, format="png", dpi=160, metadata={"Software": None})
     return path
 
 
-def svg(store: Store, experiment: Experiment) -> list[str]:
+def svg(store: Store, experiment: Experiment, trusted: Collection[str] | None = None) -> list[str]:
     """Draw every panel as an inline ``<svg>``, without the experiment's title; all its colours are CSS variables."""
-    panels = _panels(store, experiment)
-    return [_inline(_draw(experiment, [panel], _SCREEN), f"{experiment.name}-{i}") for i, panel in enumerate(panels)]
+    panels = _panels(store, experiment, trusted)
+    with _quietly():
+        drawn = [_draw(experiment, [panel], _SCREEN) for panel in panels]
+        return [_inline(canvas, f"{experiment.name}-{i}") for i, canvas in enumerate(drawn)]
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """A letter that the font lacks is drawn as a box; nobody needs a warning for each."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)
+        yield
 
 
 def _inline(drawn: Any, name: str) -> str:
@@ -84,17 +100,22 @@ def _inline(drawn: Any, name: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
     text = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img">', text, flags=re.S)
-    for colour, variable in {**_NAMES, **_LINES}.items():
-        text = text.replace(colour, f"var({variable})")
     # Ids are the page's: two pictures on one page must not share them.
     prefix = re.sub(r"\W", "-", name)
-    text = re.sub(r'id="', f'id="{prefix}-', text)
-    text = re.sub(r'xlink:href="#', f'href="#{prefix}-', text)
-    return re.sub(r"url\(#", f"url(#{prefix}-", text)
+
+    def tag(found: re.Match[str]) -> str:
+        text = found[0]
+        for colour, variable in {**_NAMES, **_LINES}.items():
+            text = text.replace(colour, f"var({variable})")
+        text = text.replace('id="', f'id="{prefix}-').replace('xlink:href="#', f'href="#{prefix}-')
+        return text.replace("url(#", f"url(#{prefix}-")
+
+    return re.sub(r"<[^>]*>", tag, text)  # tags alone: what is written between them is the user's
 
 
-def _panels(store: Store, experiment: Experiment) -> list[tuple[Figure, list[Series]]]:
-    panels = [(f, series(store, experiment, f)) for f in figures(store, experiment)]
+def _panels(store: Store, experiment: Experiment, trusted: Collection[str] | None) -> list[tuple[Figure, list[Series]]]:
+    trusted = bounds() if trusted is None else trusted
+    panels = [(f, series(store, experiment, f, trusted)) for f in figures(store, experiment)]
     return [(f, lines) for f, lines in panels if lines]
 
 
@@ -119,6 +140,9 @@ def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink
         "axes.spines.right": False,
         "axes.axisbelow": True,
         "lines.linewidth": 1.8,
+        # Titles and labels are texts, not formulas: a lone dollar sign is one.
+        "text.parse_math": False,
+        "text.usetex": False,
     }
     with matplotlib.rc_context(style):
         legend = max(len(lines) for _, lines in panels)
@@ -130,7 +154,7 @@ def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink
             axes.set_facecolor("none")
             _panel(axes, experiment, figure, lines, ink)
         if title:
-            wrapped = textwrap.fill(title, 62 * columns)
+            wrapped = textwrap.fill(_short(title, 400), 62 * columns)
             canvas.suptitle(wrapped, fontsize=11, fontweight="bold", color=ink.text, x=0.02, ha="left")
         canvas.draw_without_rendering()
     return canvas
@@ -149,12 +173,12 @@ def _panel(axes: Any, experiment: Experiment, figure: Figure, lines: list[Series
             _points(axes, line, colour, i, len(shown), categories, "x" in figure.log, ink)
         else:
             dashes = "-" if i < len(ink.lines) else "-."
-            axes.plot(line.x, line.center, dashes, color=colour, label=line.label)
+            axes.plot(line.x, line.center, dashes, color=colour, label=_short(line.label))
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
         for y in line.bounds.values():
             axes.plot(line.x, y, "--", color=colour, linewidth=1.2)
     for name in dict.fromkeys(name for line in shown for name in line.bounds):
-        axes.plot([], [], "--", color=ink.muted, linewidth=1.2, label=f"{name}, in each line's colour")
+        axes.plot([], [], "--", color=ink.muted, linewidth=1.2, label=f"{_short(name)}, in each line's colour")
     if "x" in figure.log and not categories:
         axes.set_xscale("log")
     if "y" in figure.log:
@@ -165,7 +189,7 @@ def _panel(axes: Any, experiment: Experiment, figure: Figure, lines: list[Series
         axes.set_ylim(-0.03, 1.03)
     _scales(axes, figure, shown, categories)
     label = metric(figure.y).label
-    ticks = clock(experiment.env.name)
+    ticks = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
     if figure.per_time:
         label = f"time-averaged {label}"
     axes.set_xlabel({"time": ticks, "runs": label}.get(figure.x, words(figure.x)))
@@ -173,17 +197,21 @@ def _panel(axes: Any, experiment: Experiment, figure: Figure, lines: list[Series
     note = caption(figure, experiment.runs)
     if len(lines) > len(shown):
         note += f"; {len(lines) - len(shown)} more lines not drawn"
-    axes.set_title(figure.title or note, fontsize=8, color=ink.muted, loc="left")
-    if figure.title:
-        axes.set_title(f"{figure.title}\n{note}", fontsize=8, color=ink.muted, loc="left")
+    above = f"{_short(figure.title)}\n{note}" if figure.title else note
+    axes.set_title(above, fontsize=8, color=ink.muted, loc="left")
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=8, labelcolor=ink.text
     )
 
 
+def _short(text: str, most: int = 80) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _ecdf(axes: Any, line: Series, colour: str, ink: _Ink) -> None:
     x = np.concatenate([line.x[:1], line.x])
-    axes.step(x, np.concatenate([[0], line.center]), where="post", color=colour, label=line.label)
+    axes.step(x, np.concatenate([[0], line.center]), where="post", color=colour, label=_short(line.label))
     axes.plot([line.median], [0.5], "o", color=colour, markersize=6, markeredgecolor=ink.paper)
 
 
@@ -195,8 +223,8 @@ def _points(axes: Any, line: Series, colour: str, i: int, n: int, categories: bo
     errors = np.abs(np.stack([line.center - line.low, line.high - line.center]))
     errors[np.isnan(errors)] = 0
     axes.errorbar(
-        at, line.center, errors, color=colour, label=line.label, marker=_MARKERS[i % len(_MARKERS)], markersize=4.5,
-        capsize=2.5, elinewidth=1.2,
+        at, line.center, errors, color=colour, label=_short(line.label), marker=_MARKERS[i % len(_MARKERS)],
+        markersize=4.5, capsize=2.5, elinewidth=1.2,
     )  # fmt: skip
     for xi, values in zip(at, line.runs, strict=False):
         axes.plot(np.full(len(values), xi), values, ".", color=colour, alpha=0.5, markersize=6, markeredgewidth=0)
@@ -224,7 +252,7 @@ def _scales(axes: Any, figure: Figure, lines: list[Series], categories: bool) ->
             axis.set_minor_formatter(NullFormatter())
         axis.set_major_formatter(FuncFormatter(plain))
     if categories:
-        axes.set_xticks(range(len(lines[0].x)), lines[0].x)
+        axes.set_xticks(range(len(lines[0].x)), [_short(x, 30) for x in lines[0].x])
     elif figure.x not in ("time", "runs"):
         values = sorted({float(v) for line in lines for v in line.x})
         if len(values) <= 10:

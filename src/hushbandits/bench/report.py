@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from hushbandits.bench.canonical import plain
-from hushbandits.bench.catalog import family
+from hushbandits.bench.catalog import bounds, family
+from hushbandits.bench.files import replacing
 from hushbandits.bench.intervals import RAREST
 from hushbandits.bench.plots import CSS, svg
 from hushbandits.bench.spec import Experiment, Use
@@ -76,8 +78,12 @@ document.querySelectorAll("th button").forEach(function (button) {
 """
 
 
-def write(store: Store, path: Path) -> Path:
-    """Write the page of a store to `path`, whole or not at all."""
+def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> Path:
+    """Write the page of a store to `path`, whole or not at all.
+
+    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
+    """
+    trusted = bounds() if trusted is None else trusted
     names = ", ".join(e.name for e in store.experiments)
     done, total = _progress(store)
     style = _STYLE.replace("LIGHT", CSS["light"]).replace("DARK", CSS["dark"])
@@ -85,23 +91,24 @@ def write(store: Store, path: Path) -> Path:
     sessions = store.sessions()
     intro = [
         f"<h1>{escape(_title(store))}</h1>",
-        f'<p class="muted">{done:,} of {total:,} runs · seed {store.seed} · hushbandits '
+        f'<p class="muted">{done:,} of {total:,} runs · seed {escape(str(store.seed))} · hushbandits '
         f"{escape(str(sessions[-1][1].get('hushbandits', '')) if sessions else '')}</p>",
     ]
     if len(store.experiments) > 1:
-        links = (f'<a href="#{escape(e.name)}">{escape(e.name)}</a>' for e in store.experiments)
+        links = (f'<a href="#{quote(e.name)}">{escape(e.name)}</a>' for e in store.experiments)
         intro.append(f"<nav>{' '.join(links)}</nav>")
     if done < total:
         intro.append('<p class="warn">Some runs are missing; the same command goes on where it stopped.</p>')
-    body = "".join([*intro, *_failures(store), *(_section(store, e) for e in store.experiments), _provenance(store)])
+    body = "".join(
+        [*intro, *_failures(store), *(_section(store, e, trusted) for e in store.experiments), _provenance(store)]
+    )
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
         f"{head}</head><body>{body}<script>{_SCRIPT}</script></body></html>\n"
     )
-    part = path.with_name(path.name + ".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
+    with replacing(path) as out:
+        out.write(page)
     return path
 
 
@@ -120,15 +127,21 @@ def _progress(store: Store) -> tuple[int, int]:
     return sum(min(len(done[k]), n) for k, n in wanted.items()), sum(wanted.values())
 
 
-def _section(store: Store, experiment: Experiment) -> str:
+def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> str:
     parts = [f'<section id="{escape(experiment.name)}">']
     if len(store.experiments) > 1:
         parts.append(f"<h2>{escape(experiment.title)}</h2>")
     source = f" · {escape(experiment.source)}" if experiment.source else ""
     parts.append(f'<p class="muted">{escape(experiment.name)}{source}</p>')
-    pictures = svg(store, experiment)
+    pictures = svg(store, experiment, trusted)
     if pictures:
         parts.append(f'<figure class="n{min(2, len(pictures))}">{"".join(pictures)}</figure>')
+    strange = {path for f in experiment.figures for path in f.bounds.values()} - set(trusted)
+    if strange:
+        left = (
+            f"Not drawn: {', '.join(sorted(strange))}. A page calls no code that a store names; a run of your own does."
+        )
+        parts.append(f'<p class="muted">{escape(left)}</p>')
     parts += [_claims(store, experiment), _results(store, experiment), _parameters(experiment), "</section>"]
     return "".join(parts)
 
@@ -158,14 +171,14 @@ def _claims(store: Store, experiment: Experiment) -> str:
         worst, claim = verdict.worst, verdict.claim
         where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
         effect = f"{claim.effect} of {claim.statistic}s" if claim.effect != "value" else claim.statistic
-        bounds = worst.interval if worst else None
+        span = worst.interval if worst else None
         rows.append(
             [
                 verdict.verdict,
                 claim.sentence,
                 "rate" if metric(claim.metric).rate and claim.effect == "value" else effect,
                 (number(worst.effect), worst.effect) if worst else "",
-                (interval(bounds), bounds[0]) if bounds else "",
+                (interval(span), span[0]) if span else "",
                 verdict.region,
                 where,
             ]

@@ -165,7 +165,7 @@ def open_folder(experiments: Sequence[Experiment], out: Path | str, seed: int = 
         The folder cannot be written, or holds another spec.
     """
     out = Path(out)
-    integer("seed", seed, 0)
+    seed = integer("seed", seed, 0, float("inf"))
     if (out / FILE).exists():
         store = Store(out / FILE, experiments, seed)
         if other := store.differs(experiments, seed):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from hushbandits.bench.canonical import canonical
+from hushbandits.bench.entry import words
 from hushbandits.bench.spec import Cell, Experiment, Figure
 from hushbandits.bench.stats import STATISTICS, mean_interval, median_interval, quantile_band, share_interval
 from hushbandits.bench.store import Store
@@ -17,6 +19,8 @@ from hushbandits.bench.vocabulary import metric, symbol
 from hushbandits.core.types import Array
 
 __all__ = ["Series", "caption", "figures", "series"]
+
+_LOG = logging.getLogger("hushbandits")
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,11 @@ def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
     return panels
 
 
-def series(store: Store, experiment: Experiment, figure: Figure) -> list[Series]:
-    """Return all lines of a figure, in the order of the declaration; lines without runs are left out."""
+def series(store: Store, experiment: Experiment, figure: Figure, trusted: Collection[str] = ()) -> list[Series]:
+    """Return all lines of a figure, in the order of the declaration; lines without runs are left out.
+
+    Of its bounds only those in `trusted` are called: a store may come from anyone, and `figure` with it.
+    """
     groups: dict[str, list[Cell]] = {}
     for cell in experiment.cells():
         if any(canonical(cell.point.get(k)) != canonical(v) for k, v in figure.at.items()):
@@ -90,7 +97,7 @@ def series(store: Store, experiment: Experiment, figure: Figure) -> list[Series]
             continue
         groups.setdefault(label, []).append(cell)
     build = {"time": _curve, "runs": _law}.get(figure.x, _sweep)
-    found = (build(store, experiment, figure, label, cells) for label, cells in groups.items())
+    found = (build(store, experiment, figure, label, cells, trusted) for label, cells in groups.items())
     return [s for s in found if s is not None]
 
 
@@ -126,18 +133,26 @@ def _summary(values: Array, figure: Figure) -> tuple[float, float, float]:
     return center, low, high
 
 
-def _theory(figure: Figure, cell: Cell, x: Array) -> dict[str, Array]:
+def _theory(figure: Figure, cell: Cell, x: Array, trusted: Collection[str]) -> dict[str, Array]:
     bounds = {}
     for label, path in figure.bounds.items():
+        if path not in trusted:
+            continue
         module, _, name = path.partition(":")
-        function: Callable[..., Array] = getattr(importlib.import_module(module), name)
-        y = np.broadcast_to(np.asarray(function(cell.env.params, cell.agent.params, x), float), x.shape)
+        try:
+            function: Callable[..., Array] = getattr(importlib.import_module(module), name)
+            y = np.broadcast_to(np.asarray(function(cell.env.params, cell.agent.params, x), float), x.shape)
+        except Exception as error:  # a formula at parameters that it was not made for must not cost the picture
+            _LOG.warning("%s is not drawn for %s: %s", path, cell.label, words(error))
+            continue
         if not np.isnan(y).all():
             bounds[label] = y
     return bounds
 
 
-def _curve(store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell]) -> Series | None:
+def _curve(
+    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
+) -> Series | None:
     (cell,) = cells
     times, values = store.curve(cell, figure.y, experiment.runs)
     if figure.since is not None:
@@ -146,11 +161,13 @@ def _curve(store: Store, experiment: Experiment, figure: Figure, label: str, cel
         return None
     scale = times if figure.per_time else np.ones_like(times)
     summary = np.array([_summary(column, figure) for column in (values / scale).T])
-    bounds = {k: v / scale for k, v in _theory(figure, cell, times).items()}
+    bounds = {k: v / scale for k, v in _theory(figure, cell, times, trusted).items()}
     return Series(label, times, summary[:, 0], summary[:, 1], summary[:, 2], bounds=bounds)
 
 
-def _law(store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell]) -> Series | None:
+def _law(
+    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
+) -> Series | None:
     (cell,) = cells
     x = np.sort(store.final(cell, figure.y, experiment.runs))
     if not len(x):
@@ -159,7 +176,9 @@ def _law(store: Store, experiment: Experiment, figure: Figure, label: str, cells
     return Series(label, x, share, share, share, median=float(np.median(x)))
 
 
-def _sweep(store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell]) -> Series | None:
+def _sweep(
+    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
+) -> Series | None:
     columns = [(c, store.final(c, figure.y, experiment.runs)) for c in cells]
     columns = [(c, values) for c, values in columns if len(values)]
     if not columns:
@@ -172,7 +191,7 @@ def _sweep(store: Store, experiment: Experiment, figure: Figure, label: str, cel
     bounds: Mapping[str, Array] = {}
     if numeric and figure.bounds:
         # Each point has its own cell: a bound is asked for cell by cell.
-        parts = [_theory(figure, c, np.array([float(v)])) for (c, _), v in zip(columns, x, strict=True)]
+        parts = [_theory(figure, c, np.array([float(v)]), trusted) for (c, _), v in zip(columns, x, strict=True)]
         nothing = np.full(1, np.nan)
         names = dict.fromkeys(name for p in parts for name in p)
         bounds = {name: np.concatenate([p.get(name, nothing) for p in parts]) for name in names}

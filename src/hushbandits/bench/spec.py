@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.bench import shapes
 from hushbandits.bench.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.claim import Claim
+from hushbandits.bench.files import plain_name
 from hushbandits.bench.parts import Figure, Use
 from hushbandits.bench.vocabulary import symbol
 from hushbandits.core.types import Seeds
-from hushbandits.core.validate import integer, nearest
+from hushbandits.core.validate import integer, nearest, shown
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
 
@@ -123,16 +125,25 @@ class Experiment:
     quick: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        integer(f"experiment {self.name}: runs", self.runs, 1)
+        plain_name("experiment name", self.name)
+        shapes.check(Experiment, {f.name: getattr(self, f.name) for f in fields(self)}, f"experiment {self.name}")
+        object.__setattr__(self, "runs", integer(f"experiment {self.name}: runs", self.runs, 1))
         if not self.agents:
             raise ValueError(f"experiment {self.name} has no agents")
+        if isinstance(self.wrappers, Mapping) and not self.wrappers:
+            raise ValueError(f"experiment {self.name}: wrappers={{}} must be a list, or name at least one choice")
+        names = self._names()
+        shapes.swept(f"experiment {self.name}: sweep", self.sweep, names)
+        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "checkpoints"))
         for parameter, values in self.sweep.items():
-            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                raise ValueError(f"experiment {self.name}: sweep {parameter}={values!r} must list values")
+            if not shapes.sequence(values) or not values:
+                raise ValueError(f"experiment {self.name}: sweep {parameter}={shown(values)} must list values")
         object.__setattr__(self, "sweep", {k: thaw(plain(list(v))) for k, v in self.sweep.items()})
         object.__setattr__(self, "quick", thaw(plain(self.quick)))
-        if isinstance(self.checkpoints, (list, tuple)):
-            object.__setattr__(self, "checkpoints", tuple(int(c) for c in self.checkpoints))
+        if self.checkpoints is not None:
+            given, what = self.checkpoints, f"experiment {self.name}: checkpoints"
+            many = tuple(integer(what, c, 0) for c in given) if shapes.sequence(given) else integer(what, given, 0)
+            object.__setattr__(self, "checkpoints", many)
         for f in ("agents", "metrics", "figures", "claims", "paired"):
             object.__setattr__(self, f, tuple(getattr(self, f)))
         given = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
@@ -150,6 +161,10 @@ class Experiment:
         if isinstance(self.wrappers, Mapping):
             return {label: tuple(uses) for label, uses in self.wrappers.items()}
         return {"": tuple(self.wrappers)}
+
+    def _names(self) -> list[str]:
+        """Names of agents and wrappers, as they stand before a parameter."""
+        return [use.name for use in (*self.agents, *(w for uses in self._choices().values() for w in uses))]
 
     def lines(self) -> list[str]:
         """Legend entries: agents × wrapper choices."""
@@ -195,16 +210,18 @@ class Experiment:
             elif f.name in ("figures", "claims"):
                 if value:
                     table[f.name] = [_lean(part) for part in value]
-            elif value not in (None, "", (), {}):
+            elif value not in (None, "", (), {}) or (f.name == "checkpoints" and value is not None):
                 table[f.name] = plain(value)
         return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Experiment:
         """Inverse of `to_dict`; unknown names raise ``ValueError`` with the nearest ones."""
+        if not shapes.mapping(table):
+            raise ValueError(f"an experiment must be a table, not {shown(table)}")
         table = dict(table)
         known = [f.name for f in fields(cls)]
-        name = str(table.get("name", "?"))
+        name = plain_name("experiment name", table["name"]) if "name" in table else "?"
         for key in table:
             if key not in known:
                 raise ValueError(f"experiment {name}: there is no field {key!r}{nearest(key, known)}")
@@ -212,15 +229,18 @@ class Experiment:
             if key not in table:
                 raise ValueError(f"experiment {name}: the field {key!r} is missing")
         table.setdefault("title", name)
-        table["env"] = Use.from_dict(table["env"])
-        table["agents"] = tuple(Use.from_dict(a) for a in table["agents"])
-        wrappers = table.get("wrappers", ())
-        if isinstance(wrappers, Mapping):
-            table["wrappers"] = {label: tuple(Use.from_dict(w) for w in uses) for label, uses in wrappers.items()}
-        else:
-            table["wrappers"] = tuple(Use.from_dict(w) for w in wrappers)
-        for key, kind in (("figures", Figure), ("claims", Claim)):
-            table[key] = tuple(_filled(kind, part, f"experiment {name}: {key}") for part in table.get(key, ()))
+        try:
+            table["env"] = Use.from_dict(table["env"])
+            table["agents"] = _uses("agents", table["agents"])
+            wrappers = table.get("wrappers", ())
+            if isinstance(wrappers, Mapping):
+                table["wrappers"] = {k: _uses(f"wrappers.{k}", v) for k, v in wrappers.items()}
+            else:
+                table["wrappers"] = _uses("wrappers", wrappers)
+            for key, kind in (("figures", Figure), ("claims", Claim)):
+                table[key] = tuple(_filled(kind, part, key) for part in _tables(key, table.get(key, ())))
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"experiment {name}: {error}") from None
         return cls(**table)
 
     # -- variations -------------------------------------------------------------------------------------------
@@ -240,13 +260,11 @@ class Experiment:
         return experiment
 
     def _override(self, key: str, value: Any) -> Experiment:
-        if key in ("runs", "checkpoints"):
+        known = ("runs", "checkpoints")
+        if key in known:
             return replace(self, **{key: value})
+        shapes.swept(f"experiment {self.name}: cannot set", [key], self._names(), known)
         prefix, _, parameter = key.rpartition(".")
-        names = [a.name for a in self.agents] + [w.name for uses in self._choices().values() for w in uses]
-        if not parameter or prefix not in ("env", "agent", *names):
-            known = ["runs", "checkpoints", "env.…", "agent.…", *(f"{n}.…" for n in dict.fromkeys(names))]
-            raise ValueError(f"cannot set {key!r} in experiment {self.name}; one can set {', '.join(known)}")
         sweep = dict(self.sweep)
         if key in sweep:
             if isinstance(value, (list, tuple)):
@@ -314,12 +332,21 @@ def _lean(part: Any) -> dict[str, Any]:
     return lean
 
 
-def _filled(kind: type[Any], table: Mapping[str, Any], what: str) -> Any:
-    known = [f.name for f in fields(kind)]
-    for key in table:
-        if key not in known:
-            raise ValueError(f"{what}: there is no field {key!r}{nearest(key, known)}")
-    try:
-        return kind(**table)
-    except TypeError as error:
-        raise ValueError(f"{what}: {error}") from None
+def _tables(key: str, parts: Any) -> Sequence[Any]:
+    if not shapes.sequence(parts):
+        raise ValueError(f"{key}={shown(parts)} must be a list of tables")
+    return parts  # type: ignore[no-any-return]
+
+
+def _uses(key: str, parts: Any) -> tuple[Use, ...]:
+    return tuple(map(Use.from_dict, _tables(key, parts)))
+
+
+def _filled(kind: type[Any], table: Any, what: str) -> Any:
+    if not shapes.mapping(table):
+        raise ValueError(f"{what}: {shown(table)} must be a table")
+    shapes.check(kind, table, what)
+    for f in fields(kind):
+        if f.name not in table and f.default is MISSING and f.default_factory is MISSING:
+            raise ValueError(f"{what}: the field {f.name!r} is missing")
+    return kind(**table)

@@ -87,17 +87,17 @@ def print_tables(store: Store, console: Any, most: int = 40) -> None:
         table = Table(box=box.SIMPLE_HEAD, title=escape(f"{experiment.name}: {experiment.title}"), title_justify="left")
         table.add_column("agent", no_wrap=True)
         for parameter in swept:
-            table.add_column(symbol(parameter), justify="right")
+            table.add_column(escape(symbol(parameter)), justify="right")
         table.add_column("metric", style="dim")
         for column in ("runs", "mean", "95 % of the mean", "median", "95 % of the median"):
             table.add_column(column, justify="right", no_wrap=True)
         before = None
         for line in lines(store, experiment, most):
             fresh = before is None or line.cell is not before
-            names = [escape(line.cell.line), *(str(line.cell.point[p]) for p in swept)]
+            names = [escape(line.cell.line), *(escape(str(line.cell.point[p])) for p in swept)]
             table.add_row(
                 *(names if fresh else [""] * len(names)),
-                line.metric,
+                escape(line.metric),
                 str(line.runs),
                 number(line.mean),
                 interval(line.mean_interval),
@@ -108,4 +108,6 @@ def print_tables(store: Store, console: Any, most: int = 40) -> None:
         console.print(table)
         left = len(experiment.cells()) - most
         if left > 0:
-            console.print(f"… and {left:,} more cells: see the report, or hushbandits export {store.path.parent}\n")
+            console.print(
+                f"… and {left:,} more cells: see the report, or hushbandits export {escape(str(store.path.parent))}\n"
+            )

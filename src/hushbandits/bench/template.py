@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from pathlib import Path
+
+from hushbandits.bench.files import plain_name
+from hushbandits.core.validate import shown
 
 __all__ = ["new_agent"]
 
@@ -83,7 +87,10 @@ def new_agent(name: str, folder: Path) -> tuple[Path, Path]:
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
     title, module = "".join(w[0].upper() + w[1:] for w in words), "_".join(w.lower() for w in words)
     if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier() or keyword.iskeyword(module):
-        raise ValueError(f"name={name!r} must be a name for a class, such as Bold")
+        raise ValueError(f"name={shown(name)} must be a name for a class, such as Bold")
+    plain_name("name", module)
+    if module in (*sys.stdlib_module_names, "hushbandits", "numpy"):
+        raise ValueError(f"name={name!r} would be written to {module}.py, which hides the module of that name")
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder")
     files = folder / f"{module}.py", folder / f"test_{module}.py"
@@ -92,7 +99,8 @@ def new_agent(name: str, folder: Path) -> tuple[Path, Path]:
             raise ValueError(f"{path} exists already; choose another name")
     try:
         for path, text in zip(files, (_AGENT, _TEST), strict=True):
-            path.write_text(text.format(name=title, module=module), encoding="utf-8")
+            with path.open("x", encoding="utf-8") as out:
+                out.write(text.format(name=title, module=module))
     except OSError as error:
         raise ValueError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
     return files

@@ -156,7 +156,7 @@ class Env(ABC):
         Obs
         """
         if isinstance(seeds, (int, np.integer)):
-            seeds = run_seeds(integer("seed", seeds, 0), self.runs)
+            seeds = run_seeds(integer("seed", seeds, 0, np.inf), self.runs)
         self.seeds = list(seeds)
         self.runs = len(self.seeds)
         self._reset(self.seeds)

@@ -6,10 +6,42 @@ import difflib
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["check_keywords", "choice", "integer", "nearest", "probability", "real"]
+import numpy as np
+
+__all__ = [
+    "LARGEST",
+    "check_flags",
+    "check_keywords",
+    "choice",
+    "flag",
+    "integer",
+    "nearest",
+    "probability",
+    "real",
+    "shown",
+]
+
+#: The largest integer that an array can hold.
+LARGEST = 2**63 - 1
+_SHOWN = 80  # characters of a bad value in its sentence
+
+
+def shown(value: Any) -> str:
+    """Return how a bad value is written in its sentence: its repr, short and in one line.
+
+    Examples
+    --------
+    >>> shown([1, 2]), len(shown(10**400)), shown(10**5000)
+    ('[1, 2]', 80, 'an int of 16610 bits')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python refuses to write more than 4300 digits
+        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 8]}…{text[-7:]}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -29,9 +61,24 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def choice(name: str, value: Any, options: Iterable[str]) -> str:
     """Return `value` if it is one of `options`, else raise ``ValueError`` naming the nearest ones."""
     options = list(options)
-    if value in options:
+    if isinstance(value, str) and value in options:
         return str(value)
-    raise ValueError(f"{name}={value!r} is not one of {', '.join(options)}")
+    raise ValueError(f"{name}={shown(value)} is not one of {', '.join(options)}")
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return `value` if it is true or false, else raise ``ValueError``: no word and no number stands for either.
+
+    Examples
+    --------
+    >>> flag("permute_arms", "no")
+    Traceback (most recent call last):
+        ...
+    ValueError: permute_arms='no' must be true or false
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise ValueError(f"{name}={shown(value)} must be true or false")
 
 
 def real(
@@ -60,20 +107,31 @@ def real(
         ...
     ValueError: beta=1 must lie in (0, 1)
     """
-    inside = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    if inside:
-        above = value >= low if closed in ("low", "both") else value > low
-        below = value <= high if closed in ("high", "both") else value < high
-        inside = above and below
-    if inside:
-        return float(value)
+    number = _float(value)
+    if math.isfinite(number):
+        above = number >= low if closed in ("low", "both") else number > low
+        below = number <= high if closed in ("high", "both") else number < high
+        if above and below:
+            return number
     left = "[" if closed in ("low", "both") else "("
     right = "]" if closed in ("high", "both") else ")"
     if math.isinf(low) and math.isinf(high):
-        raise ValueError(f"{name}={value!r} must be a finite number")
+        raise ValueError(f"{name}={shown(value)} must be a finite number")
     if math.isinf(high):
-        raise ValueError(f"{name}={value!r} must be a number {'≥' if left == '[' else '>'} {low:g}")
-    raise ValueError(f"{name}={value!r} must lie in {left}{low:g}, {high:g}{right}")
+        large = number > low and isinstance(value, numbers.Real)  # so it is not finite, or too large for a float
+        sign = "≥" if left == "[" else ">"
+        raise ValueError(f"{name}={shown(value)} must be a {'finite ' * large}number {sign} {low:g}")
+    raise ValueError(f"{name}={shown(value)} must lie in {left}{low:g}, {high:g}{right}")
+
+
+def _float(value: Any) -> float:
+    """`value` as the float it will be used as; NaN if it is no number, infinite if it is too large."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def probability(name: str, value: Any) -> float:
@@ -81,8 +139,10 @@ def probability(name: str, value: Any) -> float:
     return real(name, value, 0, 1, closed="both")
 
 
-def integer(name: str, value: Any, low: int, high: float = math.inf) -> int:
+def integer(name: str, value: Any, low: int, high: float = LARGEST) -> int:
     """Return `value` as an int in [low, high], else raise ``ValueError``.
+
+    A whole float is one too.  `high` may be infinite: seeds are.
 
     Examples
     --------
@@ -91,11 +151,15 @@ def integer(name: str, value: Any, low: int, high: float = math.inf) -> int:
         ...
     ValueError: n_agents=0 must be an integer ≥ 1
     """
-    whole = isinstance(value, numbers.Integral) or (isinstance(value, float) and value.is_integer())
+    number = _float(value)
+    whole = isinstance(value, numbers.Integral) or number.is_integer()
     if whole and not isinstance(value, bool) and low <= value <= high:
         return int(value)
-    bound = f"≥ {low}" if math.isinf(high) else f"in {low}..{high:g}"
-    raise ValueError(f"{name}={value!r} must be an integer {bound}")
+    if math.isinf(high) or (high == LARGEST and not (whole and value > high)):
+        bound = f"≥ {low}"
+    else:
+        bound = f"in {low}..{'2**63 - 1' if high == LARGEST else high}"
+    raise ValueError(f"{name}={shown(value)} must be an integer {bound}")
 
 
 def check_keywords(what: str, function: Callable[..., Any], keywords: Iterable[str]) -> None:
@@ -107,3 +171,11 @@ def check_keywords(what: str, function: Callable[..., Any], keywords: Iterable[s
     for keyword in keywords:
         if keyword not in known:
             raise TypeError(f"{what} takes no parameter {keyword!r}{nearest(keyword, known)}")
+
+
+def check_flags(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` where a parameter that is true or false by default is given anything else."""
+    parameters = inspect.signature(function).parameters
+    for name, value in given.items():
+        if name in parameters and isinstance(parameters[name].default, bool):
+            flag(name, value)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
+import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,14 +18,20 @@ import numpy as np
 
 from hushbandits.core.rewards import Law
 from hushbandits.core.types import Array
-from hushbandits.core.validate import integer
+from hushbandits.core.validate import integer, shown
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback import Feedback
 
-__all__ = ["LTR", "Relevance", "clusters", "k_means", "read_svmlight"]
+__all__ = ["FEATURES", "LTR", "Relevance", "clusters", "k_means", "read_svmlight"]
 
 _LOG = logging.getLogger("hushbandits")
 _LEVELS = 5  # relevance 0..4
+#: The largest feature of a file; MSLR has 136, Yahoo's set 700.
+FEATURES = 100_000
+_MOST = 2**30  # values of a file in memory, 4 GiB
+_SMALL, _SAMPLE = 2**25, 2**16  # bytes of a file that is hashed whole, and of a sample
+_LARGEST = float(np.finfo(np.float32).max)
+_PAIR = re.compile(r"([+-]?[0-9]+):([+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf))")
 
 
 def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Array]:
@@ -44,7 +53,8 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
     Raises
     ------
     ValueError
-        Names the line and what is wrong with it.
+        Names the line and what is wrong with it; a feature above `FEATURES`, or 2³⁰ values in all, is refused
+        before room is made for it.
 
     Examples
     --------
@@ -65,20 +75,21 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
         if not head:
             continue
         if head not in ("0", "1", "2", "3", "4"):
-            raise ValueError(f"{name}, line {number}: relevance {head!r} must be one of 0, 1, 2, 3, 4")
+            raise ValueError(f"{name}, line {number}: relevance {shown(head)} must be one of 0, 1, 2, 3, 4")
         if pairs and pairs[0].startswith("qid:"):
-            if not pairs[0][4:].isdigit():
-                raise ValueError(f"{name}, line {number}: {pairs[0]!r} is not qid:number")
+            if not pairs[0][4:].isdecimal():
+                raise ValueError(f"{name}, line {number}: {shown(pairs[0])} is not qid:number")
             pairs = pairs[1:]
         seen = set()
         for pair in pairs:
-            feature, _, amount = pair.partition(":")
-            try:
-                f, v = int(feature), float(amount)
-            except ValueError:
-                raise ValueError(f"{name}, line {number}: {pair!r} is not feature:value") from None
-            if f < 1 or not math.isfinite(v):
-                raise ValueError(f"{name}, line {number}: {pair!r} needs a feature ≥ 1 and a finite value")
+            found = _PAIR.fullmatch(pair)
+            if not found:
+                raise ValueError(f"{name}, line {number}: {shown(pair)} is not feature:value")
+            f, v = int(found[1][:20]), float(found[2])  # 20 digits say as surely as all that it is too large
+            if f < 1 or not abs(v) <= _LARGEST:
+                raise ValueError(f"{name}, line {number}: {shown(pair)} needs a feature ≥ 1 and a finite value")
+            if f > FEATURES:
+                raise ValueError(f"{name}, line {number}: {shown(pair)} needs a feature ≤ {FEATURES:,}")
             if f in seen:
                 raise ValueError(f"{name}, line {number}: feature {f} occurs twice")
             seen.add(f)
@@ -88,7 +99,10 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
         labels.append(int(head))
     if not labels:
         raise ValueError(f"{name} has no rows")
-    features = np.zeros((len(labels), max(column, default=0) + 1), np.float32)
+    width = max(column, default=0) + 1
+    if len(labels) * width > _MOST:
+        raise ValueError(f"{name}: {len(labels):,} rows of {width:,} features are more than {_MOST:,} values")
+    features = np.zeros((len(labels), width), np.float32)
     features[index, column] = value
     return np.array(labels), features
 
@@ -182,9 +196,27 @@ class Relevance(Law):
         return np.maximum(np.asarray(x)[:, None] - self._values, 0.0) @ self.shares[int(location)]
 
 
+def _mark(path: Path) -> tuple[int | str, ...]:
+    """What changes when a file does: its inode's times and size, and a digest, of a large file's 64 samples.
+
+    A time of modification alone can be set back, or stand still within one tick of the clock.
+    """
+    with path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        digest = hashlib.sha256()
+        if about.st_size <= _SMALL:
+            digest.update(file.read())
+        else:
+            for i in range(64):
+                file.seek((about.st_size - _SAMPLE) * i // 63)
+                digest.update(file.read(_SAMPLE))
+    return about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns, digest.hexdigest()
+
+
 @lru_cache(maxsize=8)
-def _read(path: Path, changed: float) -> tuple[Array, Array]:
-    with path.open(encoding="utf-8") as lines:
+def _read(path: Path, mark: tuple[int | str, ...]) -> tuple[Array, Array]:
+    # a letter that is no UTF-8 does no harm in a comment, and is no number elsewhere
+    with path.open(encoding="utf-8", errors="replace") as lines:
         return read_svmlight(lines, str(path))
 
 
@@ -196,13 +228,24 @@ def _shipped() -> tuple[Array, Array]:
 
 
 @lru_cache(maxsize=16)
-def clusters(path: Path | None, n_arms: int, seed: int, changed: float = 0.0) -> Relevance:
+def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, ...] = ()) -> Relevance:
     """Return the arms of a file: k-means on its features as they stand, relevance shares per cluster."""
-    relevance, features = _shipped() if path is None else _read(path, changed)
+    relevance, features = _shipped() if path is None else _read(path, mark)
     own = k_means(features, n_arms, seed)
     counts = np.zeros((n_arms, _LEVELS))
     np.add.at(counts, (own, relevance), 1)
     return Relevance(counts / counts.sum(1, keepdims=True))
+
+
+def _file(path: Any) -> Path:
+    try:
+        file = Path(path).expanduser()
+        found = file.is_file()
+    except (TypeError, ValueError, RuntimeError):  # no text, a text with a NUL, ~ of nobody
+        found = False
+    if not found:
+        raise ValueError(f"path={shown(str(path) if isinstance(path, Path) else path)} is no file")
+    return file
 
 
 class LTR(Feedback):
@@ -249,12 +292,13 @@ class LTR(Feedback):
         speech: Any = None,
         runs: int = 1,
     ):
-        file = None if path is None else Path(path).expanduser()
-        if file is not None and not file.is_file():
-            raise ValueError(f"path={str(path)!r} is no file")
+        file = None if path is None else _file(path)
         arms = integer("n_arms", n_arms if n_arms is not None else (10 if file is None else 50), 2)
-        seed = integer("cluster_seed", cluster_seed, 0)
-        law = clusters(file, arms, seed, 0.0 if file is None else file.stat().st_mtime)
+        seed = integer("cluster_seed", cluster_seed, 0, math.inf)
+        try:
+            law = clusters(file, arms, seed, () if file is None else _mark(file))
+        except OSError as error:
+            raise ValueError(f"path={shown(path)} cannot be read: {(error.strerror or str(error)).lower()}") from None
         #: Where the rows come from.
         self.source = str(file) if file else "ltr-small.txt, shipped with hushbandits: made-up rows, not a data set"
         super().__init__(

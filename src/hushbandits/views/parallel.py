@@ -164,7 +164,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             Ignored.
         """
         entropy: Any = np.random.SeedSequence().entropy
-        self.lens.reset(entropy if seed is None else integer("seed", seed, 0))
+        self.lens.reset(entropy if seed is None else integer("seed", seed, 0, np.inf))
         self.agents = self.possible_agents[:]
         self._begun = True
         self._cycles = 0

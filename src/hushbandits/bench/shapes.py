@@ -1,0 +1,140 @@
+"""Shapes of a declaration's fields: what each annotation of `Experiment`, `Figure` and `Claim` lets in."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.validate import nearest, shown
+
+__all__ = ["check", "mapping", "sequence", "swept", "text"]
+
+_Test = Callable[[Any], bool]
+
+
+def text(value: Any) -> bool:
+    """Whether `value` is a text that can be written anywhere: no half characters, nothing that steers a terminal.
+
+    Examples
+    --------
+    >>> text("ε = 1"), text("\\x1b[2J"), text("\\ud800"), text(3)
+    (True, False, False, False)
+    """
+    return isinstance(value, str) and not any(
+        unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t" for c in value
+    )
+
+
+def sequence(value: Any) -> bool:
+    """Whether `value` lists things; a text does not."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def mapping(value: Any) -> bool:
+    """Whether `value` is a table with texts for keys."""
+    return isinstance(value, Mapping) and all(map(text, value))
+
+
+def _many(test: _Test) -> _Test:
+    return lambda value: sequence(value) and all(map(test, value))
+
+
+def _table(test: _Test) -> _Test:
+    return lambda value: mapping(value) and all(map(test, value.values()))
+
+
+def _maybe(test: _Test) -> _Test:
+    return lambda value: value is None or test(value)
+
+
+def _whole(value: Any) -> bool:
+    # a bool is an int to Python, and no number of anything to a reader
+    whole = isinstance(value, (int, np.integer)) or (isinstance(value, (float, np.floating)) and value.is_integer())
+    return whole and not isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _named(kind: str) -> _Test:
+    return lambda value: type(value).__name__ == kind
+
+
+_PARTS = {kind: _named(kind) for kind in ("Use", "Figure", "Claim")}
+#: What an annotation lets in, and in words.
+KINDS: dict[str, tuple[_Test, str]] = {
+    "str": (text, "a text without control characters"),
+    "str | None": (_maybe(text), "a text without control characters"),
+    "bool": (lambda v: isinstance(v, (bool, np.bool_)), "true or false"),
+    "int": (_whole, "an integer"),
+    "float | None": (_maybe(_number), "a number"),
+    "int | Sequence[int] | None": (_maybe(lambda v: _whole(v) or _many(_whole)(v)), "an integer or a list of integers"),
+    "Sequence[str]": (_many(text), "a list of texts"),
+    "Mapping[str, Any]": (mapping, "a table"),
+    "Mapping[str, str]": (_table(text), "a table of texts"),
+    "Mapping[str, Sequence[Any]]": (mapping, "a table"),
+    "Line": (lambda v: text(v) or mapping(v), "a text or a table"),
+    "Line | None": (_maybe(lambda v: text(v) or mapping(v)), "a text or a table"),
+    "Use": (_PARTS["Use"], "a Use"),
+    **{f"Sequence[{kind}]": (_many(test), f"a list of {kind}") for kind, test in _PARTS.items()},
+    "Sequence[Use] | Mapping[str, Sequence[Use]]": (
+        lambda v: _many(_PARTS["Use"])(v) or _table(_many(_PARTS["Use"]))(v),
+        "a list of Use, or a table of such lists",
+    ),
+}
+
+
+def check(kind: type[Any], given: Mapping[str, Any], what: str) -> None:
+    """Raise ``ValueError`` for the first of the given fields that `kind` does not know or that has another shape.
+
+    Examples
+    --------
+    >>> from hushbandits.bench.parts import Figure
+    >>> check(Figure, {"y": 3}, "figure")
+    Traceback (most recent call last):
+        ...
+    ValueError: figure: y=3 must be a text without control characters
+    """
+    known = {f.name: str(f.type) for f in fields(kind)}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"{what}: there is no field {name!r}{nearest(str(name), known)}")
+        test, words = KINDS[known[name]]
+        if not test(value):
+            raise ValueError(f"{what}: {name}={shown(value)} must be {words}")
+
+
+def swept(what: str, keys: Iterable[str], names: Iterable[str], plain: Sequence[str] = ()) -> None:
+    """Raise ``ValueError`` where a key names no parameter of the env, the agents or the wrappers.
+
+    Parameters
+    ----------
+    what : str
+        Where the keys stand, for the sentence.
+    keys : iterable of str
+        Such as ``"env.n_agents"``.
+    names : iterable of str
+        Of the agents and wrappers.
+    plain : sequence of str
+        Keys without a prefix that are allowed.
+
+    Examples
+    --------
+    >>> swept("sweep", ["n_agents"], [])
+    Traceback (most recent call last):
+        ...
+    ValueError: sweep 'n_agents': write env.n_agents or agent.n_agents, to say whose it is
+    """
+    prefixes = list(dict.fromkeys(["env", "agent", *names]))
+    for key in keys:
+        prefix, _, parameter = key.rpartition(".")
+        if key in plain or (parameter and prefix in prefixes):
+            continue
+        if not prefix and parameter:
+            raise ValueError(f"{what} {shown(key)}: write env.{key} or agent.{key}, to say whose it is")
+        raise ValueError(f"{what} {shown(key)}: nothing here is called {prefix!r}{nearest(prefix, prefixes)}")
