@@ -20,7 +20,7 @@ __all__ = ["canonical", "digest", "plain", "thaw"]
 #: Value classes that may stand in an experiment, by the name under which they are written.
 _CLASSES: dict[str, type[Any]] = {"UniformMeans": UniformMeans, **{law.__name__: law for law in LAWS.values()}}
 _MOST_NODES = 100_000
-_MOST_BITS = 4096
+_LARGE = 2**4096
 
 
 def plain(value: Any) -> Any:
@@ -48,7 +48,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, int):
-        if value.bit_length() > _MOST_BITS:
+        if not -_LARGE < value < _LARGE:
             raise TypeError(f"{shown(value)} cannot stand in an experiment: it has too many digits")
         return value
     if isinstance(value, float):

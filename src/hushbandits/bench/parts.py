@@ -101,8 +101,9 @@ class Figure:
         Above the panel; default: none.
     bounds : mapping of str to str
         Dashed lines of theory: a label and ``"package.module:function"``, called with the cell's env parameters,
-        its agent's parameters and the x values (times, or the swept parameter's values), returning the y values
-        (NaN: nothing to draw).
+        its agent's parameters and the x values (times, or the swept parameter's values) as ``(env, agent, x)``,
+        returning the y values (NaN: nothing to draw).  Only your own run calls your own; a page that is written
+        anew from a folder calls those that hushbandits ships and no other.
     """
 
     y: str

@@ -84,9 +84,9 @@ def svg(store: Store, experiment: Experiment, trusted: Collection[str] | None = 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """A letter that the font lacks is drawn as a box; nobody needs a warning for each."""
+    """A letter that the font lacks is drawn as a box, long labels overlap; nobody needs a warning for each."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph", UserWarning)
+        warnings.filterwarnings("ignore", "Glyph|constrained_layout not applied", UserWarning)
         yield
 
 
@@ -199,8 +199,14 @@ def _panel(axes: Any, experiment: Experiment, figure: Figure, lines: list[Series
         note += f"; {len(lines) - len(shown)} more lines not drawn"
     above = f"{_short(figure.title)}\n{note}" if figure.title else note
     axes.set_title(above, fontsize=8, color=ink.muted, loc="left")
+    wide = max(len(label) for label in axes.get_legend_handles_labels()[1]) > 40
     axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=8, labelcolor=ink.text
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.16),
+        ncols=1 if wide else 2,
+        frameon=False,
+        fontsize=8,
+        labelcolor=ink.text,
     )
 
 

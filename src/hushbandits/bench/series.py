@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -133,17 +136,31 @@ def _summary(values: Array, figure: Figure) -> tuple[float, float, float]:
     return center, low, high
 
 
+@cache
+def _bound(path: str) -> Callable[..., Array]:
+    """Import a bound; what takes other arguments than one was not written to be one, and is not called."""
+    module, _, name = path.partition(":")
+    function: Callable[..., Array] = getattr(importlib.import_module(module), name)
+    if not isinstance(function, FunctionType) or list(inspect.signature(function).parameters) != ["env", "agent", "x"]:
+        raise TypeError("a bound must be a function of (env, agent, x)")
+    return function
+
+
+@cache
+def _warn(path: str, where: str, why: str) -> None:
+    """Once, however many pictures show it."""
+    _LOG.warning("%s is not drawn for %s: %s", path, where, why)
+
+
 def _theory(figure: Figure, cell: Cell, x: Array, trusted: Collection[str]) -> dict[str, Array]:
     bounds = {}
     for label, path in figure.bounds.items():
         if path not in trusted:
             continue
-        module, _, name = path.partition(":")
         try:
-            function: Callable[..., Array] = getattr(importlib.import_module(module), name)
-            y = np.broadcast_to(np.asarray(function(cell.env.params, cell.agent.params, x), float), x.shape)
+            y = np.broadcast_to(np.asarray(_bound(path)(cell.env.params, cell.agent.params, x), float), x.shape)
         except Exception as error:  # a formula at parameters that it was not made for must not cost the picture
-            _LOG.warning("%s is not drawn for %s: %s", path, cell.label, words(error))
+            _warn(path, cell.label, words(error))
             continue
         if not np.isnan(y).all():
             bounds[label] = y

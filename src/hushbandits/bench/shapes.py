@@ -24,9 +24,9 @@ def text(value: Any) -> bool:
     >>> text("ε = 1"), text("\\x1b[2J"), text("\\ud800"), text(3)
     (True, False, False, False)
     """
-    return isinstance(value, str) and not any(
-        unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t" for c in value
-    )
+    if not isinstance(value, str):
+        return False
+    return value.isprintable() or not any(unicodedata.category(c) in ("Cc", "Cs") for c in value if c not in "\n\t")
 
 
 def sequence(value: Any) -> bool:
