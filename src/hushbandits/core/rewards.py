@@ -15,7 +15,7 @@ from scipy import special
 
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import nearest, real
+from hushbandits.core.validate import nearest, real, reals
 
 __all__ = [
     "LAWS",
@@ -320,7 +320,7 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
         if means.low < low or means.high > high:
             raise ValueError(f"means={means!r} must stay in [{low:g}, {high:g}] for {law!r}")
         return means, n_arms
-    values = np.asarray(means, float)
+    values = reals("means", means)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"means={means!r} must list at least two arm means")
     if n_arms is not None and n_arms != len(values):

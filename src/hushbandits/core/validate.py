@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.core.types import Array
+
 __all__ = [
     "LARGEST",
     "check_flags",
@@ -21,6 +23,7 @@ __all__ = [
     "nearest",
     "probability",
     "real",
+    "reals",
     "shown",
 ]
 
@@ -160,6 +163,27 @@ def integer(name: str, value: Any, low: int, high: float = LARGEST) -> int:
     else:
         bound = f"in {low}..{'2**63 - 1' if high == LARGEST else high}"
     raise ValueError(f"{name}={shown(value)} must be an integer {bound}")
+
+
+def reals(name: str, values: Any) -> Array:
+    """Return `values` as an array of floats, else raise ``ValueError``.
+
+    Examples
+    --------
+    >>> reals("means", [0, 0.5]).tolist()
+    [0.0, 0.5]
+    >>> reals("means", [0.5, "high"])
+    Traceback (most recent call last):
+        ...
+    ValueError: means=[0.5, 'high'] must be numbers
+    """
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "biufO":  # O: fractions, or integers that may be too large
+            return array.astype(float)
+    except (ValueError, TypeError, OverflowError):
+        pass
+    raise ValueError(f"{name}={shown(values)} must be numbers")
 
 
 def check_keywords(what: str, function: Callable[..., Any], keywords: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushbandits.core.types import Array
-from hushbandits.core.validate import nearest, real
+from hushbandits.core.validate import nearest, real, reals
 
 __all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "moving_locations", "vote_threshold"]
 
@@ -139,7 +139,7 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
             known = ["uniform", "power", "50/80"]
             raise ValueError(f"agent_distribution={distribution!r} is unknown{nearest(kind, known)}")
     else:
-        weights = np.asarray(distribution, float)
+        weights = reals("agent_distribution", distribution)
         if weights.shape != (n_agents,):
             raise ValueError(f"agent_distribution must list n_agents={n_agents} weights, not shape {weights.shape}")
         if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
