@@ -1,13 +1,17 @@
 """Learning-to-rank files as bandits."""
 
 import logging
+import os
 
 import numpy as np
 import pytest
 from helpers import build
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.core.pool import Pool
+from hushbandits.envs import ltr
 from hushbandits.envs.ltr import Relevance, k_means, read_svmlight
 
 GOOD = ["3 qid:1 1:0.5 2:1", "", "# a comment", "0 qid:2 2:-1e-3 # another", "1 3:2"]
@@ -112,8 +116,6 @@ def test_the_law_of_an_encoded_relevance():
 
 
 def test_the_shipped_file_says_what_it_is(caplog):
-    from hushbandits.envs import ltr
-
     ltr._shipped.cache_clear()
     ltr.clusters.cache_clear()
     with caplog.at_level(logging.WARNING, "hushbandits"):
@@ -148,3 +150,98 @@ def test_agents_bring_their_protocol(agent, id):
         assert np.isfinite(results.final("epsilon")).all()
     else:
         assert results.final("epsilon").tolist() == [5.0, 5.0]
+
+
+LIMIT = f"{ltr.FEATURES:,}"
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("2000000000:1", f"'2000000000:1' needs a feature ≤ {LIMIT}"),
+        (f"{ltr.FEATURES + 1}:1", f"needs a feature ≤ {LIMIT}"),
+        ("9" * 5000 + ":1", f"needs a feature ≤ {LIMIT}"),
+        ("-1:1", "needs a feature ≥ 1"),
+        ("1:1e39", "a finite value"),
+        ("1:1e400", "a finite value"),
+        ("1:-inf", "a finite value"),
+        ("1:1_0", "is not feature:value"),
+        ("1:nane5", "is not feature:value"),
+        ("1_0:1", "is not feature:value"),
+        ("١:1", "is not feature:value"),
+        ("1:0x1", "is not feature:value"),
+    ],
+)
+def test_a_feature_that_would_not_fit_is_refused_before_room_is_made(pair, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_svmlight(["0 1:1", f"1 {pair}"], "mine.txt")
+    assert str(error.value).startswith("mine.txt, line 2: ")
+    assert len(str(error.value)) < 200
+
+
+def test_a_table_that_would_not_fit_is_refused_before_room_is_made(monkeypatch):
+    monkeypatch.setattr(ltr, "_MOST", 100)
+    with pytest.raises(ValueError, match="file: 11 rows of 10 features are more than 100 values"):
+        read_svmlight(["0 10:1"] * 11)
+    assert read_svmlight(["0 10:1"] * 10)[1].shape == (10, 10)
+
+
+_TOKENS = st.sampled_from(
+    ["0", "4", "5", "qid:1", "qid:", "1:1", "2:0.5", "1:", ":", "1:1:1", "#", "1:1e5", "\x00", "²:1"]
+)
+
+
+@given(st.lists(st.lists(_TOKENS | st.text(max_size=6), max_size=4).map(" ".join), max_size=5))
+def test_any_line_is_read_or_refused_in_a_sentence(lines):
+    said = ""
+    try:
+        relevance, features = read_svmlight(lines)
+        assert len(relevance) == len(features)
+        assert np.isfinite(features).all()
+    except ValueError as error:
+        said = str(error)
+    assert "\n" not in said
+    assert said == "" or said == "file has no rows" or said.startswith("file, line ")
+
+
+@given(st.binary(max_size=60))
+def test_any_file_is_read_or_refused_in_a_sentence(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("ltr") / "x.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"line|no rows|n_arms") as error:
+        hb.make_vec("LTR-v0", path=path, n_arms=1000)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("path", [3, "", "a\0b", "~nobody-of-that-name/x", ".", b"x", "/dev/zero"])
+def test_a_path_that_is_no_file_is_a_sentence(path):
+    with pytest.raises(ValueError, match="is no file"):
+        hb.make_vec("LTR-v0", path=path)
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_an_edit_that_keeps_times_and_size_is_seen(tmp_path, monkeypatch, small):
+    monkeypatch.setattr(ltr, "_SMALL", 2**25 if small else 1)
+    monkeypatch.setattr(ltr, "_SAMPLE", 8)
+    path = tmp_path / "mine.txt"
+    path.write_text("0 1:0\n4 1:9\n" * 20)
+    about = path.stat()
+    before = hb.make_vec("LTR-v0", path=path, n_arms=2)
+    with path.open("r+") as file:
+        file.write("3")
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (about.st_size, about.st_mtime_ns)
+    after = hb.make_vec("LTR-v0", path=path, n_arms=2)
+    for env in (before, after):
+        env.reset(0)
+    assert sorted(before.means[0].tolist()) == [0, 1]
+    assert sorted(after.means[0].tolist()) == pytest.approx([0.75 / 20, 1])
+
+
+def test_a_file_that_stands_still_is_read_once(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("0 1:0\n4 1:9\n")
+    hb.make_vec("LTR-v0", path=path, n_arms=2)
+    read = ltr._read.cache_info().misses
+    hb.make_vec("LTR-v0", path=path, n_arms=2)
+    assert ltr._read.cache_info().misses == read
