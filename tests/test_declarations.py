@@ -61,6 +61,7 @@ def test_every_field_has_a_shape():
         ('sweep = { "env.life" = "ab" }', "sweep env.life='ab' must list values"),
         ('sweep = { "agnt.epsilon" = [0.1, 10] }', "nothing here is called 'agnt'; did you mean agent?"),
         ('sweep = { "UCB.epsilon" = [0.1, 10] }', "nothing here is called 'UCB'; did you mean UCB1?"),
+        ('sweep = { "env.life" = [1, 2, 1.0] }', "sweep env.life lists 1 twice"),
         ("experiments = 3", "stands beside [[experiments]]"),
     ],
 )

@@ -61,14 +61,14 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
 
     Several writers do not meet: each has its own file until then, and the last one to end stays.
     """
-    mode, text = ("b", {}) if binary else ("", {"encoding": "utf-8", "newline": ""})
+    mode, encoding, newline = ("b", None, None) if binary else ("", "utf-8", "")
     if path.exists() and not path.is_file():  # a device or a pipe (or a folder, which raises) has no place to take
-        with path.open("w" + mode, **text) as out:
+        with path.open("w" + mode, encoding=encoding, newline=newline) as out:
             yield out
         return
     part = path.with_name(f".{os.getpid()}-{secrets.token_hex(8)}.part")
     try:
-        with part.open("x" + mode, **text) as out:
+        with part.open("x" + mode, encoding=encoding, newline=newline) as out:
             yield out
         part.replace(path)
     except BaseException:

@@ -132,18 +132,13 @@ class Experiment:
             raise ValueError(f"experiment {self.name} has no agents")
         if isinstance(self.wrappers, Mapping) and not self.wrappers:
             raise ValueError(f"experiment {self.name}: wrappers={{}} must be a list, or name at least one choice")
-        names = self._names()
-        shapes.swept(f"experiment {self.name}: sweep", self.sweep, names)
-        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "checkpoints"))
-        for parameter, values in self.sweep.items():
-            if not shapes.sequence(values) or not values:
-                raise ValueError(f"experiment {self.name}: sweep {parameter}={shown(values)} must list values")
+        self._check_sweep()
         object.__setattr__(self, "sweep", {k: thaw(plain(list(v))) for k, v in self.sweep.items()})
         object.__setattr__(self, "quick", thaw(plain(self.quick)))
         if self.checkpoints is not None:
-            given, what = self.checkpoints, f"experiment {self.name}: checkpoints"
-            many = tuple(integer(what, c, 0) for c in given) if shapes.sequence(given) else integer(what, given, 0)
-            object.__setattr__(self, "checkpoints", many)
+            what, at = f"experiment {self.name}: checkpoints", self.checkpoints
+            at = tuple(integer(what, c, 0) for c in at) if isinstance(at, Sequence) else integer(what, at, 0)
+            object.__setattr__(self, "checkpoints", at)
         for f in ("agents", "metrics", "figures", "claims", "paired"):
             object.__setattr__(self, f, tuple(getattr(self, f)))
         given = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
@@ -155,6 +150,18 @@ class Experiment:
             if lines.count(label) > 1:
                 raise ValueError(f"experiment {self.name}: two lines are called {label!r}; give them a label=")
 
+    def _check_sweep(self) -> None:
+        names = self._names()
+        shapes.swept(f"experiment {self.name}: sweep", self.sweep, names)
+        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "checkpoints"))
+        for parameter, values in self.sweep.items():
+            what = f"experiment {self.name}: sweep {parameter}"
+            if not shapes.sequence(values) or not values:
+                raise ValueError(f"{what}={shown(values)} must list values")
+            texts = [canonical(v) for v in values]
+            if twice := [t for t in texts if texts.count(t) > 1] if len(set(texts)) < len(texts) else []:
+                raise ValueError(f"{what} lists {shown(values[texts.index(twice[0])])} twice")
+
     # -- lines and cells --------------------------------------------------------------------------------------
 
     def _choices(self) -> dict[str, tuple[Use, ...]]:
@@ -164,7 +171,8 @@ class Experiment:
 
     def _names(self) -> list[str]:
         """Names of agents and wrappers, as they stand before a parameter."""
-        return [use.name for use in (*self.agents, *(w for uses in self._choices().values() for w in uses))]
+        wrappers = [w.name for uses in self._choices().values() for w in uses]
+        return [*(a.name for a in self.agents), *wrappers]
 
     def lines(self) -> list[str]:
         """Legend entries: agents × wrapper choices."""
@@ -335,7 +343,8 @@ def _lean(part: Any) -> dict[str, Any]:
 def _tables(key: str, parts: Any) -> Sequence[Any]:
     if not shapes.sequence(parts):
         raise ValueError(f"{key}={shown(parts)} must be a list of tables")
-    return parts  # type: ignore[no-any-return]
+    found: Sequence[Any] = parts
+    return found
 
 
 def _uses(key: str, parts: Any) -> tuple[Use, ...]:

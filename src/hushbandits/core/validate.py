@@ -131,10 +131,11 @@ def _float(value: Any) -> float:
     """`value` as the float it will be used as; NaN if it is no number, infinite if it is too large."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
+    number: Any = value
     try:
-        return float(value)
+        return float(number)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf
 
 
 def probability(name: str, value: Any) -> float:

@@ -240,12 +240,11 @@ def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, .
 def _file(path: Any) -> Path:
     try:
         file = Path(path).expanduser()
-        found = file.is_file()
+        if file.is_file():
+            return file
     except (TypeError, ValueError, RuntimeError):  # no text, a text with a NUL, ~ of nobody
-        found = False
-    if not found:
-        raise ValueError(f"path={shown(str(path) if isinstance(path, Path) else path)} is no file")
-    return file
+        pass
+    raise ValueError(f"path={shown(str(path) if isinstance(path, Path) else path)} is no file")
 
 
 class LTR(Feedback):
