@@ -14,6 +14,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 from hushbandits.bench.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
 from hushbandits.bench.errors import RunError, StoreError
 from hushbandits.bench.store import FILE, Store
+from hushbandits.core.interrupt import asleep, awake
 
 if TYPE_CHECKING:
     pass
@@ -27,6 +28,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits list                  envs, agents, wrappers and experiments by name
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
   hushbandits export FOLDER         its rows as csv, json or parquet
+  hushbandits check FOLDER          what is there, and is it whole?
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
   hushbandits audit [ID ...]        the privacy mechanisms: does each keep its word?
@@ -167,6 +169,26 @@ def export(
     return 0
 
 
+def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
+    """Say what a run folder holds, and compare every row with its checksum.
+
+    Nothing is run, imported or written: a folder from somebody else can be looked at. Ends with 0 if the results are
+    whole (runs may be missing: the command that began them goes on), and with 1 if a disk or a copy has changed them:
+    restore a copy, or run again into another folder. Examples:
+
+      hushbandits check runs/quickstart
+      for folder in runs/*; do hushbandits check $folder || echo $folder; done
+
+    Parameters
+    ----------
+    folder
+        Such as runs/quickstart.
+    """
+    from hushbandits.bench.checkup import checkup
+
+    return checkup(folder)
+
+
 def reproduce(
     papers: Annotated[Positional[tuple[str, ...]], arg(metavar="[PAPER ...]")] = (),
     quick: bool = False,
@@ -295,11 +317,13 @@ def main(args: Sequence[str] | None = None) -> int:
         "list": list_,
         "report": report,
         "export": export,
+        "check": check,
         "reproduce": reproduce,
         "new-agent": new_agent,
         "audit": audit,
     }
     try:
+        awake()
         code: int = tyro.extras.subcommand_cli_from_dict(
             commands,
             prog="hushbandits",
@@ -319,6 +343,8 @@ def main(args: Sequence[str] | None = None) -> int:
         # Whoever read us has gone; keep the interpreter's own flush at exit quiet as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    finally:
+        asleep()  # nothing is left to be saved
     return code
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from hushbandits.bench.files import replacing
 from hushbandits.bench.store import Store
 from hushbandits.core.validate import choice
 
@@ -91,14 +92,12 @@ def export(store: Store, format: str = "csv", output: Path | None = None) -> Non
             _TEXT[format](store, sys.stdout)
         sys.stdout.flush()
         return
-    part = output.with_name(output.name + ".part")
     try:
-        if format == "parquet":
-            _parquet(store, part)
-        else:
-            with part.open("w", encoding="utf-8", newline="") as out:
-                _TEXT[format](store, out)
-        part.replace(output)
+        with replacing(output) as part:
+            if format == "parquet":
+                _parquet(store, part)
+            else:
+                with part.open("w", encoding="utf-8", newline="") as out:
+                    _TEXT[format](store, out)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ValueError(f"cannot write {output}: {(error.strerror or str(error)).lower()}") from None

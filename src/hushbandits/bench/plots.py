@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.bench.files import replacing
 from hushbandits.bench.series import Series, caption, figures, series
 from hushbandits.bench.spec import Experiment, Figure
 from hushbandits.bench.store import Store
@@ -62,9 +63,8 @@ def png(store: Store, experiment: Experiment, path: Path) -> Path | None:
     if not panels:
         return None
     drawn = _draw(experiment, panels, _PRINT, experiment.title)
-    part = path.with_name(path.name + ".part")
-    drawn.savefig(part, format="png", dpi=160, metadata={"Software": None})
-    part.replace(path)
+    with replacing(path) as part:
+        drawn.savefig(part, format="png", dpi=160, metadata={"Software": None})
     return path
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hushbandits.bench.canonical import plain
 from hushbandits.bench.catalog import family
+from hushbandits.bench.files import replacing
 from hushbandits.bench.plots import CSS, svg
 from hushbandits.bench.spec import Experiment, Use
 from hushbandits.bench.store import Store
@@ -98,9 +99,8 @@ def write(store: Store, path: Path) -> Path:
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
         f"{head}</head><body>{body}<script>{_SCRIPT}</script></body></html>\n"
     )
-    part = path.with_name(path.name + ".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
+    with replacing(path) as part:
+        part.write_text(page, encoding="utf-8")
     return path
 
 

@@ -195,7 +195,7 @@ class Experiment:
             elif f.name in ("figures", "claims"):
                 if value:
                     table[f.name] = [_lean(part) for part in value]
-            elif value not in (None, "", (), {}):
+            elif value not in (None, "", (), {}) or (f.name == "checkpoints" and value == ()):  # (): no curves
                 table[f.name] = plain(value)
         return table
 
