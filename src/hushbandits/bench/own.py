@@ -99,7 +99,7 @@ def _module(name: str) -> str:
 
 def _sources(module: str) -> list[Path]:
     top = module.partition(".")[0]
-    if not top.isidentifier():
+    if not top.isidentifier() or top in sys.stdlib_module_names:
         return []
     reach(os.getcwd())
     if top in sys.modules:

@@ -44,6 +44,8 @@ class Reader:
                 self._db.rollback()
             if isinstance(error, sqlite3.Error):
                 raise in_words(error, self.path) from None
+            if isinstance(error, UnicodeDecodeError):  # SQLite quotes the file in what it says of it
+                raise damaged(self.path, "it holds text that is none") from None
             raise
 
     def _compare(self, key: str, rows: Iterable[Sequence[Any]], noted: dict[tuple[str, int], int]) -> None:

@@ -81,7 +81,7 @@ def identify(db: sqlite3.Connection, path: Path) -> int:
         raise damaged(path, f"store version {version} with other tables")
     ((found,), *_) = db.execute("PRAGMA quick_check(1)").fetchall()
     if found != "ok":
-        raise damaged(path, str(found).replace("\n", " "))
+        raise damaged(path, str(found).replace("*** in database main ***", "").replace("\n", " ").strip())
     return int(version)
 
 
