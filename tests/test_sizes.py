@@ -6,6 +6,7 @@ import os
 import time
 import tracemalloc
 
+import numpy as np
 import pytest
 from bench_helpers import TOML, small
 
@@ -76,11 +77,15 @@ def test_the_limit_can_be_raised_and_lowered(monkeypatch):
             affordable("x", 1)
 
 
+def test_checkpoints_may_be_an_array():
+    assert hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, checkpoints=np.array([1, 5])).times.tolist() == [1, 5]
+
+
 @pytest.mark.parametrize("bad", [-1, 2.5, True, "many"])
 def test_checkpoints_that_are_none_are_one_sentence(tmp_path, bad):
-    with pytest.raises(ValueError, match="checkpoints=.* must be an integer ≥ 0"):
+    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer ≥ 0"):
         hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, checkpoints=bad)
-    with pytest.raises(ValueError, match="checkpoints=.* must be an integer ≥ 0"):
+    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer ≥ 0"):
         run(small(checkpoints=bad), tmp_path / "o", progress=False)
 
 

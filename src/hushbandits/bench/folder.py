@@ -29,7 +29,8 @@ def afford_points(checkpoints: int | Sequence[int] | None, runs: int) -> None:
     """Raise ``ValueError`` if curves at so many checkpoints, of so many runs at once, take too much memory."""
     if checkpoints is None:
         return
-    points = len(checkpoints) if isinstance(checkpoints, Sequence) else integer("checkpoints", checkpoints, 0)
+    listed = hasattr(checkpoints, "__len__") and not isinstance(checkpoints, str)
+    points = len(checkpoints) if listed else integer("checkpoints", checkpoints, 0)  # type: ignore[arg-type]
     affordable(f"checkpoints={points}", points * (_POINT + 8.0 * runs * _CURVES))
 
 
