@@ -201,7 +201,7 @@ class Reader:
             whole = self._noted("final", "cell = ? AND metric = ?", (at, WHOLE))
             sql = "SELECT run, metric, final, curve FROM sums WHERE cell = ? AND metric != ?"
             for run, *part in self._db.execute(sql, (at, WHOLE)):
-                parts.setdefault(run, []).append(tuple(part))  # type: ignore[arg-type]
+                parts.setdefault(run, []).append(tuple(part))
         found = {(WHOLE, run): whole_sum(key, run, parts.get(run, [])) for run in runs}
         if found != whole or not parts.keys() <= runs:
             raise damaged(self.path, f"runs of cell {at} do not match their checksums")

@@ -88,7 +88,7 @@ def identify(db: sqlite3.Connection, path: Path) -> int:
 def described(db: sqlite3.Connection, path: Path, version: int) -> tuple[tuple[Experiment, ...], int, dict[str, int]]:
     """Return experiments, seed, and the number of each cell by its key."""
     spec: dict[str, Any] = dict(db.execute("SELECT name, value FROM spec"))
-    texts = [spec.get(name) for name in ("experiments", "seed")]
+    texts: list[Any] = [spec.get(name) for name in ("experiments", "seed")]
     if not all(isinstance(text, str) for text in texts):
         raise damaged(path, "the declaration is missing")
     if version >= SUMMED and spec.get("checksum") != str(text_sum(*texts)):
