@@ -9,6 +9,9 @@ secure aggregation, shuffling, local noise, contamination and loss, and the pape
 (2,)
 """
 
+from hushbandits.core import interrupt as _interrupt  # noqa: F401  (first: what follows is slow, and may be stopped)
+
+# isort: split
 from importlib.metadata import version as _version
 
 from hushbandits import testing

@@ -18,6 +18,7 @@ from hushbandits.bench.errors import RunError, StoreError
 from hushbandits.bench.files import plain_name
 from hushbandits.bench.store import FILE, Store
 from hushbandits.bench.terminal import let_go, spell_out
+from hushbandits.core.interrupt import asleep, awake
 
 __all__ = ["main"]
 
@@ -28,6 +29,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits list                  envs, agents, wrappers and experiments by name
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
   hushbandits export FOLDER         its rows as csv, json or parquet
+  hushbandits check FOLDER          what is there, and is it whole?
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
   hushbandits audit [ID ...]        the privacy mechanisms: does each keep its word?
@@ -168,6 +170,26 @@ def export(
     return 0
 
 
+def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
+    """Say what a run folder holds, and compare every row with its checksum.
+
+    Nothing is run, imported or written: a folder from somebody else can be looked at. Ends with 0 if the results are
+    whole (runs may be missing: the command that began them goes on), and with 1 if a disk or a copy has changed them:
+    restore a copy, or run again into another folder. Examples:
+
+      hushbandits check runs/quickstart
+      for folder in runs/*; do hushbandits check $folder || echo $folder; done
+
+    Parameters
+    ----------
+    folder
+        Such as runs/quickstart.
+    """
+    from hushbandits.bench.checkup import checkup
+
+    return checkup(folder)
+
+
 def reproduce(
     papers: Annotated[Positional[tuple[str, ...]], arg(metavar="[PAPER ...]")] = (),
     quick: bool = False,
@@ -297,11 +319,13 @@ def main(args: Sequence[str] | None = None) -> int:
         "list": list_,
         "report": report,
         "export": export,
+        "check": check,
         "reproduce": reproduce,
         "new-agent": new_agent,
         "audit": audit,
     }
     try:
+        awake()
         code: int = tyro.extras.subcommand_cli_from_dict(
             commands,
             prog="hushbandits",
@@ -318,6 +342,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except Exception as error:
         let_go()
         return _told(error)
+    finally:
+        asleep()  # nothing is left to be saved
     return code
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
 from hushbandits.bench.batch import play_batch, prepare, reach, split
+from hushbandits.bench.folder import afford_points
 from hushbandits.bench.progress import Bar, Silent
+from hushbandits.core.limits import affordable
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array
@@ -22,6 +24,7 @@ __all__ = ["Results", "evaluate"]
 
 #: Seconds after which a call shows how far it is.
 PATIENCE = 2.0
+_RUN = 700  # bytes of one run's seed and metrics
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,8 @@ def evaluate(
     """
     runs = integer("runs", runs, 1)
     seed = integer("seed", seed, 0, np.inf)
+    affordable(f"runs={runs}", float(runs) * _RUN)
+    afford_points(checkpoints, runs)
     jobs = cpu_count() if jobs == -1 else integer("jobs", jobs, 1)
     env, agent_kwargs = dict(env or {}), dict(agent_kwargs or {})
     if not isinstance(agent, (str, Team)):

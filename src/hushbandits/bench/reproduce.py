@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hushbandits.bench.catalog import family, modules
+from hushbandits.bench.files import replacing
 from hushbandits.bench.intervals import RAREST
 from hushbandits.bench.report import PAGE
 from hushbandits.bench.report import write as write_report
@@ -162,7 +163,6 @@ def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], q
         sections[paper] = scale, _section(paper, mine, commands[paper], scale)
     marked = (f"<!-- {name} {size} -->\n{text}\n<!-- end -->\n" for name, (size, text) in sorted(sections.items()))
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_text("\n".join([_PREFACE, *marked]), encoding="utf-8")
-    part.replace(path)
+    with replacing(path) as out:
+        out.write("\n".join([_PREFACE, *marked]))
     return kept

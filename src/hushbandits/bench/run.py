@@ -16,16 +16,17 @@ from typing import Any
 
 from joblib import Parallel, cpu_count, delayed
 
-from hushbandits.bench.batch import BATCH, play_batch, prepare, reach, split
-from hushbandits.bench.canonical import canonical
+from hushbandits.bench.batch import BATCH, play_batch, reach, split
 from hushbandits.bench.errors import RunError, StoreError
+from hushbandits.bench.folder import check, open_folder
+from hushbandits.bench.own import own_sources, used
 from hushbandits.bench.progress import Bar, Silent
 from hushbandits.bench.spec import Cell, Experiment
-from hushbandits.bench.store import FILE, Store
-from hushbandits.bench.verdicts import check_claims
+from hushbandits.bench.store import Store
+from hushbandits.core.interrupt import held_back
 from hushbandits.core.jit import source_digest
 from hushbandits.core.types import Array
-from hushbandits.core.validate import integer, nearest
+from hushbandits.core.validate import integer
 from hushbandits.registry import make_wrapper
 
 __all__ = ["Failure", "Outcome", "check", "fill", "missing", "open_folder", "run", "workers"]
@@ -94,113 +95,6 @@ def _play(task: _Task) -> tuple[_Task, _Answer]:
     return task, played
 
 
-def check(experiments: Sequence[Experiment]) -> None:
-    """Build every env and team once and let them meet; of a large sweep, every line at each single value.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Whatever a run would stumble over at its start, with the experiment's name.
-    """
-    names = [e.name for e in experiments]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"two experiments are called {name!r}")
-    for experiment in experiments:
-        offered: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
-        for cell in _telling(experiment):
-            try:
-                wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-                env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-                players = cell.env.name, cell.agent.name
-                if players not in offered:
-                    env.reset(0)
-                    team.reset(env, env.seeds)
-                    offered[players] = {*env.metrics(), *team.metrics(env)}, set(env.curve_metrics)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"{experiment.name}, {cell.label}: {error}") from error
-        for finals, curves in offered.values():
-            for name in experiment.metrics:
-                if name not in finals:
-                    raise ValueError(f"{experiment.name}: no metric is named {name!r}{nearest(name, finals)}")
-            for figure in experiment.figures:
-                known = curves if figure.x == "time" else finals
-                if figure.y not in known:
-                    raise ValueError(f"{experiment.name}: a figure shows {figure.y!r}{nearest(figure.y, known)}")
-                if figure.x not in ("time", "runs", *experiment.sweep):
-                    raise ValueError(f"{experiment.name}: a figure runs along {figure.x!r}, which is not swept")
-                for key in (*([figure.by] if figure.by else []), *figure.at):
-                    if key not in experiment.sweep:
-                        raise ValueError(f"{experiment.name}: a figure picks values of {key!r}, which is not swept")
-            check_claims(experiment)
-            for claim in experiment.claims:
-                known = finals if claim.time is None else curves
-                if claim.metric not in known:
-                    raise ValueError(
-                        f"{experiment.name}: a claim is about {claim.metric!r}{nearest(claim.metric, known)}"
-                    )
-
-
-def _telling(experiment: Experiment) -> list[Cell]:
-    """All cells, or of very many those that show a line with a value for the first time."""
-    cells = experiment.cells()
-    if len(cells) <= 500:
-        return cells
-    seen: set[tuple[str, str, str]] = set()
-    told = []
-    for cell in cells:
-        news = {(cell.line, key, canonical(value)) for key, value in cell.point.items()} - seen
-        if news:
-            seen |= news
-            told.append(cell)
-    return told
-
-
-def open_folder(experiments: Sequence[Experiment], out: Path | str, seed: int = 0) -> Store:
-    """Open a run folder for writing: a new one after `check`, or one that holds the same spec.
-
-    Raises
-    ------
-    StoreError
-        The folder cannot be written, or holds another spec.
-    """
-    out = Path(out)
-    seed = integer("seed", seed, 0, float("inf"))
-    if (out / FILE).exists():
-        store = Store(out / FILE, experiments, seed)
-        if other := store.differs(experiments, seed):
-            store.close()
-            raise StoreError(f"{out} holds another run: {other}; choose another --out, or delete that folder")
-        try:
-            for experiment in experiments:
-                check_claims(experiment)
-            store.restyle(experiments)
-        except BaseException:
-            store.close()
-            raise
-        return store
-    check(experiments)
-    made = [p for p in (out, *out.parents) if not p.exists()]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        return Store(out / FILE, experiments, seed)
-    except (OSError, StoreError) as error:
-        _clean(out / FILE, made)
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
-
-
-def _clean(file: Path, made: Sequence[Path]) -> None:
-    # Leave nothing half-written: neither an empty store nor folders made for it.
-    try:
-        file.unlink(missing_ok=True)
-        for folder in made:
-            folder.rmdir()
-    except OSError:
-        pass
-
-
 def missing(store: Store, jobs: int, batch: int = BATCH) -> list[_Task]:
     """Tasks that are left, in the order of the declaration."""
     done = store.done()
@@ -231,13 +125,14 @@ def _consecutive(runs: Sequence[int]) -> list[list[int]]:
     return pieces
 
 
-def about(jobs: int) -> dict[str, Any]:
-    """Versions, machine and command of this session."""
+def about(jobs: int, experiments: Sequence[Experiment]) -> dict[str, Any]:
+    """Versions, machine and command of this session, and digests of own code and data."""
     packages = {name: version(name) for name in ("hushbandits", "numpy", "scipy", "numba", "networkx")}
     return {
         **packages,
         "python": platform.python_version(),
         "sources": source_digest()[:12],
+        **({"own": own} if (own := own_sources(experiments)) else {}),
         "platform": platform.platform(),
         "machine": platform.node(),
         "cores": os.cpu_count(),
@@ -255,6 +150,7 @@ def run(
     batch: int = BATCH,
     progress: bool = True,
     notify: Callable[[str], None] | None = None,
+    accept_edits: bool = False,
 ) -> Outcome:
     """Run what is missing in a folder.
 
@@ -274,6 +170,8 @@ def run(
         Show a bar on a terminal's stderr.
     notify : callable, optional
         Told once, in words, if rows of other source code are there already.
+    accept_edits : bool
+        Go on although an agent, env, wrapper or data file of one's own was edited since rows of it were made.
 
     Returns
     -------
@@ -282,7 +180,8 @@ def run(
     Raises
     ------
     StoreError
-        The folder cannot be used.
+        The folder cannot be used: another process is writing it (after a wait, see `bench.lock`), it holds something
+        else, or rows would be mixed.
     ValueError, TypeError
         Bad input; nothing is written then.
 
@@ -302,7 +201,8 @@ def run(
         experiments = [experiments]
     jobs = workers(jobs)
     integer("batch", batch, 1)
-    return fill(open_folder(experiments, out, seed), jobs, batch=batch, progress=progress, notify=notify)
+    opened = open_folder(experiments, out, seed, batch)
+    return fill(opened, jobs, batch=batch, progress=progress, notify=notify, accept_edits=accept_edits)
 
 
 def workers(jobs: int) -> int:
@@ -317,13 +217,20 @@ def fill(
     batch: int = BATCH,
     progress: bool = True,
     notify: Callable[[str], None] | None = None,
+    accept_edits: bool = False,
 ) -> Outcome:
-    """Run what is missing in an open store; parameters as in `run`.  Whatever goes wrong, the store is closed."""
+    """Run what is missing in an open store; parameters as in `run`.
+
+    Afterwards the store is only read, and others may write.  Whatever goes wrong, it is closed.
+    """
     try:
         tasks = missing(store, jobs, batch)
         if not tasks:
+            store.seal()
             return Outcome(store, 0, [])
-        here = about(jobs)
+        here = about(jobs, store.experiments)
+        if not accept_edits:
+            _refuse_edits(store, here.get("own", {}))
         others = {s["sources"] for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
@@ -331,10 +238,30 @@ def fill(
         total = sum(len(t.runs) for t in tasks)
         with Bar(total) if progress else Silent() as bar:
             failures = _work(store, tasks, jobs, bar)
+        store.seal()
         return Outcome(store, total - sum(len(f.runs) for f in failures), failures)
     except BaseException:
         store.close()
         raise
+
+
+def _refuse_edits(store: Store, own: dict[str, str]) -> None:
+    """Raise if own code or data differs from what rows there were made with; of failed cells there are no rows."""
+    noted: dict[str, str] = {}
+    for _, session in store.sessions():
+        noted |= session.get("own", {})
+    edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}
+    if not edited:
+        return
+    done = store.done()
+    for experiment in store.experiments:
+        for cell in experiment.cells():
+            if done[cell.key] and (mine := edited & used(cell.env, cell.agent, *cell.wrappers)):
+                names = " and ".join(map(repr, sorted(mine)))
+                raise StoreError(
+                    f"{names} changed since rows of {store.path.parent} were made with it; choose another --out, "
+                    f"or mix old and new rows knowingly with hushbandits.run(…, accept_edits=True)"
+                )
 
 
 def _work(store: Store, tasks: Sequence[_Task], jobs: int, bar: Any) -> list[Failure]:
@@ -360,7 +287,9 @@ def _answers(tasks: Sequence[_Task], jobs: int, bar: Any) -> Iterator[tuple[_Tas
         return
     parallel = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered", batch_size=1)
     try:
-        yield from parallel(delayed(_play)(task) for task in announced())
+        with held_back():  # workers inherit it: ctrl-C is the parent's business
+            answers = parallel(delayed(_play)(task) for task in announced())
+        yield from answers
     except BaseException as error:
         from joblib.externals.loky import BrokenProcessPool, get_reusable_executor
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,10 @@ def _ours(function: Callable[..., Any]) -> bool:
     return function.__module__.partition(".")[0] == __name__.partition(".")[0] and function.__closure__ is None
 
 
+#: What a cache folder can raise that is full, forbidden, gone or torn.
+_UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
+
+
 class _SourceCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]):
         super().__init__(function)
@@ -67,6 +72,18 @@ class _SourceCache(FunctionCache):
         names = tuple(f"{cell.py_func.__module__}.{cell.py_func.__qualname__}" for cell in cells)
         return sig, codegen.magic_tuple(), names
 
+    # A disk that is full, or whose folder may no longer be written, costs the compiled code's copy and nothing else.
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except _UNUSABLE:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(*_UNUSABLE):
+            super().save_overload(sig, data)
+
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile `function` to machine code at its first call and keep the result on disk.
@@ -82,6 +99,7 @@ def jit(function: Callable[..., Any]) -> Any:
     1.5
     """
     compiled = numba.njit(error_model="numpy")(function)
-    with contextlib.suppress(RuntimeError):  # no file behind it (a notebook, a doctest): compiled without a cache
+    # No file behind it (a notebook, a doctest), or no folder that can be written: compiled without a cache.
+    with contextlib.suppress(RuntimeError, OSError):
         compiled._cache = _SourceCache(function)
     return compiled
