@@ -227,9 +227,11 @@ class _Reader(html.parser.HTMLParser):
 @pytest.fixture
 def page(tmp_path):
     claims = [
-        Claim(sentence="B pays <more>.", metric="regret", effect="ratio", of="B", over="A <b>", above=1),
-        Claim(sentence="B pays less.", metric="regret", effect="ratio", of="B", over="A <b>", below=1),
-    ]
+        Claim(sentence="B pays <more>.", metric="regret", effect="ratio", of="B", over="A <b>", above=1,
+              statistic="median"),
+        Claim(sentence="B pays less.", metric="regret", effect="ratio", of="B", over="A <b>", below=1,
+              statistic="median"),
+    ]  # fmt: skip
     one = known(claims=claims, sweep={"env.n_agents": (4, 8)})
     with filled(tmp_path, one, known(name="other")) as store:
         store.fail(one.cells()[0], [3], "Traceback: ZeroDivisionError <oh>")
