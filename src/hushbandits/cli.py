@@ -57,6 +57,7 @@ def run(
     quick: bool = False,
     set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
     agents: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = (),
+    accept_edits: bool = False,
 ) -> int:
     """Run an experiment, or go on with one; show a table, draw pictures, write a page.
 
@@ -86,11 +87,13 @@ def run(
         A parameter, such as env.n_agents=128, agent.epsilon=0.5, checkpoints=20 (repeatable; a list replaces a sweep).
     agents
         One more agent that joins in: a registered one, or your own (repeatable).
+    accept_edits
+        Go on in a folder although own code or a data file was edited since: old and new rows mix.
     """
     with bad_input_is_a_sentence():
         experiments = asked(name, runs, quick, set, agents)
         folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else ""))
-    return into(folder, experiments, seed, jobs)
+    return into(folder, experiments, seed, jobs, accept_edits)
 
 
 def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|experiments")] = "all") -> int:

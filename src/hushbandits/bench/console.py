@@ -55,7 +55,7 @@ def assignment(text: str) -> tuple[str, Any]:
     return key, table["x"] if len(table) == 1 else value
 
 
-def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) -> int:
+def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int, accept_edits: bool = False) -> int:
     """Run into a folder, show and publish what is there; return the exit code."""
     from hushbandits.bench.catalog import bounds
     from hushbandits.bench.run import fill, open_folder, workers
@@ -65,7 +65,7 @@ def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int) 
         jobs = workers(jobs)
         opened = open_folder(experiments, folder, seed)
     try:
-        outcome = fill(opened, jobs, notify=lambda text: console.print(escape(text)))
+        outcome = fill(opened, jobs, notify=lambda text: console.print(escape(text)), accept_edits=accept_edits)
     except KeyboardInterrupt:
         console.print(f"stopped; what is done is in {escape(str(folder))}, and the same command goes on from there")
         return 130

@@ -260,7 +260,7 @@ def _refuse_edits(store: Store, own: dict[str, str]) -> None:
                 names = " and ".join(map(repr, sorted(mine)))
                 raise StoreError(
                     f"{names} changed since rows of {store.path.parent} were made with it; choose another --out, "
-                    f"or mix old and new rows knowingly with hushbandits.run(…, accept_edits=True)"
+                    f"or mix old and new rows knowingly with --accept-edits (accept_edits=True)"
                 )
 
 
