@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from hushbandits.core.types import Array
 
-__all__ = ["Field", "Fields", "Inbox", "require"]
+__all__ = ["LARGEST", "Field", "Fields", "Inbox", "require"]
+
+#: Numbers beyond ± this are refused: sums and products of them would not stay finite.
+LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -28,11 +33,47 @@ class Field:
     latest : bool
         A *state*: a receiver goes by the last value that reached it (a published mean, an instruction).
         Otherwise an *event*: each message counts once (a reward).
+    low, high : number, optional
+        Closed range of its values; by default all that the dtype holds, floats within ±1e100.  An env narrows it
+        (arms are 0..K − 1), so two fields are equal whatever their ranges.
+
+    Examples
+    --------
+    >>> Field(dtype="i8", high=9) == Field(dtype="i8")
+    True
     """
 
     shape: tuple[int, ...] = ()
     dtype: str = "f8"
     latest: bool = False
+    low: float | None = field(default=None, compare=False)
+    high: float | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        try:
+            known = np.dtype(self.dtype).kind in "biuf"
+        except TypeError:
+            known = False
+        if not known:
+            raise ValueError(f"dtype={self.dtype!r} of a field must be bits ('?'), integers ('i8') or floats ('f8')")
+        whole = isinstance(self.shape, tuple) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in self.shape)
+        if not whole:
+            raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
+
+    @property
+    def kind(self) -> str:
+        """``"b"``, ``"i"``, ``"u"`` or ``"f"``."""
+        return np.dtype(self.dtype).kind
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest value."""
+        if self.kind == "b":
+            return 0, 1
+        kind = np.dtype(self.dtype)
+        most = min(LARGEST, float(np.finfo(kind).max)) if self.kind == "f" else int(np.iinfo(kind).max)
+        least = -most if self.kind == "f" else int(np.iinfo(kind).min)
+        return (least if self.low is None else self.low), (most if self.high is None else self.high)
 
 
 Fields = Mapping[str, Field]

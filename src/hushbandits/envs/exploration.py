@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushbandits.core.ballot import STOPS, Book, clear, open_book, retire
+from hushbandits.core.edge import MOST, as_array
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
-from hushbandits.core.tapes import Uniforms
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
@@ -25,12 +27,11 @@ from hushbandits.envs.coordinator import (
     close_rows,
     count_rows,
     draw_agents,
-    held_arms,
+    measured,
     recommend,
 )
 from hushbandits.envs.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
-from hushbandits.privacy.observer import best_placed, naming_accuracy
 
 __all__ = ["Exploration", "GlobalSet"]
 
@@ -124,6 +125,8 @@ class Exploration(Env):
     clock = "rounds"
     curve_metrics: ClassVar[tuple[str, ...]] = ("arms", "messages")
     fixed_length = False
+    public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
+              "precision", "resets")  # fmt: skip
 
     def __init__(
         self,
@@ -161,7 +164,9 @@ class Exploration(Env):
         self.law = make_law(known.rewards if rewards is None else rewards)
         values, n_arms = draw_means(known.means if means is None else means, n_arms, self.law)
         self._locations: Any = values
-        n_agents = integer("n_agents", n_agents, 1)
+        n_agents, runs = integer("n_agents", n_agents, 1, MOST), integer("runs", runs, 1, MOST)
+        own = 32.0 * n_agents + float(runs) * (2 * TAPES + n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
+        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         self.weights = agent_weights(agent_distribution, n_agents)
         self.delta = real("delta", delta, 0, 1)
         self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
@@ -185,7 +190,7 @@ class Exploration(Env):
         if self.votes_needed < 1:
             raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
         self.permute_arms = bool(permute_arms)
-        self.horizon = None if horizon is None else integer("horizon", horizon, 1)
+        self.horizon = None if horizon is None else integer("horizon", horizon, 1, LONGEST)
         self.drift = real("drift", known.drift if drift is None and means is None else drift or 0.0, 0, closed="low")
         self.switches = integer("switches", switches, 0)
         self.resets = bool(resets)
@@ -263,7 +268,7 @@ class Exploration(Env):
         draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
 
     def _check_action(self, action: Any) -> Array:
-        action = np.asarray(action)
+        action = as_array(action)
         shape = (self.runs, 1, self.n_arms)
         if action.shape != shape or action.dtype != bool:
             raise ValueError(f"action must be bool arm sets of shape {shape}, not {action.dtype} {action.shape}")
@@ -292,25 +297,23 @@ class Exploration(Env):
         self.deserted = ~book.pool.any(1) & book.live
         draw_agents(book.cumulative, self._turn_luck.next(), book.live & ~self.deserted, self._who)
         self._next, self._who = self._who, self._acted
-        return reward[:, None]
+        return reward[:, None]  # NaN where an arm was not pulled
 
     def _report(self) -> dict[str, Any]:
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
-    def talk(self, message: dict[str, Any] | None = None) -> Any:
-        """Beat 2: votes in, 𝒦 out; votes are counted as messages when they are sent."""
-        if self._phase == "talk" and message is not None and "vote" in message:
-            vote = np.asarray(message["vote"], bool)[:, 0]
-            reset = np.asarray(message.get("reset", np.zeros((self.runs, 1))), bool)[:, 0]
-            book = self.book
-            cast_rows(vote, reset, book.live, self._who, book.sent, book.vote_cost, book.messages)
-        return super().talk(message)
+    def _spoken(self, message: dict[str, Any] | None) -> None:
+        """Votes are counted as messages when they are sent."""
+        if message is None:
+            return
+        book, reset = self.book, message["reset"][:, 0] if self.resets else np.zeros(self.runs, bool)
+        cast_rows(message["vote"][:, 0], reset, book.live, self._who, book.sent, book.vote_cost, book.messages)
 
     def _transport(self, message: dict[str, Any]) -> GlobalSet:
         book = self.book
         if "tally" in message:  # votes that a wrapper already added up, senders unknown
-            book.votes[:] += message["tally"]
+            book.votes[:] += message["tally"][:, 0]
             book.active[:] &= ~(book.live[:, None] & (book.votes >= book.needed))
         else:
             heard = book.live & message["sent"][:, 0]
@@ -335,7 +338,7 @@ class Exploration(Env):
     @property
     def live(self) -> Array:
         """Runs that have not stopped."""
-        return self.book.live
+        return self.book.live.copy()
 
     @property
     def who(self) -> Array:
@@ -383,19 +386,5 @@ class Exploration(Env):
 
     def metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
-        book = self.book
-        held = held_arms(book, self.judge == "everyone")
-        right = np.take_along_axis(self.right, np.maximum(held, 0), 1)
-        seen = book.counted & (book.vote_cost > 0)  # baselines keep their votes to themselves
-        named = naming_accuracy(seen[:, :, None], self.right[:, None])
-        regret = {"regret": book.regret.copy()} if self.stop == "horizon" else {}
-        return {
-            "rounds": book.rounds.copy(),
-            "messages": book.messages.copy(),
-            "correct": ((held >= 0) & right).all(1),
-            "inconclusive": ~book.live & (held < 0).any(1),
-            "arms": book.active.sum(1),
-            "named": (named * (self.weights > 0)).sum(1) / (self.weights > 0).sum(),
-            "named_most": (named * best_placed(seen)).sum(1),
-            **regret,
-        }
+        regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
+        return {**measured(self.book, self.right, self.judge == "everyone"), **regret}
