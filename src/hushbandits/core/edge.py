@@ -15,7 +15,7 @@ from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, nearest
 
-__all__ = ["MOST", "as_array", "checked", "checked_message", "checked_seeds", "checked_speech", "locked"]
+__all__ = ["MOST", "as_array", "checked", "checked_message", "checked_seeds", "checked_speech", "count", "locked"]
 
 #: More agents, arms, runs or rounds of delay are no number of them.
 MOST = 1 << 31
@@ -36,6 +36,22 @@ def locked(value: Array) -> Array:
     view = value.view()
     view.flags.writeable = False
     return view
+
+
+def count(name: str, value: Any, low: int, high: int = MOST) -> int:
+    """Return `value` as an int that is at least `low` and no absurd number, or raise ``ValueError``.
+
+    Examples
+    --------
+    >>> count("n_agents", 10**12, 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: n_agents is too large: it must be an integer in 1..2147483648
+    """
+    n = integer(name, value, low)
+    if n > high:
+        raise ValueError(f"{name} is too large: it must be an integer in {low}..{high}")
+    return n
 
 
 def as_array(value: Any) -> Array:

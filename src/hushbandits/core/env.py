@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import MOST, checked_message, checked_seeds, checked_speech, locked
+from hushbandits.core.edge import checked_message, checked_seeds, checked_speech, count, locked
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
@@ -65,9 +65,9 @@ class Env(ABC):
         speech: Fields | None = None,
         runs: int = 1,
     ):
-        self.n_agents = integer("n_agents", n_agents, 1, MOST)
-        self.n_arms = integer("n_arms", n_arms, 2, MOST)
-        self.runs = integer("runs", runs, 1, MOST)
+        self.n_agents = count("n_agents", n_agents, 1)
+        self.n_arms = count("n_arms", n_arms, 2)
+        self.runs = count("runs", runs, 1)
         if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
             raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
         names = [w.name for w in wrappers]

@@ -48,24 +48,9 @@ class Face:
         self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers"))
 
     @property
-    def law(self) -> Any:
-        """The rewards' law, if it is a named family; one of a data set would tell the arms apart."""
-        law = self._env.law
-        if type(law) in LAWS.values():
-            return law
-        raise AttributeError(f"a team does not see the law of its env: {type(law).__name__} holds what the arms are")
-
-    @property
     def wrappers(self) -> tuple[Any, ...]:
         """The wrappers as configured, without their state."""
         return self._env.configured
-
-    @property
-    def mechanism(self) -> Any:
-        """The wrapper that privatizes and decodes sums, as configured, if there is one (feedback)."""
-        if "mechanism" not in self._shown:
-            return self.__getattr__("mechanism")
-        return next((w for w in self._env.configured if w.decodes), None)
 
     @property
     def live(self) -> Array:
@@ -81,7 +66,13 @@ class Face:
         if name not in self._shown:
             seen = ", ".join(sorted({*self._shown, "live"}))
             raise AttributeError(f"a team does not see {name!r} of its env; it sees: {seen}")
+        if name == "mechanism":  # as configured, like all wrappers
+            return next((w for w in self._env.configured if w.decodes), None)
         value = getattr(self._env, name)
+        if name == "law" and type(value) not in LAWS.values():
+            raise AttributeError(
+                f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
+            )
         if isinstance(value, np.ndarray):
             return locked(value)
         return MappingProxyType(value) if isinstance(value, dict) else value

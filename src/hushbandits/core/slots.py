@@ -171,6 +171,7 @@ class SlotInbox(Inbox):
     @property
     def arrived(self) -> Array:
         """``(R, M, S)`` bool: a message of this round's arrivals, or a state that still stands."""
+        self._needs()
         return self._gathered(self._there, self._there)
 
     @property
@@ -258,12 +259,15 @@ class TallyInbox(Inbox):
         Whether there is a sum at all.
     """
 
-    fields = ("tally",)
-
     def __init__(self, pulls: Array, sums: Array, opened: Array):
         for array in (pulls, sums, opened):
             array.flags.writeable = False
         self._pulls, self._sums, self._opened = pulls, sums, opened
+
+    @property
+    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        """``tally`` alone."""
+        return ("tally",)
 
     @property
     def arrived(self) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushbandits.core.ballot import STOPS, Book, clear, open_book, retire
-from hushbandits.core.edge import MOST, as_array
+from hushbandits.core.edge import as_array, count
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.limits import affordable
@@ -164,7 +164,7 @@ class Exploration(Env):
         self.law = make_law(known.rewards if rewards is None else rewards)
         values, n_arms = draw_means(known.means if means is None else means, n_arms, self.law)
         self._locations: Any = values
-        n_agents, runs = integer("n_agents", n_agents, 1, MOST), integer("runs", runs, 1, MOST)
+        n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = 32.0 * n_agents + float(runs) * (2 * TAPES + n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         self.weights = agent_weights(agent_distribution, n_agents)
@@ -190,7 +190,7 @@ class Exploration(Env):
         if self.votes_needed < 1:
             raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
         self.permute_arms = bool(permute_arms)
-        self.horizon = None if horizon is None else integer("horizon", horizon, 1, LONGEST)
+        self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
         self.drift = real("drift", known.drift if drift is None and means is None else drift or 0.0, 0, closed="low")
         self.switches = integer("switches", switches, 0)
         self.resets = bool(resets)

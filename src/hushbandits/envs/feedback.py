@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.crowd import BlockInbox, Crowd, Individuals, blocks
-from hushbandits.core.edge import MOST, as_array, checked_message
+from hushbandits.core.edge import as_array, checked_message, count
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields
@@ -99,8 +99,8 @@ class Feedback(Env):
         if n_arms is None and isinstance(means, UniformMeans):
             n_arms = 10
         self._locations, n_arms = draw_means(means, n_arms, self.law)
-        self.horizon = integer("horizon", horizon, 1, LONGEST)
-        n_agents, runs = integer("n_agents", n_agents, 1, MOST), integer("runs", runs, 1, MOST)
+        self.horizon = count("horizon", horizon, 1, LONGEST)
+        n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = float(runs) * (3 * TAPES + 64.0 * n_agents + 24.0 * n_arms)
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         self.permute_arms = bool(permute_arms)

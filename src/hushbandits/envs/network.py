@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.edge import MOST, as_array, locked
+from hushbandits.core.edge import as_array, count, locked
 from hushbandits.core.env import Env
 from hushbandits.core.flood import Flood
 from hushbandits.core.limits import affordable
@@ -105,19 +105,19 @@ class CoopNetwork(Env):
     ):
         self.law = make_law(rewards)
         self._locations, n_arms = draw_means(means, n_arms, self.law)
-        n_agents = integer("n_agents", n_agents, 1, MOST)
-        self.horizon = integer("horizon", horizon, 1, LONGEST)
+        n_agents = count("n_agents", n_agents, 1)
+        self.horizon = count("horizon", horizon, 1, LONGEST)
         self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
         if life is not None and life not in _LIVES:
             if isinstance(life, str):
                 raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(_LIVES)}")
-            integer("life", life, 0, MOST)
+            count("life", life, 0)
         self.life = life
         self.edge_loss = probability("edge_loss", edge_loss)
-        self.extra_delay = integer("extra_delay", extra_delay, 0, MOST)
+        self.extra_delay = count("extra_delay", extra_delay, 0)
         self.permute_arms = bool(permute_arms)
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
-        runs = integer("runs", runs, 1, MOST)
+        runs = count("runs", runs, 1)
         pairs = 64.0 * n_agents**2 * (runs if self._random_graph else 1)
         affordable(f"n_agents={n_agents} on graph={graph!s:.40}", pairs * (3 if graph == "complete" else 1))
         own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms)
