@@ -16,7 +16,6 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Env"]
@@ -210,7 +209,7 @@ class Env(ABC):
         """Return what a wrapper sends, checked."""
         return checked_message(what, message, fields, self.who.shape)
 
-    def _spoken(self, message: dict[str, Any] | None) -> None:
+    def _spoken(self, message: dict[str, Any] | None) -> None:  # noqa: B027
         """Take note of what the team says, before any wrapper meets it; ``None``: the standard report."""
 
     def privacy(self) -> tuple[Guarantee, ...]:

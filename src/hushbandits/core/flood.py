@@ -13,7 +13,7 @@ import numpy as np
 
 from hushbandits.core.jit import jit
 from hushbandits.core.limits import affordable
-from hushbandits.core.messages import Fields
+from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.slots import SlotInbox
 from hushbandits.core.types import Array
 
@@ -258,7 +258,9 @@ class FloodInbox(SlotInbox):
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Sum of `field` (times `weight`) over arrivals; of a state, over all senders ever heard."""
-        self._needs(field, *([] if weight is None else [weight]))
+        if field == "who" or not {field, weight or field} <= set(self._fields):
+            return Inbox.total(self, field)
+        self._needs()
         held = self._flood.held
 
         def values(name: str) -> Array:

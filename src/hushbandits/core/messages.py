@@ -6,9 +6,9 @@ that a wrapper or an agent that needs one it does not get fails when env and tea
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,7 +20,7 @@ __all__ = ["LARGEST", "Field", "Fields", "Inbox", "require"]
 LARGEST = 1e100
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Field:
     """One field of a message.
 
@@ -46,8 +46,8 @@ class Field:
     shape: tuple[int, ...] = ()
     dtype: str = "f8"
     latest: bool = False
-    low: float | None = field(default=None, compare=False)
-    high: float | None = field(default=None, compare=False)
+    low: float | None = dataclasses.field(default=None, compare=False)
+    high: float | None = dataclasses.field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         try:

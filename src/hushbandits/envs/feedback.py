@@ -154,7 +154,7 @@ class Feedback(Env):
     def _pull(self, action: tuple[Array, Array]) -> Array:
         arm, n = action
         left = self.horizon - self.served
-        self._n = np.minimum(n, left).astype(np.int64)
+        self._n = np.where(left > 0, np.minimum(n, left), 0).astype(np.int64)
         self._arm = np.where(left > 0, arm, 0)
         # One uniform of the tape seeds a block: however its rewards are drawn, the next block's are not moved.
         self._seed = (self._luck.next() * 2.0**53).astype(np.int64)

@@ -139,7 +139,12 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
             known = ["uniform", "power", "50/80"]
             raise ValueError(f"agent_distribution={distribution!r} is unknown{nearest(kind, known)}")
     else:
-        weights = np.asarray(distribution, float)
+        try:
+            weights = np.asarray(distribution, float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"agent_distribution must be a name or list n_agents={n_agents} weights, not {type(distribution).__name__}"
+            ) from None
         if weights.shape != (n_agents,):
             raise ValueError(f"agent_distribution must list n_agents={n_agents} weights, not shape {weights.shape}")
         if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
