@@ -5,6 +5,7 @@ Every call answers, or raises one sentence from the package's own code; nothing 
 Prints one line per finding, and the number of calls last.
 """
 
+import contextlib
 import linecache
 import os
 import signal
@@ -133,7 +134,8 @@ class Campaign:
         if env_id == "LTR-v0":
             kwargs = {k: v for k, v in kwargs.items() if k in ("n_agents", "horizon", "users")}
         if self.rng.random() < 0.4:
-            wrappers = [self.call("make_wrapper", hb.make_wrapper, name, **params) for name, params in self.some(setting)]
+            some = self.some(setting)
+            wrappers = [self.call("make_wrapper", hb.make_wrapper, name, **params) for name, params in some]
             kwargs["wrappers"] = [w for w in wrappers if w is not None]
         return kwargs
 
@@ -211,7 +213,8 @@ class Campaign:
     # -- games ------------------------------------------------------------------------------------------------------
 
     def by_hand(self, env_id, setting):
-        env = self.call(f"make_vec {env_id}", hb.make_vec, env_id, self.pick([1, 1, 2, 3]), **self.parameters(env_id, setting))
+        kwargs = self.parameters(env_id, setting)
+        env = self.call(f"make_vec {env_id}", hb.make_vec, env_id, self.pick([1, 1, 2, 3]), **kwargs)
         if env is None:
             return
         seeds = self.pick([0, 1, 7, 7]) if self.rng.random() < 0.9 else self.pick(WRONG)
@@ -231,10 +234,8 @@ class Campaign:
                 self.finite("env.metrics", metrics)
         self.call("env.privacy", env.privacy)
         for name in ("means", "horizon", "metrics", "seeds", "mechanism"):
-            try:
+            with contextlib.suppress(AttributeError):
                 getattr(Face(env), name)
-            except AttributeError:
-                pass
 
     def plain(self, env_id, setting):
         campaign = self

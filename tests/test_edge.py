@@ -39,10 +39,10 @@ def but(array, value):
 
 
 @pytest.mark.parametrize(("message", "error"), [
-    ({"arm": but(ARM, 3), "reward": REWARD}, "field 'arm' of message holds 3 at run 0, agent 3; allowed are integers in 0"),
+    ({"arm": but(ARM, 3), "reward": REWARD}, "'arm' of message holds 3 at run 0, agent 3; allowed are integers in 0"),
     ({"arm": but(ARM, -1), "reward": REWARD}, "field 'arm' of message holds -1 at run 0, agent 3"),
     ({"arm": but(ARM, 2**62), "reward": REWARD}, "field 'arm' of message holds 4611686018427387904"),
-    ({"arm": but(ARM, 1.7), "reward": REWARD}, r"'arm' of message must be integers of shape \(1, 5\), not float64 \(1, 5\)"),
+    ({"arm": but(ARM, 1.7), "reward": REWARD}, r"must be integers of shape \(1, 5\), not float64 \(1, 5\)"),
     ({"arm": ARM.astype(bool), "reward": REWARD}, "field 'arm' of message must be integers"),
     ({"arm": ARM[0], "reward": REWARD}, r"must be integers of shape \(1, 5\), not int64 \(5,\)"),
     ({"arm": None, "reward": REWARD}, "field 'arm' of message must be integers"),

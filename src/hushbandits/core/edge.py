@@ -6,11 +6,12 @@ Compiled code indexes with what it is given, so nothing reaches it that has not 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from hushbandits.core.jit import jit
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, nearest
@@ -23,6 +24,7 @@ MOST = 1 << 31
 _SAYS = {"b": "bools", "i": "integers", "u": "integers", "f": "numbers"}
 _TAKES = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 _SENT = Field(dtype="?")
+_FAST = (np.dtype("f8"), np.dtype("i8"))
 
 
 def locked(value: Array) -> Array:
@@ -68,12 +70,12 @@ def as_array(value: Any) -> Array:
         return np.empty((), object)
 
 
-def checked(what: str, value: Any, field: Field, lead: tuple[int, ...]) -> Array:
+def checked(what: object, value: Any, field: Field, lead: tuple[int, ...]) -> Array:
     """Return `value` as a new array ``(*lead, *field.shape)`` of the field's dtype, or raise ``ValueError``.
 
     Parameters
     ----------
-    what : str
+    what : str, or what has one
         Names it in errors.
     value : array
     field : Field
@@ -91,16 +93,39 @@ def checked(what: str, value: Any, field: Field, lead: tuple[int, ...]) -> Array
     ValueError: action must be integers of shape (1, 2), not float64 (1, 2)
     """
     array = as_array(value)
-    shape, kind = (*lead, *field.shape), field.kind
+    shape, kind, form = (*lead, *field.shape), field.form.kind, field.form
     if array.shape != shape or array.dtype.kind not in _TAKES[kind]:
         found = f"{array.dtype} {array.shape}" if array.dtype != object else f"{type(value).__name__}"
         raise ValueError(f"{what} must be {_SAYS[kind]} of shape {shape}, not {found}")
-    if kind != "b" and array.size:
-        low, high = field.range
-        # NaN fails both comparisons, since min and max hand it on.
-        if not (low <= array.min() and array.max() <= high):
-            _refuse(what, array, low, high, kind, len(lead))
-    return np.array(array, field.dtype)
+    low, high = field.range
+    if array.dtype == form and form in _FAST:  # the usual case, in one pass
+        copy = array.copy()
+        if not _inside(copy.reshape(-1), low, high):
+            _refuse(str(what), array, low, high, kind, len(lead))
+        return copy
+    # NaN fails both comparisons, since min and max hand it on.
+    if kind != "b" and array.size and not (low <= array.min() and array.max() <= high):
+        _refuse(str(what), array, low, high, kind, len(lead))
+    return np.array(array, form)
+
+
+@jit
+def _inside(values, low, high):  # type: ignore[no-untyped-def]
+    inside = True
+    for x in values:
+        inside &= (x >= low) & (x <= high)  # NaN is not
+    return inside
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Names a field of a message in errors."""
+
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"field {self.field!r} of {self.message}"
 
 
 def _refuse(what: str, array: Array, low: float, high: float, kind: str, lead: int) -> None:
@@ -133,9 +158,10 @@ def checked_message(what: str, message: Any, fields: Fields, lead: tuple[int, ..
     for name in message:
         if name not in fields and name != "sent":
             raise ValueError(f"{what} has a field {name!r} that nobody declared{nearest(str(name), fields)}")
-    out = {name: checked(f"field {name!r} of {what}", message[name], field, lead) for name, field in fields.items()}
-    sent = message.get("sent")
-    out["sent"] = np.ones(lead, bool) if sent is None else checked(f"field 'sent' of {what}", sent, _SENT, lead)
+    out = {name: checked(_Part(name, what), message[name], field, lead) for name, field in fields.items()}
+    if "sent" not in fields:
+        sent = message.get("sent")
+        out["sent"] = np.ones(lead, bool) if sent is None else checked(_Part("sent", what), sent, _SENT, lead)
     return out
 
 

@@ -86,6 +86,7 @@ class Env(ABC):
         #: Fields that reach the transport, behind all wrappers.
         self.sent_fields: Fields = fields
         self._leaving = self._carried(fields)
+        self._known_law = _ours(self.law)
         #: Fields that an inbox offers.
         self.inbox_fields: Fields = self._offers(fields)
         #: The wrappers as configured: what a team may read, without any run's state.
@@ -187,7 +188,8 @@ class Env(ABC):
             # A stranger's wrapper may say anything; what one of ours says is checked before the transport.
             if not _ours(wrapper):
                 message = self._checked(f"message behind {wrapper.name}", message, fields)
-        if said is None or self.wrappers:
+        # Shipped laws keep their rewards in range.
+        if self.wrappers or (said is None and not self._known_law):
             message = self._checked("message that leaves", message, self._leaving)
         inbox = self._transport(message)
         for wrapper in reversed(self.wrappers):
@@ -226,5 +228,5 @@ class Env(ABC):
         raise RuntimeError(f"{phase} out of turn: this round's next beat is {self._phase}")
 
 
-def _ours(wrapper: Wrapper) -> bool:
-    return type(wrapper).__module__.partition(".")[0] == __name__.partition(".")[0]
+def _ours(part: Wrapper | Law) -> bool:
+    return type(part).__module__.partition(".")[0] == __name__.partition(".")[0]

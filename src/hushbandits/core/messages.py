@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -59,21 +60,26 @@ class Field:
         whole = isinstance(self.shape, tuple) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in self.shape)
         if not whole:
             raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
+        kind = np.dtype(self.dtype)
+        of = float if kind.kind == "f" else int
+        if kind.kind in "iu":
+            least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        else:
+            most = min(LARGEST, float(np.finfo(kind).max)) if kind.kind == "f" else 1
+            least = -most if kind.kind == "f" else 0
+        span = of(least if self.low is None else self.low), of(most if self.high is None else self.high)
+        # Worked out once: a field is read in every beat.
+        for name, value in (("form", kind), ("range", span)):
+            object.__setattr__(self, name, value)
+
+    #: Its dtype, and its lowest and highest value.
+    form: np.dtype[Any] = dataclasses.field(init=False, repr=False, compare=False)
+    range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
 
     @property
     def kind(self) -> str:
         """``"b"``, ``"i"``, ``"u"`` or ``"f"``."""
-        return np.dtype(self.dtype).kind
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Lowest and highest value."""
-        if self.kind == "b":
-            return 0, 1
-        kind = np.dtype(self.dtype)
-        most = min(LARGEST, float(np.finfo(kind).max)) if self.kind == "f" else int(np.iinfo(kind).max)
-        least = -most if self.kind == "f" else int(np.iinfo(kind).min)
-        return (least if self.low is None else self.low), (most if self.high is None else self.high)
+        return self.form.kind
 
 
 Fields = Mapping[str, Field]

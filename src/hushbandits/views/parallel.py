@@ -360,10 +360,10 @@ def make(
 
 
 def _with_report(id: str, speech: Mapping[str, Field], kwargs: Mapping[str, Any]) -> dict[str, Field]:
-    if not isinstance(speech, Mapping) or not all(isinstance(f, Field) for f in speech.values()):
-        raise ValueError(f"speech={speech!r} must be a dict of fields by name")
-    if not speech or set(speech) & set(_RESERVED):
-        raise ValueError(f"speech={list(speech)} must name at least one field, and none of {', '.join(_RESERVED)}")
+    fields = isinstance(speech, Mapping) and all(isinstance(field, Field) for field in speech.values())
+    if not fields or not speech or set(speech) & set(_RESERVED):
+        named = list(speech) if fields else speech
+        raise ValueError(f"speech={named!r} must name at least one field, and none of {', '.join(_RESERVED)}")
     # Bits travel as numbers, so that an inbox can add them up.
     said = {k: Field(f.shape, "f8" if f.dtype == "?" else f.dtype, f.latest) for k, f in speech.items()}
     return {**make_vec(id, **kwargs).report, **said}
