@@ -6,7 +6,7 @@ Compiled code indexes with what it is given, so nothing reaches it that has not 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,17 @@ from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, nearest
 
-__all__ = ["MOST", "as_array", "checked", "checked_message", "checked_seeds", "checked_speech", "count", "locked"]
+__all__ = [
+    "MOST",
+    "as_array",
+    "checked",
+    "checked_message",
+    "checked_seeds",
+    "checked_speech",
+    "count",
+    "inside",
+    "locked",
+]
 
 #: More agents, arms, runs or rounds of delay are no number of them.
 MOST = 1 << 31
@@ -35,8 +45,10 @@ def locked(value: Array) -> Array:
     >>> locked(np.zeros(2)).flags.writeable
     False
     """
+    if not value.flags.writeable:
+        return value
     view = value.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 
@@ -70,13 +82,13 @@ def as_array(value: Any) -> Array:
         return np.empty((), object)
 
 
-def checked(what: object, value: Any, field: Field, lead: tuple[int, ...]) -> Array:
+def checked(what: str, value: Any, field: Field, lead: tuple[int, ...], message: str = "") -> Array:
     """Return `value` as a new array ``(*lead, *field.shape)`` of the field's dtype, or raise ``ValueError``.
 
     Parameters
     ----------
-    what : str, or what has one
-        Names it in errors.
+    what : str
+        Names it in errors; with `message`, as a field of that.
     value : array
     field : Field
         Shape, dtype and range that it must have.
@@ -96,36 +108,40 @@ def checked(what: object, value: Any, field: Field, lead: tuple[int, ...]) -> Ar
     shape, kind, form = (*lead, *field.shape), field.form.kind, field.form
     if array.shape != shape or array.dtype.kind not in _TAKES[kind]:
         found = f"{array.dtype} {array.shape}" if array.dtype != object else f"{type(value).__name__}"
-        raise ValueError(f"{what} must be {_SAYS[kind]} of shape {shape}, not {found}")
+        raise ValueError(f"{_name(what, message)} must be {_SAYS[kind]} of shape {shape}, not {found}")
     low, high = field.range
     if array.dtype == form and form in _FAST:  # the usual case, in one pass
         copy = array.copy()
-        if not _inside(copy.reshape(-1), low, high):
-            _refuse(str(what), array, low, high, kind, len(lead))
+        if not inside(copy, low, high):
+            _refuse(_name(what, message), array, low, high, kind, len(lead))
         return copy
     # NaN fails both comparisons, since min and max hand it on.
     if kind != "b" and array.size and not (low <= array.min() and array.max() <= high):
-        _refuse(str(what), array, low, high, kind, len(lead))
+        _refuse(_name(what, message), array, low, high, kind, len(lead))
     return np.array(array, form)
+
+
+def inside(values: Array, low: float, high: float) -> bool:
+    """Whether all numbers, int64 or float64 and contiguous, lie in the closed range; NaN does not.
+
+    Examples
+    --------
+    >>> inside(np.array([0.5, np.nan]), 0.0, 1.0)
+    False
+    """
+    return bool(_inside(values.reshape(-1), low, high))
 
 
 @jit
 def _inside(values, low, high):  # type: ignore[no-untyped-def]
-    inside = True
-    for x in values:
-        inside &= (x >= low) & (x <= high)  # NaN is not
-    return inside
+    outside = 0
+    for i in range(values.size):  # in this form it is vectorised
+        outside += 0 if (values[i] >= low) & (values[i] <= high) else 1  # NaN is outside
+    return outside == 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Names a field of a message in errors."""
-
-    field: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"field {self.field!r} of {self.message}"
+def _name(what: str, message: str) -> str:
+    return f"field {what!r} of {message}" if message else what
 
 
 def _refuse(what: str, array: Array, low: float, high: float, kind: str, lead: int) -> None:
@@ -150,7 +166,7 @@ def checked_message(what: str, message: Any, fields: Fields, lead: tuple[int, ..
         ...
     ValueError: message has no field 'x'; it has: val
     """
-    if not isinstance(message, Mapping):
+    if type(message) is not dict and not isinstance(message, Mapping):
         raise TypeError(f"{what} must be a dict of arrays by field, not {type(message).__name__}")
     for name in fields:
         if name not in message:
@@ -158,10 +174,10 @@ def checked_message(what: str, message: Any, fields: Fields, lead: tuple[int, ..
     for name in message:
         if name not in fields and name != "sent":
             raise ValueError(f"{what} has a field {name!r} that nobody declared{nearest(str(name), fields)}")
-    out = {name: checked(_Part(name, what), message[name], field, lead) for name, field in fields.items()}
+    out = {name: checked(name, message[name], field, lead, what) for name, field in fields.items()}
     if "sent" not in fields:
         sent = message.get("sent")
-        out["sent"] = np.ones(lead, bool) if sent is None else checked(_Part("sent", what), sent, _SENT, lead)
+        out["sent"] = np.ones(lead, bool) if sent is None else checked("sent", sent, _SENT, lead, what)
     return out
 
 

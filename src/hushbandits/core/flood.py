@@ -62,8 +62,8 @@ class Flood:
         m = adjacency.shape[1]
         # One copy of each post in flight per holder, and what all of them may bring in a round.
         flying = float(self._life.max()) * pace
-        states = sum(math.prod(f.shape) * np.dtype(f.dtype).itemsize for f in fields.values() if f.latest)
-        size = runs * float(m) ** 2 * (flying * (13 if meddled is None else 21) + 40 + states)
+        held = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values() if f.latest)
+        size = runs * float(m) ** 2 * (flying * (13 if meddled is None else 21) + 40 + held)
         affordable(f"runs={runs} of n_agents={m} with posts that fly {flying:.0f} rounds", size)
         degree = adjacency.sum(2)
         self._neighbour = np.full((len(adjacency), m, max(1, int(degree.max()))), -1, np.int32)

@@ -61,7 +61,9 @@ class Field:
         if not whole:
             raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
         kind = np.dtype(self.dtype)
-        of = float if kind.kind == "f" else int
+        of: Any = float if kind.kind == "f" else int
+        least: float
+        most: float
         if kind.kind in "iu":
             least, most = np.iinfo(kind).min, np.iinfo(kind).max
         else:

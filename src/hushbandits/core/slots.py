@@ -96,7 +96,7 @@ class Ring:
     @staticmethod
     def size(fields: Fields, depth: int, runs: int, agents: int) -> float:
         """Bytes that a ring takes."""
-        post = sum(math.prod(f.shape) * np.dtype(f.dtype).itemsize for f in fields.values()) + 2
+        post = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values()) + 2
         return float(max(1, depth)) * runs * agents * post
 
     def post(self, message: dict[str, Array]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def own_stream(seed: np.random.SeedSequence, name: str) -> np.random.Generator:
     >>> own_stream(seed, "agent/A").random() == stream(seed, "agent/A").random()
     True
     """
-    original = stream(seed, name)
+    original: Any = stream(seed, name)
     key = repr((seed.entropy, seed.spawn_key, name)).encode()
     bits = np.random.PCG64(np.random.SeedSequence(int.from_bytes(hashlib.sha256(key).digest(), "big")))
     bits.state = original.bit_generator.state

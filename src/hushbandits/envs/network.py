@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.edge import as_array, count, locked
+from hushbandits.core.edge import as_array, count, inside, locked
 from hushbandits.core.env import Env
 from hushbandits.core.flood import Flood
 from hushbandits.core.limits import affordable
@@ -210,10 +210,11 @@ class CoopNetwork(Env):
             raise ValueError(
                 f"action must be integer arms of shape {self._who.shape}, not {action.dtype} {action.shape}"
             )
-        if action.size and (action.min() < 0 or action.max() >= self.n_arms):
+        arms = np.array(action, np.int64)  # the team may go on writing to its own
+        if not inside(arms, 0, self.n_arms - 1):
             bad = action[(action < 0) | (action >= self.n_arms)][0]
             raise ValueError(f"action={bad} is no arm: arms are 0..{self.n_arms - 1}")
-        return np.array(action, np.int64)  # the team may go on writing to its own
+        return arms
 
     def _pull(self, action: Array) -> Array:
         self._arm = action
@@ -244,7 +245,7 @@ class CoopNetwork(Env):
         values = [np.zeros(len(c)) for c in copies]
         for wrapper in self._meddlers:
             for r, pairs in enumerate(copies):
-                hit, drawn = wrapper.relay(r, pairs[:, 0])  # type: ignore[attr-defined]
+                hit, drawn = wrapper.relay(r, pairs[:, 0])
                 hits[r] |= hit
                 values[r] = np.where(hit, drawn, values[r])
         inbox = flood.advance(up, hits, values)
