@@ -186,7 +186,7 @@ def test_a_stranger_in_place_changes_nothing_that_is_not_its_own():
 PLAIN = {
     "CoopNetwork-v0": (0, [None, 1.7, np.nan, "a", True, 3, -1, [0], np.array([0]), 2**80]),
     "DPMASE-v0": (np.ones(3, bool), [None, 1, [1, 0, 1], np.ones(4, bool), np.full(3, np.nan)]),
-    "CentralDP-v0": ((0, 4), [None, 1, (0, 0), (3, 1), (0.5, 1), (1, 2, 3), (0, 2**70)]),
+    "CentralDP-v0": ((0, 4), [None, 1, (0, -1), (3, 1), (0.5, 1), (1, 2, 3), (0, 2**70)]),
 }
 CASES = [(id, bad) for id, (_, bads) in PLAIN.items() for bad in bads]
 
@@ -210,6 +210,23 @@ def test_a_plain_agents_bad_act_names_agent_round_and_run(env_id, bad):
         hb.play(hb.make_vec(env_id, **kwargs), hb.Each(Plain))
     assert f"in round {asked[-1]} of" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_server_whose_users_are_used_up_may_ask_for_none():
+    class Plain:
+        def __init__(self, m, rng):
+            self.left, self.size = 9, 1 + 2 * m
+
+        def act(self, t):
+            n = min(self.size, self.left)
+            self.left -= n
+            return 0, n
+
+    env = hb.make_vec("CentralDP-v0", n_agents=2, means=[0.9, 0.5], horizon=9)
+    assert hb.play(env, hb.Each(Plain))["users"][0] == 18
+    env.reset(0)
+    with pytest.raises(ValueError, match=r"n=0 must be a block of at least one user \(server 1 of run 0\)"):
+        env.pull((np.zeros((1, 2), int), np.array([[1, 0]])))
 
 
 @pytest.mark.parametrize(("words", "error"), [
@@ -247,3 +264,16 @@ def test_seeds_are_an_integer_or_seed_sequences(seeds):
     env = hb.make_vec("CoopNetwork-v0")
     with pytest.raises(ValueError, match="seed"):
         env.reset(seeds)
+
+
+def test_after_a_reset_that_failed_nothing_goes_on():
+    """Else a beat would meet the state of one game and the sizes of another."""
+    env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph="erdos-renyi", edge_probability=0.4, runs=2)
+    env.reset(0)
+    env.pull(np.zeros((2, 9), int))
+    env.edge_probability = 1e-9
+    with pytest.raises(ValueError, match="gave no connected graph"):
+        env.reset(hb.run_seeds(0, 5))
+    for beat in (env.talk, lambda: env.pull(np.zeros((2, 9), int))):
+        with pytest.raises(RuntimeError, match="before the start: call reset"):
+            beat()

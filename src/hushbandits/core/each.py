@@ -97,7 +97,7 @@ class Each(Team):
         """Ask every acting agent for its arm."""
         self._who, self._t = obs.who.copy(), obs.t.copy()
         shape, k = obs.who.shape, self._face.n_arms
-        rule = _ACTS[self._face.setting](k, self._face.horizon)
+        rule = _ACTS[self._face.setting](k)
         action = np.zeros((*shape, *rule.shape), bool if rule.kind == "b" else np.int64)
         for r, a, agent in self._acting():
             action[r, a] = self._took(rule, agent.act(int(obs.t[r]) + 1), "act", r, a)
@@ -174,13 +174,12 @@ class _Rule(NamedTuple):
     says: str
 
 
-#: By setting, given K and the horizon.
-_ACTS: dict[str, Callable[[int, Any], _Rule]] = {
-    "network": lambda k, t: _Rule((), "i", 0, k - 1, f"an arm, an integer in 0..{k - 1}"),
-    "exploration": lambda k, t: _Rule((k,), "b", 0, 1, f"{k} bools, the arms that it pulls"),
-    "feedback": lambda k, t: _Rule(
-        (2,), "i", np.array([0, 1]), np.array([k - 1, np.iinfo(np.int64).max]),
-        f"a pair (arm, n), integers in 0..{k - 1} and ≥ 1",
+#: By setting, given K.
+_ACTS: dict[str, Callable[[int], _Rule]] = {
+    "network": lambda k: _Rule((), "i", 0, k - 1, f"an arm, an integer in 0..{k - 1}"),
+    "exploration": lambda k: _Rule((k,), "b", 0, 1, f"{k} bools, the arms that it pulls"),
+    "feedback": lambda k: _Rule(  # a server whose users are used up may say 0
+        (2,), "i", 0, np.array([k - 1, np.iinfo(np.int64).max]), f"a pair (arm, n), integers in 0..{k - 1} and ≥ 1",
     ),
 }  # fmt: skip
 

@@ -162,7 +162,9 @@ class Env(ABC):
         -------
         Obs
         """
-        self.seeds = checked_seeds(seeds, self.runs, run_seeds)
+        seeds = checked_seeds(seeds, self.runs, run_seeds)
+        self._phase = "new"  # until all of it is there
+        self.seeds = seeds
         self.runs = len(self.seeds)
         self._reset(self.seeds)
         for wrapper in self.wrappers:

@@ -148,7 +148,8 @@ class Feedback(Env):
         if (bad := live & ((arm < 0) | (arm >= self.n_arms))).any():
             raise ValueError(f"action={arm[bad][0]} is no arm: arms are 0..{self.n_arms - 1}")
         if (bad := live & (n < 1)).any():
-            raise ValueError(f"action's n={n[bad][0]} must be a block of at least one user")
+            r, m = np.argwhere(bad)[0]
+            raise ValueError(f"action's n={n[r, m]} must be a block of at least one user (server {m} of run {r})")
         return arm, n
 
     def _pull(self, action: tuple[Array, Array]) -> Array:
