@@ -22,7 +22,7 @@ from hushbandits.registry import assemble, list_agents, list_envs
 
 ALLOWED = (ValueError, TypeError, RuntimeError, KeyError)
 PACKAGE = os.path.dirname(hb.__file__)
-SLOWEST = 30  # seconds per call
+SLOWEST = 200  # seconds per call
 
 WRONG = [None, "x", -1, 0, 1.5, True, np.nan, np.inf, -np.inf, 1e300, 10**9, 10**18, 10**30, [], [1], {}, object()]
 COUNTS = [1, 2, 3, 4, 9, 2.0]
@@ -209,6 +209,11 @@ class Campaign:
         if tally is not None:
             self.finite("inbox.tally", {"pulls": tally[0], "sums": tally[1]})
         self.call("inbox.arrived", lambda: inbox.arrived)
+        for name in ("of", "at"):
+            if hasattr(inbox, name):
+                agents = self.rng.integers(3, size=runs)
+                agents = self.spoil(agents) if self.rng.random() < 0.5 else agents
+                self.call(f"inbox.{name}", getattr(inbox, name), agents, self.pick(["arm", "reward", "mean", "who"]))
 
     # -- games ------------------------------------------------------------------------------------------------------
 
@@ -221,6 +226,8 @@ class Campaign:
         if self.call("env.reset", env.reset, seeds) is None:
             return
         for _ in range(self.rng.integers(1, 7)):
+            if self.rng.random() < 0.05:
+                self.call("env.reset", env.reset, self.pick([3, hb.run_seeds(1, 4), *WRONG]))
             obs = None
             for _ in range(3):
                 obs = obs or self.call("env.pull", env.pull, self.action(env))

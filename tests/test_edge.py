@@ -49,6 +49,7 @@ def but(array, value):
     ({"arm": ARM, "reward": but(REWARD, np.nan)}, "'reward' of message holds nan at run 0, agent 3; allowed are"),
     ({"arm": ARM, "reward": but(REWARD, np.inf)}, "field 'reward' of message holds inf"),
     ({"arm": ARM, "reward": but(REWARD, -1e300)}, r"holds -1e\+300 at .*; allowed are numbers in -1e\+100"),
+    ({"arm": ARM, "reward": but(REWARD, np.nan).astype("f4")}, "'reward' of message holds nan at run 0, agent 3"),
     ({"arm": ARM, "reward": REWARD.astype(complex)}, "field 'reward' of message must be numbers"),
     ({"arm": ARM, "reward": [[1], [2, 3]]}, "field 'reward' of message must be numbers of shape"),
     ({"arm": ARM}, "message has no field 'reward'; it has: arm"),
@@ -98,6 +99,25 @@ def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
             hb.make_vec("CoopNetwork-v0", speech={"arm": field, "reward": hb.Field()}, **NET)
     with pytest.raises(ValueError, match=r"speech\['who'\].*not be named sent or who"):
         hb.make_vec("CoopNetwork-v0", speech={"who": hb.Field()}, **NET)
+
+
+@pytest.mark.parametrize("wrappers", [[], [Loss(0.5)]], ids=["bare", "loss"])
+def test_a_team_with_fields_of_its_own_must_say_them(wrappers):
+    env, _ = at_talk(speech={"x": hb.Field()}, wrappers=wrappers)
+    with pytest.raises(ValueError, match="standard report has no field 'x'"):
+        env.talk()
+    assert env.talk({"x": REWARD}).inbox["x"].shape == (1, 5, 4)
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.3])
+@pytest.mark.parametrize("verb", ["of", "at"])
+def test_who_is_asked_for_is_checked(verb, loss):
+    inbox = at_talk(edge_loss=loss)[0].talk().inbox
+    for bad in (np.array([5]), np.array([-1]), np.array([0.5]), 0, None, np.array([0, 1])):
+        with pytest.raises(ValueError, match=r"(sender|receiver) (holds|must be)"):
+            getattr(inbox, verb)(bad, "arm")
+    with pytest.raises(KeyError, match="who says nothing by itself; name one of: arm, reward"):
+        getattr(inbox, verb)(np.array([0]), "who")
 
 
 @pytest.mark.parametrize(

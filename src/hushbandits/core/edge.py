@@ -115,9 +115,10 @@ def checked(what: str, value: Any, field: Field, lead: tuple[int, ...], message:
         if not inside(copy, low, high):
             _refuse(_name(what, message), array, low, high, kind, len(lead))
         return copy
+    wide = array.astype(float) if array.dtype.kind == "f" else array  # a float32 cannot be compared with 1e100
     # NaN fails both comparisons, since min and max hand it on.
-    if kind != "b" and array.size and not (low <= array.min() and array.max() <= high):
-        _refuse(_name(what, message), array, low, high, kind, len(lead))
+    if kind != "b" and array.size and not (low <= wide.min() and wide.max() <= high):
+        _refuse(_name(what, message), wide, low, high, kind, len(lead))
     return np.array(array, form)
 
 

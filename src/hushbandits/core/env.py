@@ -83,6 +83,7 @@ class Env(ABC):
                 raise ValueError(f"{wrapper.name} works in {allowed}, not in the {self.setting} setting")
             fields = dict(wrapper.accept(fields, self))
             self._stages.append(self._carried(fields))
+        self._speech = speech is not None
         #: Fields that reach the transport, behind all wrappers.
         self.sent_fields: Fields = fields
         self._leaving = self._carried(fields)
@@ -184,7 +185,7 @@ class Env(ABC):
         self._expect("talk")
         said = None if message is None else self._said(message)
         self._spoken(said)
-        message = {"sent": np.ones(self.who.shape, bool), **self._report()} if said is None else said
+        message = self._standard() if said is None else said
         for wrapper, fields in zip(self.wrappers, self._stages, strict=True):
             message = wrapper.send(message, self)
             # A stranger's wrapper may say anything; what one of ours says is checked before the transport.
@@ -198,6 +199,13 @@ class Env(ABC):
             inbox = wrapper.deliver(inbox, self)
         self._phase = "pull" if self.live.any() else "over"
         return self._seen(inbox=inbox)
+
+    def _standard(self) -> dict[str, Any]:
+        message = {"sent": np.ones(self.who.shape, bool), **self._report()}
+        if not self._speech:
+            return message
+        known = {name: value for name, value in message.items() if name in (*self.fields, "sent")}
+        return checked_message("standard report", known, self.fields, self.who.shape)
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
         return Obs(locked(self.t), locked(self.live), locked(self.who), reward, inbox)

@@ -195,6 +195,10 @@ class FloodInbox(SlotInbox):
     def _now(self) -> int:
         return self._flood.t
 
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self._flood._shape
+
     def _crossings(self, run: int) -> Array:
         """``(n, 5)`` first receipts of a run: from, to, sender, round posted, arm reported (−1: none)."""
         mine = self._reached[self._reached[:, 0] == run]
@@ -235,8 +239,8 @@ class FloodInbox(SlotInbox):
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
         """As `SlotInbox.of`; of several posts the youngest, which comes first."""
-        self._needs("who", field)
-        value, mine = self._values(field), self._sender == np.asarray(sender)[:, None, None]
+        self._needs_event(field)
+        value, mine = self._values(field), self._sender == self._agents("sender", sender)[:, None, None]
         if not value.shape[2]:
             return np.zeros((*value.shape[:2], *value.shape[3:]), value.dtype), np.zeros(value.shape[:2], bool)
         slot = mine.argmax(2)
@@ -245,8 +249,8 @@ class FloodInbox(SlotInbox):
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """As `SlotInbox.at`."""
-        self._needs("who", field)
-        runs = np.arange(len(receiver))
+        self._needs_event(field)
+        runs, receiver = np.arange(self._shape[0]), self._agents("receiver", receiver)
         return self._values(field)[runs, receiver], self._sender[runs, receiver] >= 0
 
     def tally(self) -> tuple[Array, Array]:

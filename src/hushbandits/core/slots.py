@@ -11,11 +11,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
+from hushbandits.core.edge import checked
 from hushbandits.core.jit import jit
-from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.types import Array
 
 __all__ = ["Ring", "SlotInbox", "Slots", "TallyInbox"]
@@ -114,6 +116,11 @@ class Ring:
         self.sent[now] = sent
 
 
+@lru_cache
+def _anyone(agents: int) -> Field:
+    return Field(dtype="i8", low=0, high=agents - 1)
+
+
 class SlotInbox(Inbox):
     """What reaches each agent at the end of a round.
 
@@ -148,9 +155,24 @@ class SlotInbox(Inbox):
         if self._round != self._now:
             raise RuntimeError(f"this inbox is that of round {self._round}, and it is round {self._now}: read it then")
 
+    def _needs_event(self, field: str) -> None:
+        self._needs("who", field)
+        if field == "who":
+            raise KeyError(
+                f"who says nothing by itself; name one of: {', '.join(f for f in self._fields if f != field)}"
+            )
+
     @property
     def _now(self) -> int:
         return self._ring.t
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self._ring.sent.shape[1], self._ring.sent.shape[2]
+
+    def _agents(self, what: str, agents: Array) -> Array:
+        runs, m = self._shape
+        return checked(what, agents, _anyone(m), (runs,))
 
     # -- gathered -------------------------------------------------------------------------------------------
 
@@ -202,17 +224,17 @@ class SlotInbox(Inbox):
         value : (R, M, …)
         arrived : (R, M) bool
         """
-        self._needs("who", field)
-        runs = np.arange(self._ring.sent.shape[1])
+        self._needs_event(field)
+        runs, sender = np.arange(self._ring.sent.shape[1]), self._agents("sender", sender)
         lag = self._slots.lag[runs % len(self._slots.lag), sender]
         posted = self._ring.t - lag + 1
-        index = posted % self._ring.depth, runs[:, None], np.asarray(sender)[:, None]
+        index = posted % self._ring.depth, runs[:, None], sender[:, None]
         return self._ring.values[field][index], (lag > 0) & (posted >= 1) & self._ring.sent[index]
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """Return what reached one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
-        self._needs("who", field)
-        runs = np.arange(self._ring.sent.shape[1])
+        self._needs_event(field)
+        runs, receiver = np.arange(self._ring.sent.shape[1]), self._agents("receiver", receiver)
         graph = runs % len(self._slots.sender)
         sender, delay = self._slots.sender[graph, receiver], self._slots.delay[graph, receiver]
         posted = self._ring.t - delay + 1

@@ -172,8 +172,8 @@ class Exploration(Env):
         self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
         self.xi = real("xi", xi, 0, 1, closed="low")
         self.judge = choice("judge", judge, ("coordinator", "everyone"))
-        per_round = n_agents - 1 if round_cost == "others" else integer("round_cost", round_cost, 0)
-        self.costs = integer("vote_cost", vote_cost, 0), per_round
+        per_round = n_agents - 1 if round_cost == "others" else count("round_cost", round_cost, 0)
+        self.costs = count("vote_cost", vote_cost, 0), per_round
         self.comparison = choice("comparison", comparison, (">", ">="))
         self.idle = choice("idle", idle, ("leaves", "stays"))
         self.stop = choice("stop", stop, STOPS)
@@ -182,7 +182,7 @@ class Exploration(Env):
         local = confidence_under_loss(self.beta, self.xi, n_arms)
         if strict and threshold is None and self.judge == "coordinator":
             check_confidence(self.delta, local, n_agents)
-        self.threshold = vote_threshold(delta, local) if threshold is None else integer("threshold", threshold, 0)
+        self.threshold = vote_threshold(delta, local) if threshold is None else count("threshold", threshold, 0)
         #: Votes that remove an arm.
         self.votes_needed = self.threshold + (self.comparison == ">")
         if self.judge == "everyone":
@@ -192,7 +192,7 @@ class Exploration(Env):
         self.permute_arms = bool(permute_arms)
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
         self.drift = real("drift", known.drift if drift is None and means is None else drift or 0.0, 0, closed="low")
-        self.switches = integer("switches", switches, 0)
+        self.switches = count("switches", switches, 0)
         self.resets = bool(resets)
         self._check_time()
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
