@@ -21,7 +21,6 @@ HUGE = {
     "cells": {"sweep": {f"env.p{i}": tuple(range(100)) for i in range(4)}, "runs": 1},
     "cells and runs": {"sweep": {f"env.p{i}": tuple(range(100)) for i in range(2)}, "runs": 10**5},
     "checkpoints": {"checkpoints": 10**9},
-    "a list of checkpoints": {"checkpoints": range(10**9)},
 }
 
 
@@ -42,14 +41,18 @@ def quickly(call, message):
 @pytest.mark.parametrize("what", HUGE)
 def test_an_experiment_beyond_all_memory_is_refused(tmp_path, what):
     experiment = small(**HUGE[what])
-    quickly(lambda: run(experiment, tmp_path / "o", progress=False), "beyond the limit of 8 GiB; HUSHBANDITS_MEMORY=")
+    quickly(lambda: run(experiment, tmp_path / "o", progress=False), "than the 8 GiB allowed; set HUSHBANDITS_MEMORY")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_list_beyond_all_reading_is_refused():
+    quickly(lambda: small(checkpoints=range(10**9)), "must be an integer or a list of at most 1,000,000 integers")
 
 
 @pytest.mark.parametrize("kwargs", [{"runs": 10**9}, {"checkpoints": 10**9}, {"checkpoints": range(10**9)}])
 def test_an_evaluation_beyond_all_memory_is_refused(kwargs):
     call = lambda: hb.evaluate("CoopNetwork-v0", "UCB1", **kwargs)  # noqa: E731
-    quickly(call, "needs about .* GiB of memory, beyond the limit of 8 GiB; HUSHBANDITS_MEMORY=")
+    quickly(call, "would take .* GiB, more than the 8 GiB allowed")
 
 
 def test_on_the_command_line_it_is_one_sentence(tmp_path, monkeypatch, capsys):
@@ -57,7 +60,7 @@ def test_on_the_command_line_it_is_one_sentence(tmp_path, monkeypatch, capsys):
     (tmp_path / "mine.toml").write_text(TOML)
     assert main(["run", "mine.toml", "--runs", "1000000000"]) == 2
     err = capsys.readouterr().err
-    assert "experiment mine with runs=1000000000 of 4 cells needs about" in err
+    assert "experiment mine with runs=1000000000 of 4 cells would take" in err
     assert err.count("\n") == 1
     assert os.listdir(tmp_path) == ["mine.toml"]
 
@@ -67,7 +70,7 @@ def test_the_limit_can_be_raised_and_lowered(monkeypatch):
     assert limit() == 8 * 2**30
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.5")
     assert limit() == 2**29
-    with pytest.raises(ValueError, match=r"x needs about 1 GiB of memory, beyond the limit of 0\.5 GiB"):
+    with pytest.raises(ValueError, match=r"x would take 1 GiB, more than the 0\.5 GiB allowed"):
         affordable("x", 2**30)
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "2")
     affordable("x", 2**30)
@@ -83,9 +86,9 @@ def test_checkpoints_may_be_an_array():
 
 @pytest.mark.parametrize("bad", [-1, 2.5, True, "many"])
 def test_checkpoints_that_are_none_are_one_sentence(tmp_path, bad):
-    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer ≥ 0"):
+    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer"):
         hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, checkpoints=bad)
-    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer ≥ 0"):
+    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer"):
         run(small(checkpoints=bad), tmp_path / "o", progress=False)
 
 

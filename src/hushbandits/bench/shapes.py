@@ -39,8 +39,12 @@ def mapping(value: Any) -> bool:
     return isinstance(value, Mapping) and all(map(text, value))
 
 
+#: Most entries of a list that is looked through.
+LONGEST = 1_000_000
+
+
 def _many(test: _Test) -> _Test:
-    return lambda value: sequence(value) and all(map(test, value))
+    return lambda value: sequence(value) and len(value) <= LONGEST and all(map(test, value))
 
 
 def _table(test: _Test) -> _Test:
@@ -73,7 +77,7 @@ KINDS: dict[str, tuple[_Test, str]] = {
     "bool": (lambda v: isinstance(v, (bool, np.bool_)), "true or false"),
     "int": (_whole, "an integer"),
     "float | None": (_maybe(_number), "a number"),
-    "int | Sequence[int] | None": (_maybe(lambda v: _whole(v) or _many(_whole)(v)), "an integer or a list of integers"),
+    "int | Sequence[int] | None": (_maybe(lambda v: _whole(v) or _many(_whole)(v)), f"an integer or a list of at most {LONGEST:,} integers"),
     "Sequence[str]": (_many(text), "a list of texts"),
     "Mapping[str, Any]": (mapping, "a table"),
     "Mapping[str, str]": (_table(text), "a table of texts"),

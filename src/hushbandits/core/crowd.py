@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hushbandits.core.edge import locked
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.rewards import Law
@@ -278,10 +279,14 @@ class BlockInbox(Inbox):
     """
 
     def __init__(self, total: Array, n: Array, arrived: Array, individuals: Callable[[], Array] | None = None):
-        self._slots = {"reward": np.where(arrived, total, 0), "n": np.where(arrived, n, 0)}
-        self._arrived = arrived
+        self._slots = {"reward": locked(np.where(arrived, total, 0)), "n": locked(np.where(arrived, n, 0))}
+        self._arrived = locked(arrived)
         self._individuals = individuals
-        self.fields = ("reward", "n") if individuals is None else ("reward", "n", "users")
+
+    @property
+    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What it offers."""
+        return ("reward", "n") if self._individuals is None else ("reward", "n", "users")
 
     @property
     def arrived(self) -> Array:

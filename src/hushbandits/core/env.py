@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hushbandits.core.edge import checked_message, checked_seeds, checked_speech, count, locked
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Fields, Inbox, require
+from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Env"]
@@ -52,6 +52,8 @@ class Env(ABC):
     recipe: tuple[str, dict[str, Any], tuple[Wrapper, ...]] | None = None
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
     linear: ClassVar[bool] = False
+    #: What a team may know of this setting besides what `Face` shows of every env.
+    public: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -62,28 +64,34 @@ class Env(ABC):
         speech: Fields | None = None,
         runs: int = 1,
     ):
-        self.n_agents = integer("n_agents", n_agents, 1)
-        self.n_arms = integer("n_arms", n_arms, 2)
-        self.runs = integer("runs", runs, 1)
-        for wrapper in wrappers:
-            if not isinstance(wrapper, Wrapper):
-                raise ValueError(f"wrappers={wrapper!r} must be Wrapper instances, such as Huber(0.05)")
+        self.n_agents = count("n_agents", n_agents, 1)
+        self.n_arms = count("n_arms", n_arms, 2)
+        self.runs = count("runs", runs, 1)
+        if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
+            raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
         names = [w.name for w in wrappers]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
         self.wrappers = tuple(copy.deepcopy(w) for w in wrappers)
-        self.fields: Fields = speech if speech is not None else self.report
+        self.fields: Fields = self.report if speech is None else checked_speech(speech, self.report)
         fields = {**self.fields, **self.envelope}
+        self._stages: list[Fields] = []  # what each wrapper's message must hold
         for wrapper in self.wrappers:
             if wrapper.settings and self.setting not in wrapper.settings:
                 allowed = " and ".join(sorted(wrapper.settings))
                 raise ValueError(f"{wrapper.name} works in {allowed}, not in the {self.setting} setting")
             fields = dict(wrapper.accept(fields, self))
+            self._stages.append(self._carried(fields))
+        self._speech = speech is not None
         #: Fields that reach the transport, behind all wrappers.
         self.sent_fields: Fields = fields
+        self._leaving = self._carried(fields)
+        self._known_law = _ours(self.law)
         #: Fields that an inbox offers.
         self.inbox_fields: Fields = self._offers(fields)
+        #: The wrappers as configured: what a team may read, without any run's state.
+        self.configured = copy.deepcopy(self.wrappers)
         self._phase = "new"
         self.seeds: Seeds = ()
 
@@ -155,15 +163,15 @@ class Env(ABC):
         -------
         Obs
         """
-        if isinstance(seeds, (int, np.integer)):
-            seeds = run_seeds(integer("seed", seeds, 0, np.inf), self.runs)
-        self.seeds = list(seeds)
+        seeds = checked_seeds(seeds, self.runs, run_seeds)
+        self._phase = "new"  # until all of it is there
+        self.seeds = seeds
         self.runs = len(self.seeds)
         self._reset(self.seeds)
         for wrapper in self.wrappers:
             wrapper.reset(self, self.seeds)
         self._phase = "pull"
-        return Obs(self.t, self.live, self.who)
+        return self._seen()
 
     def pull(self, action: Any) -> Obs:
         """Beat 1: arms in, own rewards out."""
@@ -173,25 +181,56 @@ class Env(ABC):
             reward = wrapper.tell(reward, self)
         self._told = reward
         self._phase = "talk"
-        return Obs(self.t, self.live, self.who, reward=reward)
+        return self._seen(reward=locked(reward))
 
     def talk(self, message: dict[str, Any] | None = None) -> Obs:
         """Beat 2: messages in (``None``: the standard report), inboxes out."""
         self._expect("talk")
-        if message is None:
-            message = self._report()
-        else:
-            require("this env", self.fields, message)
-        inbox = self._transport(self._send({"sent": np.ones(self.who.shape, bool), **message}))
+        said = None if message is None else self._said(message)
+        message = self._standard() if said is None else said
+        self._spoken(said)
+        self._passing(message)
+        for wrapper, fields in zip(self.wrappers, self._stages, strict=True):
+            message = wrapper.send(message, self)
+            # A stranger's wrapper may say anything; what one of ours says is checked before the transport.
+            if not _ours(wrapper):
+                message = self._checked(f"message behind {wrapper.name}", message, fields)
+            self._passing(message)
+        # Shipped laws keep their rewards in range.
+        if self.wrappers or (said is None and not self._known_law):
+            message = self._checked("message that leaves", message, self._leaving)
+        inbox = self._transport(message)
         for wrapper in reversed(self.wrappers):
             inbox = wrapper.deliver(inbox, self)
         self._phase = "pull" if self.live.any() else "over"
-        return Obs(self.t, self.live, self.who, inbox=inbox)
+        return self._seen(inbox=inbox)
 
-    def _send(self, message: dict[str, Any]) -> dict[str, Any]:
-        for wrapper in self.wrappers:
-            message = wrapper.send(message, self)
-        return message
+    def _standard(self) -> dict[str, Any]:
+        message = {"sent": np.ones(self.who.shape, bool), **self._report()}
+        if not self._speech:
+            return message
+        known = {name: value for name, value in message.items() if name in (*self.fields, "sent")}
+        return checked_message("standard report", known, self.fields, self.who.shape)
+
+    def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
+        return Obs(locked(self.t), locked(self.live), locked(self.who), reward, inbox)
+
+    def _carried(self, fields: Fields) -> Fields:
+        return {**{k: f for k, f in fields.items() if k not in self.envelope}, "sent": Field(dtype="?")}
+
+    def _said(self, message: Any) -> dict[str, Any]:
+        """Return what the team says, checked."""
+        return checked_message("message", message, self.fields, self.who.shape)
+
+    def _checked(self, what: str, message: Any, fields: Fields) -> dict[str, Any]:
+        """Return what a wrapper sends, checked."""
+        return checked_message(what, message, fields, self.who.shape)
+
+    def _spoken(self, message: dict[str, Any] | None) -> None:  # noqa: B027
+        """Take note of what the team says, before any wrapper meets it; ``None``: the standard report."""
+
+    def _passing(self, message: dict[str, Any]) -> None:  # noqa: B027
+        """Take note of a message on its way: as it is sent, and behind every wrapper."""
 
     def privacy(self) -> tuple[Guarantee, ...]:
         """Every wrapper's promises, outermost first."""
@@ -205,3 +244,7 @@ class Env(ABC):
         if self._phase == "new":
             raise RuntimeError(f"{phase} before the start: call reset(seeds) first")
         raise RuntimeError(f"{phase} out of turn: this round's next beat is {self._phase}")
+
+
+def _ours(part: Wrapper | Law) -> bool:
+    return type(part).__module__.partition(".")[0] == __name__.partition(".")[0]

@@ -7,10 +7,13 @@ meddles, this is `hushbandits.core.slots` at many times its cost: M times the ed
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hushbandits.core.jit import jit
-from hushbandits.core.messages import Fields
+from hushbandits.core.limits import affordable
+from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.slots import SlotInbox
 from hushbandits.core.types import Array
 
@@ -57,6 +60,11 @@ class Flood:
         self._adjacency, self._life = adjacency, np.asarray(life)
         self.edges = [np.argwhere(np.triu(matrix)) for matrix in adjacency]
         m = adjacency.shape[1]
+        # One copy of each post in flight per holder, and what all of them may bring in a round.
+        flying = float(self._life.max()) * pace
+        held = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values() if f.latest)
+        size = runs * float(m) ** 2 * (flying * (13 if meddled is None else 21) + 40 + held)
+        affordable(f"runs={runs} of n_agents={m} with posts that fly {flying:.0f} rounds", size)
         degree = adjacency.sum(2)
         self._neighbour = np.full((len(adjacency), m, max(1, int(degree.max()))), -1, np.int32)
         self._edge = self._neighbour.copy()
@@ -164,11 +172,11 @@ class FloodInbox(SlotInbox):
     """What reached each agent: slots hold arrivals, nearest first; states stand until a newer one comes."""
 
     def __init__(self, flood: Flood, posts: list[_Post], reached: Array):
-        self._flood, self._posts = flood, posts
+        self._flood, self._posts, self._round = flood, posts, flood.t
         runs, m = flood._shape
-        self.n_arms = flood.n_arms
-        self.order, self.own = None, {}
-        self.fields = (*flood.fields, "who")
+        self._n_arms = flood.n_arms
+        self._order, self.own = None, {}
+        self._fields = (*flood.fields, "who")
         size = np.bincount(reached[:, 0] * m + reached[:, 1], minlength=runs * m)
         first = np.argsort(reached[:, 0] * m + reached[:, 1], kind="stable")
         place = np.arange(len(reached)) - np.repeat(np.cumsum(size) - size, size)
@@ -183,7 +191,15 @@ class FloodInbox(SlotInbox):
         self._copy[seat] = np.ascontiguousarray(rows[:, 5]).view(float)
         self._reached = reached
 
-    def crossings(self, run: int) -> Array:
+    @property
+    def _now(self) -> int:
+        return self._flood.t
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self._flood._shape
+
+    def _crossings(self, run: int) -> Array:
         """``(n, 5)`` first receipts of a run: from, to, sender, round posted, arm reported (−1: none)."""
         mine = self._reached[self._reached[:, 0] == run]
         born = [self._posts[i].born for i in mine[:, 4]]
@@ -198,6 +214,7 @@ class FloodInbox(SlotInbox):
     @property
     def arrived(self) -> Array:
         """``(R, M, S)`` bool: arrivals of this round; of states alone, one slot per sender that was ever heard."""
+        self._needs()
         return self._arranged(self._flood._newest > 0 if self._states else self._sender >= 0)
 
     def __getitem__(self, field: str) -> Array:
@@ -206,8 +223,8 @@ class FloodInbox(SlotInbox):
             heard = self._flood._newest > 0
             if field == "who":
                 return self._arranged(np.where(heard, np.arange(heard.shape[2]), -1))
-            return self._arranged(self._flood.held[field])
-        return self._arranged(self._sender if field == "who" else self._values(field))
+            return self._arranged(self._flood.held[field]).copy()
+        return self._arranged(self._sender.copy() if field == "who" else self._values(field))
 
     def _values(self, field: str) -> Array:
         arrived = self._sender >= 0
@@ -222,8 +239,8 @@ class FloodInbox(SlotInbox):
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
         """As `SlotInbox.of`; of several posts the youngest, which comes first."""
-        self._needs("who", field)
-        value, mine = self._values(field), self._sender == np.asarray(sender)[:, None, None]
+        self._needs_event(field)
+        value, mine = self._values(field), self._sender == self._agents("sender", sender)[:, None, None]
         if not value.shape[2]:
             return np.zeros((*value.shape[:2], *value.shape[3:]), value.dtype), np.zeros(value.shape[:2], bool)
         slot = mine.argmax(2)
@@ -232,20 +249,22 @@ class FloodInbox(SlotInbox):
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """As `SlotInbox.at`."""
-        self._needs("who", field)
-        runs = np.arange(len(receiver))
+        self._needs_event(field)
+        runs, receiver = np.arange(self._shape[0]), self._agents("receiver", receiver)
         return self._values(field)[runs, receiver], self._sender[runs, receiver] >= 0
 
     def tally(self) -> tuple[Array, Array]:
         """Pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
         self._needs("arm", "reward")
-        out = np.zeros((*self._sender.shape[:2], self.n_arms, 2))
+        out = np.zeros((*self._sender.shape[:2], self._n_arms, 2))
         _tally(self._values("arm"), self._values("reward"), self._sender >= 0, out)
         return out[..., 0], out[..., 1]
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Sum of `field` (times `weight`) over arrivals; of a state, over all senders ever heard."""
-        self._needs(field)
+        if field == "who" or not {field, weight or field} <= set(self._fields):
+            return Inbox.total(self, field)
+        self._needs()
         held = self._flood.held
 
         def values(name: str) -> Array:
@@ -256,11 +275,6 @@ class FloodInbox(SlotInbox):
         for s in range(value.shape[2]):  # slot by slot: a sum must not depend on how many slots the batch has
             out += value[:, :, s]
         return out
-
-    def _needs(self, *fields: str) -> None:
-        for field in fields:
-            if field not in self.fields:
-                raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self.fields)}")
 
 
 @jit

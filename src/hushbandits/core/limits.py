@@ -1,57 +1,55 @@
-"""How much memory a call may ask for: checked before anything is allocated."""
+"""How much memory one object may ask for: estimated before anything is allocated."""
 
 from __future__ import annotations
 
-import math
 import os
 
 __all__ = ["affordable", "limit"]
 
-_VARIABLE = "HUSHBANDITS_MEMORY"
-#: GiB that a single request may need unless the environment variable ``HUSHBANDITS_MEMORY`` says otherwise.
-DEFAULT = 8.0
+_NAME = "HUSHBANDITS_MEMORY"
+_DEFAULT = 8.0  # GiB
+_GIB = 2.0**30
 
 
 def limit() -> float:
-    """Return the most bytes that one request may need: ``HUSHBANDITS_MEMORY`` GiB, by default 8.
-
-    Raises
-    ------
-    ValueError
-        The variable is no positive number.
+    """Bytes that may be asked for at once: the environment variable ``HUSHBANDITS_MEMORY`` in GiB, by default 8.
 
     Examples
     --------
     >>> limit() > 0
     True
     """
-    text = os.environ.get(_VARIABLE, "")
-    if not text:
-        return DEFAULT * 2**30
+    text = os.environ.get(_NAME, "")
     try:
-        size = float(text)
+        size = float(text) if text else _DEFAULT
     except ValueError:
-        size = math.nan
+        size = 0.0
     if not size > 0:
-        raise ValueError(f"{_VARIABLE}={text!r} must be a number of GiB > 0")
-    return size * 2**30
+        raise ValueError(f"{_NAME}={text!r} must be a number of GiB > 0")
+    return size * _GIB
 
 
 def affordable(what: str, size: float) -> None:
-    """Raise ``ValueError`` if `what` needs more than `limit` bytes.
+    """Raise ``ValueError`` if `size` bytes are more than the `limit`.
+
+    Parameters
+    ----------
+    what : str
+        What asks for them, with the numbers that make it large.
+    size : float
+        An estimate, in bytes.
 
     Examples
     --------
-    >>> affordable("n_agents=4", 1000)
-    >>> affordable("n_agents=10**9", 1e15)
+    >>> affordable("n_agents=10", 800)
+    >>> affordable("n_agents=1000000 on a complete graph", 8e12)
     Traceback (most recent call last):
         ...
-    ValueError: n_agents=10**9 needs about 931,323 GiB of memory, beyond the limit of 8 GiB;
-    HUSHBANDITS_MEMORY=… raises it
+    ValueError: n_agents=1000000 on a complete graph would take 7451 GiB, more than the 8 GiB allowed; ...
     """
     most = limit()
     if size > most:
         raise ValueError(
-            f"{what} needs about {size / 2**30:,.0f} GiB of memory, beyond the limit of {most / 2**30:g} GiB; "
-            f"{_VARIABLE}=… raises it"
+            f"{what} would take {size / _GIB:.4g} GiB, more than the {most / _GIB:g} GiB allowed; "
+            f"set {_NAME} (GiB) to allow more"
         )

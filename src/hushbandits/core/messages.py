@@ -6,16 +6,22 @@ that a wrapper or an agent that needs one it does not get fails when env and tea
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from hushbandits.core.types import Array
 
-__all__ = ["Field", "Fields", "Inbox", "require"]
+__all__ = ["LARGEST", "Field", "Fields", "Inbox", "require"]
+
+#: Numbers beyond ± this are refused: sums and products of them would not stay finite.
+LARGEST = 1e100
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Field:
     """One field of a message.
 
@@ -28,11 +34,54 @@ class Field:
     latest : bool
         A *state*: a receiver goes by the last value that reached it (a published mean, an instruction).
         Otherwise an *event*: each message counts once (a reward).
+    low, high : number, optional
+        Closed range of its values; by default all that the dtype holds, floats within ±1e100.  An env narrows it
+        (arms are 0..K − 1), so two fields are equal whatever their ranges.
+
+    Examples
+    --------
+    >>> Field(dtype="i8", high=9) == Field(dtype="i8")
+    True
     """
 
     shape: tuple[int, ...] = ()
     dtype: str = "f8"
     latest: bool = False
+    low: float | None = dataclasses.field(default=None, compare=False)
+    high: float | None = dataclasses.field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        try:
+            known = np.dtype(self.dtype).kind in "biuf"
+        except TypeError:
+            known = False
+        if not known:
+            raise ValueError(f"dtype={self.dtype!r} of a field must be bits ('?'), integers ('i8') or floats ('f8')")
+        whole = isinstance(self.shape, tuple) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in self.shape)
+        if not whole:
+            raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
+        kind = np.dtype(self.dtype)
+        of: Any = float if kind.kind == "f" else int
+        least: float
+        most: float
+        if kind.kind in "iu":
+            least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        else:
+            most = min(LARGEST, float(np.finfo(kind).max)) if kind.kind == "f" else 1
+            least = -most if kind.kind == "f" else 0
+        span = of(least if self.low is None else self.low), of(most if self.high is None else self.high)
+        # Worked out once: a field is read in every beat.
+        for name, value in (("form", kind), ("range", span)):
+            object.__setattr__(self, name, value)
+
+    #: Its dtype, and its lowest and highest value.
+    form: np.dtype[Any] = dataclasses.field(init=False, repr=False, compare=False)
+    range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
+
+    @property
+    def kind(self) -> str:
+        """``"b"``, ``"i"``, ``"u"`` or ``"f"``."""
+        return self.form.kind
 
 
 Fields = Mapping[str, Field]

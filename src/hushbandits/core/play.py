@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.env import Env
+from hushbandits.core.face import Face
 from hushbandits.core.messages import require
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
@@ -62,7 +63,7 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     """
     meet(env, team)
     obs = env.reset(seed)
-    team.reset(env, env.seeds)
+    team.reset(Face(env), env.seeds)  # type: ignore[arg-type]
     if step is None and team.episode(env, env.seeds):
         return {**env.metrics(), **team.metrics(env)}
     while obs.live.any():

@@ -13,9 +13,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy import special
 
+from hushbandits.core.messages import LARGEST
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import nearest, real, reals
+from hushbandits.core.validate import integer, nearest, real, reals
 
 __all__ = [
     "LAWS",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 _TINY = 2.0**-54  # keeps the quantile of u = 0 finite
+_WIDEST = LARGEST / 100  # of locations and widths: rewards stay below LARGEST
 
 
 class Law(ABC):
@@ -46,7 +48,7 @@ class Law(ABC):
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
-            real(field.name, getattr(self, field.name), 0)
+            real(field.name, getattr(self, field.name), 0, _WIDEST)
 
     @abstractmethod
     def quantile(self, u: Array, location: Array) -> Array:
@@ -118,7 +120,7 @@ class Gaussian(Law):
 
     sigma: float = 0.5
     unit_interval = False
-    locations = (-np.inf, np.inf)
+    locations = (-_WIDEST, _WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(u)."""
@@ -225,7 +227,7 @@ class Uniform(Law):
 
     width: float = 1.0
     unit_interval = False
-    locations = (-np.inf, np.inf)
+    locations = (-_WIDEST, _WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + w (u − ½)."""
@@ -241,7 +243,7 @@ class Constant(Law):
     """Always its location (a worst-case contamination)."""
 
     unit_interval = False
-    locations = (-np.inf, np.inf)
+    locations = (-_WIDEST, _WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """The location, whatever u."""
@@ -319,7 +321,7 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
             raise ValueError("means=UniformMeans(...) needs n_arms")
         if means.low < low or means.high > high:
             raise ValueError(f"means={means!r} must stay in [{low:g}, {high:g}] for {law!r}")
-        return means, n_arms
+        return means, integer("n_arms", n_arms, 2)
     values = reals("means", means)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"means={means!r} must list at least two arm means")

@@ -9,12 +9,15 @@ a post once per hop distance and add it to everyone there, so that no addition w
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
+from hushbandits.core.edge import checked
 from hushbandits.core.jit import jit
-from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.types import Array
 
 __all__ = ["Ring", "SlotInbox", "Slots", "TallyInbox"]
@@ -47,7 +50,7 @@ class Slots:
     def __init__(self, distance: Array, life: Array, pace: int = 1):
         heard = (distance > 0) & (distance <= np.asarray(life)[:, None, None])
         self.distance = distance
-        self.life = np.asarray(life)
+        self.life = np.array(life)
         self.lag = np.where(heard, distance * pace, 0)
         self.degree = heard.sum(2)
         width = int(self.degree.max(initial=0))
@@ -57,8 +60,18 @@ class Slots:
         self.sender = np.where(real, order, -1).astype(np.int32)
         self.delay = np.where(real, np.take_along_axis(self.lag, order, 2), 0).astype(np.int32)
         self.depth = int(self.delay.max(initial=1))
-        within = np.stack([(heard & (self.lag <= d)).sum(2) for d in range(self.depth + 1)], 2)
-        self.shell = within.astype(np.uint32)
+        late = np.zeros((*self.degree.shape, self.depth + 1), np.uint32)
+        g, m, w = np.nonzero(heard)
+        np.add.at(late, (g, m, self.lag[g, m, w]), 1)
+        self.shell = np.cumsum(late, axis=2, dtype=np.uint32)
+        # Teams read them, and compiled code indexes with them.
+        for array in (self.life, self.lag, self.degree, self.sender, self.delay, self.shell):
+            array.flags.writeable = False
+
+    @staticmethod
+    def size(agents: int, graphs: int, depth: int) -> float:
+        """Bytes that slots of so many agents take, at least: about eight numbers per pair, and the shells."""
+        return graphs * (64.0 * agents * agents + 12.0 * agents * (depth + 1))
 
 
 class Ring:
@@ -82,6 +95,12 @@ class Ring:
         self.held = np.zeros(shape, bool)
         self.t = 0
 
+    @staticmethod
+    def size(fields: Fields, depth: int, runs: int, agents: int) -> float:
+        """Bytes that a ring takes."""
+        post = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values()) + 2
+        return float(max(1, depth)) * runs * agents * post
+
     def post(self, message: dict[str, Array]) -> None:
         """Add a round's posts; one that was not sent leaves its sender's last state standing."""
         before, self.t = self.t % self.depth, self.t + 1
@@ -97,37 +116,74 @@ class Ring:
         self.sent[now] = sent
 
 
-class SlotInbox(Inbox):
-    """What reaches each agent at the end of round ``ring.t``.
+@lru_cache
+def _anyone(agents: int) -> Field:
+    return Field(dtype="i8", low=0, high=agents - 1)
 
-    Valid until the next round.  ``who`` (the sender) is a field unless a wrapper hid it.
+
+class SlotInbox(Inbox):
+    """What reaches each agent at the end of a round.
+
+    Valid until the next round: later it raises.  ``who`` (the sender) is a field unless a wrapper hid it; then no
+    public name leads to it.
     """
 
     def __init__(self, ring: Ring, slots: Slots, n_arms: int, fields: tuple[str, ...] | None = None):
-        self.ring, self.slots, self.n_arms = ring, slots, n_arms
-        self.fields = fields if fields is not None else (*ring.fields, "who")
-        #: Reorders gathered slots; set by a wrapper that hides senders.
-        self.order: Callable[[], Array] | None = None
+        self._ring, self._slots, self._n_arms, self._round = ring, slots, n_arms, ring.t
+        self._fields = fields if fields is not None else (*ring.fields, "who")
+        # Reorders gathered slots; set by a wrapper that hides senders.
+        self._order: Callable[[], Array] | None = None
         #: What each agent itself has published, where a wrapper tells it: by field, (R, M, …).
         self.own: dict[str, Array] = {}
 
-    def hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
+    @property
+    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What it offers."""
+        return self._fields
+
+    def _hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
         """Return this inbox without ``who``, its slots in the order ``(R, M, S)`` that `order` gives."""
         inbox = copy.copy(self)
-        inbox.fields = tuple(f for f in self.fields if f != "who")
-        inbox.order = order
+        inbox._fields = tuple(f for f in self._fields if f != "who")
+        inbox._order = order
         return inbox
+
+    def _needs(self, *fields: str) -> None:
+        for field in fields:
+            if field not in self._fields:
+                raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._fields)}")
+        if self._round != self._now:
+            raise RuntimeError(f"this inbox is that of round {self._round}, and it is round {self._now}: read it then")
+
+    def _needs_event(self, field: str) -> None:
+        self._needs("who", field)
+        if field == "who":
+            raise KeyError(
+                f"who says nothing by itself; name one of: {', '.join(f for f in self._fields if f != field)}"
+            )
+
+    @property
+    def _now(self) -> int:
+        return self._ring.t
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self._ring.sent.shape[1], self._ring.sent.shape[2]
+
+    def _agents(self, what: str, agents: Array) -> Array:
+        runs, m = self._shape
+        return checked(what, agents, _anyone(m), (runs,))
 
     # -- gathered -------------------------------------------------------------------------------------------
 
     def _arranged(self, value: Array) -> Array:
-        if self.order is None:
+        if self._order is None:
             return value
-        order = self.order()
+        order = self._order()
         return np.take_along_axis(value, order.reshape(*order.shape, *(1,) * (value.ndim - 3)), 2)
 
     def _gathered(self, values: Array, mask: Array, empty: int = 0) -> Array:
-        ring, slots = self.ring, self.slots
+        ring, slots = self._ring, self._slots
         flat = values.reshape(*ring.sent.shape, -1)
         width = slots.sender.shape[2]
         out = np.full((*ring.sent.shape[1:], width, flat.shape[3]), empty, flat.dtype)
@@ -137,18 +193,18 @@ class SlotInbox(Inbox):
     @property
     def arrived(self) -> Array:
         """``(R, M, S)`` bool: a message of this round's arrivals, or a state that still stands."""
+        self._needs()
         return self._gathered(self._there, self._there)
 
     @property
     def _there(self) -> Array:
         # which posts fill a slot: of states alone, whatever their sender has last said
-        ring = self.ring
+        ring = self._ring
         return ring.held if all(f.latest for f in ring.fields.values()) else ring.sent
 
     def __getitem__(self, field: str) -> Array:
-        if field not in self.fields:
-            raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self.fields)}")
-        ring = self.ring
+        self._needs(field)
+        ring = self._ring
         if field == "who":
             names = np.broadcast_to(np.arange(ring.sent.shape[2], dtype=np.int32), ring.sent.shape)
             return self._gathered(names, self._there, -1)
@@ -168,44 +224,41 @@ class SlotInbox(Inbox):
         value : (R, M, …)
         arrived : (R, M) bool
         """
-        self._needs_who(field)
-        runs = np.arange(self.ring.sent.shape[1])
-        lag = self.slots.lag[runs % len(self.slots.lag), sender]
-        posted = self.ring.t - lag + 1
-        index = posted % self.ring.depth, runs[:, None], np.asarray(sender)[:, None]
-        return self.ring.values[field][index], (lag > 0) & (posted >= 1) & self.ring.sent[index]
+        self._needs_event(field)
+        runs, sender = np.arange(self._ring.sent.shape[1]), self._agents("sender", sender)
+        lag = self._slots.lag[runs % len(self._slots.lag), sender]
+        posted = self._ring.t - lag + 1
+        index = posted % self._ring.depth, runs[:, None], sender[:, None]
+        return self._ring.values[field][index], (lag > 0) & (posted >= 1) & self._ring.sent[index]
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """Return what reached one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
-        self._needs_who(field)
-        runs = np.arange(self.ring.sent.shape[1])
-        graph = runs % len(self.slots.sender)
-        sender, delay = self.slots.sender[graph, receiver], self.slots.delay[graph, receiver]
-        posted = self.ring.t - delay + 1
-        index = posted % self.ring.depth, runs[:, None], sender
-        return self.ring.values[field][index], (sender >= 0) & (posted >= 1) & self.ring.sent[index]
-
-    def _needs_who(self, field: str) -> None:
-        for name in ("who", field):
-            if name not in self.fields:
-                raise KeyError(f"no field {name!r} in this inbox; it offers: {', '.join(self.fields)}")
+        self._needs_event(field)
+        runs, receiver = np.arange(self._ring.sent.shape[1]), self._agents("receiver", receiver)
+        graph = runs % len(self._slots.sender)
+        sender, delay = self._slots.sender[graph, receiver], self._slots.delay[graph, receiver]
+        posted = self._ring.t - delay + 1
+        index = posted % self._ring.depth, runs[:, None], sender
+        return self._ring.values[field][index], (sender >= 0) & (posted >= 1) & self._ring.sent[index]
 
     # -- reduced --------------------------------------------------------------------------------------------
 
     def tally(self) -> tuple[Array, Array]:
         """Pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
-        if not {"arm", "reward"} <= set(self.fields):
+        if not {"arm", "reward"} <= set(self._fields):
             return super().tally()
-        ring, slots = self.ring, self.slots
-        out = np.zeros((*ring.sent.shape[1:], self.n_arms, 2))
+        self._needs()
+        ring, slots = self._ring, self._slots
+        out = np.zeros((*ring.sent.shape[1:], self._n_arms, 2))
         _tally(ring.values["arm"], ring.values["reward"], ring.sent, slots.sender, slots.shell, ring.t, out)
         return out[..., 0], out[..., 1]
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Sum of `field` (times `weight`, of the same shape) over what arrived, ``(R, M, …)``."""
-        if field not in self.ring.values or field not in self.fields:
+        if field not in self._ring.values or not {field, weight or field} <= set(self._fields):
             return super().total(field)
-        ring, slots = self.ring, self.slots
+        self._needs()
+        ring, slots = self._ring, self._slots
         kind, values = ring.fields[field], ring.values[field]
         flat = values.reshape(*ring.sent.shape, -1)
         out = np.zeros(flat.shape[1:], flat.dtype)
@@ -228,10 +281,15 @@ class TallyInbox(Inbox):
         Whether there is a sum at all.
     """
 
-    fields = ("tally",)
-
     def __init__(self, pulls: Array, sums: Array, opened: Array):
+        for array in (pulls, sums, opened):
+            array.flags.writeable = False
         self._pulls, self._sums, self._opened = pulls, sums, opened
+
+    @property
+    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        """``tally`` alone."""
+        return ("tally",)
 
     @property
     def arrived(self) -> Array:

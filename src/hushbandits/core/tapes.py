@@ -7,16 +7,22 @@ batch bit for bit, and adding a reader changes no other tape.  NumPy's global st
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from hushbandits.core.types import Array
 
-__all__ = ["Ragged", "Uniforms", "run_seeds", "stream", "streams"]
+__all__ = ["LONGEST", "TAPES", "Ragged", "Uniforms", "own_stream", "run_seeds", "stream", "streams"]
 
 _BLOCK = 1 << 14  # doubles read ahead per run (128 KiB)
+#: Bytes that a run's tape takes.
+TAPES = 8 * _BLOCK + 4096
+#: Longest horizon: a double counts every round.
+LONGEST = 1 << 53
 
 
 def run_seeds(seed: int, runs: int, first: int = 0) -> list[np.random.SeedSequence]:
@@ -46,6 +52,25 @@ def stream(seed: np.random.SeedSequence, name: str) -> np.random.Generator:
 def streams(seeds: Sequence[np.random.SeedSequence], name: str) -> list[np.random.Generator]:
     """Return the tape `name` of every run, as generators (for draws that are rare or not uniform)."""
     return [stream(seed, name) for seed in seeds]
+
+
+def own_stream(seed: np.random.SeedSequence, name: str) -> np.random.Generator:
+    """Return `stream`'s numbers from a generator whose ancestry says nothing about the run's other tapes.
+
+    It is for strangers: its seed sequence is a hash of the tape's own name, so that what it spawns is its own, and
+    no other tape can be drawn again from it.
+
+    Examples
+    --------
+    >>> seed = run_seeds(0, 1)[0]
+    >>> own_stream(seed, "agent/A").random() == stream(seed, "agent/A").random()
+    True
+    """
+    original: Any = stream(seed, name)
+    key = repr((seed.entropy, seed.spawn_key, name)).encode()
+    bits = np.random.PCG64(np.random.SeedSequence(int.from_bytes(hashlib.sha256(key).digest(), "big")))
+    bits.state = original.bit_generator.state
+    return np.random.Generator(bits)
 
 
 class Uniforms:

@@ -93,7 +93,15 @@ class Team:
         return None
 
     def reset(self, env: Env, seeds: Seeds) -> None:
-        """Start R new runs."""
+        """Start R new runs.
+
+        Parameters
+        ----------
+        env : Face
+            The public face of the env (`play` hands out nothing else).
+        seeds : sequence of R SeedSequences
+            For its own tapes, ``f"agent/{name}"``.
+        """
 
     def act(self, obs: Obs) -> Any:
         """Beat 1: choose arms."""
@@ -109,6 +117,7 @@ class Team:
     def episode(self, env: Env, seeds: Seeds) -> bool:
         """Play all of `env`'s runs in one compiled call, if there is one for this env; bit-equal to the beats.
 
+        It plays the env's side as well, so it is given the env itself: it is for code that ships with the package.
         Returns whether it did; the env then stands at its end.
         """
         return False

@@ -90,11 +90,10 @@ class VotingTeam(Team):
     def reset(self, env: Env, seeds: Seeds) -> None:
         """Every agent begins afresh."""
         runs, n, k = len(seeds), 1 if self.shared else env.n_agents, env.n_arms
-        self._routine = self.routine(k)
+        self._make_rules(k)
         self._p = np.array(self._routine.params)
         self._state = self._routine.state(runs, n, k)
         self._fresh = self._routine.state(1, 1, k)
-        self._beats = _beats(self._routine.plan, self._routine.learn, self._routine.sync)
         self._luck = Ragged(seeds, f"agent/{self.name}")
         self._active = np.ones((runs, k), bool)
         self._arms = np.zeros((runs, k), bool)
@@ -119,8 +118,8 @@ class VotingTeam(Team):
         width = self._routine.luck
         self._luck.ensure(width)
         self._beats.learn(
-            self._state, self._live, self._n, self._p, self._arms, reward[:, 0], self._luck.block, self._luck.at, width,
-            self._vote, self._ended,
+            self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._luck.block,
+            self._luck.at, width, self._vote, self._ended,
         )  # fmt: skip
         if not self._ended.any():
             return None
@@ -129,12 +128,25 @@ class VotingTeam(Team):
 
     def hear(self, inbox: Inbox) -> None:
         """Keep the global set; where a phase ended, the routine looks at it; where a reset came, begin afresh."""
-        self._active = inbox["active"][:, 0, 0]
+        self._active[:] = inbox["active"][:, 0, 0]
         if self._ended.any():
             self._beats.sync(self._state, self._ended, self._n, self._p, self._active)
         if self._resets:
             for r in np.flatnonzero(inbox["reset"]):
                 self._restart(int(r))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rules are code: whoever has the team's parameters has them.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_routine", "_beats")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_active" in state:
+            self._make_rules(self._active.shape[1])
+
+    def _make_rules(self, n_arms: int) -> None:
+        self._routine = self.routine(n_arms)
+        self._beats = _beats(self._routine.plan, self._routine.learn, self._routine.sync)
 
     def _restart(self, r: int) -> None:
         for array, fresh in zip(self._state, self._fresh, strict=True):

@@ -48,7 +48,7 @@ class VoteWindow:
     def accept(owner: str, fields: Fields, env: Env) -> Fields:
         """Votes in, a sum per arm out; nothing else passes."""
         require(owner, ("vote",), fields)
-        return {"tally": Field((env.n_arms,), "i8")}
+        return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
 
     def reset(self, env: Env, runs: int) -> None:
         """Begin with an empty window."""
@@ -59,7 +59,7 @@ class VoteWindow:
         self._runs = np.arange(runs)
 
     def add(self, message: dict[str, Any], env: Env) -> Array:
-        """Take the round's votes in; return ``(R, K)`` sums of the windows that close, else 0."""
+        """Take the round's votes in; return ``(R, 1, K)`` sums of the windows that close, else 0."""
         seat = self._runs, env.who[:, 0]
         vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.live)[:, None]
         self._pending += vote & ~self._cast[seat]
@@ -72,4 +72,4 @@ class VoteWindow:
         self._pending[opened] = 0
         self._cohort[opened] = False
         self._seen[opened] = 0
-        return sums
+        return sums[:, None]

@@ -7,11 +7,13 @@ import math
 import numpy as np
 
 from hushbandits.core.ballot import NOTHING, PLAYERS, Book, cast, charge, count, draw_agent, finished, news, settle
+from hushbandits.core.edge import locked
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
+from hushbandits.privacy.observer import best_placed, naming_accuracy
 
 __all__ = [
     "GlobalSet",
@@ -23,6 +25,7 @@ __all__ = [
     "count_rows",
     "draw_agents",
     "held_arms",
+    "measured",
     "recommend",
 ]
 
@@ -83,7 +86,7 @@ class GlobalSet(Inbox):
     """What the coordinator tells everyone: the global set 𝒦 (and whether all begin afresh), in one slot."""
 
     def __init__(self, **told: Array):
-        self._told = told
+        self._told = {name: locked(value) for name, value in told.items()}
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -121,6 +124,23 @@ def held_arms(book: Book, everyone: bool) -> Array:
         return book.holds[:, acting]
     kept = ~book.sent[:, acting] if everyone else book.active[:, None]
     return np.where(kept.sum(2) == 1, kept.argmax(2), NOTHING)
+
+
+def measured(book: Book, right: Array, everyone: bool) -> dict[str, Array]:
+    """Metrics of a vote, each ``(R,)``; `right` says which arms are, ``(R, K)``."""
+    held = held_arms(book, everyone)
+    found = np.take_along_axis(right, np.maximum(held, 0), 1)
+    seen = book.counted & (book.vote_cost > 0)  # baselines keep their votes to themselves
+    named, acting = naming_accuracy(seen[:, :, None], right[:, None]), book.weights > 0
+    return {
+        "rounds": book.rounds.copy(),
+        "messages": book.messages.copy(),
+        "correct": ((held >= 0) & found).all(1),
+        "inconclusive": ~book.live & (held < 0).any(1),
+        "arms": book.active.sum(1),
+        "named": (named * acting).sum(1) / acting.sum(),
+        "named_most": (named * best_placed(seen)).sum(1),
+    }
 
 
 def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Guarantee, ...]:

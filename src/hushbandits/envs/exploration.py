@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushbandits.core.ballot import STOPS, Book, clear, open_book, retire
+from hushbandits.core.edge import as_array, count
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
-from hushbandits.core.tapes import Uniforms
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
@@ -21,7 +23,6 @@ from hushbandits.envs import coordinator
 from hushbandits.envs.coordinator import GlobalSet
 from hushbandits.envs.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
-from hushbandits.privacy.observer import best_placed, naming_accuracy
 
 __all__ = ["Exploration", "GlobalSet"]
 
@@ -115,6 +116,8 @@ class Exploration(Env):
     clock = "rounds"
     curve_metrics: ClassVar[tuple[str, ...]] = ("arms", "messages")
     fixed_length = False
+    public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
+              "precision", "resets")  # fmt: skip
 
     def __init__(
         self,
@@ -152,14 +155,16 @@ class Exploration(Env):
         self.law = make_law(known.rewards if rewards is None else rewards)
         values, n_arms = draw_means(known.means if means is None else means, n_arms, self.law)
         self._locations: Any = values
-        n_agents = integer("n_agents", n_agents, 1)
+        n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
+        own = 32.0 * n_agents + float(runs) * (2 * TAPES + n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
+        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         self.weights = agent_weights(agent_distribution, n_agents)
         self.delta = real("delta", delta, 0, 1)
         self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
         self.xi = real("xi", xi, 0, 1, closed="low")
         self.judge = choice("judge", judge, ("coordinator", "everyone"))
-        per_round = n_agents - 1 if round_cost == "others" else integer("round_cost", round_cost, 0)
-        self.costs = integer("vote_cost", vote_cost, 0), per_round
+        per_round = n_agents - 1 if round_cost == "others" else count("round_cost", round_cost, 0)
+        self.costs = count("vote_cost", vote_cost, 0), per_round
         self.comparison = choice("comparison", comparison, (">", ">="))
         self.idle = choice("idle", idle, ("leaves", "stays"))
         self.stop = choice("stop", stop, STOPS)
@@ -168,7 +173,7 @@ class Exploration(Env):
         local = confidence_under_loss(self.beta, self.xi, n_arms)
         if strict and threshold is None and self.judge == "coordinator":
             check_confidence(self.delta, local, n_agents)
-        self.threshold = vote_threshold(delta, local) if threshold is None else integer("threshold", threshold, 0)
+        self.threshold = vote_threshold(delta, local) if threshold is None else count("threshold", threshold, 0)
         #: Votes that remove an arm.
         self.votes_needed = self.threshold + (self.comparison == ">")
         if self.judge == "everyone":
@@ -176,9 +181,9 @@ class Exploration(Env):
         if self.votes_needed < 1:
             raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
         self.permute_arms = bool(permute_arms)
-        self.horizon = None if horizon is None else integer("horizon", horizon, 1)
+        self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
         self.drift = real("drift", known.drift if drift is None and means is None else drift or 0.0, 0, closed="low")
-        self.switches = integer("switches", switches, 0)
+        self.switches = count("switches", switches, 0)
         self.resets = bool(resets)
         self._check_time()
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
@@ -255,7 +260,7 @@ class Exploration(Env):
         coordinator.draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
 
     def _check_action(self, action: Any) -> Array:
-        action = np.asarray(action)
+        action = as_array(action)
         shape = (self.runs, 1, self.n_arms)
         if action.shape != shape or action.dtype != bool:
             raise ValueError(f"action must be bool arm sets of shape {shape}, not {action.dtype} {action.shape}")
@@ -284,27 +289,28 @@ class Exploration(Env):
         self.deserted = ~book.pool.any(1) & book.live
         coordinator.draw_agents(book.cumulative, self._turn_luck.next(), book.live & ~self.deserted, self._who)
         self._next, self._who = self._who, self._acted
-        return reward[:, None]
+        return reward[:, None]  # NaN where an arm was not pulled
 
     def _report(self) -> dict[str, Any]:
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
-    def _send(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _spoken(self, message: dict[str, Any] | None) -> None:
+        if message is not None:
+            coordinator.cast_rows(message["vote"][:, 0], self.book.live, self._who, self.book.sent)
+
+    def _passing(self, message: dict[str, Any]) -> None:
         # What leaves an agent is what the last wrapper that sees single votes lets through.
-        book, vote = self.book, np.asarray(message["vote"], bool)[:, 0]
-        coordinator.cast_rows(vote, book.live, self._who, book.sent)
-        for wrapper in self.wrappers:
-            message = wrapper.send(message, self)
-            vote = message["vote"][:, 0] if "vote" in message else vote
-        reset, leaves = message.get("reset", np.zeros((self.runs, 1), bool))[:, 0], book.live & message["sent"][:, 0]
-        coordinator.bill_rows(vote, reset, leaves, self._who, self._left, book.vote_cost, book.messages)
-        return message
+        if "vote" in message:
+            self._leaving_votes = message["vote"][:, 0]
 
     def _transport(self, message: dict[str, Any]) -> GlobalSet:
         book = self.book
+        reset = message["reset"][:, 0] if self.resets else np.zeros(self.runs, bool)
+        leaves, votes = book.live & message["sent"][:, 0], self._leaving_votes
+        coordinator.bill_rows(votes, reset, leaves, self._who, self._left, book.vote_cost, book.messages)
         if "tally" in message:  # votes that a wrapper already added up, senders unknown
-            book.votes[:] += message["tally"]
+            book.votes[:] += message["tally"][:, 0]
             book.active[:] &= ~(book.live[:, None] & (book.votes >= book.needed))
         else:
             heard = book.live & message["sent"][:, 0]
@@ -330,7 +336,7 @@ class Exploration(Env):
     @property
     def live(self) -> Array:
         """Runs that have not stopped."""
-        return self.book.live
+        return self.book.live.copy()
 
     @property
     def who(self) -> Array:
@@ -378,19 +384,5 @@ class Exploration(Env):
 
     def metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
-        book = self.book
-        held = coordinator.held_arms(book, self.judge == "everyone")
-        right = np.take_along_axis(self.right, np.maximum(held, 0), 1)
-        seen = book.counted & (book.vote_cost > 0)  # baselines keep their votes to themselves
-        named = naming_accuracy(seen[:, :, None], self.right[:, None])
-        regret = {"regret": book.regret.copy()} if self.stop == "horizon" else {}
-        return {
-            "rounds": book.rounds.copy(),
-            "messages": book.messages.copy(),
-            "correct": ((held >= 0) & right).all(1),
-            "inconclusive": ~book.live & (held < 0).any(1),
-            "arms": book.active.sum(1),
-            "named": (named * (self.weights > 0)).sum(1) / (self.weights > 0).sum(),
-            "named_most": (named * best_placed(seen)).sum(1),
-            **regret,
-        }
+        regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
+        return {**coordinator.measured(self.book, self.right, self.judge == "everyone"), **regret}

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.crowd import BlockInbox, Crowd, Individuals, blocks
+from hushbandits.core.edge import as_array, checked_message, count
 from hushbandits.core.env import Env
+from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.pool import Pool, block_generator
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
-from hushbandits.core.tapes import Uniforms
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer
 from hushbandits.core.wrapper import Wrapper
@@ -22,6 +24,7 @@ __all__ = ["Feedback"]
 #: The easy instances of Chowdhury & Zhou 2023.
 EASY = UniformMeans(0.25, 0.75)
 _RAW_BITS = 64  # a reward that nothing encodes travels as a double
+_BITS = Field(dtype="i8", low=0)
 
 
 class Feedback(Env):
@@ -72,6 +75,7 @@ class Feedback(Env):
     clock = "users"
     curve_metrics = ("regret", "bits")
     linear = True
+    public = ("mechanism", "users")
 
     def __init__(
         self,
@@ -95,7 +99,10 @@ class Feedback(Env):
         if n_arms is None and isinstance(means, UniformMeans):
             n_arms = 10
         self._locations, n_arms = draw_means(means, n_arms, self.law)
-        self.horizon = integer("horizon", horizon, 1)
+        self.horizon = count("horizon", horizon, 1, LONGEST)
+        n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
+        own = float(runs) * (3 * TAPES + 64.0 * n_agents + 24.0 * n_arms)
+        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         self.permute_arms = bool(permute_arms)
         self.users = choice("users", users, ("pooled", "each"))
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, runs=runs)
@@ -130,8 +137,8 @@ class Feedback(Env):
 
     def _check_action(self, action: Any) -> tuple[Array, Array]:
         if not isinstance(action, tuple) or len(action) != 2:
-            raise ValueError(f"action={action!r} must be a pair (arm, n)")
-        arm, n = np.asarray(action[0]), np.asarray(action[1])
+            raise ValueError(f"action must be a pair (arm, n), not {type(action).__name__}")
+        arm, n = as_array(action[0]), as_array(action[1])
         for name, value in (("arm", arm), ("n", n)):
             if value.shape != self._who.shape or value.dtype.kind not in "iu":
                 raise ValueError(
@@ -141,13 +148,14 @@ class Feedback(Env):
         if (bad := live & ((arm < 0) | (arm >= self.n_arms))).any():
             raise ValueError(f"action={arm[bad][0]} is no arm: arms are 0..{self.n_arms - 1}")
         if (bad := live & (n < 1)).any():
-            raise ValueError(f"action's n={n[bad][0]} must be a block of at least one user")
+            r, m = np.argwhere(bad)[0]
+            raise ValueError(f"action's n={n[r, m]} must be a block of at least one user (server {m} of run {r})")
         return arm, n
 
     def _pull(self, action: tuple[Array, Array]) -> Array:
         arm, n = action
         left = self.horizon - self.served
-        self._n = np.minimum(n, left).astype(np.int64)
+        self._n = np.where(left > 0, np.minimum(n, left), 0).astype(np.int64)
         self._arm = np.where(left > 0, arm, 0)
         # One uniform of the tape seeds a block: however its rewards are drawn, the next block's are not moved.
         self._seed = (self._luck.next() * 2.0**53).astype(np.int64)
@@ -161,13 +169,28 @@ class Feedback(Env):
         if self.users == "pooled":
             crowd = Pool(self._n, self.law, location, self._seed)
         else:
-            x = np.zeros((*self._n.shape, int(self._n.max())))
+            most = int(self._n.max())
+            affordable(f"a block of {most} users one by one", 32.0 * self._n.size * most)
+            x = np.zeros((*self._n.shape, most))
             for r, m, n in blocks(self._n):
                 u = block_generator(self._seed[r, m].item()).random(n)
                 x[r, m, :n] = self.law.quantile(u, location[r, m, None])
             crowd = Individuals(x, self._n)
         bits = np.full(self._n.shape, _RAW_BITS)
         return {"reward": crowd, "n": self._n, "bits": bits, "sent": self._n > 0}
+
+    def _said(self, message: Any) -> dict[str, Any]:
+        raise ValueError("message: in the feedback setting users speak, not servers; talk() takes none")
+
+    def _checked(self, what: str, message: Any, fields: Fields) -> dict[str, Any]:
+        """Users' messages are a crowd; the rest are arrays."""
+        shape = self._who.shape
+        crowd = message.get("reward") if isinstance(message, dict) else None
+        if not isinstance(crowd, Crowd) or np.shape(crowd.n) != shape or not (crowd.n <= crowd.planned).all():
+            raise ValueError(f"{what} must be a dict whose 'reward' is a Crowd of {shape} blocks, not {crowd!r}")
+        rest = {name: field for name, field in fields.items() if name not in ("reward", "users")}
+        said = {name: value for name, value in message.items() if name in ("bits", *rest)}
+        return {**checked_message(what, said, {"bits": _BITS, **rest}, shape), "reward": crowd}
 
     def _transport(self, message: dict[str, Any]) -> BlockInbox:
         crowd: Crowd = message["reward"]

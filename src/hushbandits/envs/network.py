@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import networkx as nx
 import numpy as np
 
+from hushbandits.core.edge import as_array, count, inside, locked
 from hushbandits.core.env import Env
 from hushbandits.core.flood import Flood
+from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.slots import Ring, SlotInbox, Slots
-from hushbandits.core.tapes import Uniforms, streams
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms, streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, probability, real
 from hushbandits.core.wrapper import Wrapper
@@ -80,6 +82,7 @@ class CoopNetwork(Env):
 
     setting = "network"
     clock = "rounds"
+    public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay")
     curve_metrics: ClassVar[tuple[str, ...]] = ("regret", "messages")
 
     def __init__(
@@ -102,18 +105,23 @@ class CoopNetwork(Env):
     ):
         self.law = make_law(rewards)
         self._locations, n_arms = draw_means(means, n_arms, self.law)
-        n_agents = integer("n_agents", n_agents, 1)
-        self.horizon = integer("horizon", horizon, 1)
+        n_agents = count("n_agents", n_agents, 1)
+        self.horizon = count("horizon", horizon, 1, LONGEST)
         self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
         if life is not None and life not in _LIVES:
             if isinstance(life, str):
                 raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(_LIVES)}")
-            integer("life", life, 0)
+            count("life", life, 0)
         self.life = life
         self.edge_loss = probability("edge_loss", edge_loss)
-        self.extra_delay = integer("extra_delay", extra_delay, 0)
+        self.extra_delay = count("extra_delay", extra_delay, 0)
         self.permute_arms = bool(permute_arms)
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
+        runs = count("runs", runs, 1)
+        pairs = 64.0 * n_agents**2 * (runs if self._random_graph else 1)
+        affordable(f"n_agents={n_agents} on graph={graph!s:.40}", pairs * (3 if graph == "complete" else 1))
+        own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms)
+        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         if not self._random_graph:
             matrix = adjacency(graph, n_agents)
             self._place(matrix[None], hop_distances(matrix)[None])
@@ -125,6 +133,7 @@ class CoopNetwork(Env):
         self.curve_metrics = (*type(self).curve_metrics, *measured)  # type: ignore[misc]
 
     def _place(self, matrix: Array, distance: Array) -> None:
+        matrix.flags.writeable = distance.flags.writeable = False
         self.adjacency, self.distance = matrix, distance
         #: (G,) diameter of each graph, G = 1 or R.
         self.diameter = distance.max((1, 2))
@@ -136,14 +145,29 @@ class CoopNetwork(Env):
             "ceil(diameter/2)": (self.diameter + 1) // 2,
         }
         gamma = lives[self.life] if self.life in lives else np.full(len(matrix), int(self.life))  # type: ignore[arg-type]
-        self.slots = Slots(distance, gamma, 1 + self.extra_delay)
+        pace, far = 1 + self.extra_delay, np.minimum(self.diameter, gamma).max()
+        depth = max(1, int(far)) * pace
+        size = Slots.size(distance.shape[1], len(matrix), depth)
+        affordable(f"extra_delay={self.extra_delay} over {far} hops", size)
+        self.slots = Slots(distance, gamma, pace)
         holds = distance <= gamma[:, None, None] - 1
         self._edges = (holds * matrix.sum(2)[:, None, :]).sum(2)  # transmissions of one post
 
     @property
+    def most_arrivals(self) -> int:
+        """Most messages that an agent hears in a round."""
+        if self._random_graph:
+            senders = self.n_agents - 1
+        else:
+            senders = int(self.slots.degree.max(initial=0))
+        # Where edges fail, posts of several rounds may come at once, by ways of different lengths.
+        late = self.n_agents - 1 if self.life is None or self._random_graph else int(self.slots.life.max())
+        return senders * (max(1, late) if self.edge_loss else 1)
+
+    @property
     def report(self) -> Fields:
         """Arm and reward of the round."""
-        return {"arm": Field(dtype="i8"), "reward": Field()}
+        return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1), "reward": Field()}
 
     @property
     def envelope(self) -> Fields:
@@ -166,6 +190,7 @@ class CoopNetwork(Env):
             self._place(np.stack(drawn), np.stack([hop_distances(matrix) for matrix in drawn]))
         self._luck = Uniforms(seeds, "reward", (m,))
         ring_fields = {k: f for k, f in self.sent_fields.items() if k != "who"}
+        affordable(f"runs={runs} at depth {self.slots.depth}", Ring.size(ring_fields, self.slots.depth, runs, m))
         if self.edge_loss or self._meddlers:
             life = self.slots.life if self.life is not None else np.full(len(self.adjacency), max(1, m - 1))
             meddled = "reward" if self._meddlers else None
@@ -180,19 +205,20 @@ class CoopNetwork(Env):
         self._messages = np.zeros(runs, np.int64)
 
     def _check_action(self, action: Any) -> Array:
-        action = np.asarray(action)
+        action = as_array(action)
         if action.shape != self._who.shape or action.dtype.kind not in "iu":
             raise ValueError(
                 f"action must be integer arms of shape {self._who.shape}, not {action.dtype} {action.shape}"
             )
-        if action.size and (action.min() < 0 or action.max() >= self.n_arms):
+        arms = np.array(action, np.int64)  # the team may go on writing to its own
+        if not inside(arms, 0, self.n_arms - 1):
             bad = action[(action < 0) | (action >= self.n_arms)][0]
             raise ValueError(f"action={bad} is no arm: arms are 0..{self.n_arms - 1}")
-        return action
+        return arms
 
     def _pull(self, action: Array) -> Array:
         self._arm = action
-        self._reward = self.law.quantile(self._luck.next(), self.locations[self._runs, action])
+        self._reward = locked(self.law.quantile(self._luck.next(), self.locations[self._runs, action]))
         self._regret += self.gaps[self._runs, action]
         return self._reward
 
@@ -219,7 +245,7 @@ class CoopNetwork(Env):
         values = [np.zeros(len(c)) for c in copies]
         for wrapper in self._meddlers:
             for r, pairs in enumerate(copies):
-                hit, drawn = wrapper.relay(r, pairs[:, 0])  # type: ignore[attr-defined]
+                hit, drawn = wrapper.relay(r, pairs[:, 0])
                 hits[r] |= hit
                 values[r] = np.where(hit, drawn, values[r])
         inbox = flood.advance(up, hits, values)
@@ -235,7 +261,7 @@ class CoopNetwork(Env):
         if self._round == 0:
             return np.zeros((0, 5), np.int64)
         if self.edge_loss or self._meddlers:
-            return self._flood_inbox.crossings(run)
+            return self._flood_inbox._crossings(run)
         g, ring, slots = run % len(self.adjacency), self._ring, self.slots
         to, slot = np.nonzero(slots.sender[g] >= 0)
         who, delay = slots.sender[g][to, slot], slots.delay[g][to, slot]

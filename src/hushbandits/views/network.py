@@ -65,7 +65,7 @@ class NetworkLens(Lens):
 
     def fits(self, action: Array) -> bool:
         """One arm each."""
-        arms = action.ndim == 1 and action.dtype.kind in "biu"
+        arms = action.ndim == 1 and action.dtype.kind in "iu"  # True is no arm
         return arms and bool(action.min() >= 0 and action.max() < self.core.n_arms)
 
     def _stack(self, values: Sequence[Any]) -> Any | None:

@@ -166,8 +166,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         entropy: Any = np.random.SeedSequence().entropy
         self.lens.reset(entropy if seed is None else integer("seed", seed, 0, np.inf))
         self.agents = self.possible_agents[:]
-        self._begun = True
-        self._cycles = 0
+        self._begun, self._cycles = True, 0
         self._open = False  # whether a round waits for its talk
         observations = self._observe(over=False)
         if self.render_mode == "human":
@@ -360,8 +359,9 @@ def make(
 
 
 def _with_report(id: str, speech: Mapping[str, Field], kwargs: Mapping[str, Any]) -> dict[str, Field]:
-    if not speech or set(speech) & set(_RESERVED):
-        raise ValueError(f"speech={list(speech)} must name at least one field, and none of {', '.join(_RESERVED)}")
+    fields = isinstance(speech, Mapping) and all(isinstance(field, Field) for field in speech.values())
+    if not fields or not speech or set(speech) & set(_RESERVED):
+        raise ValueError(f"speech={speech!r:.60} must name at least one field, and none of {', '.join(_RESERVED)}")
     # Bits travel as numbers, so that an inbox can add them up.
     said = {k: Field(f.shape, "f8" if f.dtype == "?" else f.dtype, f.latest) for k, f in speech.items()}
     return {**make_vec(id, **kwargs).report, **said}

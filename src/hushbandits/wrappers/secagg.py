@@ -14,7 +14,7 @@ import numpy as np
 from hushbandits.core.crowd import BlockInbox, Crowd
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.messages import LARGEST, Field, Fields, Inbox, require
 from hushbandits.core.slots import TallyInbox
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, real
@@ -22,6 +22,8 @@ from hushbandits.core.window import VoteWindow
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["SecAgg"]
+
+_ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 
 class _Channel(Protocol):
@@ -45,6 +47,8 @@ class _Feedback:
     def accept(self, fields: Fields, env: Env) -> Fields:
         require(self._wrapper.name, ("reward", "n"), fields)
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
+        if self._encodes:
+            self._wrapper.room("a block of n users up to horizon", env.horizon, env.horizon * self._wrapper.grid + 1)
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
@@ -79,7 +83,12 @@ class _Network:
         name = self._wrapper.name
         require(name, ("arm", "reward"), fields)
         self._k = env.n_arms
-        return {"code": Field((2 * self._k,), "i8")}
+        self._arrivals: int = env.most_arrivals  # type: ignore[attr-defined]
+        # Large enough that an honest sum of all arrivals, of either sign, never wraps.
+        step = math.ceil(self._wrapper.grid * self._wrapper.bound)
+        self._modulus = 2 * self._arrivals * step + 1
+        self._wrapper.room("an agent that hears up to", self._arrivals, self._arrivals * self._modulus)
+        return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
     def reset(self, env: Env, seeds: Seeds) -> None:
         w = self._wrapper
@@ -89,25 +98,29 @@ class _Network:
             raise ValueError(
                 f"min_cohort={w.min_cohort} leaves agent {m} with nothing: it hears {int(degree[:, m].min())} others"
             )
-        # Large enough that an honest sum of all arrivals, of either sign, never wraps.
-        self._modulus = 2 * int(degree.max()) * math.ceil(w.grid * w.bound) + 1
 
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
-        w, arm, reward = self._wrapper, message["arm"], message["reward"]
-        if (np.abs(reward) > w.bound).any():
-            bad = reward[np.abs(reward) > w.bound][0]
-            raise ValueError(f"{w.name} encodes rewards up to bound={w.bound:g}, not {bad:.4g}; give it a larger bound")
+        w, arm, sent = self._wrapper, message["arm"], message["sent"]
+        reward = np.where(sent, message["reward"], 0.0)
+        if not (np.abs(reward) <= w.bound).all():  # the value itself is somebody's secret
+            r, m = np.argwhere(~(np.abs(reward) <= w.bound))[0].tolist()
+            raise ValueError(
+                f"{w.name} encodes rewards up to bound={w.bound:g}, and agent {m} of run {r} reports a larger one; "
+                f"give it a larger bound"
+            )
         hot = np.arange(self._k) == arm[..., None]
         code = np.concatenate([hot, hot * np.rint(reward * w.grid)[..., None].astype(np.int64)], 2) % self._modulus
-        return {"code": code, "sent": message["sent"]}
+        return {"code": code, "sent": sent}
 
     def deliver(self, inbox: Inbox, env: Env) -> Inbox:
         m = self._modulus
         total = inbox.total("code") % m
-        # Who takes part is public; a cohort below the minimum is not opened.
-        opened = total[..., : self._k].sum(2) >= self._wrapper.min_cohort
-        lifted = np.where(total > m // 2, total - m, total) * opened[..., None]
-        return TallyInbox(lifted[..., : self._k].astype(float), lifted[..., self._k :] / self._wrapper.grid, opened)
+        # The minimum is of what is opened: an arm with fewer contributions looks like one with none.
+        opened = total[..., : self._k] >= self._wrapper.min_cohort
+        lifted = np.where(total > m // 2, total - m, total)
+        pulls = np.where(opened, lifted[..., : self._k], 0).astype(float)
+        sums = np.where(opened, lifted[..., self._k :] / self._wrapper.grid, 0.0)
+        return TallyInbox(pulls, sums, opened.any(2))
 
 
 class _Exploration:
@@ -151,8 +164,9 @@ class SecAgg(Wrapper):
     fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per
     arm (codes one-hot in the arm, rewards rounded to the grid), so the inbox has a `tally` and nothing else.
     Exploration: the coordinator gets the votes per arm of a window of activations.
-    A cohort smaller than `min_cohort` reveals nothing at all: in network and feedback its messages are lost, in
-    exploration the window stays open.
+    A cohort smaller than `min_cohort` reveals nothing at all: in feedback its messages are lost, in exploration the
+    window stays open, and in network, where a cohort is those who report one arm to one receiver in one round, the arm
+    looks as if nobody had pulled it.
 
     Parameters
     ----------
@@ -191,10 +205,18 @@ class SecAgg(Wrapper):
         name: str | None = None,
     ):
         super().__init__(name=name)
-        self.bound = real("bound", bound, 0)
+        self.bound = real("bound", bound, 0, LARGEST)
         self.window = window
         self.min_cohort = integer("min_cohort", min_cohort, 2)
         self.grid = integer("grid", grid, 1, 1 << 30)
+
+    def room(self, what: str, n: int, most: int) -> None:
+        """Raise ``ValueError`` unless `most`, what n messages may add up to, fits into 64 bits with room to spare."""
+        if most >= _ROOM:
+            raise ValueError(
+                f"{self.name} with grid={self.grid} and bound={self.bound:g}: {what} {n} adds up to {most:.3g}, "
+                f"and sums must stay below 2^62 = {_ROOM:.3g}; give it a smaller grid"
+            )
 
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Hide the individuals."""
@@ -215,14 +237,20 @@ class SecAgg(Wrapper):
 
     def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """Hides messages among their cohort; the sum itself is not noised here."""
+        cohort = "of one arm, to one receiver in one round" if env.setting == "network" else "that are added up"
+        between = (
+            "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that differ "
+            "in one sender is its message",
+            "nobody in a cohort gives its own message away: those of min_cohort − 1 others leave one",
+        )
         return (
             Guarantee(
-                mechanism=f"ideal modular sum over at least {self.min_cohort} messages",
+                mechanism=f"ideal modular sum over at least {self.min_cohort} messages {cohort}",
                 epsilon=float("inf"),
                 delta=0.0,
                 adjacency="any two sets of messages with the same sum",
                 view="the receiver: the sum; it learns nothing else, and all of the sum",
-                assumptions=("an ideal functionality: no collusion, no cryptography",),
+                assumptions=("an ideal functionality: no collusion, no cryptography", *between),
                 source="Bonawitz et al. 2017",
             ),
         )

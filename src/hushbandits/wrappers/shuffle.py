@@ -18,6 +18,32 @@ from hushbandits.core.wrapper import Wrapper
 __all__ = ["Shuffle"]
 
 
+class _Order:
+    """Slots by luck, empty ones last; worked out when it is first asked for.
+
+    Parameters
+    ----------
+    keys : (R, M, S) array
+        Luck by slot, or, with an inbox, by sender.
+    inbox : SlotInbox, optional
+        Whose senders' luck it is.
+    """
+
+    def __init__(self, keys: Array, inbox: SlotInbox | None = None):
+        self._keys, self._inbox = keys, inbox
+        self._drawn: Array | None = None
+
+    def __call__(self) -> Array:
+        if self._drawn is None:
+            keys, inbox = self._keys, self._inbox
+            if inbox is not None:
+                sender = inbox._slots.sender
+                by_slot = np.take_along_axis(keys, np.broadcast_to(sender, (len(keys), *sender.shape[1:])), 2)
+                keys = np.where(inbox.arrived, by_slot, np.inf)
+            self._drawn = np.argsort(keys, axis=2)
+        return self._drawn
+
+
 class Shuffle(Wrapper):
     """An ideal shuffler between senders and receivers: the multiset of messages, and nothing else.
 
@@ -76,19 +102,9 @@ class Shuffle(Wrapper):
             keys = np.full(arrived.shape, np.inf)
             for key, mine, rng in zip(keys, arrived, self._users, strict=True):
                 key[mine] = rng.random(mine.sum())
-            return inbox.hide_senders(lambda: np.argsort(keys, axis=2))
+            return inbox._hide_senders(_Order(keys))
         luck = self._luck.next()  # (R, M, M): a receiver's luck for each possible sender, whoever else is in the batch
-        sender = inbox.slots.sender
-        drawn: list[Array] = []
-
-        def order() -> Array:
-            if not drawn:
-                shape = (len(luck), *sender.shape[1:])
-                key = np.take_along_axis(luck, np.broadcast_to(sender, shape), 2)
-                drawn.append(np.argsort(np.where(inbox.arrived, key, np.inf), axis=2))
-            return drawn[0]
-
-        return inbox.hide_senders(order)
+        return inbox._hide_senders(_Order(luck, inbox))
 
     def promises(self, env: Env) -> tuple[Guarantee, ...]:
         """Anonymity among the cohort; no differential privacy by itself."""

@@ -1,0 +1,228 @@
+"""What comes in from outside is checked here, once: arrays against their declared fields.
+
+Compiled code indexes with what it is given, so nothing reaches it that has not passed these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.messages import Field, Fields
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import integer, nearest
+
+__all__ = [
+    "MOST",
+    "as_array",
+    "checked",
+    "checked_message",
+    "checked_seeds",
+    "checked_speech",
+    "count",
+    "inside",
+    "locked",
+]
+
+#: More agents, arms, runs or rounds of delay are no number of them.
+MOST = 1 << 31
+
+_SAYS = {"b": "bools", "i": "integers", "u": "integers", "f": "numbers"}
+_TAKES = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
+_SENT = Field(dtype="?")
+_FAST = (np.dtype("f8"), np.dtype("i8"))
+
+
+def locked(value: Array) -> Array:
+    """Return a read-only view: an agent that writes to what it was handed gets an error, and changes nothing.
+
+    Examples
+    --------
+    >>> locked(np.zeros(2)).flags.writeable
+    False
+    """
+    if not value.flags.writeable:
+        return value
+    view = value.view()
+    view.setflags(write=False)
+    return view
+
+
+def count(name: str, value: Any, low: int, high: int = MOST) -> int:
+    """Return `value` as an int that is at least `low` and no absurd number, or raise ``ValueError``.
+
+    Examples
+    --------
+    >>> count("n_agents", 10**12, 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: n_agents is too large: it must be an integer in 1..2147483648
+    """
+    n = integer(name, value, low)
+    if n > high:
+        raise ValueError(f"{name} is too large: it must be an integer in {low}..{high}")
+    return n
+
+
+def as_array(value: Any) -> Array:
+    """Return an array, of shape () and dtype object where there is none to be had (ragged lists).
+
+    Examples
+    --------
+    >>> as_array([[1], [2, 3]]).dtype
+    dtype('O')
+    """
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError):
+        return np.empty((), object)
+
+
+def checked(what: str, value: Any, field: Field, lead: tuple[int, ...], message: str = "") -> Array:
+    """Return `value` as a new array ``(*lead, *field.shape)`` of the field's dtype, or raise ``ValueError``.
+
+    Parameters
+    ----------
+    what : str
+        Names it in errors; with `message`, as a field of that.
+    value : array
+    field : Field
+        Shape, dtype and range that it must have.
+    lead : tuple of int
+        The axes before the field's own: runs, and agents.
+
+    Examples
+    --------
+    >>> checked("action", [[1, 2]], Field(dtype="i8", low=0, high=9), (1, 2))
+    array([[1, 2]])
+    >>> checked("action", [[1.7, 2]], Field(dtype="i8", low=0, high=9), (1, 2))
+    Traceback (most recent call last):
+        ...
+    ValueError: action must be integers of shape (1, 2), not float64 (1, 2)
+    """
+    array = as_array(value)
+    shape, kind, form = (*lead, *field.shape), field.form.kind, field.form
+    if array.shape != shape or array.dtype.kind not in _TAKES[kind]:
+        found = f"{array.dtype} {array.shape}" if array.dtype != object else f"{type(value).__name__}"
+        raise ValueError(f"{_name(what, message)} must be {_SAYS[kind]} of shape {shape}, not {found}")
+    low, high = field.range
+    if array.dtype == form and form in _FAST:  # the usual case, in one pass
+        copy = array.copy()
+        if not inside(copy, low, high):
+            _refuse(_name(what, message), array, low, high, kind, len(lead))
+        return copy
+    wide = array.astype(float) if array.dtype.kind == "f" else array  # a float32 cannot be compared with 1e100
+    # NaN fails both comparisons, since min and max hand it on.
+    if kind != "b" and array.size and not (low <= wide.min() and wide.max() <= high):
+        _refuse(_name(what, message), wide, low, high, kind, len(lead))
+    return np.array(array, form)
+
+
+def inside(values: Array, low: float, high: float) -> bool:
+    """Whether all numbers, int64 or float64 and contiguous, lie in the closed range; NaN does not.
+
+    Examples
+    --------
+    >>> inside(np.array([0.5, np.nan]), 0.0, 1.0)
+    False
+    """
+    return bool(_inside(values.reshape(-1), low, high))
+
+
+@jit
+def _inside(values, low, high):  # type: ignore[no-untyped-def]
+    outside = 0
+    for i in range(values.size):  # in this form it is vectorised
+        outside += 0 if (values[i] >= low) & (values[i] <= high) else 1  # NaN is outside
+    return outside == 0
+
+
+def _name(what: str, message: str) -> str:
+    return f"field {what!r} of {message}" if message else what
+
+
+def _refuse(what: str, array: Array, low: float, high: float, kind: str, lead: int) -> None:
+    bad = np.argwhere(~((array >= low) & (array <= high)))[0].tolist()
+    names = ("run", "agent")[:lead]
+    at = ", ".join(f"{name} {i}" for name, i in zip(names, bad, strict=False))
+    place = (f" at {at}" if at else "") + (f" (entry {tuple(bad[lead:])})" if len(bad) > lead else "")
+    whole = f"{_SAYS[kind]} in {low:g}..{high:g}" if kind == "f" else f"{_SAYS[kind]} in {low}..{high}"
+    raise ValueError(f"{what} holds {array[tuple(bad)]}{place}; allowed are {whole}")
+
+
+def checked_message(what: str, message: Any, fields: Fields, lead: tuple[int, ...]) -> dict[str, Any]:
+    """Return a message's fields as new arrays of their declared form, with ``sent``, or raise ``ValueError``.
+
+    Examples
+    --------
+    >>> said = checked_message("message", {"x": np.zeros((1, 2))}, {"x": Field()}, (1, 2))
+    >>> said["sent"]
+    array([[ True,  True]])
+    >>> checked_message("message", {"val": np.zeros((1, 2))}, {"x": Field()}, (1, 2))
+    Traceback (most recent call last):
+        ...
+    ValueError: message has no field 'x'; it has: val
+    """
+    if type(message) is not dict and not isinstance(message, Mapping):
+        raise TypeError(f"{what} must be a dict of arrays by field, not {type(message).__name__}")
+    for name in fields:
+        if name not in message:
+            raise ValueError(f"{what} has no field {name!r}; it has: {', '.join(map(str, message)) or 'nothing'}")
+    for name in message:
+        if name not in fields and name != "sent":
+            raise ValueError(f"{what} has a field {name!r} that nobody declared{nearest(str(name), fields)}")
+    out = {name: checked(name, message[name], field, lead, what) for name, field in fields.items()}
+    if "sent" not in fields:
+        sent = message.get("sent")
+        out["sent"] = np.ones(lead, bool) if sent is None else checked("sent", sent, _SENT, lead, what)
+    return out
+
+
+def checked_speech(speech: Any, report: Fields) -> Fields:
+    """Return declared fields, those of the standard report in its ranges; raise ``ValueError`` where they differ.
+
+    Examples
+    --------
+    >>> checked_speech({"arm": Field(dtype="i8")}, {"arm": Field(dtype="i8", low=0, high=4)})["arm"].high
+    4
+    """
+    if not isinstance(speech, Mapping) or not all(isinstance(k, str) for k in speech):
+        raise ValueError(f"speech={speech!r} must be a dict of fields by name")
+    out = {}
+    for name, field in speech.items():
+        if not isinstance(field, Field) or name in ("sent", "who"):
+            raise ValueError(f"speech[{name!r}]={field!r} must be a Field, and not be named sent or who")
+        own = report.get(name)
+        if own is None or (own.low, own.high) == (None, None):
+            out[name] = field
+            continue
+        if (own.shape, np.dtype(own.dtype)) != (field.shape, np.dtype(field.dtype)):
+            raise ValueError(f"speech[{name!r}] must be declared as in the standard report: {own.dtype} {own.shape}")
+        out[name] = replace(field, low=own.low, high=own.high)
+    return out
+
+
+def checked_seeds(seeds: Any, runs: int, sow: Any) -> Seeds:
+    """Return one SeedSequence per run: of ``sow(seed, runs)`` where `seeds` is an int, else as given.
+
+    Examples
+    --------
+    >>> checked_seeds([1], 1, None)
+    Traceback (most recent call last):
+        ...
+    ValueError: seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not [1]
+    """
+    if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
+        return list(sow(integer("seed", seeds, 0), runs))
+    known = isinstance(seeds, Sequence) and len(seeds) > 0
+    if not known or not all(isinstance(s, np.random.SeedSequence) for s in seeds):
+        shown = repr(seeds)
+        shown = shown if len(shown) < 60 else f"{type(seeds).__name__}"
+        raise ValueError(
+            f"seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not {shown}"
+        )
+    return list(seeds)

@@ -1,0 +1,96 @@
+"""What a team may know of the env that it plays in: the experiment's public side, and nothing that luck decided."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hushbandits.core.edge import locked
+from hushbandits.core.rewards import LAWS
+from hushbandits.core.types import Array
+
+if TYPE_CHECKING:
+    from hushbandits.core.env import Env
+
+__all__ = ["Face", "face"]
+
+#: What every env shows.
+_SHOWN = ("setting", "clock", "n_agents", "n_arms", "runs", "horizon", "fields", "inbox_fields", "sent_fields")
+
+
+class Face:
+    """The public face of an env, as a team gets it in `Team.reset`.
+
+    It shows sizes, horizon, declared fields, the law's family, the wrappers as configured, and what the setting
+    declares as `Env.public` (a network its graph).  Arms' means, gaps, metrics, other agents' messages and pictures
+    belong to the experimenter.
+
+    Parameters
+    ----------
+    env : Env
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> face = Face(hb.make_vec("CoopNetwork-v0", n_agents=4))
+    >>> face.n_agents, face.distance.shape
+    (4, (1, 4, 4))
+    >>> face.metrics
+    Traceback (most recent call last):
+        ...
+    AttributeError: a team does not see 'metrics' of its env; it sees: adjacency, clock, ...
+    """
+
+    def __init__(self, env: Env):
+        self._env = env
+        self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers"))
+
+    @property
+    def wrappers(self) -> tuple[Any, ...]:
+        """The wrappers as configured, without their state."""
+        return self._env.configured
+
+    @property
+    def live(self) -> Array:
+        """``(R,)`` bool: which runs go on."""
+        return locked(self._env.live)
+
+    def _report(self) -> dict[str, Any]:
+        return self._env._report()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_shown" not in self.__dict__:
+            raise AttributeError(name)
+        if name not in self._shown:
+            seen = ", ".join(sorted({*self._shown, "live"}))
+            raise AttributeError(f"a team does not see {name!r} of its env; it sees: {seen}")
+        if name == "mechanism":  # as configured, like all wrappers
+            return next((w for w in self._env.configured if w.decodes), None)
+        value = getattr(self._env, name)
+        if name == "law" and type(value) not in LAWS.values():
+            raise AttributeError(
+                f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
+            )
+        if isinstance(value, np.ndarray):
+            return locked(value)
+        return MappingProxyType(value) if isinstance(value, dict) else value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self._shown, "live"})
+
+    def __repr__(self) -> str:
+        return f"Face({self.setting}: n_agents={self.n_agents}, n_arms={self.n_arms}, runs={self.runs})"
+
+
+def face(env: Env | Face) -> Face:
+    """Return the face of an env; a face is its own.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> face(face(hb.make_vec("DPMASE-v0"))).setting
+    'exploration'
+    """
+    return env if isinstance(env, Face) else Face(env)
