@@ -41,6 +41,7 @@ RESOLVED = 1e-10
 _LOST = 1e-15  # mass that may fall off the end of a law's array; it counts towards δ
 _SLACK = 1e-12  # added to a composed δ, for the error of the transforms and the mass that wraps
 _POINTS = 1 << 20
+_WIDEST = 1 << 22  # points of a law that is looked at
 
 
 def pure_profile(epsilon: float, delta: float = 0.0) -> Profile:
@@ -143,6 +144,8 @@ def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
     one_piece = len(held) and np.isfinite(log_pmf[np.argmax(np.isfinite(log_pmf)) :][: len(held)]).all()
     if one_piece and (np.diff(held, 2) <= 1e-8).all():  # log-concave, but for rounding
         return _shifted(log_pmf, shift, lost)
+    if shift * len(log_pmf) > 64 * _WIDEST:
+        raise NotImplementedError(f"{shift} shifts of a law on {len(log_pmf)} integers are too many to try")
     return partial(_any_shift, log_pmf, range(1, shift + 1), lost)
 
 
@@ -190,7 +193,7 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Pr
     Raises
     ------
     NotImplementedError
-        A law that knows neither.
+        A law that knows neither, or one on more than four million integers.
 
     Examples
     --------
@@ -204,12 +207,15 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Pr
             return pure_profile(polya_epsilon(shape, law.b, sensitivity))
         # Beyond shape 1 it is the law of shape 1 and more noise, which can only hide more.
         reach = math.ceil(40 * law.b) + sensitivity
+        if reach > _WIDEST:
+            return pure_profile(sensitivity / law.b)
         x = np.arange(-reach, reach + 1)
         return _shifted(math.log(math.tanh(1 / (2 * law.b))) - np.abs(x) / law.b, sensitivity, _LOST)
     try:
-        return _of_logs(_log_pmf_of_sum(law, n, sensitivity), sensitivity, 2 * _LOST)
+        log_pmf = _log_pmf_of_sum(law, n, sensitivity)
     except NotImplementedError:
         return circle_profile(law.wrapped_pmf(n, modulus), sensitivity)
+    return _of_logs(log_pmf, sensitivity, 2 * _LOST)
 
 
 def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
@@ -221,6 +227,8 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     """
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
+    if reach > _WIDEST:
+        raise NotImplementedError(f"{law!r} of n={n} is too wide to look at")
     x = np.arange(reach + 1)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for step in range(math.ceil(reach / (5 * math.sqrt(variance))) + 1):
@@ -244,10 +252,11 @@ def _tilted(law: NoiseLaw, n: int, m: int, tilt: float) -> tuple[float, float, A
     elif hasattr(law, "pmf"):  # from its own probabilities: a transform by series would take far longer
         own = math.ceil(12 * math.sqrt(law.variance) + tilt * law.variance) + 12
         support = np.arange(-own, own + 1)
-        with np.errstate(divide="ignore"):
-            weight = np.exp(np.log(law.pmf(support)) + tilt * support)
+        log_weight = _log(law.pmf(support)) + tilt * support
+        top = float(log_weight.max())
+        weight = np.exp(log_weight - top)
         total = float(weight.sum())
-        centre, log_mgf = n * float((support * weight).sum()) / total, n * math.log(total)
+        centre, log_mgf = n * float((support * weight).sum()) / total, n * (math.log(total) + top)
         power = np.fft.rfft(np.bincount(support % m, weights=weight / total, minlength=m)) ** n
     else:  # nothing is known of its tails
         centre, log_mgf, power = (0.0, 0.0, law.cf(theta) ** n) if not tilt else (math.inf, 0.0, np.ones(len(theta)))

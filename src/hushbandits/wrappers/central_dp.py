@@ -69,7 +69,7 @@ class CentralLaplace(Mechanism):
 
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Needs ``reward``; hides individual ones from the agent."""
-        return super().accept(fields, env) if self.discrete else self._raw(fields)
+        return super().accept(fields, env) if self.discrete else self._raw(fields, env)
 
     def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
         """Encode (discrete), or leave as they are."""

@@ -20,7 +20,10 @@ from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import Plan, checked_t_min, confidence_level, guaranteed
 from hushbandits.privacy.samplers import NoiseLaw
 
-__all__ = ["Mechanism"]
+__all__ = ["EPSILONS", "Mechanism"]
+
+#: Within them every law can be looked at, from where blocks of thousands drown to where nothing is private.
+EPSILONS = 1e-3, 30.0
 
 
 class Mechanism(Wrapper):
@@ -34,7 +37,7 @@ class Mechanism(Wrapper):
     Parameters
     ----------
     epsilon : float
-        ε > 0.
+        ε in [0.001, 30].
     confidence : float or "1/T"
         p: an upper bound of the probability that a block's noise exceeds τ and its sum is decoded wrongly.
     t_min : float or int
@@ -64,7 +67,7 @@ class Mechanism(Wrapper):
         name: str | None = None,
     ):
         super().__init__(name=name)
-        self.epsilon = real("epsilon", epsilon, 0)
+        self.epsilon = real("epsilon", epsilon, *EPSILONS, closed="both")
         self.confidence = confidence
         confidence_level(confidence, 2)
         self.t_min = checked_t_min(t_min)
@@ -76,11 +79,11 @@ class Mechanism(Wrapper):
 
     def accept(self, fields: Fields, env: Env) -> Fields:
         """Needs ``reward``, not yet encoded; makes it integers with a ``modulus``."""
+        return {**self._raw(fields, env), "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
+
+    def _raw(self, fields: Fields, env: Env) -> Fields:
         self._p = confidence_level(self.confidence, env.horizon)
         self._plans: dict[int, Plan] = {}
-        return {**self._raw(fields), "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
-
-    def _raw(self, fields: Fields) -> Fields:
         require(self.name, ("reward", "n"), fields)
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")

@@ -10,6 +10,7 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee, void
+from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.slots import SlotInbox
 from hushbandits.core.types import Seeds
@@ -93,6 +94,7 @@ class PrivateMeans(Wrapper):
         self._mean, self._released = np.zeros(shape), np.zeros(shape, bool)
         self._spent = np.zeros((*shape, 2))  # Σ ε_n and Σ ε_n² of the releases
         horizon = int(env.horizon)
+        affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
         self._due = np.zeros(horizon + 1, bool)
         self._due[release_counts(self.epsilon, self.v, horizon)] = True
         # by count, from the same scalar power that a run alone would take
