@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from hushbandits.bench.audit import _VARIANTS, audit, black_box, one_run, white_box
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.bench.audit import _VARIANTS, audit, black_box, one_run, white_box
 from hushbandits.cli import main
 from hushbandits.privacy.audit import (
     epsilon_lower_bound,

@@ -192,8 +192,15 @@ def one_run(mechanism: LocalDiscreteLaplace, users: int = 20_000, level: float =
 
 
 def verdicts(
-    wrappers: Sequence[Wrapper], promise: Guarantee, sizes: Sequence[int], samples: int, level: float, seed: int,
-    subject: str, where: Sequence[tuple[str, str]], bits: bool,
+    wrappers: Sequence[Wrapper],
+    promise: Guarantee,
+    sizes: Sequence[int],
+    samples: int,
+    level: float,
+    seed: int,
+    subject: str,
+    where: Sequence[tuple[str, str]],
+    bits: bool,
 ) -> Iterator[Verdict]:
     """`black_box` at several block sizes."""
     for i, n in enumerate(sizes):

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from hushbandits.core.env import Env
@@ -15,7 +15,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.validate import nearest
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback import Feedback
-from hushbandits.registry import list_agents, list_envs, list_wrappers, make_team, make_vec, make_wrapper
+from hushbandits.registry import _ENVS, list_agents, list_envs, list_wrappers, make_team, make_vec, make_wrapper
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
@@ -113,7 +113,7 @@ def named(name: str) -> list[Case]:
     elif name in list_agents():
         cases = _of_agent(name)
     else:
-        known = [*list_envs(), *list_wrappers(), *list_agents()]
+        known = everything()
         raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, known)}")
     if not cases and not _hides(name):
         raise ValueError(f"{name} has no privacy mechanism: it promises nothing that an audit could refute")
@@ -131,6 +131,9 @@ def _cases(subject: str, env: Env, make: Callable[[float], Env] | None) -> list[
 
 def _of_env(id: str) -> list[Case]:
     cases: list[Case] = []
+    spec = _ENVS[id]
+    if isinstance(spec.entry, str) and spec.entry.startswith("hushbandits.") and not spec.wrappers:
+        return []
     for parameters in VARIANTS.get(id, [{}]):
         makes = _maker(id, parameters)
         try:
@@ -151,15 +154,13 @@ def _maker(id: str, parameters: dict[str, Any]) -> Callable[[float], Env]:
 
 
 def _of_agent(name: str) -> list[Case]:
-    if name.partition("-")[0] in ("Decentralized", "0", "1"):
-        return []
     try:
-        team = make_team(name, epsilon=_EPSILON)
-    except TypeError:
+        team = make_team(name)
+    except TypeError:  # one that needs an argument of its own
         return []
-    if team.setting != "exploration":
+    if team.setting != "exploration" or type(team).promises is Team.promises:
         return []
-    env = make_vec("DPMASE-v0")
+    env, team = make_vec("DPMASE-v0"), make_team(name, epsilon=_EPSILON)
     return [Case(name, team, env, claims(team, env))] if claims(team, env) else []
 
 
@@ -173,8 +174,8 @@ def _of_wrapper(name: str) -> list[Case]:
         for setting in ("feedback", "network"):
             if setting == "feedback" and parameters.get("own") == "noised":
                 continue
-            env = _suited(wrapper, setting)
-            cases += [replace(c, subject=f"{c.subject}, {setting}") for c in _cases(_label(name, parameters), env, None)] if env else []  # noqa: E501
+            if (env := _suited(wrapper, setting)) is not None:
+                cases += _cases(f"{_label(name, parameters)}, {setting}", env, None)
     return cases
 
 

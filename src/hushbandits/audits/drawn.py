@@ -47,9 +47,13 @@ def against_law(
     """
     power = f"noise missing in {2.6 * critical_distance(u.size, level):.1%} of blocks, a scale {_factor(u.size, level)}"
     crit = critical_distance(u.size, level)
-    yield Verdict(subject, f"{where}: the noise's law", 1.0, distance_from_uniform(u) / crit, "× critical", power, level)
+    yield Verdict(
+        subject, f"{where}: the noise's law", 1.0, distance_from_uniform(u) / crit, "× critical", power, level
+    )
     for name, labels in groups.items():
-        labels = labels if labels.shape == u.shape else np.broadcast_to(labels.reshape(-1, *(1,) * (u.ndim - 1)), u.shape)
+        labels = (
+            labels if labels.shape == u.shape else np.broadcast_to(labels.reshape(-1, *(1,) * (u.ndim - 1)), u.shape)
+        )
         kinds = np.unique(labels)
         ratios = []
         for kind in kinds:
@@ -88,8 +92,14 @@ def _together(u: Array, level: float, subject: str, where: str, lags: Sequence[i
 
 
 def drawn(
-    wrappers: Sequence[Wrapper], subject: str, sizes: Sequence[int], runs: int, level: float = 1e-6, seed: int = 0,
-    users: str = "each", where: str = "drawn",
+    wrappers: Sequence[Wrapper],
+    subject: str,
+    sizes: Sequence[int],
+    runs: int,
+    level: float = 1e-6,
+    seed: int = 0,
+    users: str = "each",
+    where: str = "drawn",
 ) -> Iterator[Verdict]:
     """Play blocks of the given sizes in this order, on changing backgrounds; hold their noise against its law."""
     rng = np.random.default_rng(seed)
@@ -126,10 +136,15 @@ def drawn(
 
 
 def long_run(
-    wrappers: Sequence[Wrapper], subject: str, largest: int, runs: int, level: float = 1e-6, seed: int = 0,
+    wrappers: Sequence[Wrapper],
+    subject: str,
+    largest: int,
+    runs: int,
+    level: float = 1e-6,
+    seed: int = 0,
     smallest: int = 2,
 ) -> Iterator[Verdict]:
-    """Every block size from `smallest` to `largest`, eight blocks each, in one run in a random order; then users pooled."""
+    """Every block size from `smallest` to `largest`, eight blocks each, in a random order; then users pooled."""
     rng = np.random.default_rng([seed, 1])
     sizes = np.repeat(rng.permutation(np.arange(smallest, largest + 1)), _AGAIN).tolist()
     yield from drawn(wrappers, subject, sizes, runs, level, seed, where=f"drawn, {len(sizes):,} blocks")

@@ -34,9 +34,7 @@ class _Tap(Wrapper):
         return message
 
 
-def order(
-    shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6, seed: int = 0
-) -> Iterator[Verdict]:
+def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6, seed: int = 0) -> Iterator[Verdict]:
     """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
     if "network" in shuffle.settings or not shuffle.settings:
         for name, more in (("network", {}), ("network with failing edges", {"edge_loss": 1e-9})):

@@ -120,9 +120,7 @@ def _of(case: Case, budget: Budget) -> list[Check]:
         kinds = {"black box": partial(_votes, case, budget)}
     elif case.env.setting == "network":
         kinds = {"black box": partial(_messages, case, budget)}
-        if type(case.owner).send in (LocalLaplace.send, PrivateMeans.send) or isinstance(
-            case.owner, (LocalLaplace, PrivateMeans)
-        ):
+        if isinstance(case.owner, (LocalLaplace, PrivateMeans)):  # whose law is known
             kinds["drawn law"] = partial(_drawn_messages, case, budget)
     else:
         kinds = {"black box": partial(_blocks_black, case, budget)}
@@ -225,12 +223,19 @@ def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
         wrappers = () if brought else (case.owner,)
         where = "PrivateNetwork-v0" if brought else "CoopNetwork-v0"
         yield from messages(
-            where, team, wrappers, promise, budget.samples // 4, budget.level, budget.seed, case.subject  # type: ignore[arg-type]
+            where,
+            team,
+            wrappers,
+            promise,
+            budget.samples // 4,
+            budget.level,
+            budget.seed,
+            case.subject,  # type: ignore[arg-type]
         )
 
 
 def _drawn_messages(case: Case, budget: Budget) -> Iterator[Verdict]:
-    rounds, runs = (400, 8) if not budget.thorough else (1500, 20)
+    rounds, runs = (1500, 8) if not budget.thorough else (5000, 20)
     draw = drawn_releases if isinstance(case.owner, PrivateMeans) else drawn_reports
     yield from draw(case.owner, case.subject, rounds, runs, budget.level, budget.seed)  # type: ignore[arg-type]
 
@@ -270,7 +275,11 @@ def _unbounded(name: str) -> Iterator[Callable[[], tuple[Guarantee, ...]]]:
 
 
 def audit(
-    names: Sequence[str] = (), level: float = 1e-6, seed: int = 0, samples: int = 6000, thorough: bool = False,
+    names: Sequence[str] = (),
+    level: float = 1e-6,
+    seed: int = 0,
+    samples: int = 6000,
+    thorough: bool = False,
     bar: Any = None,
 ) -> Iterator[Verdict]:
     """Audit registered envs, wrappers and agents, or classes of one's own (``module:Name``).

@@ -62,9 +62,7 @@ def white_box(
         yield Verdict(subject, f"{where}: profile", 0.0, float((law(x) - said(x)).max()) - _RESOLUTION, "δ above it")
 
 
-def every_size(
-    mechanism: Mechanism, subject: str, promise: Guarantee, sizes: Sequence[int]
-) -> Iterator[Verdict]:
+def every_size(mechanism: Mechanism, subject: str, promise: Guarantee, sizes: Sequence[int]) -> Iterator[Verdict]:
     """Hold the promise against blocks of all these sizes, with as many survivors as the mechanism is sure of."""
     worst = (-math.inf, 0)
     for n in sizes:
@@ -110,7 +108,9 @@ def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: f
     return worst
 
 
-def compositions(mechanism: Mechanism, subject: str, mixtures: Sequence[Sequence[tuple[int, int]]]) -> Iterator[Verdict]:
+def compositions(
+    mechanism: Mechanism, subject: str, mixtures: Sequence[Sequence[tuple[int, int]]]
+) -> Iterator[Verdict]:
     """Hold `Ledger.returning` against users who took part in each of these blocks: (planned, survivors).
 
     Yields
