@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hushbandits.core.env import Env
@@ -18,9 +19,10 @@ from hushbandits.envs.feedback import Feedback
 from hushbandits.registry import _ENVS, list_agents, list_envs, list_wrappers, make_team, make_vec, make_wrapper
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
 
-__all__ = ["VARIANTS", "Case", "claims", "everything", "named"]
+__all__ = ["VARIANTS", "Case", "claims", "everything", "hider", "named"]
 
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
@@ -120,8 +122,18 @@ def named(name: str) -> list[Case]:
     return cases
 
 
+def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
+    """Return what makes a secure function of this name, and which one it is; ``None``: it is none."""
+    for kind, base in (("SecAgg", SecAgg), ("Shuffle", Shuffle)):
+        if name == kind:
+            return partial(make_wrapper, name), kind
+        if ":" in name and issubclass(found := _imported(name), base):
+            return found, kind
+    return None
+
+
 def _hides(name: str) -> bool:
-    return name in ("SecAgg", "Shuffle")
+    return hider(name) is not None
 
 
 def _cases(subject: str, env: Env, make: Callable[[float], Env] | None) -> list[Case]:
@@ -227,10 +239,3 @@ def _imported(path: str) -> type:
     if needed:
         raise ValueError(f"{path} needs arguments ({', '.join(needed)}); give them defaults to have it audited")
     return found
-
-
-def by_owner(cases: list[Case]) -> Iterator[tuple[str, str]]:
-    """Yield class and view of every promise."""
-    for case in cases:
-        for promise in case.promises:
-            yield type(case.owner).__name__, promise.view

@@ -9,7 +9,7 @@ from typing import Any
 
 from hushbandits.audits.black import black_box, grid_bits, one_run
 from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
-from hushbandits.audits.cases import Case, claims, everything, named
+from hushbandits.audits.cases import Case, claims, everything, hider, named
 from hushbandits.audits.drawn import long_run
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.laws import planned_law
@@ -99,9 +99,9 @@ def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Chec
     budget = budget or Budget()
     found: list[Check] = []
     for name in names or everything():
-        if name in _HIDING:
-            make = partial(make_wrapper, name)
-            run = partial(routes, make, name, _HIDING[name], budget.samples // 3, budget.level, budget.seed)
+        if (secure := hider(name)) is not None:
+            make, kind = secure
+            run = partial(routes, make, name, _HIDING[kind], budget.samples // 3, budget.level, budget.seed)
             found.append(Check(name, "secure function", (), run))
         for case in named(name):
             found += _of(case, budget)
@@ -218,7 +218,9 @@ def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
         env = make_vec("PrivateNetwork-v0", epsilon=epsilon, own=own, horizon=3)
         promises = claims(env.wrappers[0], env)
     else:
-        team, promises = make_team("UCB1"), case.promises
+        # one that hears what the wrapper leaves of the standard report
+        team = make_team("UCB1" if "reward" in case.env.inbox_fields else "Random")
+        promises = case.promises
     for promise in promises:
         wrappers = () if brought else (case.owner,)
         where = "PrivateNetwork-v0" if brought else "CoopNetwork-v0"
