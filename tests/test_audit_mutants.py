@@ -36,7 +36,7 @@ def failures(name, what="", budget=BUDGET):
     return found
 
 
-# -- plans whose law is too weak --------------------------------------------------------------------------------------
+# -- plans whose law is too weak -------------------------------------------------------------------------------------
 
 
 class GammaScale(DiscreteLaplace):
@@ -98,8 +98,11 @@ class NoNoise(DiscreteLaplace):
     def _noised(self, crowd):
         return crowd
 
+    def price(self, n, survivors):
+        return Spent(self.epsilon)
 
-# -- words that are larger than the law -------------------------------------------------------------------------------
+
+# -- words that are larger than the law ------------------------------------------------------------------------------
 
 
 class Dropouts(DiscreteLaplace):
@@ -127,7 +130,7 @@ class CheapLedger(DiscreteLaplace):
         return Spent(spent.epsilon, 0.0, lambda alpha: spent.curve(alpha) / 4)
 
 
-# -- noise that is not what the plan says ------------------------------------------------------------------------------
+# -- noise that is not what the plan says ----------------------------------------------------------------------------
 
 
 class Half(DiscreteLaplace):
@@ -230,7 +233,7 @@ class AfterBlock1000(Sometimes):
         return self._block >= 1000
 
 
-# -- leaks beside the sum ----------------------------------------------------------------------------------------------
+# -- leaks beside the sum --------------------------------------------------------------------------------------------
 
 
 class LeakInN(DiscreteLaplace):
@@ -264,7 +267,7 @@ class FloatBits(DiscreteLaplace):
         return inbox.decoded(inbox.total("reward") + 2.0**-30 * self._last)
 
 
-# -- messages on a graph -------------------------------------------------------------------------------------------------
+# -- messages on a graph ---------------------------------------------------------------------------------------------
 
 
 class ReusedReleases(PrivateMeans):
@@ -310,7 +313,7 @@ class Shared:
         return row
 
 
-# -- secure functions ------------------------------------------------------------------------------------------------------
+# -- secure functions ------------------------------------------------------------------------------------------------
 
 
 class SmallCohorts(SecAgg):
@@ -340,7 +343,7 @@ class BareWindows(SecAgg):
         return fields
 
 
-# -- votes -----------------------------------------------------------------------------------------------------------------
+# -- votes -----------------------------------------------------------------------------------------------------------
 
 
 @jit
@@ -423,16 +426,16 @@ _found = {}
 def test_a_named_check_refutes_it(mutant, what, words):
     key = mutant.__name__, what
     if key not in _found:
-        _found[key] = failures(*key)
+        _found[key] = failures(*key, Budget(samples=6000) if mutant is HalfVotes else BUDGET)
     assert any(words in check for check in _found[key]), _found[key]
 
 
 def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
     verdicts = list(long_run([OnePercent(), SecAgg()], "mutant", 256, 32))
     assert "drawn, 2,040 blocks: blocks without noise" in [v.check for v in verdicts if not v.passed]
-    assert all(v.passed for v in long_run([DiscreteLaplace(), SecAgg()], "honest", 256, 32))
 
 
+@pytest.mark.slow
 def test_the_honest_ones_that_they_are_made_of_pass():
     for name in ("DiscreteLaplace", "LocalDiscreteLaplace", "PrivateMeans", "LocalLaplace"):
         module = {"PrivateMeans": PrivateMeans, "LocalLaplace": LocalLaplace}.get(name, DiscreteLaplace).__module__
@@ -441,7 +444,7 @@ def test_the_honest_ones_that_they_are_made_of_pass():
             assert [v for v in check.run() if not v.passed] == []
 
 
-# -- what no black box can see ---------------------------------------------------------------------------------------------
+# -- what no black box can see ---------------------------------------------------------------------------------------
 
 
 class NeverPlayed(Sometimes):

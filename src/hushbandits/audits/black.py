@@ -59,7 +59,7 @@ def judged(
     parts += [(f" in background {kind}", groups == kind) for kind in kinds] if len(kinds) > 1 else []
     for where, part in parts:
         sides = [np.array([side[name][part] for name in names]) for side in (innocent, guilty)]
-        bound, event = learned_epsilon(*sides, delta, level / len(parts))
+        bound, event = learned_epsilon(sides[0], sides[1], delta, level / len(parts))
         if bound > best[0]:
             f, _, rest = event.partition(" ")
             best = bound, f"{names[int(f)]} {rest}{where}"

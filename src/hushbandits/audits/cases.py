@@ -216,12 +216,12 @@ def _of_class(path: str) -> list[Case]:
         return [Case(path, team, env, claims(team, env))] if claims(team, env) else []
     cases: list[Case] = []
     for setting in ("feedback", "network"):
-        env = _suited(found(), setting)
-        cases += _cases(path, env, None) if env is not None else []
+        if (suited := _suited(found(), setting)) is not None:
+            cases += _cases(path, suited, None)
     return cases
 
 
-def _imported(path: str) -> type:
+def _imported(path: str) -> Any:
     """Import ``module:Name``, and look at it before anything of it is called."""
     module, _, name = path.partition(":")
     try:

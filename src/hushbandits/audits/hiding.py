@@ -37,12 +37,12 @@ class _Tap(Wrapper):
 def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6, seed: int = 0) -> Iterator[Verdict]:
     """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
     if "network" in shuffle.settings or not shuffle.settings:
-        for name, more in (("network", {}), ("network with failing edges", {"edge_loss": 1e-9})):
-            places = [_places(shuffle, runs, seed, values, **more) for values in (_names(4), _names(4)[::-1])]
+        for name, loss in (("network", 0.0), ("network with failing edges", 1e-9)):
+            places = [_places(shuffle, runs, seed, values, loss) for values in (_names(4), _names(4)[::-1])]
             yield _uniform(f"order, {name}", places[0], subject, level)
             changed = int((places[0] != 3 - places[1]).sum())
             yield Verdict(subject, f"order, {name}: places that rewards change", 0, changed, "messages")
-            env = make_vec("CoopNetwork-v0", n_agents=4, wrappers=[shuffle], **more)
+            env = make_vec("CoopNetwork-v0", n_agents=4, wrappers=[shuffle], edge_loss=loss)
             yield Verdict(subject, f"{name}: fields that name senders", 0, float("who" in env.inbox_fields), "fields")
     if "feedback" in shuffle.settings or not shuffle.settings:
         yield _uniform("order, users of a block", _users(shuffle, runs, seed), subject, level)
@@ -64,12 +64,12 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
     )
 
 
-def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, **env: Any) -> Array:
+def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, edge_loss: float) -> Array:
     # who stands where in the inbox of the first agent; rewards tell
     n = len(values)
     core: Any = make_vec(
         "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=2,
-        wrappers=[shuffle], **env,
+        wrappers=[shuffle], edge_loss=edge_loss,
     )  # fmt: skip
     core.reset(seed)
     core.law.now = values

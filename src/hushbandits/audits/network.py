@@ -87,7 +87,7 @@ def messages(
                     if t:
                         features[f"change of {name} in round {t + 1}"] = (flat[t] - flat[t - 1])[:, 0]
             sides.append(features)
-        bound, event = judged(*sides, promise.delta, level)
+        bound, event = judged(sides[0], sides[1], promise.delta, level)
         check = f"black box, agent {who}'s messages, {runs:,} runs a side" + (f" ({event})" if event else "")
         caught = power(promise.epsilon, promise.delta, runs // 2, level)
         yield Verdict(subject, check, promise.epsilon, bound, "ε", caught, level, promise)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from hushbandits.audits.black import black_box, grid_bits, one_run
 from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
@@ -21,6 +21,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.rewards import LAWS
 from hushbandits.core.team import Team
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import make_team, make_vec, make_wrapper
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.local_laplace import LocalLaplace
@@ -79,13 +80,17 @@ class Budget:
     samples : int
         Runs a side of a black box.
     thorough : bool
-        Black boxes at every ε of the grid, more sizes, longer runs.
+        Black boxes and drawn laws at every ε of the grid, more sizes, longer runs.
+    largest, runs : int
+        Drawn laws: every block size up to `largest`, in so many runs.
     """
 
     level: float = 1e-6
     seed: int = 0
     samples: int = 6000
     thorough: bool = False
+    largest: int = 256
+    runs: int = 16
 
 
 def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Check]:
@@ -158,7 +163,7 @@ def _exact(case: Case) -> Iterator[Verdict]:
 
 
 def _drawn(case: Case, budget: Budget) -> Iterator[Verdict]:
-    largest, runs = (256, 16) if not budget.thorough else (512, 48)
+    largest, runs = (budget.largest, budget.runs) if not budget.thorough else (512, 48)
     for epsilon in _epsilons(case) if budget.thorough else (1.0,):
         env, mechanism, _ = _made(case, epsilon)
         exact = mechanism.sampler == "exact"  # integers only, user by user: slow
@@ -202,38 +207,27 @@ def _bits(env: Env, mechanism: Mechanism, promise: Guarantee, subject: str, n: i
 
 def _blocks_black(case: Case, budget: Budget) -> Iterator[Verdict]:
     """A wrapper that is no mechanism promises per report: blocks of one."""
-    promise = case.promises[0]
+    promise, wrapper = case.promises[0], cast(Wrapper, case.owner)
     yield black_box(
-        [case.owner], promise.epsilon, promise.delta, 1, budget.samples, budget.level, budget.seed, case.subject,
+        [wrapper], promise.epsilon, promise.delta, 1, budget.samples, budget.level, budget.seed, case.subject,
         (("zeros", "first"),), promise, bits=False,
-    )  # type: ignore[list-item]  # fmt: skip
+    )  # fmt: skip
 
 
 def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
-    brought = case.make is not None
-    own = getattr(case.owner, "own", "exact")
-    if brought:
-        epsilon = getattr(case.owner, "epsilon", 1.0)
-        team = make_team("Private-UCB", epsilon=epsilon, own=own)
-        env = make_vec("PrivateNetwork-v0", epsilon=epsilon, own=own, horizon=3)
+    wrapper: Any = case.owner
+    wrappers: tuple[Wrapper, ...] = ()
+    if case.make is not None:  # its env brings it, and an agent that listens to it
+        where, team = "PrivateNetwork-v0", make_team("Private-UCB", epsilon=wrapper.epsilon, own=wrapper.own)
+        env = make_vec(where, epsilon=wrapper.epsilon, own=wrapper.own, horizon=3)
         promises = claims(env.wrappers[0], env)
     else:
+        where, wrappers, promises = "CoopNetwork-v0", (wrapper,), case.promises
         # one that hears what the wrapper leaves of the standard report
         team = make_team("UCB1" if "reward" in case.env.inbox_fields else "Random")
-        promises = case.promises
+    runs = budget.samples // 4
     for promise in promises:
-        wrappers = () if brought else (case.owner,)
-        where = "PrivateNetwork-v0" if brought else "CoopNetwork-v0"
-        yield from messages(
-            where,
-            team,
-            wrappers,
-            promise,
-            budget.samples // 4,
-            budget.level,
-            budget.seed,
-            case.subject,  # type: ignore[arg-type]
-        )
+        yield from messages(where, team, wrappers, promise, runs, budget.level, budget.seed, case.subject)
 
 
 def _drawn_messages(case: Case, budget: Budget) -> Iterator[Verdict]:
@@ -266,7 +260,7 @@ def laws() -> Iterator[Verdict]:
 
 
 def _unbounded(name: str) -> Iterator[Callable[[], tuple[Guarantee, ...]]]:
-    means = {"rewards": LAWS[name]()}
+    means: dict[str, Any] = {"rewards": LAWS[name]()}
     for wrapper in ("PrivateMeans", "LocalLaplace"):
         for own in ("exact", "noised"):
             made = partial(make_wrapper, wrapper, own=own)
