@@ -24,7 +24,7 @@ from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
 
-BUDGET = Budget(samples=1800)
+BUDGET = Budget(samples=1800, largest=150, runs=10)
 
 
 def failures(name, what="", budget=BUDGET):

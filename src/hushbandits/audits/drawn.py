@@ -150,4 +150,4 @@ def long_run(
     yield from drawn(wrappers, subject, sizes, runs, level, seed, where=f"drawn, {len(sizes):,} blocks")
     some = [n for n in (*_SIZES, *rng.integers(2, 400, 3).tolist()) if n >= smallest]
     few = np.repeat(some, 4).tolist()
-    yield from drawn(wrappers, subject, few, 25 * runs, level, seed + 1, "pooled", where="drawn, pooled")
+    yield from drawn(wrappers, subject, few, 12 * runs, level, seed + 1, "pooled", where="drawn, pooled")

@@ -61,12 +61,11 @@ def log_pair(mechanism: Mechanism, n: int, survivors: int) -> tuple[Array, Array
     it refutes is refuted.
     """
     law, draws = noise_of(mechanism, n, survivors)
+    if law is None:
+        raise NotImplementedError("without noise two views have no outcome in common")
     if isinstance(law, Laplace):  # in cells, which can only hide more
         edges = np.linspace(-30, 31, 2441)
-        cdf = np.where(
-            edges < 0, np.exp(np.minimum(edges, 0) / law.b) / 2, 1 - np.exp(-np.maximum(edges, 0) / law.b) / 2
-        )
-        pmf, shift = np.diff(cdf), 40
+        pmf, shift = np.diff(stats.laplace(scale=law.b).cdf(edges)), 40
     elif isinstance(law, ExtraBits):
         pmf, shift = stats.binom.pmf(np.arange(draws * law.k + 1), draws * law.k, law.q), 1
     else:

@@ -132,7 +132,7 @@ def compositions(
                 book.use(0, 0, n, s)
             pairs = [log_pair(mechanism, n, s) for n, s in mixture]
         except (ValueError, ArithmeticError, AssertionError, NotImplementedError):
-            continue  # a price that cannot be told has failed by itself; a law without moments has no grid
+            continue  # a price that cannot be told has failed by itself; a law without moments or noise has no pair
         kinds = ", ".join(f"{s} of {n}" for n, s in dict.fromkeys(mixture))
         for delta in (1e-6, 1e-3):
             epsilon, at = book.returning(0, len(mixture), delta)
