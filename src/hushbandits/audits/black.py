@@ -34,7 +34,7 @@ def power(epsilon: float, delta: float, samples: int, level: float) -> str:
     Examples
     --------
     >>> power(1.0, 0.0, 24_000, 1e-6), power(10.0, 0.0, 24_000, 1e-6)
-    ('a true ε of 1.18', 'nothing: too few runs for so large an ε')
+    ('a true ε of 1.14', 'nothing: too few runs for so large an ε')
     """
     least = smallest_refuted(epsilon, delta, samples, level)
     return "nothing: too few runs for so large an ε" if math.isinf(least) else f"a true ε of {least:.3g}"

@@ -14,21 +14,21 @@ from hushbandits.audits.drawn import long_run
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.laws import planned_law
 from hushbandits.audits.network import drawn_releases, drawn_reports, messages
+from hushbandits.audits.unbounded import laws
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.votes import epoch_votes
 from hushbandits.audits.white import compositions, every_size, white_box
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.rewards import LAWS
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.registry import make_team, make_vec, make_wrapper
+from hushbandits.registry import make_team, make_vec
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.private_means import PrivateMeans
 
-__all__ = ["GRID", "UNSEEN", "Check", "audit", "checks"]
+__all__ = ["GRID", "UNSEEN", "Budget", "Check", "audit", "checks"]
 
 GRID = (0.1, 0.5, 1.0, 4.0, 10.0, 12.0)
 _SIZES = (2, 19, 64, 1000)
@@ -242,32 +242,6 @@ def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:
         promise = claims(team, case.env)[0]
         subject = f"{case.subject} ε={promise.epsilon:g}"
         yield epoch_votes(team, promise, 2 * budget.samples, budget.level, budget.seed, subject)
-
-
-def laws() -> Iterator[Verdict]:
-    """No promise of ε stands on rewards without a bound: every law, every wrapper and team."""
-    for name, law in sorted(LAWS.items()):
-        if law.unit_interval:
-            continue
-        standing = 0.0
-        for make in _unbounded(name):
-            try:
-                promises = make()
-            except ValueError:  # refused outright
-                continue
-            standing += sum(g.epsilon < float("inf") for g in promises)
-        yield Verdict("reward laws", f"promises that stand on {name} rewards", 0, standing, "promises")
-
-
-def _unbounded(name: str) -> Iterator[Callable[[], tuple[Guarantee, ...]]]:
-    means: dict[str, Any] = {"rewards": LAWS[name]()}
-    for wrapper in ("PrivateMeans", "LocalLaplace"):
-        for own in ("exact", "noised"):
-            made = partial(make_wrapper, wrapper, own=own)
-            yield lambda made=made: make_vec("CoopNetwork-v0", n_agents=4, wrappers=[made()], **means).privacy()  # type: ignore[misc]
-    for id in ("CentralDP-v0", "DistDP-v0", "DistRDP-v0", "DistCDP-v0", "LocalDP-v0", "ShuffleDP-v0"):
-        yield lambda id=id: make_vec(id, **means).privacy()  # type: ignore[misc]
-    yield lambda: make_team("DP-MASE").privacy(make_vec("DPMASE-v0", **means))
 
 
 def audit(

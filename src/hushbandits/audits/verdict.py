@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from hushbandits.core.guarantee import Guarantee
@@ -50,18 +49,16 @@ class Verdict:
     declared: bool = False
 
     @property
+    def _stands(self) -> bool:
+        slack = self.claimed if self.unit.startswith("δ") else max(1.0, self.claimed)  # a δ may be tiny
+        return self.measured <= self.claimed + _SLACK * slack
+
+    @property
     def passed(self) -> bool:
-        """Whether the claim stands."""
-        return self.declared or self.measured <= self.claimed + _SLACK * max(1.0, min(abs(self.claimed), 1e9))
+        """Whether the claim stands, or the promise itself declares that it does not."""
+        return self.declared or self._stands
 
     @property
     def word(self) -> str:
         """``passes``, ``FAILS`` or ``declared``."""
-        if self.measured <= self.claimed + _SLACK * max(1.0, min(abs(self.claimed), 1e9)):
-            return "passes"
-        return "declared" if self.declared else "FAILS"
-
-    @property
-    def vacuous(self) -> bool:
-        """Whether it could not have failed."""
-        return math.isinf(self.claimed)
+        return "passes" if self._stands else "declared" if self.declared else "FAILS"

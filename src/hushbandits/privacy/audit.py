@@ -250,7 +250,7 @@ def critical_share(mean: float, n: int, level: float) -> float:
     Examples
     --------
     >>> round(critical_share(0.1, 10_000, 1e-6), 4)
-    0.1163
+    0.1161
     """
     low, high = mean, 1.0
     while high - low > 1e-9:
