@@ -291,6 +291,18 @@ def test_what_is_left_of_polya_noise_by_its_own_law(shape, b, g):
     assert polya_epsilon(2.0, b, g) == g / b
 
 
+@pytest.mark.parametrize(("epsilon", "n", "left"), [(10.0, 1000, 2), (12.0, 1024, 4), (4.0, 1000, 2), (12.0, 19, 2)])
+def test_what_next_to_nobody_leaves_is_priced_by_its_own_law(epsilon, n, left):
+    """P(g) lies far below what a transform resolves: it is not to be left out."""
+    mechanism = made(DiscreteLaplace(epsilon), SecAgg())
+    plan = mechanism.planned(n)
+    k = np.arange(round(60 * plan.noise.b) + 60)
+    pmf = [stats.nbinom.pmf(k + s, left / n, -math.expm1(-1 / plan.noise.b)) for s in (0, plan.g)]
+    worst = math.log(pmf[0] @ pmf[0] / (pmf[0] @ pmf[1]))
+    assert mechanism.price(n, left).epsilon == pytest.approx(worst, rel=1e-6)
+    assert worst > 1.2 * epsilon
+
+
 def test_renyi_divergence_takes_the_worse_direction():
     for p in ([0.7, 0.2, 0.1], [0.1, 0.2, 0.7]):
         one, other = np.array(p[1:]), np.array(p[:-1])

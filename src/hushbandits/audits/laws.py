@@ -14,7 +14,7 @@ from scipy import stats
 from hushbandits.core.types import Array
 from hushbandits.privacy.divergence import Profile, binomial_profile, laplace_profile, law_profile, pure_profile
 from hushbandits.privacy.pmf import wrapped_sum
-from hushbandits.privacy.samplers import Laplace, NoiseLaw
+from hushbandits.privacy.samplers import Laplace, NoiseLaw, PolyaDifference
 from hushbandits.privacy.shuffling import SMALLEST, ExtraBits, shares_needed, shares_security
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.mechanism import Mechanism
@@ -40,12 +40,24 @@ def profile(mechanism: Mechanism, n: int, survivors: int) -> Profile | None:
     if isinstance(law, ExtraBits):
         return binomial_profile(draws * law.k, law.q)
     plan = mechanism.planned(n)
+    if isinstance(law, PolyaDifference) and draws * law.r < 1 - 1e-9:  # it peaks at 0: P(0)/P(g) is its worst ratio
+        x = np.arange(math.ceil(80 * law.b) + plan.g + 1)
+        log_p = stats.nbinom.logpmf(x, draws * law.r, -math.expm1(-1 / law.b))
+        least = np.logaddexp.reduce(log_p[plan.g :] + log_p[: len(x) - plan.g])
+        noise: Profile = pure_profile(float(np.logaddexp.reduce(2 * log_p) - least))
+        return _with_sum(mechanism, n, survivors, noise)
     try:
         noise = law_profile(law, draws, plan.g, plan.modulus)
     except NotImplementedError:
         return None
+    return _with_sum(mechanism, n, survivors, noise)
+
+
+def _with_sum(mechanism: Mechanism, n: int, survivors: int, noise: Profile) -> Profile:
+    """The noise, and what a shuffled sum gives away on top of it."""
     if not isinstance(mechanism, ShuffledLaplace):
         return noise
+    plan = mechanism.planned(n)
     if mechanism.shuffle == "pure":  # the relaxed secure aggregation, on either neighbour
         spent = mechanism.epsilon / 2
         return lambda x: np.where(x < spent, 1.0, noise(np.maximum(x - spent, 0.0)))

@@ -63,7 +63,7 @@ def white_box(
     said = mechanism.seen(n, s)
     if said is not None:
         x = np.linspace(0, 1.5 * mechanism.epsilon, 13)
-        yield Verdict(subject, f"{where}: profile", 0.0, float((law(x) - said(x)).max()) - _RESOLUTION, "δ above it")
+        yield Verdict(subject, f"{where}: profile", 0.0, float((law(x) - said(x)).max()) - 1e-9, "δ above it")
 
 
 def every_size(mechanism: Mechanism, subject: str, promise: Guarantee, sizes: Sequence[int]) -> Iterator[Verdict]:

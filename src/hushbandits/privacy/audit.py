@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from hushbandits.core.types import Array
 from hushbandits.privacy.pmf import wrapped_sum
@@ -78,12 +78,13 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     Shape 1 is the discrete Laplace law, g/b.  Below it (users dropped out, and their share of the noise with them)
     the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b bounds all ratios.
     The law comes from its transform on a circle, with an absolute error of about 1e-16; ratios are taken where it
-    exceeds 1e-9 of its maximum, and the tails' limit g/b always counts.
+    exceeds 1e-9 of its maximum, and the tails' limit g/b always counts.  Where P(g) does not reach that, it is added up
+    term by term, in logarithms.
 
     Examples
     --------
-    >>> [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5)]
-    [1.0, 1.18, 2.58]
+    >>> [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5, 0.001)]
+    [1.0, 1.18, 2.58, 11.37]
     """
     if shape >= 1:
         return g / b
@@ -91,8 +92,10 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     m = max(64, 2 * (math.ceil(40 * b) + g) + 1)
     pmf = np.roll(wrapped_sum(law.cf, 1, m), m // 2)
     pmf = pmf[pmf > 1e-9 * pmf.max()]  # symmetric and falling from its middle: what is left is one piece
-    if len(pmf) <= g:  # hardly any noise is left: the worst ratio is beyond what the transform resolves
-        return math.inf
+    if len(pmf) // 2 < g:  # hardly any noise is left: P(g) is beyond what the transform resolves
+        j = np.arange(math.ceil(80 * b) + g + 1)
+        log_f = special.gammaln(j + shape) - special.gammaln(j + 1) - j / b  # of one Pólya draw, but for a factor
+        return float(np.logaddexp.reduce(2 * log_f) - np.logaddexp.reduce(log_f[g:] + log_f[: len(j) - g]))
     log_pmf = np.log(pmf)
     # The law falls on either side: the largest shift has the largest ratio.
     return max(g / b, float(np.abs(log_pmf[g:] - log_pmf[:-g]).max()))
