@@ -10,7 +10,7 @@ from helpers import build, same_row, trace
 from test_estimators import naive_trimmed
 
 import hushbandits as hb
-from hushbandits.bench.audit_network import private_means, published
+from hushbandits.audits.network import private_means, published
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import run_seeds, stream
 from hushbandits.envs.graphs import adjacency

@@ -20,7 +20,7 @@ FLOORS = [
     {"envs", "wrappers", "agents"},
     {"baselines"},
     {"registry"},
-    {"views", "bench", "testing"},
+    {"views", "audits", "bench", "testing"},
     {"cli", "__main__"},
 ]
 LEVEL = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +33,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits check FOLDER          what is there, and is it whole?
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
-  hushbandits audit [ID ...]        the privacy mechanisms: does each keep its word?
+  hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
 
 Begin with (about half a minute):
 
@@ -251,37 +252,51 @@ def reproduce(
 
 
 def audit(
-    ids: Annotated[Positional[tuple[str, ...]], arg(metavar="[ID ...]")] = (),
+    names: Annotated[Positional[tuple[str, ...]], arg(metavar="[NAME|MODULE:CLASS ...]")] = (),
     level: float = 1e-6,
     seed: int = 0,
-    samples: int = 24_000,
+    samples: int = 6000,
+    thorough: bool = False,
+    verbose: bool = False,
 ) -> int:
-    """Audit the privacy mechanisms of envs: the law of their noise, and runs on neighbouring inputs.
+    """Audit promises of privacy: exact laws, the noise really drawn, and runs on neighbouring inputs.
 
-    Ends with 1 if a mechanism fails.
+    Ends with 1 if a promise is refuted. What each check can and cannot catch: docs/privacy-audits.md. Examples:
+
+      hushbandits audit
+      hushbandits audit DistDP-v0 --verbose
+      hushbandits audit my_module:MyMechanism --thorough
 
     Parameters
     ----------
-    ids
-        Env ids; default: all that have a mechanism.
+    names
+        Envs, agents and wrappers, registered or your own; default: all that promise or hide something.
     level
         Probability that an honest mechanism fails a statistical check.
     seed
         Seeds the runs.
     samples
-        Runs a side of a statistical check: 880 catch a mechanism that is two times off at ε = 1.
+        Runs a side of a black box.
+    thorough
+        Black boxes and drawn noise at every ε of the grid, and longer runs: hours rather than minutes.
+    verbose
+        A line per check, not only per group.
     """
-    from hushbandits.bench.audit import audit as verdicts
+    from hushbandits.audits.page import lines
+    from hushbandits.audits.suite import Budget
+    from hushbandits.bench.batch import reach
+    from hushbandits.bench.progress import Bar
     from hushbandits.core.validate import integer, real
 
-    failed = 0
     with bad_input_is_a_sentence():
         real("level", level, 0, 1)
         integer("samples", samples, 100)
-        for v in verdicts(ids, level, seed, samples):
-            failed += not v.passed
-            word = "passes" if v.passed else "FAILS "
-            print(f"{word}  {v.subject:<47} {v.check:<48} {v.unit}: measured {v.measured:.4g}, claimed {v.claimed:.4g}")
+        integer("seed", seed, 0)
+        reach(os.getcwd())
+        failed = 0
+        for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, partial(Bar, after=2.0)):
+            print(line)
+            failed += bad
     print(f"{failed} failed" if failed else "every mechanism passes")
     return 1 if failed else 0
 

@@ -1,7 +1,8 @@
 """Does a mechanism keep its word?
 
 White box: ε from the law of what the server sees.  Black box: a lower confidence bound on ε from runs on neighbouring
-inputs.  One run: how well an observer guesses many users' bits at once.
+inputs.  One run: how well an observer guesses many users' bits at once.  Drawn law: how far the noise that was really
+added is from the law that was planned.  Every statistical test holds at its level for any number of runs.
 """
 
 from __future__ import annotations
@@ -9,18 +10,23 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from hushbandits.core.types import Array
 from hushbandits.privacy.pmf import wrapped_sum
 from hushbandits.privacy.samplers import PolyaDifference
 
 __all__ = [
+    "critical_distance",
+    "critical_share",
+    "distance_from_uniform",
     "epsilon_lower_bound",
+    "learned_epsilon",
     "log_wrapped_discrete_laplace",
     "one_run_p_value",
     "polya_epsilon",
     "renyi_divergence",
+    "smallest_refuted",
     "worst_log_ratio",
 ]
 
@@ -72,12 +78,13 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     Shape 1 is the discrete Laplace law, g/b.  Below it (users dropped out, and their share of the noise with them)
     the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b bounds all ratios.
     The law comes from its transform on a circle, with an absolute error of about 1e-16; ratios are taken where it
-    exceeds 1e-9 of its maximum, and the tails' limit g/b always counts.
+    exceeds 1e-9 of its maximum, and the tails' limit g/b always counts.  Where P(g) does not reach that, it is added up
+    term by term, in logarithms.
 
     Examples
     --------
-    >>> [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5)]
-    [1.0, 1.18, 2.58]
+    >>> [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5, 0.001)]
+    [1.0, 1.18, 2.58, 11.37]
     """
     if shape >= 1:
         return g / b
@@ -85,8 +92,10 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     m = max(64, 2 * (math.ceil(40 * b) + g) + 1)
     pmf = np.roll(wrapped_sum(law.cf, 1, m), m // 2)
     pmf = pmf[pmf > 1e-9 * pmf.max()]  # symmetric and falling from its middle: what is left is one piece
-    if len(pmf) <= g:  # hardly any noise is left: the worst ratio is beyond what the transform resolves
-        return math.inf
+    if len(pmf) // 2 < g:  # hardly any noise is left: P(g) is beyond what the transform resolves
+        j = np.arange(math.ceil(80 * b) + g + 1)
+        log_f = special.gammaln(j + shape) - special.gammaln(j + 1) - j / b  # of one Pólya draw, but for a factor
+        return float(np.logaddexp.reduce(2 * log_f) - np.logaddexp.reduce(log_f[g:] + log_f[: len(j) - g]))
     log_pmf = np.log(pmf)
     # The law falls on either side: the largest shift has the largest ratio.
     return max(g / b, float(np.abs(log_pmf[g:] - log_pmf[:-g]).max()))
@@ -124,9 +133,134 @@ def epsilon_lower_bound(hits: int, others: int, samples: int, delta: float, leve
     >>> round(epsilon_lower_bound(880, 120, 2000, 0.0, 1e-6), 2), epsilon_lower_bound(3, 120, 2000, 0.0, 1e-6)
     (1.46, 0.0)
     """
-    low = stats.beta.ppf(level / 2, hits, samples - hits + 1) if hits else 0.0
-    high = stats.beta.isf(level / 2, others + 1, samples - others) if others < samples else 1.0
-    return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+    return float(_lower_bounds(np.array(hits), np.array(others), samples, delta, level))
+
+
+def _lower_bounds(hits: Array, others: Array, samples: int, delta: float, level: float) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(hits > 0, stats.beta.ppf(level / 2, hits, samples - hits + 1), 0.0)
+        high = np.where(others < samples, stats.beta.isf(level / 2, others + 1, samples - others), 1.0)
+        return np.where(low > delta, np.maximum(np.log((low - delta) / high), 0.0), 0.0)
+
+
+def learned_epsilon(innocent: Array, guilty: Array, delta: float, level: float) -> tuple[float, str]:
+    """Return the ε that runs refute by an event that half of them have chosen, and the event in words.
+
+    Of every feature the events ``≤ t``, ``≥ t`` and, where it has few values, ``= t`` are tried on the first half; the
+    one with the largest bound, in its better direction, is tested once, on the second half.
+
+    Parameters
+    ----------
+    innocent, guilty : (F, N) arrays
+        F features of N runs on either of two neighbouring inputs.
+    delta, level : float
+        As in `epsilon_lower_bound`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> one, other = rng.laplace(0, 1, (2, 1, 4000))
+    >>> 0.5 < learned_epsilon(one, other + 1, 0.0, 1e-3)[0] <= 1
+    True
+    """
+    half = innocent.shape[1] // 2
+    best = (0.0, 0, "≤", 0.0, False)
+    for f, (a, b) in enumerate(zip(innocent[:, :half], guilty[:, :half], strict=True)):
+        at = np.unique(np.concatenate([a, b]))
+        few = len(at) <= _FEW
+        at = at if few else np.unique(np.quantile(at, np.linspace(0, 1, _FEW)))
+        for kind in "≤≥=" if few else "≤≥":
+            counts = [_hits(x, kind, at) for x in (a, b)]
+            for swap in (False, True):
+                bounds = _lower_bounds(counts[swap], counts[not swap], half, delta, level)
+                if len(bounds) and bounds.max() > best[0]:
+                    best = float(bounds.max()), f, kind, float(at[bounds.argmax()]), swap
+    bound, f, kind, value, swap = best
+    if not bound:
+        return 0.0, "no event"
+    rest = [x[f, half:] for x in (innocent, guilty)]
+    hits, others = (int(_hits(rest[i], kind, np.array([value]))[0]) for i in (swap, not swap))
+    return epsilon_lower_bound(hits, others, innocent.shape[1] - half, delta, level), f"{f} {kind} {value:.4g}"
+
+
+_FEW = 64
+
+
+def _hits(x: Array, kind: str, at: Array) -> Array:
+    # how many of x are ≤, ≥ or = each value
+    x = np.sort(x)
+    below, upto = np.searchsorted(x, at, "left"), np.searchsorted(x, at, "right")
+    return {"≤": upto, "≥": len(x) - below, "=": upto - below}[kind]
+
+
+def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, power: float = 0.9) -> float:
+    """Return the smallest true ε that `samples` runs a side refute of a claim, with probability `power`.
+
+    Of the mechanism whose best event has probability ½ on one side and ``e^(−ε)/2`` on the other, as Laplace noise's.
+    Infinite where no true ε is refuted: a claim that is large for the number of runs.
+
+    Examples
+    --------
+    >>> smallest_refuted(1.0, 0.0, 880, 1e-6) < 2.1, smallest_refuted(10.0, 0.0, 24_000, 1e-6)
+    (True, inf)
+    """
+    miss = (1 - power) / 2  # on either count
+
+    def caught(true: float) -> bool:
+        hits = stats.binom.ppf(miss, samples, 0.5)
+        others = stats.binom.isf(miss, samples, math.exp(-true) / 2)
+        return epsilon_lower_bound(int(hits), int(others), samples, delta, level) > epsilon
+
+    low, high = 0.0, 60.0
+    if not caught(high):
+        return math.inf
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        low, high = (low, middle) if caught(middle) else (middle, high)
+    return high
+
+
+def distance_from_uniform(u: Array) -> float:
+    """Kolmogorov's distance of a sample from the uniform law on [0, 1].
+
+    Examples
+    --------
+    >>> distance_from_uniform(np.array([0.25, 0.75]))
+    0.25
+    """
+    u, n = np.sort(u, axis=None), u.size
+    return float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
+
+
+def critical_distance(n: int, level: float) -> float:
+    """Return what `distance_from_uniform` of n independent draws exceeds with probability at most `level`.
+
+    Source: Massart 1990, ``P(D > t) ≤ 2e^(−2nt²)``; it holds for every n.
+
+    Examples
+    --------
+    >>> round(critical_distance(10_000, 1e-6), 4)
+    0.0269
+    """
+    return math.sqrt(math.log(2 / level) / (2 * n))
+
+
+def critical_share(mean: float, n: int, level: float) -> float:
+    """Return what the share of n independent events of this mean probability exceeds with probability ≤ `level`.
+
+    By Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which holds for events of different probabilities as well.
+
+    Examples
+    --------
+    >>> round(critical_share(0.1, 10_000, 1e-6), 4)
+    0.1161
+    """
+    low, high = mean, 1.0
+    while high - low > 1e-9:
+        x = (low + high) / 2
+        kl = x * math.log(x / mean) + ((1 - x) * math.log((1 - x) / (1 - mean)) if x < 1 else 0.0)
+        low, high = (x, high) if kl < math.log(1 / level) / n else (low, x)
+    return high
 
 
 def one_run_p_value(correct: int, guesses: int, epsilon: float) -> float:

@@ -1,0 +1,1 @@
+"""What `hushbandits audit` drives: every promise held against laws, draws and runs."""

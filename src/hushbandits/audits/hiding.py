@@ -1,0 +1,175 @@
+"""Secure functions: what they must hide is not there, neither by name, nor by order, nor in a small cohort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.audits.blocks import background, seen
+from hushbandits.audits.told import Told
+from hushbandits.audits.verdict import Verdict
+from hushbandits.core.crowd import Individuals
+from hushbandits.core.env import Env
+from hushbandits.core.team import Team
+from hushbandits.core.types import Array
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.feedback import Feedback
+from hushbandits.privacy.audit import critical_share
+from hushbandits.registry import make_vec
+from hushbandits.wrappers.loss import Loss
+
+__all__ = ["cohorts", "order", "routes", "windows"]
+
+
+class _Tap(Wrapper):
+    """Keeps what passes."""
+
+    def __init__(self, name: str = "audit: tap") -> None:
+        super().__init__(name=name)
+
+    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        self.message = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in message.items()}
+        return message
+
+
+def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6, seed: int = 0) -> Iterator[Verdict]:
+    """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
+    if "network" in shuffle.settings or not shuffle.settings:
+        for name, loss in (("network", 0.0), ("network with failing edges", 1e-9)):
+            places = [_places(shuffle, runs, seed, values, loss) for values in (_names(4), _names(4)[::-1])]
+            yield _uniform(f"order, {name}", places[0], subject, level)
+            changed = int((places[0] != 3 - places[1]).sum())
+            yield Verdict(subject, f"order, {name}: places that rewards change", 0, changed, "messages")
+            env = make_vec("CoopNetwork-v0", n_agents=4, wrappers=[shuffle], edge_loss=loss)
+            yield Verdict(subject, f"{name}: fields that name senders", 0, float("who" in env.inbox_fields), "fields")
+    if "feedback" in shuffle.settings or not shuffle.settings:
+        yield _uniform("order, users of a block", _users(shuffle, runs, seed), subject, level)
+
+
+def _names(n: int) -> Array:
+    return (np.arange(n) + 1) / (n + 1)
+
+
+def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
+    """Whether every sender stands in every place equally often: ``places (…, S)`` has the sender of each slot."""
+    size = places.shape[-1]
+    flat = places.reshape(-1, size)
+    counts = [np.mean(flat[:, slot] == who) * 1.0 for slot in range(size) for who in np.unique(flat)]
+    kinds = len(np.unique(flat))
+    share = critical_share(1 / kinds, len(flat), level / len(counts))
+    return Verdict(
+        subject, check, share, float(max(counts)), "share", f"one sender in one place in {1.1 * share:.0%}", level
+    )
+
+
+def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, edge_loss: float) -> Array:
+    # who stands where in the inbox of the first agent; rewards tell
+    n = len(values)
+    core: Any = make_vec(
+        "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=2,
+        wrappers=[shuffle], edge_loss=edge_loss,
+    )  # fmt: skip
+    core.reset(seed)
+    core.law.now = values
+    core.pull(np.zeros((runs, n), int))
+    inbox = core.talk().inbox
+    return np.rint(inbox["reward"][:, 0] * (n + 1)).astype(int) - 1
+
+
+def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
+    class Names(Wrapper):
+        def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+            x = np.broadcast_to(_names(3), (*message["n"].shape, 3)).copy()
+            return {**message, "reward": Individuals(x, message["n"])}
+
+    core: Any = Feedback(users="each", runs=runs, horizon=3, wrappers=[Names(), shuffle])
+    core.reset(seed)
+    core.pull((np.zeros((runs, 1), int), np.full((runs, 1), 3)))
+    inbox = core.talk().inbox
+    return np.rint(inbox["users"][:, 0, 0] * 4).astype(int) - 1
+
+
+def cohorts(make: Any, subject: str, runs: int = 400, seed: int = 0) -> Iterator[Verdict]:
+    """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(min_cohort=…)`` → the wrapper.
+    """
+    least = 5
+    _, fields = seen([Loss(0.5), make(min_cohort=least)], [background("ones", 8)] * 20, runs, seed)
+    left = fields["message's users left"]
+    told = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
+    # what is left after sealing is 0 where it is closed: users that were there are counted by the sum of ones
+    small = told & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
+    yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
+    n, least = 5, 3
+    tap = _Tap()
+    core: Any = make_vec(
+        "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
+        wrappers=[Loss(0.5), tap, make(min_cohort=least)],
+    )  # fmt: skip
+    core.reset(seed)
+    opened = 0
+    for _ in range(10):
+        core.law.now = 1.0
+        core.pull(np.zeros((runs, n), int))
+        inbox = core.talk().inbox
+        sent = next(w for w in core.wrappers if w.name == tap.name).message["sent"]
+        heard = sent.sum(1, keepdims=True) - sent
+        pulls, sums = inbox.tally()
+        told = inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
+        opened += int((told & (heard < least)).sum())
+    yield Verdict(subject, f"rounds of fewer than {least} messages opened", 0, opened, "rounds")
+
+
+class _Voter(Team):
+    """Votes at random."""
+
+    setting = "exploration"
+
+    def reset(self, env: Env, seeds: Any) -> None:
+        self._rng, self._k = np.random.default_rng(0), env.n_arms
+
+    def act(self, obs: Any) -> Array:
+        return np.ones((*obs.who.shape, self._k), bool)
+
+    def speak(self, reward: Array) -> dict[str, Any]:
+        return {"vote": self._rng.random((len(reward), 1, self._k)) < 0.2}
+
+
+def windows(make: Any, subject: str, runs: int = 200, rounds: int = 80, seed: int = 0) -> Iterator[Verdict]:
+    """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
+    least, window = 3, 2
+    tap = _Tap()
+    core: Any = make_vec(
+        "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=rounds,
+        wrappers=[make(window=window, min_cohort=least), tap],
+    )  # fmt: skip
+    team = _Voter()
+    obs = core.reset(seed)
+    team.reset(core, core.seeds)
+    acted = np.zeros((runs, 6), bool)
+    alone = 0
+    while obs.live.any():
+        acted[np.arange(runs), obs.who[:, 0]] = True
+        obs = core.pull(team.act(obs))
+        obs = core.talk(team.speak(obs.reward))
+        message = core.wrappers[-1].message
+        told = message["tally"].any(1) if "tally" in message else message["vote"].any((1, 2))
+        alone += int((told & (acted.sum(1) < least)).sum())
+        acted[told] = False
+    yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")
+
+
+def routes(make: Any, subject: str, settings: Sequence[str], runs: int, level: float, seed: int) -> Iterator[Verdict]:
+    """All that fits a secure function, by what it takes."""
+    if "cohorts" in settings:
+        yield from cohorts(make, subject, min(runs, 400), seed)
+    if "windows" in settings:
+        yield from windows(make, subject, min(runs, 200), seed=seed)
+    if "order" in settings:
+        yield from order(make(), subject, runs, level, seed)

@@ -1,0 +1,284 @@
+"""The audit: which checks every promise gets, and how many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
+
+from hushbandits.audits.black import black_box, grid_bits, one_run
+from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
+from hushbandits.audits.cases import Case, claims, everything, hider, named
+from hushbandits.audits.drawn import long_run
+from hushbandits.audits.hiding import routes
+from hushbandits.audits.laws import noise_of, planned_law
+from hushbandits.audits.network import drawn_releases, drawn_reports, messages
+from hushbandits.audits.unbounded import laws
+from hushbandits.audits.verdict import Verdict
+from hushbandits.audits.votes import epoch_votes
+from hushbandits.audits.white import compositions, every_size, white_box
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.team import Team
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.samplers import PolyaDifference
+from hushbandits.registry import make_team, make_vec
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.mechanism import Mechanism
+from hushbandits.wrappers.private_means import PrivateMeans
+
+__all__ = ["GRID", "UNSEEN", "Budget", "Check", "audit", "checks"]
+
+GRID = (0.1, 0.5, 1.0, 4.0, 10.0, 12.0)
+_SIZES = (2, 19, 64, 1000)
+_WHERE = tuple((b, p) for b in BACKGROUNDS for p in POSITIONS)
+_HIDING = {"SecAgg": ("cohorts", "windows"), "Shuffle": ("order", "windows")}
+
+#: What passes every audit from outside, and why.
+UNSEEN = {
+    "a trigger that is never played": "noise missing at one block size beyond those listed, or after more blocks than "
+    "the longest run, leaves every block that is looked at as it should be",
+    "a secret trigger": "a mechanism that tells only whoever holds a key (a certain seed, a certain sequence of "
+    "rewards) is honest in all runs without it",
+    "a rare fault": "noise missing in fewer blocks than a check's stated share is within its error",
+    "another channel": "time taken, files, memory: the audit sees messages and inboxes",
+    "randomness that only its maker knows": "seeded noise has its law for all who do not know the seed",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One group of verdicts, not yet run.
+
+    Parameters
+    ----------
+    subject : str
+    what : str
+        Which kind of check.
+    promises : tuple of (str, str)
+        Class and view of what it bears on.
+    run : callable
+        Returns the verdicts.
+    """
+
+    subject: str
+    what: str
+    promises: tuple[tuple[str, str], ...]
+    run: Callable[[], Iterator[Verdict]]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is run.
+
+    Parameters
+    ----------
+    level : float
+        Probability that an honest mechanism fails a statistical check.
+    seed : int
+    samples : int
+        Runs a side of a black box.
+    thorough : bool
+        Black boxes and drawn laws at every ε of the grid, more sizes, longer runs.
+    largest, runs : int
+        Drawn laws: every block size up to `largest`, in so many runs.
+    """
+
+    level: float = 1e-6
+    seed: int = 0
+    samples: int = 6000
+    thorough: bool = False
+    largest: int = 256
+    runs: int = 16
+
+
+def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Check]:
+    """Return all checks of what is named (default: of everything registered that promises or hides something).
+
+    Examples
+    --------
+    >>> [check.what for check in checks(["DP-MASE"])]
+    ['black box']
+    """
+    budget = budget or Budget()
+    found: list[Check] = []
+    for name in names or everything():
+        if (secure := hider(name)) is not None:
+            make, kind = secure
+            run = partial(routes, make, name, _HIDING[kind], budget.samples // 3, budget.level, budget.seed)
+            found.append(Check(name, "secure function", (), run))
+        for case in named(name):
+            found += _of(case, budget)
+    if not names:
+        found.append(Check("reward laws", "white box", (), laws))
+    return found
+
+
+def _of(case: Case, budget: Budget) -> list[Check]:
+    about = tuple((type(case.owner).__name__, g.view) for g in case.promises)
+    kinds: dict[str, Callable[[], Iterator[Verdict]]] = {}
+    if isinstance(case.owner, Mechanism):
+        kinds = {"white box": partial(_exact, case), "drawn law": partial(_drawn, case, budget)}
+        kinds["black box"] = partial(_mechanism_black, case, budget)
+    elif isinstance(case.owner, Team):
+        kinds = {"black box": partial(_votes, case, budget)}
+    elif case.env.setting == "network":
+        kinds = {"black box": partial(_messages, case, budget)}
+        if isinstance(case.owner, (LocalLaplace, PrivateMeans)):  # whose law is known
+            kinds["drawn law"] = partial(_drawn_messages, case, budget)
+    else:
+        kinds = {"black box": partial(_blocks_black, case, budget)}
+    return [Check(case.subject, what, about, run) for what, run in kinds.items()]
+
+
+# -- mechanisms of the feedback setting -----------------------------------------------------------------------------
+
+
+def _made(case: Case, epsilon: float) -> tuple[Env, Mechanism, Guarantee]:
+    env = case.make(epsilon) if case.make is not None else case.env
+    env.reset(0)
+    mechanism: Any = next(w for w in env.wrappers if w.name == case.owner.name)
+    return env, mechanism, claims(mechanism, env)[0]
+
+
+def _epsilons(case: Case) -> tuple[float, ...]:
+    return GRID if case.make is not None else (case.owner.epsilon,)  # type: ignore[union-attr]
+
+
+def _exact(case: Case) -> Iterator[Verdict]:
+    for epsilon in _epsilons(case):
+        subject = f"{case.subject} ε={epsilon:g}"
+        _, mechanism, promise = _made(case, epsilon)
+        least = mechanism.smallest
+        yield from every_size(mechanism, subject, promise, range(least, 257 if epsilon == 1 else 65))
+        for n in (n for n in _SIZES if n >= least):
+            sure = max(mechanism.sure(n), least)
+            # next to nobody: only where the law is known in closed form, for ε is in the thousands otherwise
+            few = least if isinstance(noise_of(mechanism, n, n)[0], PolyaDifference) else sure
+            for survivors in dict.fromkeys((n, sure, max(least, sure // 2), few)):
+                yield from white_box(mechanism, n, survivors, subject, promise)
+        if epsilon in (0.1, 1.0, 10.0) or case.make is None:
+            few = max(least, 10)
+            mixtures = [[(64, 64)] * 3, [(64, 64)] * 2 + [(max(2 * few, 50), few)] * 2]
+            yield from compositions(mechanism, subject, mixtures)
+
+
+def _drawn(case: Case, budget: Budget) -> Iterator[Verdict]:
+    largest, runs = (budget.largest, budget.runs) if not budget.thorough else (512, 48)
+    for epsilon in _epsilons(case) if budget.thorough else (1.0,):
+        env, mechanism, _ = _made(case, epsilon)
+        exact = mechanism.sampler == "exact"  # integers only, user by user: slow
+        sized = (48, 2) if exact else (largest, runs)
+        subject = f"{case.subject} ε={mechanism.epsilon:g}"
+        if planned_law(mechanism, 64, 64) is not None:
+            yield from long_run(env.wrappers, subject, *sized, budget.level, budget.seed, mechanism.smallest)
+
+
+def _mechanism_black(case: Case, budget: Budget) -> Iterator[Verdict]:
+    for epsilon in _epsilons(case) if budget.thorough else (1.0,):
+        env, mechanism, promise = _made(case, epsilon)
+        subject = f"{case.subject} ε={mechanism.epsilon:g}"
+        local = mechanism.hidden_by == "noise"
+        sizes = (1,) if local else (64, 19) if budget.thorough else (64,)
+        runs = budget.samples // 20 if mechanism.sampler == "exact" else budget.samples
+        coded = "modulus" in mechanism.accept({"reward": None, "n": None}, env)  # type: ignore[dict-item]
+        for n in sizes:
+            yield black_box(
+                env.wrappers, promise.epsilon, promise.delta, n, runs, budget.level, budget.seed, subject, _WHERE,
+                promise, bits=coded,
+            )  # fmt: skip
+        if isinstance(mechanism, LocalDiscreteLaplace):
+            yield replace(one_run(mechanism, level=budget.level, seed=budget.seed), subject=subject)
+        yield _bits(env, mechanism, promise, subject, 1 if local else 64, coded)
+
+
+def _bits(env: Env, mechanism: Mechanism, promise: Guarantee, subject: str, n: int, coded: bool) -> Verdict:
+    if not coded:
+        declared = any("floating point" in a for a in promise.assumptions)
+        return Verdict(
+            subject, "lowest bits of a double", 0, 1, "kinds of noise",
+            "nothing: a double's last bits tell, and the promise says so", promise=promise, declared=declared,
+        )  # fmt: skip
+    off, of = grid_bits(env.wrappers, n)
+    return Verdict(subject, f"lowest bits: sums off the grid, of {of:,}", 0, off, "sums", promise=promise)
+
+
+# -- everything else ------------------------------------------------------------------------------------------------
+
+
+def _blocks_black(case: Case, budget: Budget) -> Iterator[Verdict]:
+    """A wrapper that is no mechanism promises per report: blocks of one."""
+    promise, wrapper = case.promises[0], cast(Wrapper, case.owner)
+    yield black_box(
+        [wrapper], promise.epsilon, promise.delta, 1, budget.samples, budget.level, budget.seed, case.subject,
+        (("zeros", "first"),), promise, bits=False,
+    )  # fmt: skip
+
+
+def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
+    wrapper: Any = case.owner
+    wrappers: tuple[Wrapper, ...] = ()
+    if case.make is not None:  # its env brings it, and an agent that listens to it
+        where, team = "PrivateNetwork-v0", make_team("Private-UCB", epsilon=wrapper.epsilon, own=wrapper.own)
+        env = make_vec(where, epsilon=wrapper.epsilon, own=wrapper.own, horizon=3)
+        promises = claims(env.wrappers[0], env)
+    else:
+        where, wrappers, promises = "CoopNetwork-v0", (wrapper,), case.promises
+        # one that hears what the wrapper leaves of the standard report
+        team = make_team("UCB1" if "reward" in case.env.inbox_fields else "Random")
+    runs = budget.samples // 4
+    for promise in promises:
+        yield from messages(where, team, wrappers, promise, runs, budget.level, budget.seed, case.subject)
+
+
+def _drawn_messages(case: Case, budget: Budget) -> Iterator[Verdict]:
+    rounds, runs = (1500, 8) if not budget.thorough else (5000, 20)
+    draw = drawn_releases if isinstance(case.owner, PrivateMeans) else drawn_reports
+    yield from draw(case.owner, case.subject, rounds, runs, budget.level, budget.seed)  # type: ignore[arg-type]
+
+
+def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:
+    for epsilon in GRID if budget.thorough and case.subject == "DP-MASE" else (None,):
+        team = case.owner if epsilon is None else make_team("DP-MASE", epsilon=epsilon)
+        promise = claims(team, case.env)[0]
+        subject = f"{case.subject} ε={promise.epsilon:g}"
+        yield epoch_votes(team, promise, 2 * budget.samples, budget.level, budget.seed, subject)
+
+
+def audit(
+    names: Sequence[str] = (),
+    level: float = 1e-6,
+    seed: int = 0,
+    samples: int = 6000,
+    thorough: bool = False,
+    bar: Any = None,
+) -> Iterator[Verdict]:
+    """Audit registered envs, wrappers and agents, or classes of one's own (``module:Name``).
+
+    Parameters
+    ----------
+    names : sequence of str
+        Default: everything registered that promises or hides something.
+    level : float
+        Probability that an honest mechanism fails a statistical check, of each verdict.
+    seed : int
+    samples : int
+        Runs a side of a black box.
+    thorough : bool
+        Black boxes and drawn laws at every ε of the grid.
+    bar : optional
+        Told of the work (`bench.progress.Bar`): ``bar.at(name)``, ``bar.advance(1)``.
+
+    Raises
+    ------
+    ValueError
+        Something that promises nothing, or an unknown name.
+    """
+    for check in checks(names, Budget(level, seed, samples, thorough)):
+        if bar is not None:
+            bar.at(f"{check.subject}: {check.what}")
+        yield from check.run()
+        if bar is not None:
+            bar.advance(1)

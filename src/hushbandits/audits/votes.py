@@ -1,0 +1,115 @@
+"""Votes: what an observer of one agent's ballots can tell of one of its rewards."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hushbandits.audits.black import judged, power
+from hushbandits.audits.told import Told
+from hushbandits.audits.verdict import Verdict
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.types import Array
+from hushbandits.policies.successive import epoch_length, radii
+from hushbandits.privacy.audit import epsilon_lower_bound
+from hushbandits.registry import assemble
+
+__all__ = ["ballots", "epoch_votes"]
+
+ENV = "DPMASE-v0"
+#: How many noise scales the sums of the neighbours stand short of the noiseless rule's threshold; 0: across it.
+_SHORT = (0.0, 1.0, 3.0, -1.5)
+_PLAYED = 8  # activations of the epoch that are played out
+_BATCH = 200  # runs at once; more are further epochs of the same runs
+
+
+def ballots(team: Any, epsilon: float, short: float, more: int, runs: int, seed: int) -> dict[str, Array]:
+    """Votes of an agent with two arms until the end of its first epoch, whose rewards are prescribed.
+
+    One arm earns nothing, the other `more` rewards above where the noiseless rule is `short` noise scales short of
+    voting.
+
+    Returns
+    -------
+    dict
+        Per arm: whether it was voted out, and in which activation (0: never), each ``(runs,)``.
+    """
+    law = Told()
+    again = -(-runs // _BATCH) if runs > _BATCH and _restarts(team) else 1
+    env = assemble(ENV, team, runs=-(-runs // again), env={"n_agents": 1, "means": [0.5, 0.5], "rewards": law})
+    told = env.law
+    assert isinstance(told, Told)
+    due = int(epoch_length(2, 1, epsilon, team.beta))
+    h, c = radii(2, 1, epsilon, team.beta, float(due))
+    wins = min(max(math.floor(2 * (h + c) * due - short / epsilon), 0), due - 1) + more
+    earned = [float(t >= due - wins) for t in range(due)]  # the reward that differs is one in the middle
+    found = []
+    obs = env.reset(seed)
+    team.reset(env, env.seeds)
+    for _ in range(again):
+        begin = _jump(team, earned, due)
+        at = np.zeros((env.runs, 2))
+        for t in range(begin, due):
+            told.now = [earned[t], 0.0]
+            obs = env.pull(team.act(obs))
+            message = team.speak(obs.reward)
+            if message is not None:
+                at += np.where((at == 0) & np.asarray(message["vote"])[:, 0], t + 1, 0)
+            obs = env.talk(message)
+            team.hear(obs.inbox)
+            if not obs.live.any():
+                break
+        found.append(at)
+    at = np.concatenate(found)[:runs]
+    return {f"{what} arm {k}": x[:, k] for what, x in (("vote on", (at > 0) * 1.0), ("time of", at)) for k in (0, 1)}
+
+
+def _restarts(team: Any) -> bool:
+    fields = getattr(team.routine(2).state(1, 1, 2), "_fields", ())
+    return {"pulls", "sums"} <= set(fields)
+
+
+def _jump(team: Any, earned: list[float], due: int) -> int:
+    """Begin an epoch shortly before its end, where its sums are all that is left of its first activations."""
+    if not _restarts(team):
+        return 0
+    begin, state = due - _PLAYED, team._state
+    for array, fresh in zip(state, team.routine(2).state(1, 1, 2), strict=True):
+        array[:] = fresh[0, 0]
+    state.pulls[:] = begin
+    state.sums[:, :, 0] = sum(earned[:begin])
+    return begin
+
+
+def epoch_votes(
+    team: Any, promise: Guarantee, runs: int = 6000, level: float = 1e-6, seed: int = 0, subject: str = ""
+) -> Verdict:
+    """Bound ε of an agent's votes from below: one more reward, at several distances from the rule's threshold.
+
+    Parameters
+    ----------
+    team : Team
+        DP-MASE, or one that follows its schedule: R(1) activations, then a vote.
+    promise : Guarantee
+        What it claims.
+    runs : int
+        Runs a side, at each distance.
+    level : float
+        Probability of rejecting an honest team.
+    """
+    epsilon, delta = promise.epsilon, promise.delta
+    worst, told = 0.0, ""
+    for i, short in enumerate(_SHORT):
+        low, high = (ballots(team, epsilon, short, more, runs, seed + 10 * i + more) for more in (0, 1))
+        share = level / 2 / len(_SHORT)
+        a, b = (int(side["vote on arm 1"].sum()) for side in (low, high))
+        for x, y in ((a, b), (b, a), (runs - a, runs - b), (runs - b, runs - a)):
+            bound = epsilon_lower_bound(x, y, runs, delta, share / 4)
+            worst, told = max((worst, told), (bound, f"vote, {short:g} scales short"))
+        bound, event = judged(low, high, delta, share)
+        worst, told = max((worst, told), (bound, event))
+    check = f"black box, votes, {runs:,} runs a side ({told})"
+    caught = power(epsilon, delta, runs, level / 32)
+    return Verdict(subject or team.name, check, epsilon, worst, "ε", caught, level, promise)
