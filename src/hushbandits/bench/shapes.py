@@ -77,7 +77,10 @@ KINDS: dict[str, tuple[_Test, str]] = {
     "bool": (lambda v: isinstance(v, (bool, np.bool_)), "true or false"),
     "int": (_whole, "an integer"),
     "float | None": (_maybe(_number), "a number"),
-    "int | Sequence[int] | None": (_maybe(lambda v: _whole(v) or _many(_whole)(v)), f"an integer or a list of at most {LONGEST:,} integers"),
+    "int | Sequence[int] | None": (
+        _maybe(lambda v: _whole(v) or _many(_whole)(v)),
+        f"an integer or a list of at most {LONGEST:,} integers",
+    ),
     "Sequence[str]": (_many(text), "a list of texts"),
     "Mapping[str, Any]": (mapping, "a table"),
     "Mapping[str, str]": (_table(text), "a table of texts"),

@@ -233,7 +233,11 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for step in range(math.ceil(reach / (5 * math.sqrt(variance))) + 1):
         tilt = 5 * step / math.sqrt(variance)
+        if tilt > 30:  # thousands of deviations out
+            break
         centre, log_mgf, pmf = _tilted(law, n, 2 * reach + 1, tilt)
+        if centre > reach:  # all further out, and wrapped
+            break
         away = np.abs(x - centre)
         good = (away < best) & (pmf > 1e-13 * pmf.max())
         out[good] = np.log(pmf[good]) - tilt * x[good] + log_mgf
