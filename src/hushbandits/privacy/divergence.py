@@ -222,8 +222,8 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     """Logarithm of the law of a sum of n draws of a symmetric law, where all but 1e-15 of it lies, and `further`.
 
     A transform's absolute error hides the tails; tilted by e^(tx) they are where the mass is:
-    ``P(x) = M(t)^n e^(−tx) P_t(x)``, with t such that the tilted mean walks outwards, five deviations a step.  What no
-    tilt reaches stays impossible, which can only make a divergence larger.
+    ``P(x) = M(t)^n e^(−tx) P_t(x)``, with t such that the tilted mean walks outwards, at most five deviations a step.
+    What no tilt reaches stays impossible, which can only make a divergence larger.
     """
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
@@ -231,10 +231,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
         raise NotImplementedError(f"{law!r} of n={n} is too wide to look at")
     x = np.arange(reach + 1)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
-    for step in range(math.ceil(reach / (5 * math.sqrt(variance))) + 1):
-        tilt = 5 * step / math.sqrt(variance)
-        if tilt > 30:  # thousands of deviations out
-            break
+    for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
         centre, log_mgf, pmf = _tilted(law, n, 2 * reach + 1, tilt)
         if centre > reach:  # all further out, and wrapped
             break
