@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
@@ -17,16 +17,13 @@ from hushbandits.envs.feedback import Feedback
 from hushbandits.privacy.divergence import (
     binomial_profile,
     circle_profile,
-    composed_epsilon,
     epsilon_at,
-    laplace_profile,
     law_profile,
     pure_profile,
     shift_profile,
-    worst_profile,
 )
 from hushbandits.privacy.laplace import laplaces
-from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import binomial_delta, extra_bits
@@ -146,139 +143,6 @@ def test_laws_of_sums_reach_far_into_their_tails():
         assert found == pytest.approx(by_hand, rel=1e-6, abs=1e-14)
     assert math.isinf(epsilon_at(pure_profile(1.0, 1e-3), 1e-4))
     assert epsilon_at(law_profile(PolyaDifference(1 / 64, 8.0), 64, 16), 1e-9) == pytest.approx(2.0, rel=1e-6)
-
-
-# -- what many blocks give away -------------------------------------------------------------------------------------
-
-
-def test_composition_by_direct_convolution():
-    law = DiscreteLaplace(3.0)
-    pmf = law.pmf(np.arange(-100, 101))
-    loss = np.log(np.append(pmf, np.zeros(2) + 1e-300)) - np.log(np.append(np.zeros(2) + 1e-300, pmf))
-    middle = slice(2, -2)
-    steps = np.round(loss[middle] * 3).astype(int)  # of −2/3 … 2/3, in thirds
-    assert np.allclose(loss[middle] * 3, steps, atol=1e-9)
-    single = np.bincount(steps + 2, weights=np.append(pmf, [0, 0])[middle], minlength=5)
-    for times in (2, 5, 20):
-        total = np.ones(1)
-        for _ in range(times):
-            total = np.convolve(total, single)
-        losses = (np.arange(len(total)) - 2 * times) / 3
-        for delta in (1e-3, 1e-6):
-            epsilon = composed_epsilon(law_profile(law, 1, 2), times, delta)
-            at = float((total * np.maximum(-np.expm1(epsilon - losses), 0)).sum())
-            before = float((total * np.maximum(-np.expm1(0.99 * epsilon - 0.01 - losses), 0)).sum())
-            assert at <= delta * (1 + 1e-6) < before
-
-
-@pytest.mark.parametrize(("epsilon", "times"), [(0.1, 1), (0.1, 100), (0.5, 10), (0.5, 100), (4.0, 1), (4.0, 100)])
-def test_composition_agrees_with_dp_accounting(epsilon, times):
-    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-    pairs = [
-        (
-            law_profile(DiscreteLaplace(20 / epsilon), 1, 20),
-            pld.from_discrete_laplace_mechanism(epsilon / 20, sensitivity=20),
-        ),
-        (laplace_profile(epsilon), pld.from_laplace_mechanism(1 / epsilon, value_discretization_interval=1e-3)),
-    ]
-    if epsilon < 1:
-        law = pld.from_discrete_gaussian_mechanism(20 / epsilon, sensitivity=20)
-        pairs.append((law_profile(DiscreteGaussian((20 / epsilon) ** 2), 1, 20), law))
-    for profile, law in pairs:
-        theirs = law.self_compose(times).get_epsilon_for_delta(1e-6)
-        assert composed_epsilon(profile, times, 1e-6) == pytest.approx(theirs, rel=2e-3, abs=2e-3)
-
-
-def ledger(price):
-    return Ledger("any", "one reward", "server", (), price, lambda n: {}, 1)
-
-
-def test_a_returning_user_pays_for_the_block_with_the_larger_delta():
-    core = hb.make_vec("ShuffleDP-v0", shuffle="binary-sum", calibrate="exact")
-    core.reset(0)
-    book, bits = core.mechanism.ledger, core.mechanism.planned(1024).noise
-    book.use(0, 0, 1024, 1024)
-    book.use(0, 0, 1024, 512)
-    truth = binomial_delta(512 * bits.k, bits.q, 1.0)
-    assert (book.worst[0], book.worst_delta[0]) == (1.0, truth)
-    assert truth == pytest.approx(2.4e-4, rel=0.02)
-    epsilon, delta = book.returning(0, 1, 1e-6)
-    assert delta == 1e-6
-    assert binomial_delta(512 * bits.k, bits.q, epsilon) <= 1e-6 * (1 + 1e-6)
-    assert epsilon > 1.0
-
-
-def test_what_is_dearer_once_may_be_cheaper_a_thousand_times():
-    core = hb.make_vec("DistRDP-v0", epsilon=1.0, scale=1.0)
-    core.reset(0)
-    mechanism = core.mechanism
-    kinds = [(65_536, 32_768), (4, 3)]
-    alone = []
-    for kind in kinds:
-        book = ledger(mechanism.price)
-        book.use(0, 0, *kind)
-        alone.append(book.returning(0, 1000, 1e-6)[0])
-    book = ledger(mechanism.price)
-    for kind in kinds:
-        book.use(0, 0, *kind)
-    assert book.returning(0, 1000, 1e-6)[0] >= max(alone) * (1 - 1e-9)
-
-
-kinds = st.one_of(
-    st.builds(Spent, st.floats(0.05, 3.0), st.sampled_from([0.0, 1e-9, 1e-4])),
-    st.builds(
-        lambda b, g: Spent(g / b, 0.0, None, lambda: law_profile(DiscreteLaplace(b), 1, g)),
-        st.floats(2, 30),
-        st.integers(1, 9),
-    ),
-    st.builds(
-        lambda q: Spent(1.0, binomial_delta(400, q, 1.0), None, lambda: binomial_profile(400, q)),
-        st.floats(0.05, 0.5),
-    ),
-)
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.lists(kinds, min_size=1, max_size=3), st.lists(st.integers(0, 2), min_size=1, max_size=6))
-def test_no_mixture_of_blocks_costs_more_than_the_ledger_says(blocks, order):
-    book = ledger(lambda n, s: blocks[n])
-    for n in range(len(blocks)):
-        book.use(0, 0, n, n)
-    played = [blocks[i % len(blocks)] for i in order]
-    epsilon, delta = book.returning(0, len(played), 1e-5)
-    # The mixture itself, as randomized responses whose losses are drawn and added up.
-    if math.isinf(epsilon):
-        return
-    worst = worst_profile([b.exact() for b in blocks])
-    for b in blocks:
-        x = np.linspace(0, 4, 50)
-        assert (worst(x) >= b.exact()(x)).all()
-    if len({id(b) for b in played}) == 1:
-        once = composed_epsilon(played[0].exact(), len(played), max(delta, 1e-10))
-        assert epsilon >= min(once, len(played) * played[0].epsilon) * (1 - 2e-3) - 1e-9
-
-
-def test_no_bound_attains_so_small_a_delta():
-    book = ledger(lambda n, s: Spent(1.0, 1e-3))
-    book.use(0, 0, 8, 8)
-    assert book.returning(0, 5, 1e-6) == (5.0, 5e-3)  # its own, larger δ
-    assert book.returning(0, 5, 0.01)[1] <= 0.01
-    assert book.returning(0, 5, 0.01)[0] <= 5.0
-    assert ledger(lambda n, s: Spent(1.0)).returning(0, 5, 1e-6) == (0.0, 0.0)
-    with pytest.raises(ValueError, match="delta=1 must lie in"):
-        book.returning(0, 5, 1)
-
-
-def test_losses_show_in_the_metrics():
-    wrappers = [Loss(0.05)]
-    env = {"shuffle": "binary-sum", "calibrate": "exact", "horizon": 20_000}
-    core = hb.make_vec("ShuffleDP-v0", wrappers=wrappers, **env)
-    final = hb.play(core, hb.make_team("Random"), 0)
-    assert final["epsilon"][0] == 1.0
-    assert final["delta"][0] == core.mechanism.ledger.worst_delta[0] > 1e-6
-    for row in core.mechanism.ledger.rows(0):
-        bits = core.mechanism.planned(row["planned"]).noise
-        assert binomial_delta(row["survivors"] * bits.k, bits.q, 1.0) <= final["delta"][0]
 
 
 # -- which promise holds where --------------------------------------------------------------------------------------

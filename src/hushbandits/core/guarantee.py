@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
     from hushbandits.core.env import Env
 
-__all__ = ["Guarantee", "void", "where_bounded"]
+__all__ = ["Guarantee", "Promising", "void"]
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,27 @@ def void(guarantee: Guarantee, why: str) -> Guarantee:
     return replace(guarantee, epsilon=math.inf, assumptions=(f"none helps: {why}", *guarantee.assumptions))
 
 
-def where_bounded(promises: tuple[Guarantee, ...], env: Env) -> tuple[Guarantee, ...]:
-    """Void promises of ε in an env whose rewards have no bound: noise hides what has a sensitivity."""
-    if env.law.unit_interval:
-        return promises
-    why = f"rewards of {env.law!r} have no bound, and so no sensitivity"
-    return tuple(void(g, why) if math.isfinite(g.epsilon) else g for g in promises)
+class Promising:
+    """Base of what may promise privacy, wrappers and teams: a subclass claims, this class says what holds."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "privacy" in vars(cls):
+            raise TypeError(f"{cls.__name__} must define promises(env), not privacy(env): the base says what holds")
+
+    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+        """What it promises on rewards in [0, 1], where all is well; empty: nothing.  For subclasses."""
+        return ()
+
+    @final
+    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+        """What of its `promises` holds in `env`: on rewards without a bound no ε does."""
+        held = self._holding(env)
+        if env.law.unit_interval:
+            return held
+        why = f"rewards of {env.law!r} have no bound, and so no sensitivity"
+        return tuple(void(g, why) if math.isfinite(g.epsilon) else g for g in held)
+
+    def _holding(self, env: Env) -> tuple[Guarantee, ...]:
+        """Hook of the mechanisms' base: `promises`, less what the env refutes."""
+        return self.promises(env)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from hushbandits.core.guarantee import Guarantee, where_bounded
+from hushbandits.core.guarantee import Promising
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Seeds
@@ -34,7 +34,7 @@ class Protocol:
     wrappers: tuple[tuple[str, dict[str, Any]], ...] = ()
 
 
-class Team:
+class Team(Promising):
     """Base of all teams: `act`, `speak` and `hear` on ``(R, A, …)`` arrays.
 
     Examples
@@ -64,22 +64,6 @@ class Team:
     def protocol(self, settings: dict[str, Any]) -> Protocol:
         """What this agent needs of an env with these `settings`."""
         return Protocol()
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "privacy" in vars(cls):
-            raise TypeError(
-                f"{cls.__name__} must define promises(env), not privacy(env): what holds is for the base to say"
-            )
-
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
-        """What the noise inside the algorithm promises on rewards in [0, 1].  For subclasses."""
-        return ()
-
-    @final
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
-        """What of `promises` holds in `env`; what wrappers promise is ``env.privacy()``."""
-        return where_bounded(self.promises(env), env)
 
     def metrics(self, env: Env) -> dict[str, Array]:
         """What the algorithm says of itself at the end of a game in `env`, each ``(R, …)``; `env` has its own."""

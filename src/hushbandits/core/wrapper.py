@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.guarantee import Guarantee, where_bounded
+from hushbandits.core.guarantee import Promising
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Wrapper"]
 
 
-class Wrapper:
+class Wrapper(Promising):
     """Base of all wrappers; this one changes nothing.
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
@@ -72,26 +72,6 @@ class Wrapper:
     def deliver(self, inbox: Inbox, env: Env) -> Inbox:
         """Return the inbox that the receivers see."""
         return inbox
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "privacy" in vars(cls):
-            raise TypeError(
-                f"{cls.__name__} must define promises(env), not privacy(env): what holds is for the base to say"
-            )
-
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
-        """What this wrapper promises on rewards in [0, 1]; empty: nothing.  For subclasses."""
-        return ()
-
-    @final
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
-        """What of this wrapper's `promises` holds in `env`: on rewards without a bound no ε does."""
-        return where_bounded(self._holding(env), env)
-
-    def _holding(self, env: Env) -> tuple[Guarantee, ...]:
-        """Hook of the mechanisms' base: `promises`, less what the env refutes."""
-        return self.promises(env)
 
     def metrics(self, env: Env) -> dict[str, Any]:
         """What this wrapper measures, each ``(R, …)``; a setting may add it to its own metrics."""
