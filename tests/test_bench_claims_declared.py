@@ -140,7 +140,7 @@ def test_a_line_that_a_figure_does_not_have_is_an_own_addition():
         (["chowdhury2023-fig1", "chowdhury2023-fig2", "chowdhury2023-fig3", "chowdhury2023-fig4",
           "chowdhury2023-fig5"], 300),
         (["rio2023-fig1", "rio2023-fig2", "rio2023-fig2-p2", "rio2023-fig3", "rio2023-fig4", "rio2023-fig4-p2",
-          "rio2023-fig5", "rio2023-fig5-p2"], 40),
+          "rio2023-fig5", "rio2023-fig5-p2"], 64),
         (["feraud2019-fig1a", "feraud2019-fig1b", "feraud2019-fig2a", "feraud2019-fig2b"], 80),
         (["dubey2020-fig1a", "dubey2020-fig1b", "dubey2020-fig1c"], 100),
     ],

@@ -159,7 +159,7 @@ def windows(make: Any, subject: str, runs: int = 200, rounds: int = 80, seed: in
         obs = core.pull(team.act(obs))
         obs = core.talk(team.speak(obs.reward))
         message = core.wrappers[-1].message
-        told = message["tally"].any(1) if "tally" in message else message["vote"].any((1, 2))
+        told = message["tally"].any((1, 2)) if "tally" in message else message["vote"].any((1, 2))
         alone += int((told & (acted.sum(1) < least)).sum())
         acted[told] = False
     yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")

@@ -217,7 +217,7 @@ def checked_seeds(seeds: Any, runs: int, sow: Any) -> Seeds:
     ValueError: seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not [1]
     """
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
-        return list(sow(integer("seed", seeds, 0), runs))
+        return list(sow(integer("seed", seeds, 0, np.inf), runs))
     known = isinstance(seeds, Sequence) and len(seeds) > 0
     if not known or not all(isinstance(s, np.random.SeedSequence) for s in seeds):
         shown = repr(seeds)

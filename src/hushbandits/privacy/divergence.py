@@ -193,7 +193,7 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Pr
     Raises
     ------
     NotImplementedError
-        A law that knows neither, or one on more than four million integers.
+        A law that knows neither; one on more than four million integers, or of less than 1/60 of the sensitivity.
 
     Examples
     --------
@@ -227,8 +227,8 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     """
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
-    if reach > _WIDEST:
-        raise NotImplementedError(f"{law!r} of n={n} is too wide to look at")
+    if reach > _WIDEST or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
+        raise NotImplementedError(f"{law!r} of n={n} is too wide to look at, or too narrow for {further}")
     x = np.arange(reach + 1)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():

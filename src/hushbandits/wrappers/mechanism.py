@@ -22,8 +22,8 @@ from hushbandits.privacy.samplers import NoiseLaw
 
 __all__ = ["EPSILONS", "Mechanism"]
 
-#: Within them every law can be looked at, from where blocks of thousands drown to where nothing is private.
-EPSILONS = 1e-3, 30.0
+#: From where blocks of thousands drown in noise to where nothing is private, and every number is still finite.
+EPSILONS = 1e-3, 1e9
 
 
 class Mechanism(Wrapper):
@@ -37,7 +37,7 @@ class Mechanism(Wrapper):
     Parameters
     ----------
     epsilon : float
-        ε in [0.001, 30].
+        ε in [0.001, 1e9].
     confidence : float or "1/T"
         p: an upper bound of the probability that a block's noise exceeds τ and its sum is decoded wrongly.
     t_min : float or int
