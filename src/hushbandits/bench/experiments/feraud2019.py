@@ -184,6 +184,9 @@ def _median_alone() -> Experiment:
     )  # fmt: skip
 
 
+SWITCH = Use(ID, n_agents=32, horizon=400_000, switches=1, permute_arms=True)
+
+
 def _dser4(phi: float) -> Use:
     return Use("Decentralized-SER4", label=f"DSER4 φ = {phi:g}", epsilon=EPSILON, delta=DELTA, eta=ETA, phi=phi)
 
@@ -237,11 +240,23 @@ EXPERIMENTS = (
         name="feraud2019-dser4",
         title="A switch of the best arm after 200,000 of 400,000 activations, 32 players",
         source="Féraud et al. 2019, section 4",
-        env=Use(ID, n_agents=32, horizon=400_000, switches=1, permute_arms=True),
+        env=SWITCH,
         agents=[_dser4(phi) for phi in (0, 3e-6, 1e-5, 3e-5)],
-        runs=56,
+        runs=20,
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", log=""),),
+        quick={"runs": 5, "env.horizon": 100_000},
+    ),
+    Experiment(
+        name="feraud2019-dser4-end",
+        title="The same in more runs: regret at the end",
+        source="Féraud et al. 2019, section 4",
+        env=SWITCH,
+        agents=[_dser4(phi) for phi in (0, 1e-5)],
+        runs=80,
+        checkpoints=(),  # curves are played round by round, forty times slower
+        metrics=("regret", "messages", "correct"),
+        figures=(Figure(y="regret", x="runs", log=""),),
         claims=[_ratio("DSER4 φ = 1e-05", "DSER4 φ = 0", "DSER4 with resets recovers from the switch: less regret than "
                        "without.", metric="regret", below=1)],
         quick={"runs": 5, "env.horizon": 100_000},
