@@ -340,9 +340,9 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"epsilon": 0}, r"epsilon=0 must be a number > 0"),
-        ({"epsilon": -1.0}, r"epsilon=-1.0 must be a number > 0"),
-        ({"epsilon": float("nan")}, r"epsilon=nan must be a number > 0"),
+        ({"epsilon": 0}, r"epsilon=0 must lie in \[0.001, 1e\+09\]"),
+        ({"epsilon": -1.0}, r"epsilon=-1.0 must lie in"),
+        ({"epsilon": float("nan")}, r"epsilon=nan must lie in"),
         ({"confidence": 0}, r"confidence=0 must lie in \(0, 1\)"),
         ({"confidence": "1/N"}, r"confidence='1/N' must lie in \(0, 1\) or be \"1/T\""),
         ({"users": "some"}, r"users='some' is not one of pooled, each"),
@@ -352,7 +352,7 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
         ({"means": (0.5, 1.5)}, r"means\[1\]=1.5 must lie in \[0, 1\]"),
         ({"min_cohort": 1}, r"min_cohort=1 must be an integer ≥ 2"),
         ({"speech": {}}, r"users speak, not servers"),
-        ({"epsilon": 1e40}, r"beyond 2\^62"),
+        ({"epsilon": 1e40}, r"epsilon=1e\+40 must lie in"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(kwargs, message):

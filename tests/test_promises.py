@@ -24,7 +24,7 @@ from hushbandits.privacy.divergence import (
 )
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.plans import Plan
+from hushbandits.privacy.plans import Plan, distributed_pure
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import binomial_delta, extra_bits
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace as DistributedLaplace
@@ -100,6 +100,11 @@ def test_binary_sums_keep_their_delta_at_every_epsilon(epsilon, delta, calibrate
     as_printed = 1, printed / 200_000
     if calibrate == "paper" and printed < 100_000 and binomial_delta(100_000, as_printed[1], epsilon) <= delta:
         assert (bits.k, bits.q) == as_printed
+
+
+def test_a_modulus_beyond_all_integers_is_refused():
+    with pytest.raises(ValueError, match=r"beyond 2\^62"):
+        distributed_pure(10**7, 1e9, 0.1)
 
 
 def test_the_printed_constant_falls_short_at_epsilon_ten():
@@ -255,9 +260,8 @@ def arms_after(first, own, grid=None, epsilon=1.0, runs=200):
     """What an observer sees of two arms' third round: UCB plays the better of its first two rewards."""
     wrapper = LocalLaplace(epsilon, own=own, grid=grid)
     env = hb.make_vec("CoopNetwork-v0", n_agents=2, means=[0.5, 0.5], horizon=3, runs=runs, wrappers=[wrapper])
-    env.law = type(
-        "Fixed", (type(env.law),), {"quantile": lambda self, u, location: np.where(env._round, 0.5, first)}
-    )()
+    fixed = lambda self, u, location: np.full(u.shape, 0.5 if env._round else first)  # noqa: E731
+    env.law = type("Fixed", (type(env.law),), {"quantile": fixed})()
     team = hb.make_team("UCB1")
     obs = env.reset(0)
     team.reset(env, env.seeds)
