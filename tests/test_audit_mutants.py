@@ -330,7 +330,7 @@ class KeepsTheOrder(Shuffle):
     def deliver(self, inbox, env):
         if env.setting != "network":
             return inbox
-        return inbox.hide_senders(lambda: np.broadcast_to(np.arange(inbox.arrived.shape[2]), inbox.arrived.shape))
+        return inbox._hide_senders(lambda: np.broadcast_to(np.arange(inbox.arrived.shape[2]), inbox.arrived.shape))
 
 
 class BareWindows(SecAgg):

@@ -17,6 +17,7 @@ from hushbandits.bench.canonical import canonical, thaw
 from hushbandits.bench.catalog import bounds, modules
 from hushbandits.bench.export import export
 from hushbandits.bench.files import picture, plain_name
+from hushbandits.bench.integrity import text_sum
 from hushbandits.bench.plots import png, svg
 from hushbandits.bench.report import write
 from hushbandits.bench.spec import Experiment, Figure, Use
@@ -68,7 +69,8 @@ def stored(folder, **changes):
     times = np.array([1.0, 10.0])
     with Store(folder / FILE, [experiment], 0) as store:
         for cell in experiment.cells():
-            store.add(cell, range(3), {"regret": np.arange(3.0)}, {"regret": np.ones((3, 2))}, times)
+            finals = dict.fromkeys(("regret", *experiment.metrics), np.arange(3.0))
+            store.add(cell, range(3), finals, {"regret": np.ones((3, 2))}, times)
     return experiment
 
 
@@ -196,7 +198,10 @@ def test_the_name_of_a_picture_is_a_file_in_its_folder(tmp_path_factory, name):
 def test_a_stored_name_that_leaves_the_folder_is_refused(trap, capsys):
     stored(trap / "theirs")
     with Store(trap / "theirs" / FILE) as store:
-        store._db.execute("UPDATE spec SET value = replace(value, '\"theirs\"', '\"../victim\"')")
+        (old,) = store._db.execute("SELECT value FROM spec WHERE name = 'experiments'").fetchone()
+        new = old.replace('"theirs"', '"../victim"')  # with a checksum that fits
+        for name, value in (("experiments", new), ("checksum", str(text_sum(new, "0")))):
+            store._db.execute("UPDATE spec SET value = ? WHERE name = ?", (value, name))
     assert main(["report", "theirs"]) == 2
     assert "experiment name='../victim' must be a plain file name" in capsys.readouterr().err
     assert sorted(os.listdir(trap)) == ["theirs", "trap.py"]
@@ -231,8 +236,6 @@ def test_texts_are_texts_in_pictures_pages_and_tables(tmp_path, text, capsys):
         metrics=("regret", text),
     )
     with Store(tmp_path / "x" / FILE) as store:
-        for cell in experiment.cells():
-            store.add(cell, range(3), {text: np.arange(3.0)}, {}, np.array([]))
         png(store, experiment, tmp_path / "x.png")
         pictures = svg(store, experiment)
         page = write(store, tmp_path / "report.html").read_text()
@@ -308,7 +311,7 @@ def test_what_stands_in_a_file_thaws_or_is_refused_in_a_sentence(value):
         ({"Graph": {"nodes": 10**12, "edges": []}}, "nodes=1000000000000 must be an integer in 1..100000"),
         ({"Graph": {"nodes": 2, "edges": [[0, 5]]}}, r"edge \[0, 5\]=5 must be an integer in 0..1"),
         ({"Graph": 3}, "Graph=3 must be a table of nodes"),
-        ({"Gaussian": {"sigma": "x"}}, "sigma='x' must be a number > 0"),
+        ({"Gaussian": {"sigma": "x"}}, "sigma='x' must lie in"),
         ({"Gaussian": {"width": 1}}, "must be a table of sigma"),
         ({"UniformMeans": 3}, "UniformMeans=3 must be a table of low, high"),
     ],

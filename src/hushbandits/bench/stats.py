@@ -152,8 +152,8 @@ def iqm_interval(x: Array, level: float = 0.95) -> Interval:
     Examples
     --------
     >>> low, high = iqm_interval(np.arange(101.0))
-    >>> round(low, 1), round(high, 1)
-    (36.4, 63.6)
+    >>> round(low, 2), round(high, 2)
+    (36.35, 63.65)
     """
     x = np.sort(np.asarray(x, float))
     n = len(x)
