@@ -129,8 +129,7 @@ class Campaign:
         kwargs = {name: self.pick(table[name]) for name in {"horizon", *names}}
         if self.rng.random() < 0.3:
             name = self.pick(list(table))
-            if not (env_id == "PrivateNetwork-v0" and name == "horizon"):
-                kwargs[name] = self.pick(WRONG)
+            kwargs[name] = self.pick(WRONG)
         if env_id == "LTR-v0":
             kwargs = {k: v for k, v in kwargs.items() if k in ("n_agents", "horizon", "users")}
         if self.rng.random() < 0.4:
