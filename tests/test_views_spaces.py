@@ -224,3 +224,11 @@ def test_errors_are_one_clear_sentence(wrong, error, sentence):
     with pytest.raises(error, match=sentence) as caught:
         wrong()
     assert "\n" not in str(caught.value)
+
+
+def test_a_complex_bit_is_no_bit():
+    env = hb.make("DPMASE-v0", n_agents=5)
+    env.reset(seed=0)
+    bits = np.zeros(env.action_space("agent_0").shape)
+    with pytest.raises(ValueError, match="of agent_0 lies outside its space"):
+        env.step({agent: bits.astype(complex) for agent in env.agents})

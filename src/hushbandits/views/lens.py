@@ -129,7 +129,7 @@ class Lens(ABC):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
             for name, value in zip(names, values, strict=True):
-                if not space.contains(value):
+                if not space.contains(value) or _complex(value):
                     raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
         # Each is inside, only spelled differently (lists, bits as floats).
         return self._stack([_spell(space, value) for value in values])
@@ -193,6 +193,11 @@ def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
 def _brief(value: Any) -> str:
     text = textwrap.shorten(repr(value), 60, placeholder=" …")
     return f"{text} ({value.dtype}, shape {value.shape})" if isinstance(value, np.ndarray) else text
+
+
+def _complex(value: Any) -> bool:
+    # a MultiBinary takes 1 + 0j for a bit
+    return any(map(np.iscomplexobj, value.values() if isinstance(value, dict) else [value]))
 
 
 def _spell(space: spaces.Space[Any], value: Any) -> Any:
