@@ -23,7 +23,7 @@ def users_per_second(users, horizon, runs, **env):
 
 
 def block_seconds(n, repeats=50, **env):
-    core = hb.make_vec("DistDP-v0", horizon=n * (repeats + 1), **env)
+    core = hb.make_core("DistDP-v0", horizon=n * (repeats + 1), **env)
     core.reset(0)
     arm, block = np.zeros((1, 1), int), np.full((1, 1), n)
     core.pull((arm, block))

@@ -54,7 +54,7 @@ def flood() -> None:
     print(f"{'M':>5} {'γ':>9} {'S':>6} {'ns/report':>10} {'µs/round':>9} {'ring KiB':>9} {'slots KiB':>10}")
     for side in (4, 8, 14, 20, 28):
         for life in (1, 2, 4, 8, None):
-            env = hb.make_vec("CoopNetwork-v0", n_agents=side**2, graph="grid", life=life, horizon=10**9)
+            env = hb.make_core("CoopNetwork-v0", n_agents=side**2, graph="grid", life=life, horizon=10**9)
             env.reset(0)
             rng = np.random.default_rng(0)
             spent, rounds = 0.0, 2 * side + 40

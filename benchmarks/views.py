@@ -57,7 +57,7 @@ def main(agents):
             actions = view_actions(env)
             env.reset(seed=0)
             steps = rate(lambda: env.step(actions), lambda: env.reset(seed=0), lambda: not env.agents)  # noqa: B023
-            core = hb.make_vec(env_id, n_agents=n)
+            core = hb.make_core(env_id, n_agents=n)
             core.reset(0)
             arms = core_actions(core)
 

@@ -218,7 +218,7 @@ class Campaign:
 
     def by_hand(self, env_id, setting):
         kwargs = self.parameters(env_id, setting)
-        env = self.call(f"make_vec {env_id}", hb.make_vec, env_id, self.pick([1, 1, 2, 3]), **kwargs)
+        env = self.call(f"make_core {env_id}", hb.make_core, env_id, self.pick([1, 1, 2, 3]), **kwargs)
         if env is None:
             return
         seeds = self.pick([0, 1, 7, 7]) if self.rng.random() < 0.9 else self.pick(WRONG)
@@ -259,7 +259,7 @@ class Campaign:
                     return None
                 return campaign.pick([{"arm": campaign.pick(WRONG)}, {"reward": campaign.pick(WRONG)}, *WRONG])
 
-        env = self.call(f"make_vec {env_id}", hb.make_vec, env_id, 2, **self.parameters(env_id, setting))
+        env = self.call(f"make_core {env_id}", hb.make_core, env_id, 2, **self.parameters(env_id, setting))
         if env is not None and env.horizon is not None and env.horizon < 100:
             metrics = self.call(f"play {env_id}", hb.play, env, hb.Each(Plain))
             if metrics is not None:
@@ -290,7 +290,7 @@ class Campaign:
             self.call(f"view.step {env_id}", env.step, actions)
 
     def run(self):
-        envs = {id: hb.make_vec(id).setting for id in list_envs()}
+        envs = {id: hb.make_core(id).setting for id in list_envs()}
         games = [self.by_hand] * 6 + [self.plain] * 2 + [self.view] * 2 + [self.registered]
         while self.left > 0:
             env_id = self.pick(list(envs))

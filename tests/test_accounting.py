@@ -167,7 +167,7 @@ def test_binary_sum_calibration():
 
 
 def test_the_ledger_writes_down_every_block():
-    env = hb.make_vec("DistRDP-v0", runs=2, n_agents=2, horizon=700, scale=10.0)
+    env = hb.make_core("DistRDP-v0", runs=2, n_agents=2, horizon=700, scale=10.0)
     final = hb.play(env, hb.make_team("Dist-RDP-SE"), 0)
     ledger = env.mechanism.ledger
     rows = ledger.rows(0)
@@ -217,7 +217,7 @@ def pays_epsilon(n, survivors, g, epsilon, t):
     ],
 )
 def test_a_block_costs_what_its_survivors_noise_leaves(id, env, oracle, always):
-    core = hb.make_vec(id, epsilon=0.8, horizon=1000, runs=2, wrappers=[Loss(0.3)], **env)
+    core = hb.make_core(id, epsilon=0.8, horizon=1000, runs=2, wrappers=[Loss(0.3)], **env)
     final = hb.play(core, hb.make_team("Random"), 0)
     for run in range(2):
         rows = core.mechanism.ledger.rows(run)
@@ -233,7 +233,7 @@ def test_a_block_costs_what_its_survivors_noise_leaves(id, env, oracle, always):
 
 
 def test_what_dropouts_cost_through_a_shuffler():
-    env = hb.make_vec("ShuffleDP-v0", t_min=0.75)
+    env = hb.make_core("ShuffleDP-v0", t_min=0.75)
     env.reset(0)
     mechanism = env.mechanism
     plan = mechanism.planned(64)
@@ -251,13 +251,13 @@ def test_what_dropouts_cost_through_a_shuffler():
     assert weaker < 40
     assert mechanism.price(64, 30).delta == pytest.approx((1 + math.exp(cost)) * 2.0**-weaker, rel=1e-6)
 
-    env = hb.make_vec("ShuffleDP-v0", shuffle="pure", t_min=0.75)
+    env = hb.make_core("ShuffleDP-v0", shuffle="pure", t_min=0.75)
     env.reset(0)
     assert env.mechanism.price(64, 48).epsilon == pytest.approx(1.0)
     half = one_pays(64, 30, env.mechanism.planned(64).g, 0.5, 48)
     assert env.mechanism.price(64, 30).epsilon == pytest.approx(half + 0.5, rel=1e-6)
 
-    env = hb.make_vec("ShuffleDP-v0", shuffle="binary-sum", delta=1e-5)
+    env = hb.make_core("ShuffleDP-v0", shuffle="binary-sum", delta=1e-5)
     env.reset(0)
     bits = env.mechanism.planned(64).noise
     spent = env.mechanism.price(64, 64), env.mechanism.price(64, 30)
@@ -281,7 +281,7 @@ def test_what_dropouts_cost_through_a_shuffler():
     ],
 )
 def test_no_block_of_enough_users_costs_more_than_is_promised(id, env):
-    core = hb.make_vec(id, epsilon=0.1, horizon=1_000_001, **env)
+    core = hb.make_core(id, epsilon=0.1, horizon=1_000_001, **env)
     core.reset(0)
     promise, mechanism = core.privacy()[0], core.mechanism
     for n in (19, 20, 99, 100, 101, 2500, 10**6, 10**6 + 1):  # s√n/10 is whole, or just above
@@ -299,7 +299,7 @@ def test_no_block_of_enough_users_costs_more_than_is_promised(id, env):
     ids=repr,
 )
 def test_a_mechanism_without_a_secure_function_spends_everything(mechanism):
-    from hushbandits.envs.feedback import Feedback
+    from hushbandits.envs.feedback.env import Feedback
 
     env = Feedback(wrappers=[mechanism], horizon=300)
     (promise,) = env.privacy()

@@ -36,10 +36,10 @@ def test_a_row_is_what_evaluate_plays_with_its_seeds(tmp_path):
     experiment = small()
     with run(experiment, tmp_path, seed=5, progress=False).store as store:
         for cell in experiment.cells():
-            env = hb.make_vec(cell.env.name, runs=7, **cell.env.params)
+            env = hb.make_core(cell.env.name, runs=7, **cell.env.params)
             team = hb.make_team(cell.agent.name, **cell.agent.params)
             protocol = team.protocol({})
-            env = hb.make_vec(
+            env = hb.make_core(
                 cell.env.name,
                 runs=7,
                 wrappers=[hb.make_wrapper(n, **p) for n, p in protocol.wrappers],

@@ -45,7 +45,7 @@ def test_jobs_and_batches_change_no_number():
 
 def test_run_r_is_a_play_with_its_seed():
     results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=3, seed=8, env=ENV)
-    env = hb.make_vec("CoopNetwork-v0", **ENV)
+    env = hb.make_core("CoopNetwork-v0", **ENV)
     alone = hb.play(env, hb.make_team("UCB1"), hb.run_seeds(8, 1, first=2))["regret"]
     assert results.final("regret")[2] == alone[0]
 
@@ -146,5 +146,5 @@ def test_a_team_may_ask_for_fewer_runs_at_once():
     np.testing.assert_array_equal(few.final("regret"), all_.final("regret"))
     np.testing.assert_array_equal(few.curves["regret"], all_.curves["regret"])
     robust = hb.make_team("Byzantine-UCB")
-    sizes = {m: robust.runs_at_once(hb.make_vec("ByzantineNetwork-v0", n_agents=m, horizon=1000)) for m in (4, 200)}
+    sizes = {m: robust.runs_at_once(hb.make_core("ByzantineNetwork-v0", n_agents=m, horizon=1000)) for m in (4, 200)}
     assert sizes[200] == 1 < 25 < sizes[4]

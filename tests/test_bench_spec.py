@@ -114,7 +114,7 @@ def test_agents_of_one_experiment_face_the_same_arms():
     experiment = small(agents=[Use("Random"), Use("UCB1")], sweep={})
     means = []
     for cell in experiment.cells():
-        env = hb.make_vec("CoopNetwork-v0", **cell.env.params)
+        env = hb.make_core("CoopNetwork-v0", **cell.env.params)
         env.reset(cell.seeds(3, 0, 2))
         means.append(env.means)
     assert np.array_equal(*means)
@@ -130,7 +130,7 @@ def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):
     assert (three.env.params["n_agents"], four.env.params["n_agents"]) == (3, 4)
     means = []
     for cell in (three, four):
-        env = hb.make_vec("CoopNetwork-v0", **cell.env.params)
+        env = hb.make_core("CoopNetwork-v0", **cell.env.params)
         env.reset(cell.seeds(0, 0, 2))
         means.append(env.means)
     assert np.array_equal(*means)

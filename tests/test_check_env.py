@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
+from hushbandits.envs.network.task import NetworkTask
 from hushbandits.testing import check_env
-from hushbandits.views.network import NetworkLens
 from hushbandits.views.parallel import ParallelView
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
@@ -118,9 +118,9 @@ class DefaultSeed(ParallelView):
 
 class Remembers(ParallelView):
     def reset(self, seed=None, options=None):
-        before = getattr(self.lens, "pulls", 0.0)
+        before = getattr(self.task, "pulls", 0.0)
         returned = super().reset(seed=seed)
-        self.lens.pulls += before
+        self.task.pulls += before
         return returned
 
 
@@ -181,7 +181,7 @@ class ForgetsOnPickle(ParallelView):
     def __setstate__(self, state):
         self.__dict__.update(state)
         if self.agents:
-            self.lens.sums = np.zeros_like(self.lens.sums)
+            self.task.sums = np.zeros_like(self.task.sums)
 
 
 class PaysTwice(ParallelView):
@@ -190,7 +190,7 @@ class PaysTwice(ParallelView):
         return observations, {agent: 2 * x for agent, x in rewards.items()}, *rest
 
 
-class DeafLens(NetworkLens):
+class DeafLens(NetworkTask):
     def talk(self, action):
         said = self.core._report()
         self.obs = self.core.talk({**said, "sent": np.zeros((1, self.core.n_agents), bool)})
@@ -201,7 +201,7 @@ class DeafLens(NetworkLens):
 class LosesMessages(ParallelView):
     def __init__(self, core):
         super().__init__(core)
-        self.lens = DeafLens(core)
+        self.task = DeafLens(core)
 
 
 PLANTED = [
@@ -229,7 +229,7 @@ PLANTED = [
 
 
 def plant(fault):
-    return fault(hb.make_vec("CoopNetwork-v0", graph="complete", **NET))
+    return fault(hb.make_core("CoopNetwork-v0", graph="complete", **NET))
 
 
 @pytest.mark.parametrize(("fault", "message"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
@@ -243,7 +243,7 @@ def test_the_ground_of_the_planted_faults_is_sound():
     check_env(lambda: plant(ParallelView))
 
 
-class HiddenGlobalSeed(hb.make_vec("CoopNetwork-v0").__class__):
+class HiddenGlobalSeed(hb.make_core("CoopNetwork-v0").__class__):
     """A core whose rewards come from a global generator that is seeded at reset."""
 
     def _reset(self, seeds):

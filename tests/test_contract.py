@@ -67,8 +67,8 @@ def test_global_numpy_state_is_never_touched():
 
 def test_two_wrappers_of_one_name_raise():
     with pytest.raises(ValueError, match="two wrappers are named 'Loss'"):
-        hb.make_vec("CoopNetwork-v0", wrappers=[Loss(0.1), Loss(0.2)])
-    hb.make_vec("CoopNetwork-v0", wrappers=[Loss(0.1), Loss(0.2, name="second")])
+        hb.make_core("CoopNetwork-v0", wrappers=[Loss(0.1), Loss(0.2)])
+    hb.make_core("CoopNetwork-v0", wrappers=[Loss(0.1), Loss(0.2, name="second")])
 
 
 @pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "DPMASE-v0", "CentralDP-v0"])
@@ -84,7 +84,7 @@ def test_messages_meet_the_wrappers_in_order_and_inboxes_in_reverse(env_id):
             met.append(f"{self.name} delivers")
             return inbox
 
-    env = hb.make_vec(env_id, wrappers=[Gate(name="outer"), Gate(name="inner")])
+    env = hb.make_core(env_id, wrappers=[Gate(name="outer"), Gate(name="inner")])
     obs = env.reset(0)
     team = hb.make_team("Random")
     team.reset(env, env.seeds)
@@ -107,9 +107,9 @@ def test_a_wrapper_without_its_field_raises():
     with pytest.raises(
         ValueError, match="Huber needs the message field 'reward', but the message has: who, mean, count"
     ):
-        hb.make_vec("CoopNetwork-v0", wrappers=[hb.make_wrapper("PrivateMeans"), Huber(0.1)])
+        hb.make_core("CoopNetwork-v0", wrappers=[hb.make_wrapper("PrivateMeans"), Huber(0.1)])
     with pytest.raises(ValueError, match="works in feedback and network, not in the exploration setting"):
-        hb.make_vec("DPMASE-v0", wrappers=[Huber(0.1)])
+        hb.make_core("DPMASE-v0", wrappers=[Huber(0.1)])
 
 
 def test_the_sender_is_needed_by_quack():
@@ -118,7 +118,7 @@ def test_the_sender_is_needed_by_quack():
 
 
 def test_beats_out_of_turn_are_errors():
-    env = hb.make_vec("CoopNetwork-v0", n_agents=4, horizon=1)
+    env = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=1)
     arms = np.zeros((1, 4), int)
     with pytest.raises(RuntimeError, match="call reset"):
         env.pull(arms)
@@ -156,7 +156,7 @@ def test_each_lifts_a_plain_class_exactly():
                 self.n[message["arm"]] += 1
                 self.s[message["arm"]] += message["reward"]
 
-    env = hb.make_vec("CoopNetwork-v0", runs=2, **NET)
+    env = hb.make_core("CoopNetwork-v0", runs=2, **NET)
     lifted, metrics = trace(env, hb.Each(Agent), 0)
     array, same = trace(*build("CoopNetwork-v0", "Multi-UCB", 2, NET), 0)
     for one, other in zip(lifted, array, strict=True):
@@ -191,10 +191,10 @@ def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
                 self.left = self.left & told["active"]
 
     settings = {"n_agents": 7, "means": [0.9, 0.5, 0.2], "permute_arms": True, "eta": 0.6, "delta": 0.2}
-    env = hb.make_vec("CorruptedElimination-v0", runs=3, **settings)
+    env = hb.make_core("CorruptedElimination-v0", runs=3, **settings)
     lifted = hb.play(env, hb.Each(Agent), 0)
     array = hb.make_team("Corrupted-Elimination", eta=0.6, delta=0.2)
-    same = hb.play(hb.make_vec("CorruptedElimination-v0", runs=3, **settings), array, 0)
+    same = hb.play(hb.make_core("CorruptedElimination-v0", runs=3, **settings), array, 0)
     for name, value in same.items():
         np.testing.assert_array_equal(lifted[name], value, err_msg=name)
     assert same["messages"].any()
@@ -212,7 +212,9 @@ def test_each_tells_a_feedback_agent_the_users_so_far():
             self.size *= 2
             return 1, self.size
 
-    metrics = hb.play(hb.make_vec("CentralDP-v0", horizon=14, means=[0.9, 0.4], rewards="bernoulli"), hb.Each(Agent), 0)
+    metrics = hb.play(
+        hb.make_core("CentralDP-v0", horizon=14, means=[0.9, 0.4], rewards="bernoulli"), hb.Each(Agent), 0
+    )
     assert asked == [1, 3, 7]  # blocks of 2, 4 and 8 users: t is the next one
     np.testing.assert_allclose(metrics["regret"], 14 * 0.5)
 
@@ -228,7 +230,7 @@ def test_every_lifted_agent_has_a_generator_of_its_own():
             return 0
 
     seeds = run_seeds(0, 2)
-    hb.play(hb.make_vec("CoopNetwork-v0", n_agents=3, graph="path", horizon=1), hb.Each(Agent, name="A"), seeds)
+    hb.play(hb.make_core("CoopNetwork-v0", n_agents=3, graph="path", horizon=1), hb.Each(Agent, name="A"), seeds)
     assert drawn == {m: [stream(seed, f"agent/A/{m}").random() for seed in seeds] for m in range(3)}
 
 
@@ -251,7 +253,7 @@ def test_who_says_nothing_sends_the_standard_report_or_where_there_is_none_nothi
             heard[self.m] = {int(m["who"]): (int(m["arm"]), float(m["reward"])) for m in messages}
             heard["rewards"] = {**heard.get("rewards", {}), self.m: float(self.reward)}
 
-    env = hb.make_vec("CoopNetwork-v0", n_agents=3, graph="complete", rewards="beta", speech=fields, horizon=2)
+    env = hb.make_core("CoopNetwork-v0", n_agents=3, graph="complete", rewards="beta", speech=fields, horizon=2)
     obs, team = env.reset(0), hb.Each(Agent, fields=fields)
     team.reset(env, env.seeds)
     obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
@@ -262,7 +264,7 @@ def test_who_says_nothing_sends_the_standard_report_or_where_there_is_none_nothi
 
 
 def test_curves_hold_what_the_metrics_were_when_the_clock_stood_there():
-    env = hb.make_vec("CoopNetwork-v0", runs=2, **NET)
+    env = hb.make_core("CoopNetwork-v0", runs=2, **NET)
     team, seen = hb.make_team("Multi-UCB"), []
     hb.play(env, team, 4, step=lambda: seen.append(env.metrics()))
     _, curves = record(env, team, 4, [1, 2, 17, 39, 40], ("regret", "messages"))
@@ -310,5 +312,5 @@ def test_play_accepts_a_team_that_only_acts():
         def act(self, obs):
             return np.zeros(obs.who.shape, int)
 
-    env = hb.make_vec("CoopNetwork-v0", runs=2, n_agents=4, horizon=5, means=[0.9, 0.4])
+    env = hb.make_core("CoopNetwork-v0", runs=2, n_agents=4, horizon=5, means=[0.9, 0.4])
     assert (hb.play(env, First(), 0)["regret"] == 0).all()

@@ -13,7 +13,7 @@ import hushbandits as hb
 from hushbandits.audits.network import private_means, published
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import run_seeds, stream
-from hushbandits.envs.graphs import adjacency
+from hushbandits.envs.network.graphs import adjacency
 from hushbandits.estimators.robust import Catoni, TrimmedMean, make_estimator
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
@@ -384,8 +384,8 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
 
 
 def test_the_statement_names_what_is_covered():
-    exact = hb.make_vec("PrivateNetwork-v0").privacy()
-    noised = hb.make_vec("PrivateNetwork-v0", own="noised").privacy()
+    exact = hb.make_core("PrivateNetwork-v0").privacy()
+    noised = hb.make_core("PrivateNetwork-v0", own="noised").privacy()
     whole, exact = exact[0], exact[1:]
     assert (whole.epsilon, whole.view) == (math.inf, "any receiver: all messages, counts included")
     assert exact[0].view == "any receiver: the released means only"

@@ -15,7 +15,7 @@ NET = {"n_agents": 5, "graph": "complete", "means": [0.9, 0.5, 0.1]}
 
 
 def at_talk(env_id="CoopNetwork-v0", seed=0, **kwargs):
-    env = hb.make_vec(env_id, **{**(NET if env_id == "CoopNetwork-v0" else {}), **kwargs})
+    env = hb.make_core(env_id, **{**(NET if env_id == "CoopNetwork-v0" else {}), **kwargs})
     env.reset(seed)
     return env, env.pull(default_action(env))
 
@@ -96,9 +96,9 @@ def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
         env.talk({"arm": but(ARM, 3), "reward": REWARD})
     for field in (hb.Field(), hb.Field((2,), "i8")):
         with pytest.raises(ValueError, match=r"speech\['arm'\] must be declared as in the standard report"):
-            hb.make_vec("CoopNetwork-v0", speech={"arm": field, "reward": hb.Field()}, **NET)
+            hb.make_core("CoopNetwork-v0", speech={"arm": field, "reward": hb.Field()}, **NET)
     with pytest.raises(ValueError, match=r"speech\['who'\].*not be named sent or who"):
-        hb.make_vec("CoopNetwork-v0", speech={"who": hb.Field()}, **NET)
+        hb.make_core("CoopNetwork-v0", speech={"who": hb.Field()}, **NET)
 
 
 @pytest.mark.parametrize("wrappers", [[], [Loss(0.5)]], ids=["bare", "loss"])
@@ -227,7 +227,7 @@ def test_a_plain_agents_bad_act_names_agent_round_and_run(env_id, bad):
 
     kwargs = {"n_agents": 3 if "Network" in env_id else 1, "means": [0.9, 0.5, 0.1], "horizon": 50}
     with pytest.raises(ValueError, match=r"agent 0 of Plain in round \d+ of run 0: act must return") as caught:
-        hb.play(hb.make_vec(env_id, **kwargs), hb.Each(Plain))
+        hb.play(hb.make_core(env_id, **kwargs), hb.Each(Plain))
     assert f"in round {asked[-1]} of" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -242,7 +242,7 @@ def test_a_server_whose_users_are_used_up_may_ask_for_none():
             self.left -= n
             return 0, n
 
-    env = hb.make_vec("CentralDP-v0", n_agents=2, means=[0.9, 0.5], horizon=9)
+    env = hb.make_core("CentralDP-v0", n_agents=2, means=[0.9, 0.5], horizon=9)
     assert hb.play(env, hb.Each(Plain))["users"][0] == 18
     env.reset(0)
     with pytest.raises(ValueError, match=r"n=0 must be a block of at least one user \(server 1 of run 0\)"):
@@ -272,7 +272,7 @@ def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
             return words if (self.m, self.t) == (3, 2) else None
 
     with pytest.raises(ValueError, match=error) as caught:
-        hb.play(hb.make_vec("CoopNetwork-v0", runs=2, **NET), hb.Each(Plain))
+        hb.play(hb.make_core("CoopNetwork-v0", runs=2, **NET), hb.Each(Plain))
     assert "agent 3 of Plain in round 2 of run 0" in str(caught.value)
 
 
@@ -281,14 +281,14 @@ def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
 
 @pytest.mark.parametrize("seeds", [[], [1, 2], "a", None, 1.5, True, -1, [None], np.array([1])])
 def test_seeds_are_an_integer_or_seed_sequences(seeds):
-    env = hb.make_vec("CoopNetwork-v0")
+    env = hb.make_core("CoopNetwork-v0")
     with pytest.raises(ValueError, match="seed"):
         env.reset(seeds)
 
 
 def test_after_a_reset_that_failed_nothing_goes_on():
     """Else a beat would meet the state of one game and the sizes of another."""
-    env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph="erdos-renyi", edge_probability=0.4, runs=2)
+    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="erdos-renyi", edge_probability=0.4, runs=2)
     env.reset(0)
     env.pull(np.zeros((2, 9), int))
     env.edge_probability = 1e-9

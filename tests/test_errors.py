@@ -41,12 +41,12 @@ BAD_ENVS = [
 @pytest.mark.parametrize(("env_id", "kwargs", "message"), BAD_ENVS)
 def test_bad_env(env_id, kwargs, message):
     with pytest.raises(ValueError, match=message):
-        hb.make_vec(env_id, **kwargs)
+        hb.make_core(env_id, **kwargs)
 
 
 def test_unknown_keywords_name_the_nearest():
     with pytest.raises(TypeError, match="env CoopNetwork-v0 takes no parameter 'n_agent'; did you mean n_agents"):
-        hb.make_vec("CoopNetwork-v0", n_agent=3)
+        hb.make_core("CoopNetwork-v0", n_agent=3)
     with pytest.raises(TypeError, match="agent DP-MASE takes no parameter 'eps'; did you mean epsilon"):
         hb.make_team("DP-MASE", eps=3)
 
@@ -68,10 +68,10 @@ def test_bad_agent(agent, kwargs, message):
     (lambda: Loss(-0.1), r"rate=-0.1 must lie in \[0, 1\]"),
     (lambda: LocalLaplace(0), "epsilon=0 must be a number > 0"),
     (lambda: Huber(0.1, law="cauchy"), "rewards='cauchy' is no reward law"),
-    (lambda: hb.make_vec("CoopNetwork-v0", rewards="gaussian", wrappers=[LocalLaplace(1)]), r"rewards in \[0, 1\]"),
-    (lambda: hb.make_vec("DPMASE-v0", wrappers=[hb.make_wrapper("Shuffle")]), "needs a declared window"),
+    (lambda: hb.make_core("CoopNetwork-v0", rewards="gaussian", wrappers=[LocalLaplace(1)]), r"rewards in \[0, 1\]"),
+    (lambda: hb.make_core("DPMASE-v0", wrappers=[hb.make_wrapper("Shuffle")]), "needs a declared window"),
     (
-        lambda: hb.make_vec("DPMASE-v0", wrappers=[hb.make_wrapper("Shuffle", window=9), Loss(0.1)]),
+        lambda: hb.make_core("DPMASE-v0", wrappers=[hb.make_wrapper("Shuffle", window=9), Loss(0.1)]),
         "Loss needs the message field 'vote', but the message has: tally",
     ),
 ])  # fmt: skip
@@ -81,13 +81,13 @@ def test_bad_wrapper(make, message):
 
 
 def test_bad_actions():
-    env = hb.make_vec("CoopNetwork-v0", n_agents=4)
+    env = hb.make_core("CoopNetwork-v0", n_agents=4)
     env.reset(0)
     with pytest.raises(ValueError, match=r"integer arms of shape \(1, 4\), not float64 \(1, 4\)"):
         env.pull(np.zeros((1, 4)))
     with pytest.raises(ValueError, match=r"action=10 is no arm: arms are 0..9"):
         env.pull(np.full((1, 4), 10))
-    env = hb.make_vec("DPMASE-v0")
+    env = hb.make_core("DPMASE-v0")
     env.reset(0)
     with pytest.raises(ValueError, match=r"bool arm sets of shape \(1, 1, 10\)"):
         env.pull(np.zeros((1, 10), bool))
@@ -103,7 +103,7 @@ def test_conflicting_parameters():
 
 def test_team_in_the_wrong_setting():
     with pytest.raises(ValueError, match="DP-MASE plays the exploration setting; this env is network"):
-        hb.play(hb.make_vec("CoopNetwork-v0"), hb.make_team("DP-MASE"))
+        hb.play(hb.make_core("CoopNetwork-v0"), hb.make_team("DP-MASE"))
 
 
 def test_quack_needs_a_life_that_reaches_everybody():
@@ -112,7 +112,7 @@ def test_quack_needs_a_life_that_reaches_everybody():
 
 
 def test_a_sparse_random_graph_says_what_it_needs():
-    env = hb.make_vec("CoopNetwork-v0", n_agents=50, graph="erdos-renyi", edge_probability=0.01)
+    env = hb.make_core("CoopNetwork-v0", n_agents=50, graph="erdos-renyi", edge_probability=0.01)
     with pytest.raises(ValueError, match=r"edge_probability=0\.01 gave no connected graph of 50 agents"):
         env.reset(0)
 

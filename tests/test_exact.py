@@ -86,7 +86,7 @@ def test_what_has_no_exact_sampler_says_so():
 
 @pytest.mark.parametrize("id", ["DistDP-v0", "DistRDP-v0", "DistCDP-v0", "CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0"])
 def test_every_mechanism_takes_the_exact_sampler(id):
-    env = hb.make_vec(id, runs=2, sampler="exact", users="each", horizon=200)
+    env = hb.make_core(id, runs=2, sampler="exact", users="each", horizon=200)
     env.reset(0)
     env.pull((np.zeros((2, 1), int), np.full((2, 1), 40)))
     assert np.isfinite(env.talk().inbox.total("reward")).all()

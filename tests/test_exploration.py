@@ -11,7 +11,7 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.core.play import play
 from hushbandits.core.tapes import run_seeds, stream
-from hushbandits.envs.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
 
@@ -214,7 +214,7 @@ def test_stranded_runs_end_and_are_marked():
 
 
 def test_repeated_votes_count_nothing():
-    env = hb.make_vec("DPMASE-v0", n_agents=1, threshold=0, comparison=">")
+    env = hb.make_core("DPMASE-v0", n_agents=1, threshold=0, comparison=">")
     env.reset(0)
     vote = np.zeros((1, 1, 10), bool)
     vote[..., 3] = True
@@ -227,7 +227,7 @@ def test_repeated_votes_count_nothing():
 
 @pytest.mark.parametrize(("comparison", "needed"), [(">", 3), (">=", 2)])
 def test_thresholds(comparison, needed):
-    env = hb.make_vec("DPMASE-v0", n_agents=9, threshold=2, comparison=comparison)
+    env = hb.make_core("DPMASE-v0", n_agents=9, threshold=2, comparison=comparison)
     obs = env.reset(0)
     vote = np.zeros((1, 1, 10), bool)
     vote[..., 0] = True
@@ -270,7 +270,7 @@ def test_a_zero_probability_agent_is_never_waited_for():
 
 
 def test_means_of_ones_own_may_be_drawn_anew_in_every_run_and_stand_still():
-    env = hb.make_vec(
+    env = hb.make_core(
         "DPMASE-v0", runs=3, problem="P3", n_arms=5, means=hb.UniformMeans(0.4, 0.6), n_agents=4, idle="stays"
     )
     obs = env.reset(0)
@@ -286,7 +286,7 @@ def test_means_of_ones_own_may_be_drawn_anew_in_every_run_and_stand_still():
 
 
 def test_agents_are_drawn_from_their_distribution():
-    env = hb.make_vec("DPMASE-v0", n_agents=5, agent_distribution="power:1.5")
+    env = hb.make_core("DPMASE-v0", n_agents=5, agent_distribution="power:1.5")
     obs = env.reset(0)
     seen = np.zeros(5)
     for _ in range(6000):
@@ -297,7 +297,7 @@ def test_agents_are_drawn_from_their_distribution():
 
 
 def test_empty_global_set_is_inconclusive():
-    env = hb.make_vec("DPMASE-v0", n_agents=2, threshold=0)
+    env = hb.make_core("DPMASE-v0", n_agents=2, threshold=0)
     env.reset(0)
     env.pull(np.ones((1, 1, 10), bool))
     env.talk({"vote": np.ones((1, 1, 10), bool)})
@@ -306,7 +306,7 @@ def test_empty_global_set_is_inconclusive():
     assert not metrics["correct"][0]
     assert not env.live[0]
     # Every arm has one vote: any may be recommended.
-    env = hb.make_vec("DPMASE-v0", runs=30, n_agents=2, threshold=0)
+    env = hb.make_core("DPMASE-v0", runs=30, n_agents=2, threshold=0)
     env.reset(0)
     env.pull(np.ones((30, 1, 10), bool))
     env.talk({"vote": np.ones((30, 1, 10), bool)})
@@ -314,7 +314,7 @@ def test_empty_global_set_is_inconclusive():
 
 
 def test_idle_that_stays_counts():
-    env = hb.make_vec("DPMASE-v0", n_agents=2, idle="stays", horizon=5)
+    env = hb.make_core("DPMASE-v0", n_agents=2, idle="stays", horizon=5)
     obs = env.reset(0)
     while obs.live.any():
         assert not env.metrics()["inconclusive"][0]
@@ -342,7 +342,7 @@ def test_epochs_that_cannot_be_counted_are_refused():
 def test_windows_open_as_their_twin_does():
     """Random votes and departures: what windows of at least 5 activations by at least 3 agents let through."""
     runs, n, k, length, cohort = 40, 5, 3, 5, 3
-    env = hb.make_vec(
+    env = hb.make_core(
         "DPMASE-v0", runs=runs, n_agents=n, means=[0.9, 0.5, 0.1], threshold=n, agent_distribution="power:2",
         wrappers=[Shuffle(window=length, min_cohort=cohort)],
     )  # fmt: skip

@@ -8,10 +8,10 @@ from helpers import build, same_row, trace
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.crowd import BlockInbox, Individuals
-from hushbandits.core.pool import Pool
 from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.core.tapes import run_seeds
+from hushbandits.envs.feedback.cohort import BlockInbox, Individuals
+from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.plans import (
     central_pure,
     distributed_concentrated,
@@ -67,7 +67,7 @@ def individuals(env, arm, n):
 @pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
 def test_individual_rewards_of_a_run_alone_are_its_rows(rewards):
     env = {"users": "each", "rewards": rewards, "n_agents": 2}
-    feedback = "hushbandits.envs.feedback"
+    feedback = "hushbandits.envs.feedback.env"
     make = __import__(feedback, fromlist=["Feedback"]).Feedback
     many = individuals(make(**env, runs=3), 1, 50)
     one = individuals(make(**env, runs=1), 1, 50)
@@ -78,10 +78,10 @@ def test_individual_rewards_of_a_run_alone_are_its_rows(rewards):
 
 def test_a_mechanism_leaves_the_rewards_alone():
     # The same users' rewards, whatever is done to them: with and without a protocol behind them.
-    from hushbandits.envs.feedback import Feedback
+    from hushbandits.envs.feedback.env import Feedback
 
     env = Feedback(users="each", runs=2)
-    private = hb.make_vec("DistDP-v0", runs=2, users="each")
+    private = hb.make_core("DistDP-v0", runs=2, users="each")
     rows = []
     for core in (env, private):
         core.reset(3)
@@ -164,7 +164,7 @@ def test_underflow_is_decoded():
 )
 def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
     # Whom the server does not hear leaves room for the noise: sg + τ is the largest sum, m − 1 the smallest below 0.
-    core = hb.make_vec(id, **env)
+    core = hb.make_core(id, **env)
     core.reset(0)
     core.pull((np.zeros((1, 1), int), np.full((1, 1), 64)))
     core.talk()
@@ -184,11 +184,11 @@ def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
 
 def test_underflow_happens_and_comes_out_right():
     # All rewards 0: half of the sums are negative before the modulus, and stay so after the analyzer.
-    env = hb.make_vec("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=1e-9)
+    env = hb.make_core("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=1e-9)
     z = individuals(env, 0, 64).total("reward")
     assert 0.3 < (z < 0).mean() < 0.6
     assert abs(z.mean()) < 5 * math.sqrt(2 / 400)
-    wrong = hb.make_vec("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=0.5)
+    wrong = hb.make_core("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=0.5)
     z = individuals(wrong, 0, 64).total("reward")
     # A sum below −τ wraps the wrong way: P(noise < −τ) = β^(τ+1)/(1 + β), and p bounds both sides.
     plan = distributed_pure(64, 1.0, 0.5)
@@ -199,7 +199,7 @@ def test_underflow_happens_and_comes_out_right():
 
 
 def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
-    env = hb.make_vec("DistDP-v0", n_agents=2, horizon=100, rewards="bernoulli")
+    env = hb.make_core("DistDP-v0", n_agents=2, horizon=100, rewards="bernoulli")
     env.reset(0)
     env.pull((np.array([[0, 1]]), np.array([[60, 130]])))
     assert env.talk().inbox.total("n").tolist() == [[60, 100]]
@@ -214,7 +214,7 @@ def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
 
 
 def test_regret_counts_the_users_pulls():
-    env = hb.make_vec("DistDP-v0", means=(0.2, 0.7), rewards="bernoulli", horizon=100)
+    env = hb.make_core("DistDP-v0", means=(0.2, 0.7), rewards="bernoulli", horizon=100)
     env.reset(0)
     for arm in (0, 1):
         env.pull((np.full((1, 1), arm), np.full((1, 1), 30)))
@@ -223,7 +223,7 @@ def test_regret_counts_the_users_pulls():
 
 
 def test_by_default_instances_are_easy_ones_and_rewards_clipped_gaussians():
-    from hushbandits.envs.feedback import Feedback
+    from hushbandits.envs.feedback.env import Feedback
 
     env = Feedback(users="each", runs=400)
     users = individuals(env, 0, 50)["users"][:, 0, 0]
@@ -234,7 +234,7 @@ def test_by_default_instances_are_easy_ones_and_rewards_clipped_gaussians():
 
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_a_block_that_is_lost_whole_has_not_arrived(users):
-    env = hb.make_vec("CentralDP-v0", users=users, runs=2, wrappers=[Loss(1.0)])
+    env = hb.make_core("CentralDP-v0", users=users, runs=2, wrappers=[Loss(1.0)])
     inbox = individuals(env, 0, 5)
     assert not inbox.arrived.any()
     assert (inbox.total("n") == 0).all()
@@ -256,7 +256,7 @@ def test_a_curve_of_regret_ends_at_the_regret_and_is_linear_inside_a_block(serve
 
 
 def test_bits_are_counted_per_user():
-    env = hb.make_vec("DistDP-v0", horizon=10_000)
+    env = hb.make_core("DistDP-v0", horizon=10_000)
     individuals(env, 0, 1024)
     assert env.metrics()["bits"].item() == 1024 * 16  # m = 1024·32 + 2·96 + 1
     assert env.metrics()["bits_per_user"].item() == 16
@@ -274,14 +274,14 @@ class Cheat(hb.Team):
 
 @pytest.mark.parametrize("id", ["CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0", "DistRDP-v0", "DistCDP-v0"])
 def test_every_protocol_hides_individuals_from_a_cheating_agent(id):
-    env = hb.make_vec(id, users="each", horizon=100)
+    env = hb.make_core(id, users="each", horizon=100)
     with pytest.raises(ValueError, match="needs the message field 'users'"):
         hb.meet(env, Cheat())
     assert individuals(env, 0, 32).fields == ("reward", "n")
 
 
 def test_secagg_hides_individuals_from_a_cheating_agent():
-    env = hb.make_vec("DistDP-v0", users="each", horizon=100)
+    env = hb.make_core("DistDP-v0", users="each", horizon=100)
     with pytest.raises(ValueError, match="needs the message field 'users', but the message has: n, reward"):
         hb.play(env, Cheat())
     inbox = individuals(env, 0, 10)
@@ -295,7 +295,7 @@ def test_secagg_hides_individuals_from_a_cheating_agent():
 
 
 def test_secagg_alone_encodes_on_its_own_grid():
-    from hushbandits.envs.feedback import Feedback
+    from hushbandits.envs.feedback.env import Feedback
 
     raw, summed = Feedback(users="each"), Feedback(users="each", wrappers=[SecAgg(grid=1 << 20)])
     exact, decoded = individuals(raw, 3, 1000).total("reward"), individuals(summed, 3, 1000).total("reward")
@@ -305,13 +305,13 @@ def test_secagg_alone_encodes_on_its_own_grid():
 
 
 def test_a_cohort_of_one_reveals_nothing():
-    inbox = individuals(hb.make_vec("DistDP-v0"), 0, 1)
+    inbox = individuals(hb.make_core("DistDP-v0"), 0, 1)
     assert not inbox.arrived.any()
     assert (inbox.total("n"), inbox.total("reward")) == (0, 0)
 
 
 def test_a_pool_has_no_individuals():
-    pool = Pool(np.array([[10]]), Beta(), np.array([[0.4]]), np.array([[1]]))
+    pool = Pooled(np.array([[10]]), Beta(), np.array([[0.4]]), np.array([[1]]))
     with pytest.raises(ValueError, match='make the env with users="each"'):
         pool.values()
     pool.total()
@@ -320,19 +320,19 @@ def test_a_pool_has_no_individuals():
 
 
 def test_privacy_is_what_the_secure_function_makes_of_it():
-    (mechanism, secagg) = hb.make_vec("DistDP-v0", epsilon=0.3).privacy()
+    (mechanism, secagg) = hb.make_core("DistDP-v0", epsilon=0.3).privacy()
     assert mechanism.epsilon == 0.3
     assert mechanism.delta == 0
     assert "the server: modular sums" in mechanism.view
     assert "seeded noise is a simulation" in mechanism.assumptions
     assert math.isinf(secagg.epsilon)
-    from hushbandits.envs.feedback import Feedback
+    from hushbandits.envs.feedback.env import Feedback
     from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 
     naked = Feedback(wrappers=[DiscreteLaplace(0.3)]).privacy()[0]
     assert math.isinf(naked.epsilon)
     assert any("is missing here" in line for line in naked.assumptions)
-    central = hb.make_vec("CentralDP-v0", epsilon=0.7).privacy()[0]
+    central = hb.make_core("CentralDP-v0", epsilon=0.7).privacy()[0]
     assert central.epsilon == 0.7
     assert "a trusted server" in central.assumptions
 
@@ -357,7 +357,7 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
 )
 def test_bad_input_is_one_clear_sentence(kwargs, message):
     with pytest.raises(ValueError, match=message):
-        individuals(hb.make_vec("DistDP-v0", **kwargs), 0, 4)
+        individuals(hb.make_core("DistDP-v0", **kwargs), 0, 4)
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_bad_input_is_one_clear_sentence(kwargs, message):
     ],
 )
 def test_an_action_outside_its_space_is_an_error(action, message):
-    env = hb.make_vec("DistDP-v0")
+    env = hb.make_core("DistDP-v0")
     env.reset(0)
     with pytest.raises(ValueError, match=message):
         env.pull(action)
@@ -381,7 +381,7 @@ def test_an_action_outside_its_space_is_an_error(action, message):
 def test_a_mechanism_behind_an_encoder_is_refused(id):
     # Noise on a sum in another unit would protect nobody.
     with pytest.raises(ValueError, match="needs raw rewards, but a wrapper before it has encoded them already"):
-        hb.make_vec(id, wrappers=[SecAgg(name="First")])
+        hb.make_core(id, wrappers=[SecAgg(name="First")])
 
 
 def test_agent_and_mechanism_agree_on_epsilon():
@@ -389,14 +389,14 @@ def test_agent_and_mechanism_agree_on_epsilon():
         hb.evaluate("DistDP-v0", "Dist-DP-SE", env={"epsilon": 0.5}, agent_kwargs={"epsilon": 1.0})
     team = hb.make_team("Dist-DP-SE", epsilon=1.0)
     with pytest.raises(ValueError, match=r"epsilon=1.0 of Dist-DP-SE differs from epsilon=0.5 of DiscreteLaplace"):
-        hb.play(hb.make_vec("DistDP-v0", epsilon=0.5), team)
+        hb.play(hb.make_core("DistDP-v0", epsilon=0.5), team)
     either = [{"env": {"epsilon": 0.4, "horizon": 3000}}, {"agent_kwargs": {"epsilon": 0.4}, "env": {"horizon": 3000}}]
     one, other = (hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, **given) for given in either)
     np.testing.assert_array_equal(one.final("regret"), other.final("regret"))
     with pytest.raises(ValueError, match=r"confidence=0.2 of Dist-DP-SE differs from confidence=0.1 of DiscreteLap"):
-        hb.play(hb.make_vec("DistDP-v0"), hb.make_team("Dist-DP-SE", confidence=0.2))
+        hb.play(hb.make_core("DistDP-v0"), hb.make_team("Dist-DP-SE", confidence=0.2))
     with pytest.raises(ValueError, match=r"scale=2.0 of Dist-RDP-SE differs from scale=10.0 of Skellam"):
-        hb.play(hb.make_vec("DistRDP-v0"), hb.make_team("Dist-RDP-SE", scale=2.0))
+        hb.play(hb.make_core("DistRDP-v0"), hb.make_team("Dist-RDP-SE", scale=2.0))
     with pytest.raises(ValueError, match="needs an env with a privacy mechanism"):
         hb.play(hb.envs.feedback.Feedback(), team)
 
@@ -414,7 +414,7 @@ def test_what_wrappers_do_to_users_means_the_same_in_both_forms(law):
         rng = np.random.default_rng(1)
         rngs = [rng] * runs
         if form == "pool":
-            crowd = Pool(planned, law, location, rng.integers(1 << 40, size=(runs, 1)))
+            crowd = Pooled(planned, law, location, rng.integers(1 << 40, size=(runs, 1)))
         else:
             crowd = Individuals(law.quantile(rng.random((runs, 1, n)), location[:, :, None]), planned)
         crowd = crowd.replace(0.25, Bernoulli(), 1.0, rngs).drop(0.2, rngs).map(lambda x: 1 - x)

@@ -6,10 +6,10 @@ import twins_feraud as twins
 from helpers import build, same_row, trace
 
 import hushbandits as hb
-from hushbandits.core.ballot import NOTHING
 from hushbandits.core.play import play, record
 from hushbandits.core.tapes import run_seeds
-from hushbandits.envs.problems import agent_weights
+from hushbandits.envs.exploration.problems import agent_weights
+from hushbandits.envs.exploration.votes import NOTHING
 from hushbandits.policies.best_arm import ROUTINES, identify
 
 ID = "DecentralizedExploration-v0"
@@ -180,7 +180,7 @@ def vote(env, arms):
 
 def lone_env(n_agents, **more):
     given = {"n_agents": n_agents, "means": [0.9, 0.6, 0.1], "threshold": 2, "strict": False, "precision": 0.0}
-    env = hb.make_vec(ID, **{**given, **more})
+    env = hb.make_core(ID, **{**given, **more})
     return env, env.reset(1)
 
 
@@ -280,7 +280,7 @@ BAD = {
 
 
 def pull_everything(**env):
-    made = hb.make_vec(ID, **env)
+    made = hb.make_core(ID, **env)
     made.reset(0)
     made.pull(np.ones((1, 1, 10), bool))
 
@@ -310,7 +310,7 @@ def test_half_the_players_make_most_of_the_events():
 
 
 def test_means_drift_and_switch():
-    env = hb.make_vec(ID, problem="P3", horizon=40_000, switches=1, stop="horizon")
+    env = hb.make_core(ID, problem="P3", horizon=40_000, switches=1, stop="horizon")
     env.reset(0)
     np.testing.assert_allclose(env.means[0, :4], [0.7, 0.5, 0.3, 0.1])
     env.book.rounds[:] = 15_000
@@ -320,7 +320,7 @@ def test_means_drift_and_switch():
 
 
 def test_an_arm_exactly_epsilon_below_the_best_is_right():
-    env = hb.make_vec(ID, means=[0.9, 0.6, 0.59, 0.1], precision=0.3, n_agents=4, strict=False)
+    env = hb.make_core(ID, means=[0.9, 0.6, 0.59, 0.1], precision=0.3, n_agents=4, strict=False)
     env.reset(0)
     assert env.right[0].tolist() == [True, True, False, False]  # though .9 − .3 > .6 in floating point
 

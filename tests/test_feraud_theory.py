@@ -6,7 +6,7 @@ from helpers import build
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.agents.feraud2019 import theory
+from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.bench.catalog import find
 from hushbandits.bench.experiments import feraud2019
 from hushbandits.bench.observe import observe

@@ -11,7 +11,7 @@ from test_network import posts_seen
 
 import hushbandits as hb
 from hushbandits.core.tapes import run_seeds, stream
-from hushbandits.envs.graphs import adjacency
+from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
@@ -50,7 +50,7 @@ def naive_flood(graph, m, life, loss, pace, rounds, seed, lost=lambda s, w: Fals
 @pytest.mark.parametrize("loss", [0.1, 0.5])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
-    env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=14, edge_loss=loss)
+    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=14, edge_loss=loss)
     ours = posts_seen(env, 14)
     expected, sends = naive_flood(graph, 9, 8 if life is None else life, loss, 1, 14, run_seeds(0, 1)[0])
     assert [per_run[0] for per_run in ours] == expected
@@ -62,7 +62,7 @@ def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
 @pytest.mark.parametrize("graph", ["cycle", "grid"])
 def test_extra_delay(graph, extra, loss):
     """A hop takes 1 + extra rounds: without loss a post reaches distance d at the end of s + d(1 + extra) − 1."""
-    env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph=graph, horizon=20, extra_delay=extra, edge_loss=loss, life=3)
+    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph=graph, horizon=20, extra_delay=extra, edge_loss=loss, life=3)
     ours = posts_seen(env, 20)
     expected, _ = naive_flood(graph, 9, 3, loss, 1 + extra, 20, run_seeds(0, 1)[0])
     assert [per_run[0] for per_run in ours] == expected
@@ -73,7 +73,7 @@ def test_extra_delay(graph, extra, loss):
 
 
 def test_loss_at_the_source_and_on_the_way():
-    env = hb.make_vec("CoopNetwork-v0", n_agents=8, horizon=12, edge_loss=0.3, wrappers=[Loss(0.4)])
+    env = hb.make_core("CoopNetwork-v0", n_agents=8, horizon=12, edge_loss=0.3, wrappers=[Loss(0.4)])
     ours = posts_seen(env, 12)
     luck = stream(run_seeds(0, 1)[0], "wrapper/Loss/messages").random((12, 8))
     expected, _ = naive_flood("cycle", 8, 7, 0.3, 1, 12, run_seeds(0, 1)[0], lost=lambda s, w: luck[s - 1, w] < 0.4)
@@ -108,7 +108,7 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
 
 
 def test_reductions_equal_gathered_sums():
-    env = hb.make_vec("CoopNetwork-v0", n_agents=8, graph="cycle", edge_loss=0.4, horizon=15, runs=2)
+    env = hb.make_core("CoopNetwork-v0", n_agents=8, graph="cycle", edge_loss=0.4, horizon=15, runs=2)
     obs, rng = env.reset(4), np.random.default_rng(0)
     while obs.live.any():
         env.pull(rng.integers(10, size=(2, 8)))
@@ -135,7 +135,7 @@ def test_reductions_equal_gathered_sums():
 def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
     """What is lost on the way, at the source or both leaves standing what reached a receiver before: value and name."""
     wrappers = [Loss(rate)] if rate else []
-    env = hb.make_vec(
+    env = hb.make_core(
         "PrivateNetwork-v0", n_agents=6, edge_loss=edge_loss, horizon=40, means=[0.5, 0.5], wrappers=wrappers
     )
     obs, seed = env.reset(1), run_seeds(1, 1)[0]
@@ -171,7 +171,7 @@ def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
 def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_loss, life, rates):
     m, rounds, clean = 7, 300, np.prod(1 - np.array(rates))
     hubers = [Huber(rate, law="constant", location=7.0, relays=True, name=f"Huber {rate}") for rate in rates]
-    env = hb.make_vec(
+    env = hb.make_core(
         "CoopNetwork-v0", n_agents=m, graph="path", life=life, horizon=rounds, edge_loss=edge_loss, wrappers=hubers
     )
     obs = env.reset(2)
@@ -197,7 +197,7 @@ def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_loss, life, r
 
 def test_only_byzantine_relays_corrupt_and_reports_of_neighbours_are_theirs():
     huber = Huber(1.0, law="constant", location=7.0, fraction=0.2, relays=True)
-    env = hb.make_vec("CoopNetwork-v0", n_agents=5, graph="star", horizon=3, wrappers=[huber], runs=30)
+    env = hb.make_core("CoopNetwork-v0", n_agents=5, graph="star", horizon=3, wrappers=[huber], runs=30)
     env.reset(0)
     for _ in range(3):
         env.pull(np.zeros((30, 5), int))
@@ -225,7 +225,7 @@ def test_a_run_alone_equals_its_row(env_id, agent, env):
 
 
 def test_shuffled_floods_hide_their_senders():
-    env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph="grid", edge_loss=0.3, horizon=10, wrappers=[Shuffle()])
+    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="grid", edge_loss=0.3, horizon=10, wrappers=[Shuffle()])
     ours = posts_seen(env, 10)
     expected, _ = naive_flood("grid", 9, 8, 0.3, 1, 10, run_seeds(0, 1)[0])
     assert [per_run[0] for per_run in ours] == expected
@@ -233,7 +233,7 @@ def test_shuffled_floods_hide_their_senders():
 
 def test_shuffled_floods_are_in_uniform_order():
     """Also where several posts of one sender arrive at once: neither side by side nor the younger first."""
-    env = hb.make_vec("CoopNetwork-v0", n_agents=6, graph="complete", edge_loss=0.6, horizon=800, wrappers=[Shuffle()])
+    env = hb.make_core("CoopNetwork-v0", n_agents=6, graph="complete", edge_loss=0.6, horizon=800, wrappers=[Shuffle()])
     obs = env.reset(0)
     orders = {False: [], True: []}
     while obs.live.any():
@@ -252,7 +252,7 @@ def test_shuffled_floods_are_in_uniform_order():
 
 def test_shuffled_states_are_as_many_and_add_up():
     kwargs = {"n_agents": 6, "edge_loss": 0.4, "horizon": 30, "means": [0.5, 0.5]}
-    plain, shuffled = (hb.make_vec("PrivateNetwork-v0", wrappers=w, **kwargs) for w in ([], [Shuffle()]))
+    plain, shuffled = (hb.make_core("PrivateNetwork-v0", wrappers=w, **kwargs) for w in ([], [Shuffle()]))
     plain.reset(0)
     shuffled.reset(0)
     moved = False
@@ -270,10 +270,10 @@ def test_shuffled_states_are_as_many_and_add_up():
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda: hb.make_vec("CoopNetwork-v0", edge_loss=1.5), r"edge_loss=1.5 must lie in \[0, 1\]"),
-    (lambda: hb.make_vec("CoopNetwork-v0", extra_delay=-1), "extra_delay=-1 must be an integer ≥ 0"),
-    (lambda: hb.make_vec("DistDP-v0", wrappers=[Huber(0.1, relays=True)]), "is relayed in the feedback setting"),
-    (lambda: hb.make_vec("PrivateNetwork-v0", wrappers=[Huber(0.1, relays=True)]),
+    (lambda: hb.make_core("CoopNetwork-v0", edge_loss=1.5), r"edge_loss=1.5 must lie in \[0, 1\]"),
+    (lambda: hb.make_core("CoopNetwork-v0", extra_delay=-1), "extra_delay=-1 must be an integer ≥ 0"),
+    (lambda: hb.make_core("DistDP-v0", wrappers=[Huber(0.1, relays=True)]), "is relayed in the feedback setting"),
+    (lambda: hb.make_core("PrivateNetwork-v0", wrappers=[Huber(0.1, relays=True)]),
      "Huber at relays needs the message field 'reward'"),
 ])  # fmt: skip
 def test_errors(call, message):
@@ -287,7 +287,7 @@ def test_errors(call, message):
 def test_crossings_are_how_each_arrival_came(env):
     """What crossed an edge came from a neighbour one hop nearer to its sender, and is what its receiver finds."""
     kwargs = {"n_agents": 9, "graph": "grid", "horizon": 12, "wrappers": [Loss(0.2)], "runs": 2}
-    core = hb.make_vec("CoopNetwork-v0", **{**kwargs, **env})
+    core = hb.make_core("CoopNetwork-v0", **{**kwargs, **env})
     obs, rng = core.reset(3), np.random.default_rng(0)
     assert core.crossings(1).shape == (0, 5)
     pace = 1 + env.get("extra_delay", 0)

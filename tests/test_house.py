@@ -16,8 +16,10 @@ import hushbandits
 ROOT = Path(hushbandits.__file__).parent
 FLOORS = [
     {"core"},
-    {"privacy", "policies", "estimators"},
-    {"envs", "wrappers", "agents"},
+    {"privacy"},
+    {"policies", "estimators"},
+    {"envs"},
+    {"wrappers", "agents"},
     {"baselines"},
     {"registry"},
     {"views", "audits", "bench", "testing"},

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.pool import Pool
-from hushbandits.envs import ltr
-from hushbandits.envs.ltr import Relevance, k_means, read_svmlight
+from hushbandits.envs.feedback import ltr
+from hushbandits.envs.feedback.ltr import Relevance, k_means, read_svmlight
+from hushbandits.envs.feedback.pooled import Pooled
 
 GOOD = ["3 qid:1 1:0.5 2:1", "", "# a comment", "0 qid:2 2:-1e-3 # another", "1 3:2"]
 
@@ -40,25 +40,25 @@ def test_a_malformed_line_is_an_error_with_its_number(tmp_path, line, message):
     path = tmp_path / "bad.txt"
     path.write_text("\n".join(["1 qid:1 1:1", "2 qid:1 1:2", line, "0 qid:1 1:3"]))
     with pytest.raises(ValueError, match=message) as error:
-        hb.make_vec("LTR-v0", path=path, n_arms=2)
+        hb.make_core("LTR-v0", path=path, n_arms=2)
     assert str(path) in str(error.value)
 
 
 def test_an_empty_or_missing_file_is_an_error(tmp_path):
     (tmp_path / "empty.txt").write_text("# nothing\n")
     with pytest.raises(ValueError, match="has no rows"):
-        hb.make_vec("LTR-v0", path=tmp_path / "empty.txt")
+        hb.make_core("LTR-v0", path=tmp_path / "empty.txt")
     with pytest.raises(ValueError, match="is no file"):
-        hb.make_vec("LTR-v0", path=tmp_path / "gone.txt")
+        hb.make_core("LTR-v0", path=tmp_path / "gone.txt")
 
 
 def test_more_arms_than_distinct_rows_are_refused(tmp_path):
     path = tmp_path / "few.txt"
     path.write_text("1 1:1\n2 1:1\n3 1:2\n")
     with pytest.raises(ValueError, match=r"n_arms=3 must be an integer in 2..2"):
-        hb.make_vec("LTR-v0", path=path, n_arms=3)
+        hb.make_core("LTR-v0", path=path, n_arms=3)
     with pytest.raises(ValueError, match=r"n_arms=50 must"):  # the paper's K
-        hb.make_vec("LTR-v0", path=path)
+        hb.make_core("LTR-v0", path=path)
 
 
 def test_k_means_finds_clusters_and_leaves_none_empty():
@@ -83,7 +83,7 @@ def test_k_means_ends_where_every_row_is_nearest_to_its_own_centre(seed):
 def test_the_cluster_seed_seeds_the_clusters_and_the_run_s_does_not():
     means = []
     for cluster_seed, seed in ((0, 0), (0, 1), (1, 0)):
-        env = hb.make_vec("LTR-v0", cluster_seed=cluster_seed, runs=2)
+        env = hb.make_core("LTR-v0", cluster_seed=cluster_seed, runs=2)
         env.reset(seed)
         np.testing.assert_array_equal(env.means[0], env.means[1])
         means.append(env.means[0])
@@ -94,7 +94,7 @@ def test_the_cluster_seed_seeds_the_clusters_and_the_run_s_does_not():
 def test_arms_are_clusters_and_rewards_relevance(tmp_path):
     path = tmp_path / "two.txt"
     path.write_text("\n".join([f"{r} qid:1 1:{x}" for r, x in ((4, 0), (4, 0.1), (2, 0.05), (0, 9), (1, 9.1))]))
-    env = hb.make_vec("LTR-v0", path=path, n_arms=2, runs=400, users="each")
+    env = hb.make_core("LTR-v0", path=path, n_arms=2, runs=400, users="each")
     env.reset(0)
     assert sorted(env.means[0].tolist()) == pytest.approx([0.125, 10 / 12])
     arm = int(env.means[0].argmax())
@@ -111,7 +111,7 @@ def test_the_law_of_an_encoded_relevance():
         by_hand = [np.maximum(1 - np.abs(x * g - j), 0).mean() for j in range(g + 1)]
         np.testing.assert_allclose(law.rounding(0, g), by_hand, atol=1e-9)
     assert law.variance(np.array([0])) == pytest.approx(x.var())
-    pool = Pool(np.array([[50_000]]), law, np.array([[1.0]]), np.array([[3]])).encode(np.array([[4]]), [])
+    pool = Pooled(np.array([[50_000]]), law, np.array([[1.0]]), np.array([[3]])).encode(np.array([[4]]), [])
     assert pool.total().item() == 50_000
 
 
@@ -119,7 +119,7 @@ def test_the_shipped_file_says_what_it_is(caplog):
     ltr._shipped.cache_clear()
     ltr.clusters.cache_clear()
     with caplog.at_level(logging.WARNING, "hushbandits"):
-        env = hb.make_vec("LTR-v0")
+        env = hb.make_core("LTR-v0")
     assert "not a real data set" in caplog.text
     assert "made-up" in env.source
     assert env.n_arms == 10
@@ -209,14 +209,14 @@ def test_any_file_is_read_or_refused_in_a_sentence(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("ltr") / "x.txt"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"line|no rows|n_arms") as error:
-        hb.make_vec("LTR-v0", path=path, n_arms=1000)
+        hb.make_core("LTR-v0", path=path, n_arms=1000)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("path", [3, "", "a\0b", "~nobody-of-that-name/x", ".", b"x", "/dev/zero"])
 def test_a_path_that_is_no_file_is_a_sentence(path):
     with pytest.raises(ValueError, match="is no file"):
-        hb.make_vec("LTR-v0", path=path)
+        hb.make_core("LTR-v0", path=path)
 
 
 @pytest.mark.parametrize("small", [True, False])
@@ -226,12 +226,12 @@ def test_an_edit_that_keeps_times_and_size_is_seen(tmp_path, monkeypatch, small)
     path = tmp_path / "mine.txt"
     path.write_text("0 1:0\n4 1:9\n" * 20)
     about = path.stat()
-    before = hb.make_vec("LTR-v0", path=path, n_arms=2)
+    before = hb.make_core("LTR-v0", path=path, n_arms=2)
     with path.open("r+") as file:
         file.write("3")
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
     assert (path.stat().st_size, path.stat().st_mtime_ns) == (about.st_size, about.st_mtime_ns)
-    after = hb.make_vec("LTR-v0", path=path, n_arms=2)
+    after = hb.make_core("LTR-v0", path=path, n_arms=2)
     for env in (before, after):
         env.reset(0)
     assert sorted(before.means[0].tolist()) == [0, 1]
@@ -241,7 +241,7 @@ def test_an_edit_that_keeps_times_and_size_is_seen(tmp_path, monkeypatch, small)
 def test_a_file_that_stands_still_is_read_once(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("0 1:0\n4 1:9\n")
-    hb.make_vec("LTR-v0", path=path, n_arms=2)
+    hb.make_core("LTR-v0", path=path, n_arms=2)
     read = ltr._read.cache_info().misses
-    hb.make_vec("LTR-v0", path=path, n_arms=2)
+    hb.make_core("LTR-v0", path=path, n_arms=2)
     assert ltr._read.cache_info().misses == read

@@ -18,7 +18,7 @@ ARM = np.zeros((1, 5), int)
 
 @pytest.mark.parametrize("env_id", hb.list_envs())
 def test_what_the_env_goes_by_is_handed_out_read_only(env_id):
-    env = hb.make_vec(env_id, runs=2, **({} if "LTR" in env_id else {"horizon": 50}))
+    env = hb.make_core(env_id, runs=2, **({} if "LTR" in env_id else {"horizon": 50}))
     first = env.reset(0)
     second = env.pull(
         default_action(env)
@@ -34,7 +34,7 @@ def test_what_the_env_goes_by_is_handed_out_read_only(env_id):
 
 
 def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
-    env = hb.make_vec("CoopNetwork-v0", **NET)
+    env = hb.make_core("CoopNetwork-v0", **NET)
     env.reset(0)
     arms, said = np.zeros((1, 5), int), {"arm": np.ones((1, 5), int), "reward": np.ones((1, 5))}
     env.pull(arms)
@@ -48,7 +48,7 @@ def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
 
 
 def test_an_old_observation_stays_what_it_was():
-    env, team = hb.make_vec("DPMASE-v0", n_agents=4, means=[0.9, 0.1], horizon=5), hb.make_team("Random")
+    env, team = hb.make_core("DPMASE-v0", n_agents=4, means=[0.9, 0.1], horizon=5), hb.make_team("Random")
     obs = first = env.reset(0)
     team.reset(Face(env), env.seeds)
     while obs.live.any():
@@ -102,13 +102,13 @@ def test_an_inbox_is_over_with_its_round(loss):
 
 # -- the face -----------------------------------------------------------------------------------------------------
 
-HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "recommendation", "recipe", "seeds",
+HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "recommendation", "spec", "seeds",
           "pull", "talk", "reset", "outcomes", "crossings", "served", "_means", "privacy"]  # fmt: skip
 
 
 @pytest.mark.parametrize("env_id", hb.list_envs())
 def test_a_team_meets_a_face_that_hides_what_luck_decided(env_id):
-    env = hb.make_vec(env_id)
+    env = hb.make_core(env_id)
     env.reset(0)
     face = Face(env)
     for name in HIDDEN:
@@ -139,7 +139,7 @@ def test_play_hands_out_faces_only():
         def act(self, obs):
             return np.zeros(obs.who.shape, int)
 
-    hb.play(hb.make_vec("CoopNetwork-v0", horizon=2), Curious())
+    hb.play(hb.make_core("CoopNetwork-v0", horizon=2), Curious())
     assert type(met[0]) is Face
 
 

@@ -8,7 +8,7 @@ from helpers import build
 
 import hushbandits as hb
 from hushbandits.core.face import Face
-from hushbandits.envs.feedback import Feedback
+from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import _ENVS, list_agents, list_envs
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
@@ -102,7 +102,7 @@ def test_every_wrapper_and_inbox_goes_along(case):
 
 @pytest.mark.parametrize("read_before", [False, True])
 def test_a_shuffled_inbox_keeps_its_order(read_before):
-    env = hb.make_vec("CoopNetwork-v0", n_agents=9, graph="complete", rewards="beta", wrappers=[Shuffle()])
+    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="complete", rewards="beta", wrappers=[Shuffle()])
     env.reset(0)
     env.pull(np.zeros((1, 9), int))
     inbox = env.talk().inbox

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.crowd import Individuals
-from hushbandits.core.pool import Pool
 from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.envs.feedback.cohort import Individuals
+from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
 from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace, wrapped_sum
@@ -107,7 +107,7 @@ class Ones(NoiseLaw):
 def test_a_sum_in_chunks_counts_every_user_once():
     rng, n = np.random.default_rng(0), 150_000
     assert Ones().total(rng, n) == n
-    raw, mapped = (Pool(np.array([[n]]), Beta(), np.array([[1.0]]), np.array([[3]])) for _ in range(2))
+    raw, mapped = (Pooled(np.array([[n]]), Beta(), np.array([[1.0]]), np.array([[3]])) for _ in range(2))
     assert raw.total().item() == n
     assert mapped.map(lambda x: x / 2).encode(np.array([[4]]), [rng]).total().item() == 2 * n
 
@@ -148,7 +148,7 @@ def test_chernoff_s_bound_of_a_gaussian_has_a_closed_form():
 
 
 def decoded(users, n, blocks, id="DistDP-v0", **env):
-    core = hb.make_vec(id, runs=blocks, users=users, means=(0.3, 0.7), **env)
+    core = hb.make_core(id, runs=blocks, users=users, means=(0.3, 0.7), **env)
     core.reset(1 if users == "pooled" else 2)
     core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
     return core.talk().inbox.total("reward").ravel()
@@ -189,7 +189,7 @@ def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
     # |z − Σx| ≤ τ/g + √((n/2g²) ln(2/p)) but for probability 2p: the noise's tail, and Hoeffding on the rounding.
     p, n, blocks = 0.05, 400, 600
     extra = {"discrete": True} if id == "CentralDP-v0" else {}
-    core = hb.make_vec(id, runs=blocks, epsilon=epsilon, confidence=p, users="each", **extra)
+    core = hb.make_core(id, runs=blocks, epsilon=epsilon, confidence=p, users="each", **extra)
     core.reset(7)
     core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
     exact = core._report()["reward"].total()

@@ -13,7 +13,7 @@ import hushbandits as hb
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.rewards import LAWS
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback import Feedback
+from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.divergence import (
     binomial_profile,
     circle_profile,
@@ -117,7 +117,7 @@ def test_the_printed_constant_falls_short_at_epsilon_ten():
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(("id", "env"), MECHANISMS)
 def test_no_block_exceeds_its_price_or_the_promise(id, env, epsilon):
-    core = hb.make_vec(id, epsilon=epsilon, horizon=10**6, **env)
+    core = hb.make_core(id, epsilon=epsilon, horizon=10**6, **env)
     core.reset(0)
     mechanism, promise = core.mechanism, core.privacy()[0]
     assert math.isfinite(promise.epsilon), promise.assumptions
@@ -158,7 +158,7 @@ def test_unbounded_rewards_void_every_promise(name):
     law = LAWS[name]()
     for wrapper in (PrivateMeans(), PrivateMeans(own="noised"), LocalLaplace(), LocalLaplace(own="noised")):
         try:
-            env = hb.make_vec("CoopNetwork-v0", n_agents=4, rewards=law, wrappers=[wrapper])
+            env = hb.make_core("CoopNetwork-v0", n_agents=4, rewards=law, wrappers=[wrapper])
         except ValueError:  # some refuse such rewards outright
             assert not law.unit_interval
             continue
@@ -166,13 +166,13 @@ def test_unbounded_rewards_void_every_promise(name):
         assert bool(finite) == law.unit_interval
     if law.unit_interval:
         for id, more in MECHANISMS:
-            assert math.isfinite(hb.make_vec(id, rewards=law, **more).privacy()[0].epsilon)
+            assert math.isfinite(hb.make_core(id, rewards=law, **more).privacy()[0].epsilon)
     else:
         for id, _ in MECHANISMS:
             with pytest.raises(ValueError, match=r"must stay in \[0, 1\]"):
-                hb.make_vec(id, rewards=law)
+                hb.make_core(id, rewards=law)
     if name != "alpha-stable":
-        env = hb.make_vec("DPMASE-v0", rewards=law)
+        env = hb.make_core("DPMASE-v0", rewards=law)
         assert math.isfinite(hb.make_team("DP-MASE").privacy(env)[0].epsilon) == law.unit_interval
 
 
@@ -185,7 +185,7 @@ class Boaster(Wrapper):
 
 def test_a_wrapper_of_ones_own_cannot_promise_on_unbounded_rewards():
     for rewards, holds in (("bernoulli", True), ("gaussian", False)):
-        (promise,) = hb.make_vec("CoopNetwork-v0", rewards=rewards, wrappers=[Boaster()]).privacy()
+        (promise,) = hb.make_core("CoopNetwork-v0", rewards=rewards, wrappers=[Boaster()]).privacy()
         assert math.isfinite(promise.epsilon) == holds
     with pytest.raises(TypeError, match=r"Loud must define promises\(env\), not privacy\(env\)"):
         type("Loud", (Wrapper,), {"privacy": lambda self, env: ()})
@@ -244,11 +244,11 @@ def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
 @pytest.mark.parametrize(("id", "env"), MECHANISMS)
 def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
     for wrappers, loses in (([], False), ([Loss(0.0)], False), ([Loss(0.05)], True), ([Huber(0.1)], False)):
-        (promise, *_) = hb.make_vec(id, wrappers=wrappers, **env).privacy()
+        (promise, *_) = hb.make_core(id, wrappers=wrappers, **env).privacy()
         counts = id.startswith(("Dist", "Shuffle")) and "t_min" not in env
         assert math.isinf(promise.epsilon) == (loses and counts)
     if counts:
-        core = hb.make_vec(id, wrappers=[Loss(0.05)], horizon=3000, **env)
+        core = hb.make_core(id, wrappers=[Loss(0.05)], horizon=3000, **env)
         assert "Loss loses users" in core.privacy()[0].assumptions[0]
         assert np.isfinite(hb.play(core, hb.make_team("Random"))["epsilon"]).all()  # what blocks really cost is known
 
@@ -259,7 +259,7 @@ def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
 def arms_after(first, own, grid=None, epsilon=1.0, runs=200):
     """What an observer sees of two arms' third round: UCB plays the better of its first two rewards."""
     wrapper = LocalLaplace(epsilon, own=own, grid=grid)
-    env = hb.make_vec("CoopNetwork-v0", n_agents=2, means=[0.5, 0.5], horizon=3, runs=runs, wrappers=[wrapper])
+    env = hb.make_core("CoopNetwork-v0", n_agents=2, means=[0.5, 0.5], horizon=3, runs=runs, wrappers=[wrapper])
     fixed = lambda self, u, location: np.full(u.shape, 0.5 if env._round else first)  # noqa: E731
     env.law = type("Fixed", (type(env.law),), {"quantile": fixed})()
     team = hb.make_team("UCB1")
@@ -302,7 +302,7 @@ def test_a_doubles_last_bits_tell_and_the_grids_do_not():
     _, _, posted = arms_after(0.0, "exact", epsilon=0.5, runs=150)
     assert excluded(posted.ravel(), 0.5, 0.5) == 0  # what it was
     assert 0.6 < excluded(posted.ravel(), 0.5, 1.0) < 0.95  # what it was not: "about 4 cases of 5"
-    assert any("4 cases of 5" in a for a in LocalLaplace().promises(hb.make_vec("CoopNetwork-v0"))[0].assumptions)
+    assert any("4 cases of 5" in a for a in LocalLaplace().promises(hb.make_core("CoopNetwork-v0"))[0].assumptions)
     _, _, posted = arms_after(0.3, "exact", grid=64, runs=20_000)
     steps = posted * 64
     np.testing.assert_array_equal(steps, np.round(steps))

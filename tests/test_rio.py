@@ -10,7 +10,7 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.core.play import play
 from hushbandits.core.tapes import run_seeds, stream
-from hushbandits.envs.problems import PROBLEMS
+from hushbandits.envs.exploration.problems import PROBLEMS
 
 MEANS = [0.9, 0.3, 0.1]
 DELTA = 0.3
@@ -141,7 +141,7 @@ def test_wrong_arms_are_rare():
 
 
 def test_problem_two_is_gaussian():
-    env = hb.make_vec("DPMASE-v0", problem="P2")
+    env = hb.make_core("DPMASE-v0", problem="P2")
     env.reset(0)
     rewards = []
     for _ in range(500):

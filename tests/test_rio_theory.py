@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.agents.rio2023 import theory
+from hushbandits.agents import rio2023_theory as theory
 from hushbandits.core.play import play
 
 MEANS = (0.9, 0.5, 0.2)
@@ -27,10 +27,10 @@ def test_one_agent_finishes_within_its_local_samples(agent):
     failure = 0.3
     if agent == "DP-MASE":
         bound, team = theory.dp_local_samples(GAPS, 0.5, failure), hb.make_team(agent, epsilon=0.5, beta=failure)
-        env = hb.make_vec("DPMASE-v0", runs=300, n_agents=1, threshold=0, means=MEANS, permute_arms=True)
+        env = hb.make_core("DPMASE-v0", runs=300, n_agents=1, threshold=0, means=MEANS, permute_arms=True)
     else:
         bound, team = theory.elimination_local_samples(GAPS, failure), hb.make_team(agent, delta=failure)
-        env = hb.make_vec("DPMASE-v0", 300, n_agents=1, judge="everyone", means=MEANS, permute_arms=True)
+        env = hb.make_core("DPMASE-v0", 300, n_agents=1, judge="everyone", means=MEANS, permute_arms=True)
     metrics = play(env, team, 0)
     late = int((~metrics["correct"] | (metrics["rounds"] > bound)).sum())
     assert stats.binomtest(late, 300, failure, alternative="greater").pvalue > 1e-6

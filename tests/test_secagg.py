@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from test_edge import NET, at_talk
 
 import hushbandits as hb
-from hushbandits.envs.feedback import Feedback
+from hushbandits.envs.feedback.env import Feedback
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.secagg import SecAgg
 
@@ -17,7 +17,7 @@ from hushbandits.wrappers.secagg import SecAgg
 @settings(max_examples=60, deadline=None)
 @given(arms=st.lists(st.integers(0, 2), min_size=5, max_size=5), cohort=st.integers(2, 4), seed=st.integers(0, 99))
 def test_an_arm_that_few_report_looks_like_one_that_nobody_does(arms, cohort, seed):
-    env = hb.make_vec("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(cohort)], **NET)
+    env = hb.make_core("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(cohort)], **NET)
     env.reset(seed)
     env.pull(np.array([arms]))
     inbox = env.talk().inbox
@@ -38,7 +38,7 @@ def test_an_arm_that_few_report_looks_like_one_that_nobody_does(arms, cohort, se
 ])  # fmt: skip
 def test_sums_that_would_wrap_are_refused_when_env_and_wrapper_meet(env_id, kwargs, wrapper):
     with pytest.raises(ValueError, match=r"SecAgg with grid=1073741824.*sums must stay below 2\^62") as caught:
-        hb.make_vec(env_id, wrappers=[SecAgg(**wrapper)], **{**NET, **kwargs})
+        hb.make_core(env_id, wrappers=[SecAgg(**wrapper)], **{**NET, **kwargs})
     assert "\n" not in str(caught.value)
 
 
@@ -60,7 +60,7 @@ def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_meet():
 )
 def test_what_is_not_refused_does_not_wrap(grid, bound, m, sign):
     try:
-        env = hb.make_vec("CoopNetwork-v0", wrappers=[SecAgg(grid=grid, bound=bound)], **{**NET, "n_agents": m})
+        env = hb.make_core("CoopNetwork-v0", wrappers=[SecAgg(grid=grid, bound=bound)], **{**NET, "n_agents": m})
     except ValueError:
         return
     env.reset(0)

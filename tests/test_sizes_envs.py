@@ -7,7 +7,7 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.core.messages import LARGEST
-from hushbandits.envs.feedback import Feedback
+from hushbandits.envs.feedback.env import Feedback
 
 # -- sizes --------------------------------------------------------------------------------------------------------
 
@@ -33,10 +33,10 @@ from hushbandits.envs.feedback import Feedback
     ("CoopNetwork-v0", {"life": 10**30}, "life="),
 ])  # fmt: skip
 def test_sizes_are_estimated_before_anything_is_allocated(env_id, kwargs, error):
-    hb.make_vec(env_id)  # imports
+    hb.make_core(env_id)  # imports
     start = time.perf_counter()
     with pytest.raises(ValueError, match=error) as caught:
-        hb.make_vec(env_id, **kwargs)
+        hb.make_core(env_id, **kwargs)
     assert time.perf_counter() - start < 0.9
     assert "\n" not in str(caught.value)
 
@@ -46,17 +46,17 @@ def test_the_limit_can_be_raised_and_lowered(monkeypatch):
     with pytest.raises(
         ValueError, match=r"more than the 0.001 GiB allowed; set HUSHBANDITS_MEMORY \(GiB\) to allow more"
     ):
-        hb.make_vec("CoopNetwork-v0", n_agents=400)
+        hb.make_core("CoopNetwork-v0", n_agents=400)
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "1")
-    hb.make_vec("CoopNetwork-v0", n_agents=400)
+    hb.make_core("CoopNetwork-v0", n_agents=400)
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "lots")
     with pytest.raises(ValueError, match="HUSHBANDITS_MEMORY='lots' must be a number of GiB > 0"):
-        hb.make_vec("CoopNetwork-v0")
+        hb.make_core("CoopNetwork-v0")
 
 
 def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.1")
-    env = hb.make_vec("CoopNetwork-v0", edge_loss=0.1, extra_delay=10**4)
+    env = hb.make_core("CoopNetwork-v0", edge_loss=0.1, extra_delay=10**4)
     with pytest.raises(ValueError, match=r"posts that fly [0-9]+ rounds would take"):
         env.reset(0)
     env = Feedback(users="each", horizon=10**12)
@@ -70,5 +70,5 @@ def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
 @pytest.mark.parametrize("location", [1e300, -1e300, np.inf, np.nan])
 def test_means_stay_where_sums_are_finite(location):
     with pytest.raises(ValueError, match=r"means\[1\]="):
-        hb.make_vec("CoopNetwork-v0", rewards="gaussian", means=[0.0, location])
+        hb.make_core("CoopNetwork-v0", rewards="gaussian", means=[0.0, location])
     assert np.isfinite(LARGEST**2 * 1e9)

@@ -29,7 +29,7 @@ class Counting(hb.Team):
 
 
 def test_finals_are_those_of_env_and_team():
-    env = hb.make_vec("CoopNetwork-v0", runs=3, n_agents=4, horizon=7)
+    env = hb.make_core("CoopNetwork-v0", runs=3, n_agents=4, horizon=7)
     for finals in (play(env, Counting()), record(env, Counting(), 0, [7], ["regret"])[0]):
         assert finals["acted"].tolist() == [7, 7, 7]
         assert "regret" in finals
@@ -71,7 +71,7 @@ def test_a_radius_that_is_too_small_is_seen():
     for factor in (1.0, 0.15):
         team = Narrow()
         team.factor = factor
-        core = hb.make_vec("DistDP-v0", runs=40, **env)
+        core = hb.make_core("DistDP-v0", runs=40, **env)
         shares.append(play(core, team, 1)["covered"].mean())
     assert shares[0] > 0.9
     assert shares[1] < 0.1
@@ -89,7 +89,7 @@ def test_covered_is_what_the_means_say():
 
     outcomes = set()
     for seed in range(20):
-        env = hb.make_vec("DistDP-v0", n_arms=4, means=hb.UniformMeans(0.25, 0.75), horizon=3000, epsilon=0.5)
+        env = hb.make_core("DistDP-v0", n_arms=4, means=hb.UniformMeans(0.25, 0.75), horizon=3000, epsilon=0.5)
         env.reset(seed)
         truth = env.means[0]
         seen.clear()

@@ -9,7 +9,7 @@ from helpers import build
 
 from hushbandits.agents.howson2024 import QuACKUCB
 from hushbandits.core.tapes import run_seeds, stream
-from hushbandits.envs.graphs import adjacency
+from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.loss import Loss
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]

@@ -73,7 +73,7 @@ def test_integers_fit_into_an_array_but_seeds_need_not():
     seed = 2**130 + 1
     found = [hb.evaluate("CoopNetwork-v0", "Random", 1, s, {"n_agents": 3, "horizon": 9}) for s in (seed, seed)]
     assert found[0].final("regret").tolist() == found[1].final("regret").tolist()
-    assert hb.make_vec("LTR-v0", cluster_seed=seed).n_arms == 10
+    assert hb.make_core("LTR-v0", cluster_seed=seed).n_arms == 10
 
 
 def test_truth_values_are_true_or_false():
@@ -93,7 +93,7 @@ def test_bad_values_are_shown_short_and_in_one_line():
 
 def _parameters(kinds):
     tables = (
-        (registry._ENVS, hb.make_vec, "env"), (registry._AGENTS, hb.make_team, "agent"),
+        (registry._ENVS, hb.make_core, "env"), (registry._AGENTS, hb.make_team, "agent"),
         (registry._WRAPPERS, hb.make_wrapper, "wrapper"),
     )  # fmt: skip
     seen = set()
@@ -121,7 +121,7 @@ def _numeric():
 
 
 def _default(make, name, parameter):
-    table = {hb.make_vec: registry._ENVS, hb.make_team: registry._AGENTS, hb.make_wrapper: registry._WRAPPERS}[make]
+    table = {hb.make_core: registry._ENVS, hb.make_team: registry._AGENTS, hb.make_wrapper: registry._WRAPPERS}[make]
     return inspect.signature(table[name].load()).parameters[parameter].default
 
 
@@ -134,7 +134,7 @@ def test_every_number_of_the_registry_is_checked(make, name, parameter):
 @pytest.mark.parametrize("value", ["x", 1j, [0.5, 10**400], [0.5, "x"], [[0.5], [0.1, 0.2]], {}], ids=repr)
 @pytest.mark.parametrize("id", ["CoopNetwork-v0", "DPMASE-v0", "CentralDP-v0"])
 def test_lists_of_numbers_are_checked(id, value):
-    assert "means=" in sentence(hb.make_vec, id, means=value)
+    assert "means=" in sentence(hb.make_core, id, means=value)
     assert sentence(reals, "means", value).endswith("must be numbers")
 
 
@@ -143,7 +143,7 @@ def test_lists_of_numbers_are_checked(id, value):
 
 def test_a_wrapper_may_be_given_a_name():
     assert hb.make_wrapper("Loss", name="x").name == "x"
-    env = hb.make_vec("DPMASE-v0", wrappers=[hb.make_wrapper("Loss", name=n, rate=0.1) for n in ("one", "two")])
+    env = hb.make_core("DPMASE-v0", wrappers=[hb.make_wrapper("Loss", name=n, rate=0.1) for n in ("one", "two")])
     assert [w.name for w in env.wrappers] == ["one", "two"]
 
 

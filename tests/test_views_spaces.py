@@ -49,7 +49,7 @@ def test_reset_with_and_without_a_seed():
         means.append(env.core.means[0].tolist())
     assert means[0] == means[1]
     assert len({tuple(m) for m in means}) == 3
-    row = hb.make_vec("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9))
+    row = hb.make_core("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9))
     row.reset(hb.run_seeds(3, 1))
     assert row.means[0].tolist() == means[0]
     before = np.random.get_state()
@@ -173,7 +173,7 @@ def test_actions_may_be_spelled_in_any_way_their_space_contains():
     env = hb.make("CoopNetwork-v0", n_agents=2)
     env.reset(seed=0)
     env.step({"agent_0": np.int8(3), "agent_1": np.array(4)})
-    assert env.lens.arm.tolist() == [[3, 4]]
+    assert env.task.arm.tolist() == [[3, 4]]
 
 
 def over():

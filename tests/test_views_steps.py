@@ -59,7 +59,7 @@ def test_two_beats_replay_a_row_of_a_batch(case):
     env_id, agent, env, agent_kwargs, wrappers = ROWS[case]
     batch, team = build(env_id, agent, 3, env, agent_kwargs, wrappers)
     rounds = script(batch, team, 11)
-    name, kwargs, given = batch.recipe
+    name, kwargs, given = batch.spec
     view = hb.make(name, wrappers=given, beats=2, **kwargs)
     k, setting = batch.n_arms, batch.setting
     heard, talk = [], view.core.talk
@@ -116,7 +116,7 @@ def test_two_beats_replay_a_row_of_a_batch(case):
 def test_merged_network_hears_one_round_later_and_talks_inside_the_last_step():
     kwargs = {"n_agents": 5, "graph": "path", "horizon": 12, "life": 3}
     arms = np.random.default_rng(0).integers(0, 10, (12, 5))
-    core = hb.make_vec("CoopNetwork-v0", **kwargs)
+    core = hb.make_core("CoopNetwork-v0", **kwargs)
     core.reset(4)
     rewards, heard = [], [np.zeros((5, 10))]
     for arm in arms:
@@ -152,7 +152,7 @@ def flagged(view, observations, flag):
 
 def test_merged_exploration_names_who_acts_and_who_speaks():
     view, observations = exploration(threshold=3)
-    luck = hb.make_vec("DPMASE-v0", n_agents=4, horizon=10, threshold=3)
+    luck = hb.make_core("DPMASE-v0", n_agents=4, horizon=10, threshold=3)
     obs = luck.reset(2)
     speaker = []
     for _ in range(9):

@@ -7,7 +7,7 @@ from scipy import stats
 
 import hushbandits as hb
 from hushbandits.core.play import play
-from hushbandits.envs.feedback import Feedback
+from hushbandits.envs.feedback.env import Feedback
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
@@ -20,7 +20,7 @@ NET = {"n_agents": 9, "graph": "grid", "horizon": 60}
 @pytest.mark.parametrize("cohort", [2, 4])
 def test_secagg_reveals_exactly_the_sums(cohort):
     """Bernoulli rewards are exact on the grid: under SecAgg the tally is the plain one, of arms that enough report."""
-    plain, sealed = (hb.make_vec("CoopNetwork-v0", wrappers=w, **NET) for w in ([], [SecAgg(cohort)]))
+    plain, sealed = (hb.make_core("CoopNetwork-v0", wrappers=w, **NET) for w in ([], [SecAgg(cohort)]))
     rng = np.random.default_rng(0)
     plain.reset(0)
     sealed.reset(0)
@@ -37,7 +37,7 @@ def test_secagg_reveals_exactly_the_sums(cohort):
 
 
 def test_under_secagg_individual_messages_are_not_to_be_had():
-    env = hb.make_vec("CoopNetwork-v0", wrappers=[SecAgg()], **NET)
+    env = hb.make_core("CoopNetwork-v0", wrappers=[SecAgg()], **NET)
     env.reset(0)
     env.pull(np.zeros((1, 9), int))
     inbox = env.talk().inbox
@@ -51,8 +51,8 @@ def test_under_secagg_individual_messages_are_not_to_be_had():
 
 
 def test_secagg_rounds_rewards_to_its_grid():
-    env = hb.make_vec("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(grid=8)], **NET)
-    plain = hb.make_vec("CoopNetwork-v0", rewards="beta", **NET)
+    env = hb.make_core("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(grid=8)], **NET)
+    plain = hb.make_core("CoopNetwork-v0", rewards="beta", **NET)
     for e in (env, plain):
         e.reset(1)
     for _ in range(20):
@@ -67,14 +67,14 @@ def test_secagg_rounds_rewards_to_its_grid():
 
 def test_secagg_modulus_has_room_for_every_honest_sum():
     """All agents report the largest and the smallest reward at once: nothing wraps."""
-    env = hb.make_vec("CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(grid=10, bound=3.0)])
+    env = hb.make_core("CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(grid=10, bound=3.0)])
     for value in (3.0, -3.0):
         env.reset(0)
         env.pull(np.zeros((1, 6), int))
         message = {"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), value)}
         np.testing.assert_allclose(env.talk(message).inbox.tally()[1][0, :, 0], 5 * value)
     # the modulus is that of whoever hears most: the middle of the path hears four, its ends two
-    path = hb.make_vec("CoopNetwork-v0", n_agents=5, graph="path", life=2, wrappers=[SecAgg(grid=10, bound=3.0)])
+    path = hb.make_core("CoopNetwork-v0", n_agents=5, graph="path", life=2, wrappers=[SecAgg(grid=10, bound=3.0)])
     path.reset(0)
     for _ in range(2):
         path.pull(np.zeros((1, 5), int))
@@ -87,15 +87,15 @@ def test_secagg_modulus_has_room_for_every_honest_sum():
 
 
 def test_a_cohort_of_one_is_never_opened():
-    env = hb.make_vec("CoopNetwork-v0", n_agents=5, graph="path", wrappers=[SecAgg()])
+    env = hb.make_core("CoopNetwork-v0", n_agents=5, graph="path", wrappers=[SecAgg()])
     env.reset(0)
     env.pull(np.zeros((1, 5), int))
     opened = env.talk().inbox.arrived[0, :, 0]
     assert opened.tolist() == [False, True, True, True, False]  # the ends hear one neighbour in round 1
     with pytest.raises(ValueError, match="min_cohort=2 leaves agent 0 with nothing: it hears 1 others"):
-        hb.make_vec("CoopNetwork-v0", n_agents=5, graph="path", life=1, wrappers=[SecAgg()]).reset(0)
+        hb.make_core("CoopNetwork-v0", n_agents=5, graph="path", life=1, wrappers=[SecAgg()]).reset(0)
     with pytest.raises(ValueError, match="SecAgg needs a declared window in exploration"):
-        hb.make_vec("DPMASE-v0", wrappers=[SecAgg()])
+        hb.make_core("DPMASE-v0", wrappers=[SecAgg()])
     with pytest.raises(ValueError, match="min_cohort=1 must be an integer ≥ 2"):
         SecAgg(min_cohort=1)
 
@@ -126,7 +126,7 @@ def test_wider_windows_only_delay():
 
 
 def test_local_laplace_has_the_law_of_laplace():
-    env = hb.make_vec("CoopNetwork-v0", n_agents=40, graph="complete", horizon=60, wrappers=[LocalLaplace(0.5)])
+    env = hb.make_core("CoopNetwork-v0", n_agents=40, graph="complete", horizon=60, wrappers=[LocalLaplace(0.5)])
     obs = env.reset(0)
     noise = []
     while obs.live.any():
@@ -139,7 +139,7 @@ def test_local_laplace_has_the_law_of_laplace():
 
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_huber_shifts_a_block_by_its_rate(users):
-    env = hb.make_vec(
+    env = hb.make_core(
         "CentralDP-v0", users=users, means=[0.2, 0.4], rewards="bernoulli", horizon=40_000, epsilon=1e6,
         wrappers=[Huber(0.3, law="constant", location=1.0, fraction=0.5)],
     )  # fmt: skip
@@ -152,7 +152,7 @@ def test_huber_shifts_a_block_by_its_rate(users):
 
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_loss_thins_a_block(users):
-    env = hb.make_vec("CentralDP-v0", users=users, horizon=10_000, wrappers=[Loss(0.25)])
+    env = hb.make_core("CentralDP-v0", users=users, horizon=10_000, wrappers=[Loss(0.25)])
     env.reset(0)
     env.pull((np.array([[3]]), np.array([[10_000]])))
     kept = int(env.talk().inbox.total("n")[0, 0])
@@ -162,8 +162,8 @@ def test_loss_thins_a_block(users):
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_local_laplace_widens_a_block(users):
     """n users' noise: variance 2n/ε²."""
-    env = hb.make_vec("CentralDP-v0", users=users, means=[0.0, 1.0], rewards="bernoulli", horizon=64 * 400, epsilon=1e6,
-                      wrappers=[LocalLaplace(0.5)])  # fmt: skip
+    env = hb.make_core("CentralDP-v0", users=users, means=[0.0, 1.0], rewards="bernoulli", horizon=64 * 400,
+                      epsilon=1e6, wrappers=[LocalLaplace(0.5)])  # fmt: skip
     obs = env.reset(0)
     sums = []
     while obs.live.any():

@@ -33,14 +33,22 @@ from hushbandits.registry import (
     list_agents,
     list_envs,
     list_wrappers,
+    make_core,
     make_team,
-    make_vec,
     make_wrapper,
     register_agent,
     register_env,
     register_wrapper,
 )
 from hushbandits.views.parallel import make, wrap
+
+
+def make_vec(*args: object, **kwargs: object) -> None:
+    """Not the array core: `make_vec` is Gymnasium's word for its vector envs."""
+    raise TypeError(
+        "make_vec is Gymnasium's word for a VectorEnv, which is to come; the array core is make_core(id, runs)"
+    )
+
 
 __version__ = _version("hushbandits")
 
@@ -65,8 +73,8 @@ __all__ = [
     "list_envs",
     "list_wrappers",
     "make",
+    "make_core",
     "make_team",
-    "make_vec",
     "make_wrapper",
     "meet",
     "play",

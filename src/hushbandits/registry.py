@@ -24,8 +24,8 @@ __all__ = [
     "list_agents",
     "list_envs",
     "list_wrappers",
+    "make_core",
     "make_team",
-    "make_vec",
     "make_wrapper",
     "register_agent",
     "register_env",
@@ -191,7 +191,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [p for p in inspect.signature(function).parameters if p not in ("self", "name")]
 
 
-def make_vec(id: str, /, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **kwargs: Any) -> Env:
+def make_core(id: str, /, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **kwargs: Any) -> Env:
     """Build the array core of an env.
 
     Parameters
@@ -214,7 +214,7 @@ def make_vec(id: str, /, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **k
 
     Examples
     --------
-    >>> make_vec("CoopNetwork-v0", runs=3, n_agents=4).runs
+    >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
     spec = _get(_ENVS, "env", id)
@@ -228,7 +228,7 @@ def make_vec(id: str, /, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **k
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in known.items()]
     mine = {k: v for k, v in merged.items() if k not in taken or k in _parameters(entry)}
     env: Env = entry(runs=runs, wrappers=(*wrappers, *protocol), **mine)
-    env.recipe = (id, dict(kwargs), tuple(wrappers))
+    env.spec = (id, dict(kwargs), tuple(wrappers))
     return env
 
 
@@ -269,29 +269,29 @@ def assemble(
             )
     if team.fields is not None:
         given["speech"] = team.fields
-    return make_vec(env_id, runs=runs, wrappers=(*wrappers, *own), **{**given, **implied})
+    return make_core(env_id, runs=runs, wrappers=(*wrappers, *own), **{**given, **implied})
 
 
-register_env("DPMASE-v0", "hushbandits.envs.exploration:Exploration")
+register_env("DPMASE-v0", "hushbandits.envs.exploration.env:Exploration")
 register_env(
-    "CorruptedElimination-v0", "hushbandits.envs.exploration:Exploration", wrappers=("VoteCorruption",), eta=0.9
+    "CorruptedElimination-v0", "hushbandits.envs.exploration.env:Exploration", wrappers=("VoteCorruption",), eta=0.9
 )
 register_env(
-    "DecentralizedExploration-v0", "hushbandits.envs.exploration:Exploration",
+    "DecentralizedExploration-v0", "hushbandits.envs.exploration.env:Exploration",
     eta=0.9, comparison=">=", idle="stays", stop="players", single=True, precision=0.25, strict=True,
 )  # fmt: skip
-register_env("CoopNetwork-v0", "hushbandits.envs.network:CoopNetwork")
-register_env("PrivateNetwork-v0", "hushbandits.envs.network:CoopNetwork", wrappers=("PrivateMeans",))
-register_env("ByzantineNetwork-v0", "hushbandits.envs.network:CoopNetwork", wrappers=("Huber",), rate=1e-3)
-register_env("CentralDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("CentralLaplace",))
-register_env("DistDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("DiscreteLaplace", "SecAgg"))
-register_env("DistRDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("Skellam", "SecAgg"))
-register_env("DistCDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("DiscreteGaussian", "SecAgg"))
-register_env("LocalDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("LocalDiscreteLaplace",))
-register_env("LTR-v0", "hushbandits.envs.ltr:LTR")
-register_env("ShuffleDP-v0", "hushbandits.envs.feedback:Feedback", wrappers=("ShuffledNoise", "ShuffledSum"))
+register_env("CoopNetwork-v0", "hushbandits.envs.network.env:CoopNetwork")
+register_env("PrivateNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("PrivateMeans",))
+register_env("ByzantineNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("Huber",), rate=1e-3)
+register_env("CentralDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("CentralLaplace",))
+register_env("DistDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("DiscreteLaplace", "SecAgg"))
+register_env("DistRDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("Skellam", "SecAgg"))
+register_env("DistCDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("DiscreteGaussian", "SecAgg"))
+register_env("LocalDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("LocalDiscreteLaplace",))
+register_env("LTR-v0", "hushbandits.envs.feedback.ltr:LTR")
+register_env("ShuffleDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("ShuffledNoise", "ShuffledSum"))
 
-register_agent("DP-SE", "hushbandits.agents.chowdhury2023:DPSE")
+register_agent("DP-SE", "hushbandits.baselines.sajed2019:DPSE")
 register_agent("Dist-DP-SE", "hushbandits.agents.chowdhury2023:DistDPSE")
 register_agent("Dist-RDP-SE", "hushbandits.agents.chowdhury2023:DistRDPSE")
 register_agent("Dist-CDP-SE", "hushbandits.agents.chowdhury2023:DistCDPSE")
@@ -301,22 +301,22 @@ register_agent("Shuffle-DP-SE", "hushbandits.agents.chowdhury2023:ShuffleDPSE")
 register_agent("VB-SDP-AE", "hushbandits.baselines.tenenbaum2021:VBSDPAE")
 register_agent("DP-MASE", "hushbandits.agents.rio2023:DPMASE")
 register_agent("Corrupted-Elimination", "hushbandits.agents.rio2023:CorruptedElimination")
-register_agent("Central", "hushbandits.baselines.exploration:Central")
-register_agent("Independent", "hushbandits.baselines.exploration:Independent")
+register_agent("Central", "hushbandits.baselines.rio2023:Central")
+register_agent("Independent", "hushbandits.baselines.rio2023:Independent")
 for _routine in ("Naive", "Median", "SE", "SER3", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc"):
     register_agent(f"Decentralized-{_routine}", "hushbandits.agents.feraud2019:Decentralized", routine=_routine)
-    register_agent(f"0-Privacy-{_routine}", "hushbandits.baselines.feraud:ZeroPrivacy", routine=_routine)
-    register_agent(f"1-Privacy-{_routine}", "hushbandits.baselines.feraud:OnePrivacy", routine=_routine)
+    register_agent(f"0-Privacy-{_routine}", "hushbandits.baselines.feraud2019:ZeroPrivacy", routine=_routine)
+    register_agent(f"1-Privacy-{_routine}", "hushbandits.baselines.feraud2019:OnePrivacy", routine=_routine)
 register_agent("Decentralized-SER4", "hushbandits.agents.feraud2019:DSER4")
-register_agent("0-Privacy-SER4", "hushbandits.baselines.feraud:ZeroPrivacySER4")
-register_agent("1-Privacy-SER4", "hushbandits.baselines.feraud:OnePrivacySER4")
-register_agent("Multi-UCB", "hushbandits.agents.dubey2020:MultiUCB")
+register_agent("0-Privacy-SER4", "hushbandits.baselines.feraud2019:ZeroPrivacySER4")
+register_agent("1-Privacy-SER4", "hushbandits.baselines.feraud2019:OnePrivacySER4")
+register_agent("Multi-UCB", "hushbandits.baselines.dubey2020:MultiUCB")
 register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
 register_agent("Byzantine-UCB", "hushbandits.agents.dubey2020:ByzantineUCB")
 register_agent("DP-UCB-INT", "hushbandits.baselines.tossou2016:DPUCBInt")
 register_agent("QuACK-UCB", "hushbandits.agents.howson2024:QuACKUCB")
-register_agent("Random", "hushbandits.baselines.simple:Random")
-register_agent("UCB1", "hushbandits.baselines.simple:UCB1")
+register_agent("Random", "hushbandits.baselines.uniform:Random")
+register_agent("UCB1", "hushbandits.baselines.auer2002:UCB1")
 
 register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")
 register_wrapper("DiscreteGaussian", "hushbandits.wrappers.distributed_dp:DiscreteGaussian")

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
@@ -114,7 +114,7 @@ class QuACKUCB(Team):
         """As registered."""
         return "QuACK-UCB"
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Choose leaders; empty the queues."""
         runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
         distance: Array = env.distance  # type: ignore[attr-defined]

@@ -10,11 +10,11 @@ import numpy as np
 
 from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.verdict import Verdict
-from hushbandits.core.crowd import Individuals
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback import Feedback
+from hushbandits.envs.feedback.cohort import Individuals
+from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon, one_run_p_value, smallest_refuted
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.crowd import BlockInbox, Individuals
 from hushbandits.core.env import Env
 from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback import Feedback
+from hushbandits.envs.feedback.cohort import BlockInbox, Individuals
+from hushbandits.envs.feedback.env import Feedback
 
 __all__ = ["BACKGROUNDS", "POSITIONS", "background", "seen"]
 

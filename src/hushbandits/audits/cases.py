@@ -15,8 +15,8 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Team
 from hushbandits.core.validate import nearest
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback import Feedback
-from hushbandits.registry import _ENVS, list_agents, list_envs, list_wrappers, make_team, make_vec, make_wrapper
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.registry import _ENVS, list_agents, list_envs, list_wrappers, make_core, make_team, make_wrapper
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -158,9 +158,9 @@ def _of_env(id: str) -> list[Case]:
 def _maker(id: str, parameters: dict[str, Any]) -> Callable[[float], Env]:
     def make(epsilon: float) -> Env:
         try:
-            return make_vec(id, epsilon=epsilon, **parameters)
+            return make_core(id, epsilon=epsilon, **parameters)
         except TypeError:  # it has no ε
-            return make_vec(id, **parameters)
+            return make_core(id, **parameters)
 
     return make
 
@@ -172,7 +172,7 @@ def _of_agent(name: str) -> list[Case]:
         return []
     if team.setting != "exploration" or type(team).promises is Team.promises:
         return []
-    env, team = make_vec("DPMASE-v0"), make_team(name, epsilon=_EPSILON)
+    env, team = make_core("DPMASE-v0"), make_team(name, epsilon=_EPSILON)
     return [Case(name, team, env, claims(team, env))] if claims(team, env) else []
 
 
@@ -196,7 +196,7 @@ def _suited(wrapper: Wrapper, setting: str) -> Env | None:
     if wrapper.settings and setting not in wrapper.settings:
         return None
     if setting == "network":
-        return make_vec("CoopNetwork-v0", n_agents=4, horizon=3, wrappers=[wrapper])
+        return make_core("CoopNetwork-v0", n_agents=4, horizon=3, wrappers=[wrapper])
     behind: list[Wrapper] = []
     if isinstance(wrapper, Mechanism) and wrapper.hidden_by == "sum":
         sums = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]
@@ -210,7 +210,7 @@ def _of_class(path: str) -> list[Case]:
     if issubclass(found, Env):
         return _cases(path, found(), None)
     if issubclass(found, Team):
-        team, env = found(), make_vec("DPMASE-v0")
+        team, env = found(), make_core("DPMASE-v0")
         if not hasattr(team, "routine") or not hasattr(team, "beta"):
             raise ValueError(f"{path}: a team's promise is audited where it votes by a Routine with a parameter beta")
         return [Case(path, team, env, claims(team, env))] if claims(team, env) else []

@@ -10,14 +10,14 @@ import numpy as np
 from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
-from hushbandits.core.crowd import Individuals
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback import Feedback
+from hushbandits.envs.feedback.cohort import Individuals
+from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import critical_share
-from hushbandits.registry import make_vec
+from hushbandits.registry import make_core
 from hushbandits.wrappers.loss import Loss
 
 __all__ = ["cohorts", "order", "routes", "windows"]
@@ -42,7 +42,7 @@ def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6,
             yield _uniform(f"order, {name}", places[0], subject, level)
             changed = int((places[0] != 3 - places[1]).sum())
             yield Verdict(subject, f"order, {name}: places that rewards change", 0, changed, "messages")
-            env = make_vec("CoopNetwork-v0", n_agents=4, wrappers=[shuffle], edge_loss=loss)
+            env = make_core("CoopNetwork-v0", n_agents=4, wrappers=[shuffle], edge_loss=loss)
             yield Verdict(subject, f"{name}: fields that name senders", 0, float("who" in env.inbox_fields), "fields")
     if "feedback" in shuffle.settings or not shuffle.settings:
         yield _uniform("order, users of a block", _users(shuffle, runs, seed), subject, level)
@@ -67,7 +67,7 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
 def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, edge_loss: float) -> Array:
     # who stands where in the inbox of the first agent; rewards tell
     n = len(values)
-    core: Any = make_vec(
+    core: Any = make_core(
         "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=2,
         wrappers=[shuffle], edge_loss=edge_loss,
     )  # fmt: skip
@@ -108,7 +108,7 @@ def cohorts(make: Any, subject: str, runs: int = 400, seed: int = 0) -> Iterator
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
     tap = _Tap()
-    core: Any = make_vec(
+    core: Any = make_core(
         "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
         wrappers=[Loss(0.5), tap, make(min_cohort=least)],
     )  # fmt: skip
@@ -145,7 +145,7 @@ def windows(make: Any, subject: str, runs: int = 200, rounds: int = 80, seed: in
     """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
     least, window = 3, 2
     tap = _Tap()
-    core: Any = make_vec(
+    core: Any = make_core(
         "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=rounds,
         wrappers=[make(window=window, min_cohort=least), tap],
     )  # fmt: skip

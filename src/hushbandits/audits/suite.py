@@ -23,7 +23,7 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.samplers import PolyaDifference
-from hushbandits.registry import make_team, make_vec
+from hushbandits.registry import make_core, make_team
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.mechanism import Mechanism
@@ -222,7 +222,7 @@ def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
     wrappers: tuple[Wrapper, ...] = ()
     if case.make is not None:  # its env brings it, and an agent that listens to it
         where, team = "PrivateNetwork-v0", make_team("Private-UCB", epsilon=wrapper.epsilon, own=wrapper.own)
-        env = make_vec(where, epsilon=wrapper.epsilon, own=wrapper.own, horizon=3)
+        env = make_core(where, epsilon=wrapper.epsilon, own=wrapper.own, horizon=3)
         promises = claims(env.wrappers[0], env)
     else:
         where, wrappers, promises = "CoopNetwork-v0", (wrapper,), case.promises

@@ -10,7 +10,7 @@ from typing import Any
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.rewards import LAWS
-from hushbandits.registry import make_team, make_vec, make_wrapper
+from hushbandits.registry import make_core, make_team, make_wrapper
 
 __all__ = ["laws"]
 
@@ -35,7 +35,7 @@ def _unbounded(name: str) -> Iterator[Callable[[], tuple[Guarantee, ...]]]:
     for wrapper in ("PrivateMeans", "LocalLaplace"):
         for own in ("exact", "noised"):
             made = partial(make_wrapper, wrapper, own=own)
-            yield lambda made=made: make_vec("CoopNetwork-v0", n_agents=4, wrappers=[made()], **means).privacy()  # type: ignore[misc]
+            yield lambda made=made: make_core("CoopNetwork-v0", n_agents=4, wrappers=[made()], **means).privacy()  # type: ignore[misc]
     for id in ("CentralDP-v0", "DistDP-v0", "DistRDP-v0", "DistCDP-v0", "LocalDP-v0", "ShuffleDP-v0"):
-        yield lambda id=id: make_vec(id, **means).privacy()  # type: ignore[misc]
-    yield lambda: make_team("DP-MASE").privacy(make_vec("DPMASE-v0", **means))
+        yield lambda id=id: make_core(id, **means).privacy()  # type: ignore[misc]
+    yield lambda: make_team("DP-MASE").privacy(make_core("DPMASE-v0", **means))

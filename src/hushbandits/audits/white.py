@@ -41,7 +41,7 @@ def white_box(
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_vec("DistDP-v0", epsilon=0.5)
+    >>> env = hb.make_core("DistDP-v0", epsilon=0.5)
     >>> obs = env.reset(0)
     >>> [verdict.passed for verdict in white_box(env.mechanism, 64, promise=env.privacy()[0])]
     [True, True, True]

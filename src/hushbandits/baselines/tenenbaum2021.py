@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushbandits.agents.chowdhury2023 import BatchedSE
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.messages import Inbox
 from hushbandits.core.types import Seeds
 
@@ -47,7 +47,7 @@ class VBSDPAE(BatchedSE):
         """As registered."""
         return "VB-SDP-AE"
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Nothing seen."""
         super().reset(env, seeds)
         self._mechanism = env.mechanism  # type: ignore[attr-defined]

@@ -24,7 +24,7 @@ def own_class(path: str) -> type:
 
     Examples
     --------
-    >>> own_class("hushbandits.baselines.simple:UCB1").__name__
+    >>> own_class("hushbandits.baselines.auer2002:UCB1").__name__
     'UCB1'
     >>> own_class("os:system")
     Traceback (most recent call last):

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hushbandits.core.edge import as_array, checked
-from hushbandits.core.face import Face, face
+from hushbandits.core.face import face
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import own_stream
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import nearest
-
-if TYPE_CHECKING:
-    from hushbandits.core.env import Env
+from hushbandits.core.world import World
 
 __all__ = ["Each"]
 
@@ -53,7 +51,7 @@ class Each(Team):
     ...         self.arm = m % 2
     ...     def act(self, t):
     ...         return self.arm
-    >>> env = hb.make_vec("CoopNetwork-v0", n_agents=4, horizon=3)
+    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=3)
     >>> hb.play(env, hb.Each(Stubborn))["regret"].shape
     (1,)
     """
@@ -76,7 +74,7 @@ class Each(Team):
         """The factory's name, unless one was given."""
         return self._name
 
-    def reset(self, env: Env | Face, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Build the M agents of every run."""
         self._face = face(env)
         told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self._factory).parameters else {}

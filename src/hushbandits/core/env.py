@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import run_seeds
+from hushbandits.core.task import Task
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.wrapper import Wrapper
 
@@ -49,7 +51,7 @@ class Env(ABC):
     #: Family of its reward laws.
     law: Law
     #: Id, parameters and wrappers that it was made from, where a registry made it.
-    recipe: tuple[str, dict[str, Any], tuple[Wrapper, ...]] | None = None
+    spec: tuple[str, dict[str, Any], tuple[Wrapper, ...]] | None = None
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
     linear: ClassVar[bool] = False
     #: What a team may know of this setting besides what `Face` shows of every env.
@@ -235,6 +237,21 @@ class Env(ABC):
     def privacy(self) -> tuple[Guarantee, ...]:
         """Every wrapper's promises, outermost first."""
         return tuple(g for w in self.wrappers for g in w.privacy(self))
+
+    def task(self, **options: Any) -> Task:
+        """How a learner meets it; `options` are the setting's own."""
+        raise NotImplementedError(f"{type(self).__name__} has no task for learners")
+
+    def _asked(self, task: type[Task], options: dict[str, Any]) -> dict[str, Any]:
+        """Options of a task, checked."""
+        known = [name for name in inspect.signature(task).parameters if name != "core"]
+        for name, value in options.items():
+            if name not in known:
+                has = f"has {', '.join(known)}" if known else "has none"
+                raise ValueError(
+                    f"{name}={value!r:.60}: a learner of the {self.setting} setting {has} (rewards= is the law)"
+                )
+        return options
 
     def _expect(self, phase: str) -> None:
         if self._phase == phase:

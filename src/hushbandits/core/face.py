@@ -34,7 +34,7 @@ class Face:
     Examples
     --------
     >>> import hushbandits as hb
-    >>> face = Face(hb.make_vec("CoopNetwork-v0", n_agents=4))
+    >>> face = Face(hb.make_core("CoopNetwork-v0", n_agents=4))
     >>> face.n_agents, face.distance.shape
     (4, (1, 4, 4))
     >>> face.metrics
@@ -90,7 +90,7 @@ def face(env: Env | Face) -> Face:
     Examples
     --------
     >>> import hushbandits as hb
-    >>> face(face(hb.make_vec("DPMASE-v0"))).setting
+    >>> face(face(hb.make_core("DPMASE-v0"))).setting
     'exploration'
     """
     return env if isinstance(env, Face) else Face(env)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
-if TYPE_CHECKING:
-    from hushbandits.core.env import Env
+from hushbandits.core.world import World
 
 __all__ = ["Guarantee", "Promising", "void"]
 
@@ -61,12 +60,12 @@ class Promising:
         if "privacy" in vars(cls):
             raise TypeError(f"{cls.__name__} must define promises(env), not privacy(env): the base says what holds")
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """What it promises on rewards in [0, 1], where all is well; empty: nothing.  For subclasses."""
         return ()
 
     @final
-    def privacy(self, env: Env) -> tuple[Guarantee, ...]:
+    def privacy(self, env: World) -> tuple[Guarantee, ...]:
         """What of its `promises` holds in `env`: on rewards without a bound no ε does."""
         held = self._holding(env)
         if env.law.unit_interval:
@@ -74,6 +73,6 @@ class Promising:
         why = f"rewards of {env.law!r} have no bound, and so no sensitivity"
         return tuple(void(g, why) if math.isfinite(g.epsilon) else g for g in held)
 
-    def _holding(self, env: Env) -> tuple[Guarantee, ...]:
+    def _holding(self, env: World) -> tuple[Guarantee, ...]:
         """Hook of the mechanisms' base: `promises`, less what the env refutes."""
         return self.promises(env)

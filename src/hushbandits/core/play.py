@@ -57,7 +57,7 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_vec("CoopNetwork-v0", runs=2, n_agents=4, horizon=20)
+    >>> env = hb.make_core("CoopNetwork-v0", runs=2, n_agents=4, horizon=20)
     >>> play(env, hb.make_team("Multi-UCB"))["regret"].shape
     (2,)
     """

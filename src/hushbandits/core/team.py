@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hushbandits.core.guarantee import Promising
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Seeds
-
-if TYPE_CHECKING:
-    from hushbandits.core.env import Env
+from hushbandits.core.world import World
 
 __all__ = ["Protocol", "Team"]
 
@@ -44,7 +42,7 @@ class Team(Promising):
     ...     setting = "network"
     ...     def act(self, obs):
     ...         return np.zeros(obs.who.shape, int)
-    >>> env = hb.make_vec("CoopNetwork-v0", runs=2, n_agents=4, horizon=5)
+    >>> env = hb.make_core("CoopNetwork-v0", runs=2, n_agents=4, horizon=5)
     >>> hb.play(env, First(), seed=0)["regret"].shape
     (2,)
     """
@@ -65,18 +63,18 @@ class Team(Promising):
         """What this agent needs of an env with these `settings`."""
         return Protocol()
 
-    def metrics(self, env: Env) -> dict[str, Array]:
+    def metrics(self, env: World) -> dict[str, Array]:
         """What the algorithm says of itself at the end of a game in `env`, each ``(R, …)``; `env` has its own."""
         return {}
 
-    def runs_at_once(self, env: Env) -> int | None:
+    def runs_at_once(self, env: World) -> int | None:
         """How many runs of `env` to play at once: with more, what a round touches no longer fits the caches.
 
         ``None``: any number.  No result depends on it.
         """
         return None
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs.
 
         Parameters
@@ -98,7 +96,7 @@ class Team(Promising):
     def hear(self, inbox: Inbox) -> None:
         """Take in what arrived."""
 
-    def episode(self, env: Env, seeds: Seeds) -> bool:
+    def episode(self, env: World, seeds: Seeds) -> bool:
         """Play all of `env`'s runs in one compiled call, if there is one for this env; bit-equal to the beats.
 
         It plays the env's side as well, so it is given the env itself: it is for code that ships with the package.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,9 +10,7 @@ from hushbandits.core.guarantee import Promising
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
-
-if TYPE_CHECKING:
-    from hushbandits.core.env import Env
+from hushbandits.core.world import World
 
 __all__ = ["Wrapper"]
 
@@ -54,26 +52,26 @@ class Wrapper(Promising):
     def __init__(self, *, name: str | None = None):
         self.name = name or type(self).__name__
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Fields after this wrapper, given those before it; raises ``ValueError`` where one is missing."""
         return fields
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs."""
 
-    def tell(self, reward: Array, env: Env) -> Array:
+    def tell(self, reward: Array, env: World) -> Array:
         """Return what the agents are told of their own rewards (R, A)."""
         return reward
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Return the message that leaves the senders' side."""
         return message
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Return the inbox that the receivers see."""
         return inbox
 
-    def metrics(self, env: Env) -> dict[str, Any]:
+    def metrics(self, env: World) -> dict[str, Any]:
         """What this wrapper measures, each ``(R, …)``; a setting may add it to its own metrics."""
         return {}
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ballot import RESETS
 from hushbandits.core.types import Array
-from hushbandits.core.voting import Routine
 from hushbandits.policies.fixed_design import median_elimination, naive_elimination
 from hushbandits.policies.lucb import kl_lucb, lucb, ugapec
 from hushbandits.policies.racing import kl_racing, ser3, ser4, successive_elimination_by_passes
+from hushbandits.policies.routine import RESETS, Routine
 
 __all__ = ["ROUTINES", "identify"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array
-from hushbandits.core.voting import Routine
+from hushbandits.policies.routine import Routine
 
 __all__ = ["confidence_under_loss", "elimination_gap", "pull_all", "successive_elimination"]
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ballot import SILENT, VOTES
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array
-from hushbandits.core.voting import Routine
+from hushbandits.policies.routine import SILENT, VOTES, Routine
 from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read
 
 __all__ = ["median_elimination", "median_length", "naive_elimination", "naive_length"]

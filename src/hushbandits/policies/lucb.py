@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ballot import SILENT, VOTES
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array
-from hushbandits.core.voting import Routine
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.policies.racing import kl_level
+from hushbandits.policies.routine import SILENT, VOTES, Routine
 from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, observe, settle
 
 __all__ = ["kl_lucb", "lucb", "lucb_rate", "ugapec", "ugapec_rate"]

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ballot import RESETS, SILENT, VOTES
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array
-from hushbandits.core.voting import Routine
 from hushbandits.policies.kl import kl_lower, kl_upper
+from hushbandits.policies.routine import RESETS, SILENT, VOTES, Routine
 from hushbandits.policies.selection import best_mean, fewest_pulls, nothing_to_take_in, observe, pick, read
 
 __all__ = ["kl_level", "kl_racing", "pass_gap", "ser3", "ser4", "successive_elimination_by_passes"]

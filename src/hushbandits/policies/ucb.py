@@ -31,3 +31,21 @@ def ucb_bonus(sigma: float, log_inverse_delta: float, n: float) -> float:
     0.5
     """
     return sigma * math.sqrt(2.0 * log_inverse_delta / n)
+
+
+@jit
+def argmax_ucb1(s, n, t, arms):  # type: ignore[no-untyped-def]
+    """Write ``argmax_k s_k/n_k + √(2 ln t / n_k)`` of every run and agent to `arms`.
+
+    An arm never seen comes first; ties go to the lowest index.
+    """
+    runs, agents, n_arms = n.shape
+    log_t = math.log(t)
+    for r in range(runs):
+        for m in range(agents):
+            best, top = 0, -math.inf
+            for k in range(n_arms):
+                x = math.inf if n[r, m, k] == 0.0 else s[r, m, k] / n[r, m, k] + ucb1_bonus(log_t, n[r, m, k])
+                if x > top:
+                    best, top = k, x
+            arms[r, m] = best

@@ -15,20 +15,9 @@ from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, integer
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.registry import make_vec
-from hushbandits.views.exploration import ExplorationLens
-from hushbandits.views.feedback import FeedbackLens
-from hushbandits.views.lens import Lens
-from hushbandits.views.network import NetworkLens
+from hushbandits.registry import make_core
 
 __all__ = ["HORIZON", "ParallelView", "make", "wrap"]
-
-#: Lenses by setting.
-LENSES: dict[str, type[Lens]] = {
-    "exploration": ExplorationLens,
-    "network": NetworkLens,
-    "feedback": FeedbackLens,
-}
 
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
@@ -60,7 +49,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
     ----------
     core : Env
         What is played.
-    lens : Lens
+    task : Task
         How a learner sees it.
     layout : mapping of str to slice
         Where each part of an observation lies: ``obs["agent_0"][env.layout["own_mean"]]``.
@@ -85,36 +74,27 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         speech: Fields | None = None,
         reward: str | None = None,
     ):
-        if core.setting not in LENSES:
-            raise ValueError(f"setting {core.setting!r} has no parallel view; the settings are {', '.join(LENSES)}")
         if core.runs != 1 or core.horizon is None:
             raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
         if beats not in (1, 2):
             raise ValueError(f"beats={beats!r} must be 1 (merged) or 2 (pull and talk are steps of their own)")
         if render_mode is not None:
             choice("render_mode", render_mode, self.metadata["render_modes"])
-        options: dict[str, Any] = {}
-        if speech is not None:
-            if core.setting != "network":
-                raise ValueError(f"speech works in the network setting, not in the {core.setting} setting")
-            options["speech"] = speech
-        if reward is not None:
-            if core.setting != "feedback":
-                raise ValueError(f"reward={reward!r}: only the feedback setting has a choice (rewards= is the law)")
-            options["reward"] = choice("reward", reward, ("decoded", "oracle"))
+        asked = {"speech": speech, "reward": reward}
+        options = {name: value for name, value in asked.items() if value is not None}
         self.core = core
         self.beats = beats
         self.render_mode = render_mode
         self.max_cycles = max_cycles
         self.reward = reward
         self._options = options
-        self.lens = LENSES[core.setting](core, **options)
-        self.layout = self.lens.layout
-        if core.recipe is not None:
-            self.metadata = {**self.metadata, "name": f"hushbandits/{core.recipe[0]}"}
+        self.task = core.task(**options)
+        self.layout = self.task.layout
+        if core.spec is not None:
+            self.metadata = {**self.metadata, "name": f"hushbandits/{core.spec[0]}"}
         self.possible_agents = [f"agent_{m}" for m in range(core.n_agents)]
         self.agents: list[str] = []
-        box = self.lens.observation_space
+        box = self.task.observation_space
         self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
         self._spaces: dict[str, dict[str, spaces.Space[Any]]] = {"observation": {}, "action": {}}
         self._labels = {"reward": "oracle"} if reward == "oracle" else {}
@@ -125,11 +105,11 @@ class ParallelView(ParallelEnv[str, Any, Any]):
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return this agent's own space, the same object at each call."""
-        return self._space("observation", self.lens.observation_space, agent)
+        return self._space("observation", self.task.observation_space, agent)
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
         """Return this agent's own space, the same object at each call."""
-        return self._space("action", self.lens.action_space, agent)
+        return self._space("action", self.task.action_space, agent)
 
     def _space(self, kind: str, shared: spaces.Space[Any], agent: str) -> spaces.Space[Any]:
         # A space carries a generator: with a shared one, seeding an agent's would seed everybody's.
@@ -164,7 +144,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             Ignored.
         """
         entropy: Any = np.random.SeedSequence().entropy
-        self.lens.reset(entropy if seed is None else integer("seed", seed, 0, np.inf))
+        self.task.reset(entropy if seed is None else integer("seed", seed, 0, np.inf))
         self.agents = self.possible_agents[:]
         self._begun, self._cycles = True, 0
         self._open = False  # whether a round waits for its talk
@@ -189,27 +169,27 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             when = "before the start" if not self._begun else "after the end"
             raise RuntimeError(f"step {when} of an episode: call reset() first")
         action = self._read(actions)
-        lens, agents = self.lens, self.agents
+        task, agents = self.task, self.agents
         self._cycles += 1
         cut = self._max_cycles is not None and self._cycles >= self._max_cycles
         if self.beats == 2:
-            reward = lens.talk(action) if self._open else lens.pull(action)
+            reward = task.talk(action) if self._open else task.pull(action)
             self._open = not self._open
         else:
-            reward = lens.talk(action) if self._open else np.zeros((1, len(agents)))
+            reward = task.talk(action) if self._open else np.zeros((1, len(agents)))
             self._open = False
-            if lens.obs.live[0]:
-                reward = reward + lens.pull(action)
+            if task.obs.live[0]:
+                reward = reward + task.pull(action)
                 self._open = True
-            if self._open and (cut or lens.prompt or lens.closing()[0]):
-                reward = reward + lens.talk(None)
+            if self._open and (cut or task.prompt or task.closing()[0]):
+                reward = reward + task.talk(None)
                 self._open = False
-        live = self._open or bool(lens.obs.live[0])  # a last pull still waits for its talk
+        live = self._open or bool(task.obs.live[0])  # a last pull still waits for its talk
         over = cut or not live
         if over:
-            reward = reward + lens.verdict()[:, None]
+            reward = reward + task.final_reward()[:, None]
             self.agents = []
-        solved = over and not live and bool(lens.solved()[0])
+        solved = over and not live and bool(task.solved()[0])
         observations = self._observe(over)
         infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
         if self._labels or over:
@@ -229,7 +209,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
     def _observe(self, over: bool) -> dict[str, Array]:
         pull = not over and not (self.beats == 2 and self._open)
         # Rows of a fresh array: nobody else will write to them.
-        rows = self.lens.observe(pull, self._open and not over)[0]
+        rows = self.task.observe(pull, self._open and not over)[0]
         return dict(zip(self.possible_agents, rows, strict=True))
 
     def _read(self, actions: Mapping[str, Any]) -> Any:
@@ -240,7 +220,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         if len(actions) != len(values):
             stranger = next(name for name in actions if name not in self.possible_agents)
             raise ValueError(f"actions name {stranger!r}, who is not in play")
-        return self.lens.read(values, self.agents)
+        return self.task.read(values, self.agents)
 
     # -- looking at it ------------------------------------------------------------------------------------------
 
@@ -248,7 +228,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         """Return all agents' observations in a row, ``(M·D,)``."""
         if not self._begun:
             raise RuntimeError("state before the start of an episode: call reset() first")
-        return self.lens.state()[0]
+        return self.task.state()[0]
 
     def metrics(self) -> dict[str, Any]:
         """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
@@ -323,7 +303,7 @@ def make(
         Feedback only: ``"decoded"``, what the protocol lets the server see (default), or ``"oracle"``, the true mean
         of the arm: for upper bounds only, it leaks past the protocol, and every info says so.
     **kwargs
-        Parameters of the env and its protocol, as for `make_vec`.  An exploration env without a `horizon` gets
+        Parameters of the env and its protocol, as for `make_core`.  An exploration env without a `horizon` gets
         `HORIZON` rounds.
 
     Returns
@@ -349,12 +329,12 @@ def make(
     ['agent_regret', 'messages', 'regret']
     """
     if "runs" in kwargs:
-        raise TypeError("make takes no parameter 'runs': a view plays one run; make_vec(id, runs=…) plays many")
+        raise TypeError("make takes no parameter 'runs': a view plays one run; make_core(id, runs=…) plays many")
     if speech is not None:
         kwargs["speech"] = _with_report(id, speech, kwargs)
-    core = make_vec(id, wrappers=wrappers, **kwargs)
+    core = make_core(id, wrappers=wrappers, **kwargs)
     if core.horizon is None:
-        core = make_vec(id, wrappers=wrappers, **{**kwargs, "horizon": HORIZON})
+        core = make_core(id, wrappers=wrappers, **{**kwargs, "horizon": HORIZON})
     return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, speech=speech, reward=reward)
 
 
@@ -364,7 +344,7 @@ def _with_report(id: str, speech: Mapping[str, Field], kwargs: Mapping[str, Any]
         raise ValueError(f"speech={speech!r:.60} must name at least one field, and none of {', '.join(_RESERVED)}")
     # Bits travel as numbers, so that an inbox can add them up.
     said = {k: Field(f.shape, "f8" if f.dtype == "?" else f.dtype, f.latest) for k, f in speech.items()}
-    return {**make_vec(id, **kwargs).report, **said}
+    return {**make_core(id, **kwargs).report, **said}
 
 
 def wrap(env: AnyEnv, *wrappers: Wrapper) -> AnyEnv:
@@ -377,7 +357,7 @@ def wrap(env: AnyEnv, *wrappers: Wrapper) -> AnyEnv:
     Parameters
     ----------
     env : Env or ParallelView
-        From `make_vec` or `make`.
+        From `make_core` or `make`.
     *wrappers : Wrapper
 
     Raises
@@ -393,8 +373,10 @@ def wrap(env: AnyEnv, *wrappers: Wrapper) -> AnyEnv:
     ['Huber', 'Loss']
     """
     core: Env = env.core if isinstance(env, ParallelView) else env
-    if core.recipe is None:
-        raise ValueError(f"wrap needs an env from make or make_vec, not {env!r}; else give wrappers= when you build it")
-    id, kwargs, before = core.recipe
-    new: Any = make_vec(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
+    if core.spec is None:
+        raise ValueError(
+            f"wrap needs an env from make or make_core, not {env!r}; else give wrappers= when you build it"
+        )
+    id, kwargs, before = core.spec
+    new: Any = make_core(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
     return env._around(new) if isinstance(env, ParallelView) else new

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.crowd import BlockInbox, Crowd
-from hushbandits.core.env import Env
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.privacy.accounting import pure_curve
@@ -41,7 +41,7 @@ class CentralLaplace(Mechanism):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> hb.make_vec("CentralDP-v0", epsilon=0.5).privacy()[0].view
+    >>> hb.make_core("CentralDP-v0", epsilon=0.5).privacy()[0].view
     'whoever sees the decoded sums; the server itself is trusted with the rewards'
     """
 
@@ -67,11 +67,11 @@ class CentralLaplace(Mechanism):
         """Theorem 5."""
         return central_pure(n, self.epsilon, self._p)
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Needs ``reward``; hides individual ones from the agent."""
         return super().accept(fields, env) if self.discrete else self._raw(fields, env)
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Encode (discrete), or leave as they are."""
         if self.discrete:
             return super().send(message, env)
@@ -90,10 +90,10 @@ class CentralLaplace(Mechanism):
     def _details(self, n: int) -> dict[str, Any]:
         return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}
 
-    def _noised(self, crowd: Crowd) -> Crowd:
+    def _noised(self, crowd: Cohort) -> Cohort:
         return crowd
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Add the noise; decode."""
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
@@ -106,7 +106,7 @@ class CentralLaplace(Mechanism):
         inbox = inbox.decoded(noised)
         return super().deliver(inbox, env) if self.discrete else inbox
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε for outsiders; nothing against the server."""
         noise = "Lap_ℤ(g/ε) on the encoded sum" if self.discrete else "Lap(1/ε) on the sum"
         return (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.validate import real
 from hushbandits.privacy.accounting import (
@@ -91,7 +91,7 @@ class DiscreteLaplace(_Distributed):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_vec("DistDP-v0", epsilon=0.5)
+    >>> env = hb.make_core("DistDP-v0", epsilon=0.5)
     >>> [wrapper.name for wrapper in env.wrappers]
     ['DiscreteLaplace', 'SecAgg']
     >>> env.privacy()[0].epsilon
@@ -108,7 +108,7 @@ class DiscreteLaplace(_Distributed):
         """ε; more where fewer than t_min survive, for their noise is all there is."""
         return polya_price(self.planned(n), self.epsilon, survivors)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε where a secure function hides the individual messages; nothing where it does not."""
         text = f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares"
         return self._guarantee(text, self.epsilon, 0.0)
@@ -138,7 +138,7 @@ class Skellam(_Distributed):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> round(hb.make_vec("DistRDP-v0", epsilon=0.5).privacy()[0].epsilon, 2)
+    >>> round(hb.make_core("DistRDP-v0", epsilon=0.5).privacy()[0].epsilon, 2)
     2.43
     """
 
@@ -174,7 +174,7 @@ class Skellam(_Distributed):
         exact = partial(law_profile, plan.noise, survivors, plan.g)
         return Spent(to_epsilon(curve, self.delta), self.delta, curve, exact)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from the Rényi curve of the smallest block."""
         g = precision(2, self.epsilon, self.scale)
         converted = to_epsilon(skellam_curve((g / self.epsilon) ** 2, g), self.delta)
@@ -203,7 +203,7 @@ class DiscreteGaussian(Skellam):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> round(hb.make_vec("DistCDP-v0", epsilon=0.5).privacy()[0].epsilon, 2)
+    >>> round(hb.make_core("DistCDP-v0", epsilon=0.5).privacy()[0].epsilon, 2)
     2.42
     """
 
@@ -219,7 +219,7 @@ class DiscreteGaussian(Skellam):
         sigma2 = plan.noise.sigma2  # type: ignore[union-attr]
         return self._converted(zcdp_curve(concentrated_sum(survivors, sigma2, plan.g)), plan, survivors)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from a ρ that no block exceeds.
 
         ξ grows with n and falls with σ²: it is taken at the horizon and at σ² = s², below which rounding g up never

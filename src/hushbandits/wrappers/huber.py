@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.rewards import Law, Uniform, make_law
 from hushbandits.core.tapes import streams
@@ -51,7 +51,7 @@ class Huber(Wrapper):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_vec("CoopNetwork-v0", wrappers=[Huber(0.05)])
+    >>> env = hb.make_core("CoopNetwork-v0", wrappers=[Huber(0.05)])
     >>> env.wrappers[0].rate
     0.05
     """
@@ -76,14 +76,14 @@ class Huber(Wrapper):
         self.fraction = probability("fraction", fraction)
         self.relays = bool(relays)
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Needs ``reward``."""
         if self.relays and env.setting != "network":
             raise ValueError(f"relays=True: nothing is relayed in the {env.setting} setting")
         require(self.name, ("reward",), fields)
         return fields
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Draw who is byzantine."""
         self._users = self.generators(seeds)
         self._luck = self.uniforms(seeds, (2, env.n_agents), "/reports")
@@ -93,7 +93,7 @@ class Huber(Wrapper):
         for row, rng in zip(self.byzantine, self._users, strict=True):
             row[rng.permutation(env.n_agents)[: math.floor(self.fraction * env.n_agents)]] = True
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Replace the rewards that luck picks."""
         if env.setting == "feedback":  # every user is a new one: byzantine with probability `fraction`
             rate = self.rate * self.fraction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import Profile
@@ -36,7 +36,7 @@ class LocalDiscreteLaplace(Mechanism):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> hb.make_vec("LocalDP-v0", epsilon=0.5).privacy()[0].view
+    >>> hb.make_core("LocalDP-v0", epsilon=0.5).privacy()[0].view
     'everyone but the user'
     """
 
@@ -64,7 +64,7 @@ class LocalDiscreteLaplace(Mechanism):
         """One user's own noise."""
         return super().seen(n, 1)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε against everyone."""
         return (
             Guarantee(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.types import Array, Seeds
@@ -67,7 +67,7 @@ class LocalLaplace(Wrapper):
     --------
     >>> import hushbandits as hb
     >>> for own in ("exact", "noised"):
-    ...     env = hb.make_vec("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own=own)])
+    ...     env = hb.make_core("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own=own)])
     ...     print([(g.epsilon, g.view) for g in env.privacy()])
     [(inf, 'everyone else: all messages, arms included'), (0.5, 'everyone else: the noised rewards only')]
     [(0.5, 'everyone else: all messages, arms included')]
@@ -83,7 +83,7 @@ class LocalLaplace(Wrapper):
         self.own = choice("own", own, ("exact", "noised"))
         self.grid = None if grid is None else integer("grid", grid, 1, 1 << 30)
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Needs ``reward``, in [0, 1]."""
         require(self.name, ("reward",), fields)
         if "modulus" in fields:
@@ -94,16 +94,16 @@ class LocalLaplace(Wrapper):
             raise ValueError('own="noised": a user of the feedback setting plays once, and never goes by its reward')
         return fields
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
         self._users = self.generators(seeds)
         self._luck = self.uniforms(seeds, (env.n_agents,), "/reports")
 
-    def tell(self, reward: Array, env: Env) -> Array:
+    def tell(self, reward: Array, env: World) -> Array:
         """Tell agents the noised reward, where they go by it."""
         return self._noised(reward) if self.own == "noised" else reward
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Add noise at the source."""
         if env.setting == "feedback":
             return {**message, "reward": self._crowd(message["reward"])}
@@ -124,7 +124,7 @@ class LocalLaplace(Wrapper):
         on_grid = _OnGrid(DiscreteLaplace(grid / self.epsilon), grid)
         return crowd.map(lambda x: np.rint(x * grid) / grid).add(lambda n: on_grid, self._users)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε per report; on a graph with exact own rewards for the noised rewards alone."""
         if self.grid is None:
             noise = f"Laplace(1/{self.epsilon:g})"

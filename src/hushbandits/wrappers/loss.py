@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.tapes import Ragged
 from hushbandits.core.types import Seeds
@@ -32,7 +32,7 @@ class Loss(Wrapper):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> hb.make_vec("DPMASE-v0", wrappers=[Loss(0.1)]).wrappers
+    >>> hb.make_core("DPMASE-v0", wrappers=[Loss(0.1)]).wrappers
     (Loss(rate=0.1),)
     """
 
@@ -40,19 +40,19 @@ class Loss(Wrapper):
         super().__init__(name=name)
         self.rate = probability("rate", rate)
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Takes any message that is still whole: in exploration it needs single votes."""
         if env.setting == "exploration":
             require(self.name, ("vote",), fields)
         return fields
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
         self._users = self.generators(seeds)
         self._votes = Ragged(seeds, self._tape)
         self._luck = self.uniforms(seeds, (env.n_agents,), "/messages")
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Drop what luck picks."""
         if env.setting == "exploration":
             vote = message["vote"] & env.live[:, None, None]

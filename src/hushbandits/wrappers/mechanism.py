@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.crowd import BlockInbox, Crowd, Noise
-from hushbandits.core.env import Env
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Noise
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.types import Array, Seeds
@@ -77,11 +77,11 @@ class Mechanism(Wrapper):
         """Parameters of a block planned for `n` users."""
         raise NotImplementedError(f"{type(self).__name__} must define plan(n)")
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Needs ``reward``, not yet encoded; makes it integers with a ``modulus``."""
         return {**self._raw(fields, env), "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
-    def _raw(self, fields: Fields, env: Env) -> Fields:
+    def _raw(self, fields: Fields, env: World) -> Fields:
         self._p = confidence_level(self.confidence, env.horizon)
         self._plans: dict[int, Plan] = {}
         require(self.name, ("reward", "n"), fields)
@@ -89,7 +89,7 @@ class Mechanism(Wrapper):
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         return {k: f for k, f in fields.items() if k != "users"}
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
         self._rngs = self.generators(seeds)
         promise = self._standing(env)[0]
@@ -129,18 +129,18 @@ class Mechanism(Wrapper):
     def _law(self, law: NoiseLaw) -> Noise:
         return law if self.sampler == "fast" else exact(law)
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
-        crowd: Crowd = message["reward"]
+        crowd: Cohort = message["reward"]
         self._sizes = crowd.planned
         modulus = self._of("modulus")
         crowd = self._noised(crowd.encode(self._of("g"), self._rngs)).modulo(modulus)
         return {**message, "reward": crowd, "modulus": modulus, "bits": self._of("bits")}
 
-    def _noised(self, crowd: Crowd) -> Crowd:
+    def _noised(self, crowd: Cohort) -> Cohort:
         return crowd.add(lambda n: self._law(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """The analyzer A (lines 26–31): the survivors' number is public."""
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
@@ -170,7 +170,7 @@ class Mechanism(Wrapper):
         except NotImplementedError:
             return None
 
-    def _holding(self, env: Env) -> tuple[Guarantee, ...]:
+    def _holding(self, env: World) -> tuple[Guarantee, ...]:
         standing = self._standing(env)
         if self.hidden_by != "sum" or self.t_min != 1.0:
             return standing
@@ -179,7 +179,7 @@ class Mechanism(Wrapper):
         why = f"{' and '.join(losing)} loses users, and their noise with them; give t_min, or see the ledger"
         return tuple(void(g, why) for g in standing) if losing else standing
 
-    def _standing(self, env: Env) -> tuple[Guarantee, ...]:
+    def _standing(self, env: World) -> tuple[Guarantee, ...]:
         """Promises where every planned user takes part."""
         names = [w.name for w in env.wrappers]
         behind = env.wrappers[names.index(self.name) + 1 :] if self.name in names else ()

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.core.slots import SlotInbox
+from hushbandits.envs.network.slots import SlotInbox
 from hushbandits.core.types import Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
@@ -57,7 +57,7 @@ class PrivateMeans(Wrapper):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_vec("CoopNetwork-v0", n_agents=4, wrappers=[PrivateMeans(epsilon=1.0)])
+    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4, wrappers=[PrivateMeans(epsilon=1.0)])
     >>> sorted(env.inbox_fields)
     ['count', 'mean', 'who']
     """
@@ -80,14 +80,14 @@ class PrivateMeans(Wrapper):
         self.own = choice("own", own, ("exact", "noised"))
         self.delta = real("delta", delta, 0, 1)
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Needs arm and reward; replaces them by mean and count."""
         require(self.name, ("arm", "reward"), fields)
         kept = {k: f for k, f in fields.items() if k not in ("arm", "reward")}
         shape = (env.n_arms,)
         return {**kept, "mean": Field(shape, latest=True), "count": Field(shape, latest=True)}
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Start with nothing published."""
         shape = (len(seeds), env.n_agents, env.n_arms)
         self._n, self._s = np.zeros(shape), np.zeros(shape)
@@ -103,7 +103,7 @@ class PrivateMeans(Wrapper):
         self._luck = self.uniforms(seeds, (env.n_agents,))
         self._seat = np.ix_(np.arange(shape[0]), np.arange(shape[1]))
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Count the pull; release where the count is due (alg. 1, lines 3–13)."""
         arm = message.pop("arm")
         seat = (*self._seat, arm)
@@ -120,14 +120,14 @@ class PrivateMeans(Wrapper):
         self._spent[r, m, k] += np.stack([cost, cost**2], 1)
         return {**message, "mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Tell each agent what it has published, where it goes by that."""
         if self.own == "noised":
             assert isinstance(inbox, SlotInbox)
             inbox.own = {"mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
         return inbox
 
-    def metrics(self, env: Env) -> dict[str, Any]:
+    def metrics(self, env: World) -> dict[str, Any]:
         """Exact composition of the releases so far, and the paper's lemma beside it."""
         spent = self._spent.max(2)
         pure, squares = spent[..., 0].max(1), spent[..., 1].max(1)
@@ -139,7 +139,7 @@ class PrivateMeans(Wrapper):
             "agent_epsilon": spent[..., 0],
         }
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """All releases of one arm of one agent over the horizon: at δ = 0, and at δ′; of whole messages where they hold."""
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         costs = counts ** (-self.v / 2)

@@ -11,14 +11,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hushbandits.core.crowd import BlockInbox, Crowd
-from hushbandits.core.env import Env
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import LARGEST, Field, Fields, Inbox, require
-from hushbandits.core.slots import TallyInbox
+from hushbandits.envs.network.slots import TallyInbox
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, real
-from hushbandits.core.window import VoteWindow
+from hushbandits.envs.exploration.window import VoteWindow
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["SecAgg"]
@@ -29,13 +29,13 @@ _ROOM = 1 << 62  # sums of residues are reduced after they are added
 class _Channel(Protocol):
     """What `SecAgg` does in one setting."""
 
-    def accept(self, fields: Fields, env: Env) -> Fields: ...
+    def accept(self, fields: Fields, env: World) -> Fields: ...
 
-    def reset(self, env: Env, seeds: Seeds) -> None: ...
+    def reset(self, env: World, seeds: Seeds) -> None: ...
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]: ...
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]: ...
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox: ...
+    def deliver(self, inbox: Inbox, env: World) -> Inbox: ...
 
 
 class _Feedback:
@@ -44,7 +44,7 @@ class _Feedback:
     def __init__(self, wrapper: SecAgg):
         self._wrapper = wrapper
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         require(self._wrapper.name, ("reward", "n"), fields)
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
@@ -52,11 +52,11 @@ class _Feedback:
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         self._rngs = self._wrapper.generators(seeds)
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
-        crowd: Crowd = message["reward"]
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
+        crowd: Cohort = message["reward"]
         if self._encodes:
             grid = self._wrapper.grid
             crowd = crowd.encode(np.full(crowd.planned.shape, grid), self._rngs)
@@ -66,7 +66,7 @@ class _Feedback:
         sealed = crowd.seal(crowd.total() % message["modulus"], keep, self._wrapper.name)
         return {**message, "reward": sealed, "sent": keep}
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         if not self._encodes:
             return inbox
         assert isinstance(inbox, BlockInbox)
@@ -79,7 +79,7 @@ class _Network:
     def __init__(self, wrapper: SecAgg):
         self._wrapper = wrapper
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         name = self._wrapper.name
         require(name, ("arm", "reward"), fields)
         self._k = env.n_arms
@@ -90,7 +90,7 @@ class _Network:
         self._wrapper.room("an agent that hears up to", self._arrivals, self._arrivals * self._modulus)
         return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         w = self._wrapper
         degree: Array = env.slots.degree  # type: ignore[attr-defined]
         if (degree < w.min_cohort).any():
@@ -99,7 +99,7 @@ class _Network:
                 f"min_cohort={w.min_cohort} leaves agent {m} with nothing: it hears {int(degree[:, m].min())} others"
             )
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         w, arm, sent = self._wrapper, message["arm"], message["sent"]
         reward = np.where(sent, message["reward"], 0.0)
         if not (np.abs(reward) <= w.bound).all():  # the value itself is somebody's secret
@@ -112,7 +112,7 @@ class _Network:
         code = np.concatenate([hot, hot * np.rint(reward * w.grid)[..., None].astype(np.int64)], 2) % self._modulus
         return {"code": code, "sent": sent}
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         m = self._modulus
         total = inbox.total("code") % m
         # The minimum is of what is opened: an arm with fewer contributions looks like one with none.
@@ -129,19 +129,19 @@ class _Exploration:
     def __init__(self, wrapper: SecAgg):
         self._wrapper = wrapper
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         w = self._wrapper
         self._votes = VoteWindow(w.name, w.window, w.min_cohort, env)
         return self._votes.accept(w.name, fields, env)
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         self._votes.reset(env, len(seeds))
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         # An agent votes once per arm, so a sum never reaches the modulus N + 1.
         return {"tally": self._votes.add(message, env) % (env.n_agents + 1), "sent": message["sent"]}
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         return inbox
 
 
@@ -187,7 +187,7 @@ class SecAgg(Wrapper):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_vec("DistDP-v0", users="each")
+    >>> env = hb.make_core("DistDP-v0", users="each")
     >>> env.inbox_fields.keys()
     dict_keys(['reward', 'n'])
     """
@@ -218,24 +218,24 @@ class SecAgg(Wrapper):
                 f"and sums must stay below 2^62 = {_ROOM:.3g}; give it a smaller grid"
             )
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Hide the individuals."""
         self._channel: _Channel = _CHANNELS[env.setting](self)
         return self._channel.accept(fields, env)
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
         self._channel.reset(env, seeds)
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Add up."""
         return self._channel.send(message, env)
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Decode what was encoded here."""
         return self._channel.deliver(inbox, env)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """Hides messages among their cohort; the sum itself is not noised here."""
         cohort = "of one arm, to one receiver in one round" if env.setting == "network" else "that are added up"
         between = (

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.env import Env
-from hushbandits.core.flood import FloodInbox
+from hushbandits.core.world import World
+from hushbandits.envs.network.flood import FloodInbox
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox
-from hushbandits.core.slots import SlotInbox
+from hushbandits.envs.network.slots import SlotInbox
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.window import VoteWindow
+from hushbandits.envs.exploration.window import VoteWindow
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Shuffle"]
@@ -62,7 +62,7 @@ class Shuffle(Wrapper):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> sorted(hb.make_vec("CoopNetwork-v0", wrappers=[Shuffle()]).inbox_fields)
+    >>> sorted(hb.make_core("CoopNetwork-v0", wrappers=[Shuffle()]).inbox_fields)
     ['arm', 'reward']
     """
 
@@ -70,14 +70,14 @@ class Shuffle(Wrapper):
         super().__init__(name=name)
         self.window, self.min_cohort = window, min_cohort
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Remove the sender's name."""
         if env.setting == "exploration":
             self._votes = VoteWindow(self.name, self.window, self.min_cohort, env)
             return self._votes.accept(self.name, fields, env)
         return {k: f for k, f in fields.items() if k != "who"}
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
         if env.setting == "exploration":
             self._votes.reset(env, len(seeds))
@@ -85,7 +85,7 @@ class Shuffle(Wrapper):
             self._luck = self.uniforms(seeds, (env.n_agents, env.n_agents), "/order")
         self._users = self.generators(seeds)
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Gather a window's votes (exploration); permute a block's users (feedback)."""
         if env.setting == "exploration":
             return {"tally": self._votes.add(message, env), "sent": message["sent"]}
@@ -93,7 +93,7 @@ class Shuffle(Wrapper):
             return {**message, "reward": message["reward"].shuffle(self._users)}
         return message
 
-    def deliver(self, inbox: Inbox, env: Env) -> Inbox:
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Hide senders and order (network)."""
         if not isinstance(inbox, SlotInbox):
             return inbox
@@ -106,7 +106,7 @@ class Shuffle(Wrapper):
         luck = self._luck.next()  # (R, M, M): a receiver's luck for each possible sender, whoever else is in the batch
         return inbox._hide_senders(_Order(luck, inbox))
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """Anonymity among the cohort; no differential privacy by itself."""
         return (
             Guarantee(

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.crowd import Crowd, Individuals, blocks
-from hushbandits.core.env import Env
+from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.types import Array, Seeds
@@ -66,7 +66,7 @@ class ShuffledLaplace(Mechanism):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> hb.make_vec("ShuffleDP-v0", epsilon=1.0).privacy()[0].delta < 1e-11
+    >>> hb.make_core("ShuffleDP-v0", epsilon=1.0).privacy()[0].delta < 1e-11
     True
     """
 
@@ -85,7 +85,7 @@ class ShuffledLaplace(Mechanism):
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS[:2])
         self.security = integer("security", security, 1, 128)
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """As `Mechanism`; theorem 3 fixes p."""
         fields = super().accept(fields, env)
         if self.shuffle == "pure":
@@ -129,7 +129,7 @@ class ShuffledLaplace(Mechanism):
         extra = (self.epsilon / 2, 0.0) if self.shuffle == "pure" else (0.0, self._secure(n, survivors))
         return partial(_on_top, noise, *extra)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε where the protocol's own sum is behind it."""
         pure = self.shuffle == "pure"
         total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation" if pure else "ε in the noise"
@@ -213,7 +213,7 @@ class BinarySum(Mechanism):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_vec("ShuffleDP-v0", shuffle="binary-sum", delta=1e-6)
+    >>> env = hb.make_core("ShuffleDP-v0", shuffle="binary-sum", delta=1e-6)
     >>> env.wrappers[0].planned(1000).bits
     3
     """
@@ -256,7 +256,7 @@ class BinarySum(Mechanism):
         bits: Any = self.planned(n).noise
         return binomial_profile(survivors * bits.k, bits.q)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, δ) of a block's bits."""
         exact = self.calibrate == "exact"
         return (
@@ -293,7 +293,7 @@ class ShuffledSum(Wrapper):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_vec("ShuffleDP-v0")
+    >>> env = hb.make_core("ShuffleDP-v0")
     >>> env.wrappers[1].shuffle
     'split-and-mix'
     """
@@ -309,7 +309,7 @@ class ShuffledSum(Wrapper):
         self.security = integer("security", security, 1, 128)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
-    def accept(self, fields: Fields, env: Env) -> Fields:
+    def accept(self, fields: Fields, env: World) -> Fields:
         """Needs integer messages with a ``modulus``, from a mechanism that accounts for this sum."""
         require(self.name, ("reward", "n", "modulus"), fields)
         before: Any = next((w for w in env.wrappers if w.decodes), None)
@@ -321,13 +321,13 @@ class ShuffledSum(Wrapper):
         self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
         return {k: f for k, f in fields.items() if k != "users"}
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
         self._rngs = self.generators(seeds)
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
         """Shuffle and add up."""
-        crowd: Crowd = message["reward"]
+        crowd: Cohort = message["reward"]
         modulus, bits = message["modulus"], message["bits"].copy()
         keep = message["sent"] & (crowd.n >= self.min_cohort)
         total = np.zeros(crowd.n.shape, np.int64)

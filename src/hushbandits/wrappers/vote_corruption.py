@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core.env import Env
+from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.validate import real
 from hushbandits.wrappers.loss import Loss
@@ -24,7 +24,7 @@ class VoteCorruption(Loss):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> hb.make_vec("CorruptedElimination-v0", xi=0.1).wrappers
+    >>> hb.make_core("CorruptedElimination-v0", xi=0.1).wrappers
     (VoteCorruption(rate=0.1),)
     """
 
@@ -33,7 +33,7 @@ class VoteCorruption(Loss):
     def __init__(self, xi: float = 0.0, *, name: str | None = None):
         super().__init__(rate=real("xi", xi, 0, 1, closed="low"), name=name)
 
-    def promises(self, env: Env) -> tuple[Guarantee, ...]:
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, η)-privacy as the paper claims it: no differential privacy."""
         return (
             Guarantee(

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.agents.dubey2020 import theory
+from hushbandits.agents import dubey2020_theory as theory
 from hushbandits.bench import words
 from hushbandits.bench.claim import Claim
 from hushbandits.bench.spec import Experiment, Figure, Use
 from hushbandits.core.rewards import UniformMeans
 from hushbandits.core.types import Array
-from hushbandits.envs.graphs import adjacency, clique_cover, hop_distances, power_graph
-from hushbandits.registry import make_vec
+from hushbandits.envs.network.graphs import adjacency, clique_cover, hop_distances, power_graph
+from hushbandits.registry import make_core
 
 __all__ = ["EXPERIMENTS", "byzantine_bound", "private_bound"]
 
@@ -37,7 +37,7 @@ def _cover(power: bytes, m: int) -> int:
 
 def _median(bound: Callable[..., Array], env: Mapping[str, Any], t: Array, epsilon: float) -> Array:
     """Median of a bound over instances drawn as the env draws them; χ̄ from a greedy cover of each power graph."""
-    core = make_vec("CoopNetwork-v0", runs=_INSTANCES, **env)
+    core = make_core("CoopNetwork-v0", runs=_INSTANCES, **env)
     core.reset(0)
     distance, life = core.distance, core.slots.life  # type: ignore[attr-defined]
     powers = [power_graph(d, int(g)).astype(bool) for d, g in zip(distance, life, strict=True)]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.agents.feraud2019 import theory
+from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.bench import words
 from hushbandits.bench.claim import Claim
 from hushbandits.bench.spec import Experiment, Figure, Use
 from hushbandits.core.types import Array
-from hushbandits.envs.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 
 __all__ = ["EXPERIMENTS", "corollary_1", "corollary_2", "theorem_1"]
 

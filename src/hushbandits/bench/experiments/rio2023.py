@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.agents.rio2023 import theory
+from hushbandits.agents import rio2023_theory as theory
 from hushbandits.bench import words
 from hushbandits.bench.claim import Claim
 from hushbandits.bench.spec import Experiment, Figure, Use
 from hushbandits.core.types import Array
-from hushbandits.envs.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
 
 __all__ = ["EXPERIMENTS", "proposition_4_3", "proposition_5_3"]

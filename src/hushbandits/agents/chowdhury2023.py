@@ -1,0 +1,386 @@
+"""Chowdhury & Zhou 2023, "Distributed Differential Privacy in Multi-Armed Bandits" (ICLR).
+
+Algorithm 1: successive elimination on blocks of users, whose sums a privacy protocol carries; one agent per protocol,
+which differ in what the protocol's noise adds to a sum.  The bound of lemma 2 is in `chowdhury2023_theory`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hushbandits.core.world import World
+from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.team import Protocol, Team
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import choice, real
+from hushbandits.policies.successive import batch_radius, eliminate
+from hushbandits.privacy.plans import confidence_level, precision
+from hushbandits.privacy.pmf import tail_quantile
+from hushbandits.privacy.samplers import DiscreteLaplace
+
+__all__ = [
+    "CDPSE",
+    "LDPSE",
+    "BatchedSE",
+    "DistCDPSE",
+    "DistDPSE",
+    "DistRDPSE",
+    "ShuffleDPSE",
+    "SuccessiveElimination",
+]
+
+
+class SuccessiveElimination(Team):
+    """Base: in phase b every active arm gets a block of new users; then arms are dropped; old data is forgotten.
+
+    Once one arm is left it is played to the end.  A subclass gives a phase's block length and width.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        ε of the env's mechanism; left out, the env's own.  The same ε sets the width.
+    confidence : float or "1/T", optional
+        p; left out, the mechanism's.
+
+    Raises
+    ------
+    ValueError
+        The env has no mechanism, or one with another ε or p.
+    """
+
+    setting = "feedback"
+    hears = ("reward", "n")
+    #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
+    shared: tuple[str, ...] = ("epsilon", "confidence")
+    #: Parameters of the mechanism that the algorithm fixes.
+    fixed: ClassVar[dict[str, Any]] = {}
+    #: The protocol's wrappers, for an env that has none; the first is the mechanism.
+    wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
+
+    def __init__(self, epsilon: float | None = None, confidence: float | str | None = None):
+        self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0)
+        self.confidence = confidence
+        if confidence is not None:
+            confidence_level(confidence, 2)
+
+    def protocol(self, settings: dict[str, Any]) -> Protocol:
+        """The mechanism gets the agent's ε and p; an env without a mechanism gets it from the agent."""
+        given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
+        given |= self.fixed
+        if settings.get("mechanism", True):
+            return Protocol(env=given)
+        mechanism, *secure = self.wrappers
+        kind = {name: value for name, value in given.items() if name == "shuffle"}  # both halves of a shuffle know it
+        return Protocol(wrappers=((mechanism, given), *((name, kind) for name in secure)))
+
+    def length(self, m: int, b: int) -> float:
+        """Users per arm in phase b with m active arms."""
+        raise NotImplementedError(f"{type(self).__name__} must define length(m, b)")
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """Half width of an arm's interval after n users."""
+        raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Phase 1, all arms active."""
+        mechanism = env.mechanism  # type: ignore[attr-defined]
+        if mechanism is None:
+            raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
+        for name in self.shared:
+            mine, its = getattr(self, name), getattr(mechanism, name, None)
+            if its is None:
+                raise ValueError(f"{self.name} needs a mechanism with {name}; {mechanism.name} has none")
+            if mine is not None and mine != its:
+                raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
+            setattr(self, f"_{name}", its)
+        self._p = confidence_level(self._confidence, env.horizon)  # type: ignore[attr-defined]
+        shape = (len(seeds), env.n_agents)
+        self._horizon = env.horizon
+        self._active = np.ones((*shape, env.n_arms), bool)
+        self._mean = np.zeros((*shape, env.n_arms))
+        # where every decision so far put an arm's mean: its truth is not known here
+        self._least, self._most = np.full((*shape, env.n_arms), -np.inf), np.full((*shape, env.n_arms), np.inf)
+        self._phase = np.ones(shape, np.int64)
+        self._arm = np.zeros(shape, np.int64)
+        self._n = np.full(shape, self._block(env.n_arms, 1), np.int64)
+        self._heard = np.full(shape, env.horizon, np.int64)  # fewest users behind a mean of this phase
+
+    def _block(self, m: int, b: int) -> int:
+        # Longer than the horizon is as long as the horizon: the env cuts there.
+        return int(min(self.length(m, b), self._horizon)) if m > 1 else self._horizon
+
+    def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
+        """An arm's mean after its block: this phase's data only."""
+        return total / n
+
+    def interval(self, r: int, i: int, m: int, b: int) -> float:
+        """Half width of the m active arms' intervals: `width` after the shortest block of the phase."""
+        return self.width(m, b, int(self._heard[r, i]))
+
+    def act(self, obs: Obs) -> tuple[Array, Array]:
+        """The next active arm, for a block of users."""
+        return self._arm, self._n
+
+    def hear(self, inbox: Inbox) -> None:
+        """Keep the block's mean; after the last arm of the phase, eliminate."""
+        total, n = inbox.total("reward"), inbox.total("n")
+        for r, i in zip(*np.nonzero(inbox.arrived[:, :, 0]), strict=True):
+            active, k = self._active[r, i], self._arm[r, i]
+            self._mean[r, i, k] = self.estimate(r, i, k, total[r, i], n[r, i])
+            self._heard[r, i] = min(self._heard[r, i], n[r, i])
+            later = np.flatnonzero(active[k + 1 :])
+            if len(later):
+                self._arm[r, i] = k + 1 + later[0]
+                continue
+            m, b = int(active.sum()), int(self._phase[r, i])
+            if m > 1:
+                width = self.interval(r, i, m, b)
+                self._least[r, i, active] = np.maximum(self._least[r, i], self._mean[r, i] - width)[active]
+                self._most[r, i, active] = np.minimum(self._most[r, i], self._mean[r, i] + width)[active]
+                m = eliminate(self._mean[r, i], active, width)
+            self._phase[r, i], self._heard[r, i] = b + 1, self._horizon
+            self._arm[r, i] = np.flatnonzero(active)[0]
+            self._n[r, i] = self._block(m, b + 1)
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        """``covered`` (R,): whether all means that decided anything were within their width of the truth."""
+        truth = env.means[:, None]  # type: ignore[attr-defined]
+        return {"covered": ((self._least <= truth) & (truth <= self._most)).all((1, 2))}
+
+
+class BatchedSE(SuccessiveElimination):
+    """Algorithm 1: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
+
+    Drop a where ``μ̂_a + β(b) < max_a' (μ̂_a' − β(b))``; only this batch's data counts.
+
+    Parameters
+    ----------
+    epsilon, confidence
+        As in `SuccessiveElimination`.
+    batch_base : float
+        η > 1: 2 in the paper, 4 in its authors' code.
+    """
+
+    #: ``l(1)``; by default η.
+    first: ClassVar[float | None] = None
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        confidence: float | str | None = None,
+        batch_base: float = 2.0,
+    ):
+        super().__init__(epsilon, confidence)
+        self.batch_base = real("batch_base", batch_base, 1)
+
+    def noise(self) -> tuple[float, float]:
+        """``(σ, h)``: with probability 1 − p the protocol's noise on a sum stays below ``σ√ln(2/p) + h ln(2/p)``."""
+        raise NotImplementedError(f"{type(self).__name__} must define noise()")
+
+    def length(self, m: int, b: int) -> float:
+        """``l(b) = ⌈l(1) η^(b−1)⌉``."""
+        if b * math.log2(self.batch_base) > 60:
+            return math.inf
+        return math.ceil((self.first or self.batch_base) * self.batch_base ** (b - 1))
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """``β(b)``."""
+        return batch_radius(m, b, self._p, n, *self.noise())
+
+
+class DistDPSE(BatchedSE):
+    """Dist-DP-SE: pure DP in the distributed model (theorem 1), ``σ = √2/ε``, ``h = 1/ε``.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, env={"horizon": 10_000, "epsilon": 0.5})
+    >>> results.final("users").tolist()
+    [10000, 10000]
+    """
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Dist-DP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """Rounding and Lap_ℤ(g/ε)."""
+        return math.sqrt(2) / self._epsilon, 1 / self._epsilon  # type: ignore[attr-defined]
+
+
+class DistRDPSE(BatchedSE):
+    """Dist-RDP-SE: Rényi DP in the distributed model (theorem 2), ``σ = 2/ε + √2/(sε)``, ``h = 1/(sε)``.
+
+    Parameters
+    ----------
+    scale : float, optional
+        s ≥ 1 of the mechanism; left out, the mechanism's.
+    epsilon, confidence, batch_base
+        As in `BatchedSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("DistRDP-v0", "Dist-RDP-SE", runs=2, env={"horizon": 10_000, "scale": 100.0})
+    >>> results.final("regret").shape
+    (2,)
+    """
+
+    shared = ("epsilon", "confidence", "scale")
+    wrappers = ("Skellam", "SecAgg")
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        confidence: float | str | None = None,
+        batch_base: float = 2.0,
+        scale: float | None = None,
+    ):
+        super().__init__(epsilon, confidence, batch_base)
+        self.scale = scale if scale is None else real("scale", scale, 1, closed="low")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Dist-RDP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """Rounding at precision ⌈sε√n⌉ and the tail of Skellam noise (proposition 1)."""
+        s, epsilon = self._scale, self._epsilon  # type: ignore[attr-defined]
+        return 2 / epsilon + math.sqrt(2) / (s * epsilon), 1 / (s * epsilon)
+
+
+class DistCDPSE(DistRDPSE):
+    """Dist-CDP-SE: concentrated DP in the distributed model (theorem 4), ``σ = (√2 + √2/s)/ε``, ``h = 0``.
+
+    Parameters
+    ----------
+    scale, epsilon, confidence, batch_base
+        As in `DistRDPSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("DistCDP-v0", "Dist-CDP-SE", runs=2, env={"horizon": 10_000})
+    >>> results.final("regret").shape
+    (2,)
+    """
+
+    wrappers = ("DiscreteGaussian", "SecAgg")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Dist-CDP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """Rounding and a sub-Gaussian sum."""
+        s, epsilon = self._scale, self._epsilon  # type: ignore[attr-defined]
+        return (math.sqrt(2) + math.sqrt(2) / s) / epsilon, 0.0
+
+
+class CDPSE(DistDPSE):
+    """CDP-SE: pure DP with a trusted server and discrete noise (theorem 5); the radius of `DistDPSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("CentralDP-v0", "CDP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
+    (2,)
+    """
+
+    fixed: ClassVar[dict[str, Any]] = {"discrete": True}
+    wrappers = ("CentralLaplace",)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "CDP-SE"
+
+
+@lru_cache(maxsize=4096)
+def _local_tail(n: int, epsilon: float, p: float) -> float:
+    g = precision(n, epsilon)
+    return tail_quantile(DiscreteLaplace(g / epsilon), n, p) / g
+
+
+class LDPSE(BatchedSE):
+    """LDP-SE: pure DP in the local model (theorem 6).
+
+    ``β(b) = √(ln(4mb²/p)/(2n)) + (√2/ε)√ln(2mb²/p)/n + q/n`` for m active arms: Hoeffding, the rounding at precision
+    ``g = ⌈ε√n⌉``, and the noise, where qg is the ``1 − p/(mb²)`` quantile of n summed Lap_ℤ(g/ε), computed from its
+    characteristic function (`privacy.pmf.tail_quantile`); the paper leaves a constant unnamed there.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("LocalDP-v0", "LDP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
+    (2,)
+    """
+
+    wrappers = ("LocalDiscreteLaplace",)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "LDP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """Rounding alone."""
+        return math.sqrt(2) / self._epsilon, 0.0  # type: ignore[attr-defined]
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """``β(b)``."""
+        tail = _local_tail(n, self._epsilon, self._p / (m * b * b))  # type: ignore[attr-defined]
+        return super().width(m, b, n) + tail / n
+
+
+class ShuffleDPSE(BatchedSE):
+    """Shuffle-DP-SE: `DistDPSE` through a shuffler; batches start at 32 users, for split-and-mix needs 19.
+
+    Parameters
+    ----------
+    shuffle : str, optional
+        ``"split-and-mix"`` or ``"pure"`` (theorem 3, whose noise takes ε/2); left out, the env's.
+    epsilon, confidence, batch_base
+        As in `BatchedSE`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("ShuffleDP-v0", "Shuffle-DP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
+    (2,)
+    """
+
+    shared = ("epsilon", "confidence", "shuffle")
+    wrappers = ("ShuffledNoise", "ShuffledSum")
+    first = 32.0
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        confidence: float | str | None = None,
+        batch_base: float = 2.0,
+        shuffle: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, batch_base)
+        self.shuffle = shuffle if shuffle is None else choice("shuffle", shuffle, ("split-and-mix", "pure"))
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Shuffle-DP-SE"
+
+    def noise(self) -> tuple[float, float]:
+        """As `DistDPSE`, at the ε that the noise takes."""
+        share = {"split-and-mix": 1.0, "pure": 0.5}.get(self._shuffle)  # type: ignore[attr-defined]
+        if share is None:
+            raise ValueError(f"{self.name} needs shuffle='split-and-mix' or 'pure'; 'binary-sum' is VB-SDP-AE's")
+        epsilon = share * self._epsilon  # type: ignore[attr-defined]
+        return math.sqrt(2) / epsilon, 1 / epsilon

@@ -1,0 +1,191 @@
+"""Dubey & Pentland 2020, "Private and Byzantine-Proof Cooperative Decision-Making" (AAMAS).
+
+`Private-UCB` is algorithm 2, `Byzantine-UCB` algorithm 3.  The noise of algorithm 1 lives in the wrapper `PrivateMeans` and the contamination in
+`Huber`; here are the decision rules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.world import World
+from hushbandits.core.jit import jit
+from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.team import Protocol, Team
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import choice, real
+from hushbandits.estimators.robust import Estimator, make_estimator
+from hushbandits.estimators.running import follow, values_kept
+from hushbandits.policies.ucb import argmax_ucb1
+
+__all__ = ["ByzantineUCB", "PrivateUCB"]
+
+
+class PrivateUCB(Team):
+    """Private Multi-Agent UCB (algorithms 1 and 2).
+
+    First ``K⌈1/ε⌉`` rounds round-robin; then ``argmax_k μ̃_k + √(2 ln t / N_k)`` with
+    ``N_k = n_k + Σ n′_k`` and ``μ̃_k = (s_k + Σ n′_k v̂′_k)/N_k`` over the latest message of each origin within γ.
+    Own sums are exact; the messages' means are private.  `PrivateMeans` says what that covers: with exact own sums the
+    released means, but not the published counts; with ``own="noised"``, where n_k and s_k are replaced by what the
+    agent itself has published, both.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε of the private means.
+    v : float
+        Exponent v ∈ (1, 1.5) of the release schedule and of the noise.
+    own : str
+        ``"exact"`` (the paper's), or ``"noised"``.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("CoopNetwork-v0", "Private-UCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
+    (2,)
+    """
+
+    setting = "network"
+    hears = ("mean", "count")
+
+    def __init__(self, epsilon: float = 1.0, v: float = 1.1, own: str = "exact"):
+        self.epsilon = real("epsilon", epsilon, 0)
+        self.v = real("v", v, 1, 1.5)
+        self.own = choice("own", own, ("exact", "noised"))
+
+    def protocol(self, settings: dict[str, Any]) -> Protocol:
+        """Private means at the source."""
+        return Protocol(wrappers=(("PrivateMeans", {"epsilon": self.epsilon, "v": self.v, "own": self.own}),))
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Forget everything."""
+        shape = (len(seeds), env.n_agents, env.n_arms)
+        self._own_n, self._own_s = np.zeros(shape), np.zeros(shape)
+        self._n, self._s = np.zeros(shape), np.zeros(shape)
+        self._arm = np.zeros(shape[:2], np.int64)
+        self._seat = np.ix_(np.arange(shape[0]), np.arange(shape[1]))
+        self._warm_up = env.n_arms * math.ceil(1 / self.epsilon)  # alg. 2, line 3
+
+    def act(self, obs: Obs) -> Array:
+        """Round-robin, then arms of the largest index (alg. 2, lines 3–10)."""
+        t = int(obs.t[0]) + 1
+        if t <= self._warm_up:
+            self._arm[:] = (t - 1) % self._n.shape[2]
+        else:
+            argmax_ucb1(self._s, self._n, t, self._arm)
+        return self._arm
+
+    def speak(self, reward: Array) -> dict[str, Any] | None:
+        """Count the own pull exactly; the report is made private on its way out."""
+        self._own_n[(*self._seat, self._arm)] += 1
+        self._own_s[(*self._seat, self._arm)] += reward
+        return None
+
+    def hear(self, inbox: Inbox) -> None:
+        """Own sums plus the latest released mean of every origin, weighted by its count (alg. 1, lines 22–33)."""
+        n, s = self._mine(inbox)
+        self._n = n + inbox.total("count")
+        self._s = s + inbox.total("mean", weight="count")
+
+    def _mine(self, inbox: Inbox) -> tuple[Array, Array]:
+        if self.own == "exact":
+            return self._own_n, self._own_s
+        published: dict[str, Array] = inbox.own  # type: ignore[attr-defined]
+        return published["count"], published["count"] * published["mean"]
+
+
+@jit
+def _argmax_robust(mean, n, log_inverse_delta, sigma, epsilon, arms):  # type: ignore[no-untyped-def]
+    # argmax_k μ̂_k + σ√ϵ + σ√(ln(1/δ)/|S_k|); an arm never seen comes first; ties go to the lowest index
+    runs, agents, n_arms = n.shape
+    for r in range(runs):
+        for m in range(agents):
+            best, top = 0, -math.inf
+            for k in range(n_arms):
+                x = math.inf
+                if n[r, m, k]:
+                    radius = sigma * math.sqrt(epsilon) + sigma * math.sqrt(log_inverse_delta / n[r, m, k])
+                    x = mean[r, m, k] + radius
+                if x > top:
+                    best, top = k, x
+            arms[r, m] = best
+
+
+class ByzantineUCB(Team):
+    """Byzantine-Proof Multi-Agent UCB (algorithm 3).
+
+    After one pull of each arm, ``argmax_k μ̂_R(S_k, δ) + σ√ϵ + σ√(ln(1/δ)/|S_k|)`` with ``δ = 1/t²``; S_k holds the
+    agent's own rewards of arm k, always clean, and those of every report that reached it, as if all agents were
+    byzantine.  μ̂_R is the trimmed mean of Prasad et al., or any other estimator.  Within a round the own reward comes
+    first and reports in the order of their slots (nearest sender first).
+
+    Parameters
+    ----------
+    epsilon : float
+        Contamination ϵ that it expects, in [0, ½).
+    sigma : float
+        σ, outside the root (theorem 4.1 prints it inside); ½ for rewards in [0, 1].
+    mean : str or Estimator
+        ``"trimmed"``, ``"lugosi-mendelson"``, ``"mean"`` (plain: much of the gain over UCB1 is the smaller radius),
+        ``"median-of-means"``, ``"catoni"``, ``"truncated"``; or an estimator with parameters of its own.
+
+    Notes
+    -----
+    Cost per round and agent: O(arrivals) plus, for the trimmed means, the tails of the samples
+    (`hushbandits.estimators.running`); median of means, Catoni and truncated mean read all samples held.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("ByzantineNetwork-v0", "Byzantine-UCB", runs=2, env={"n_agents": 4, "horizon": 50})
+    >>> results.final("regret").shape
+    (2,)
+    """
+
+    setting = "network"
+    hears = ("arm", "reward")
+
+    def __init__(self, epsilon: float = 1e-3, sigma: float = 0.5, mean: str | Estimator = "trimmed"):
+        self.epsilon = real("epsilon", epsilon, 0, 0.5, closed="low")
+        self.sigma = real("sigma", sigma, 0)
+        self.mean = make_estimator(mean, self.epsilon)
+
+    def runs_at_once(self, env: World) -> int | None:
+        """As many as keep their samples within some 8 MB."""
+        most, log_inverse_delta = env.n_agents * int(env.horizon), 2 * math.log(max(2, env.horizon))
+        values = values_kept(self.mean, most, log_inverse_delta)
+        return max(1, 2**20 // (env.n_agents * env.n_arms * values))
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Forget everything."""
+        shape = (len(seeds), env.n_agents, env.n_arms)
+        degree: Array = env.slots.degree  # type: ignore[attr-defined]
+        most = (int(degree.max(initial=0)) + 1) * int(env.horizon)
+        self._samples = follow(self.mean, shape, most, 2 * math.log(max(2, env.horizon)))
+        self._mean = np.zeros(shape)
+        self._arm = np.zeros(shape[:2], np.int64)
+        self._own = np.ones((*shape[:2], 1), bool)
+
+    def act(self, obs: Obs) -> Array:
+        """Each arm once, then the largest index (lines 4–12)."""
+        t = int(obs.t[0]) + 1
+        if t <= self._mean.shape[2]:
+            self._arm[:] = t - 1
+        else:
+            log_inverse_delta = 2.0 * math.log(t)
+            self._samples.estimates(log_inverse_delta, self._mean)
+            _argmax_robust(self._mean, self._samples.n, log_inverse_delta, self.sigma, self.epsilon, self._arm)
+        return self._arm
+
+    def speak(self, reward: Array) -> None:
+        """Keep the own reward; send the standard report (lines 14–20)."""
+        self._samples.add(self._arm[..., None], reward[..., None], self._own)
+
+    def hear(self, inbox: Inbox) -> None:
+        """Add what arrived (lines 22–28)."""
+        self._samples.add(inbox["arm"], inbox["reward"], inbox.arrived)

@@ -1,0 +1,85 @@
+"""Regret bounds of Dubey & Pentland 2020, in the form that their proofs give (for dashed lines and tests).
+
+χ̄ is the clique cover number of the power graph 𝒢_γ (`hushbandits.envs.network.graphs`); any cover is a valid upper value.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from hushbandits.core.types import Array
+
+__all__ = ["byzantine_regret", "centralized_regret", "private_regret"]
+
+
+def _positive(gaps: Array) -> Array:
+    gaps = np.asarray(gaps, float)
+    return gaps[gaps > 0]
+
+
+def private_regret(gaps: Array, t: Array, agents: int, life: int, cover: int, epsilon: float) -> Array:
+    """Group regret of Private Multi-Agent UCB after t rounds (theorem of section 3.3).
+
+    ``χ̄ Σ_k 8 ln t/Δ_k + Σ_k Δ_k (χ̄(Mγ + 2) + M(1/ε + ζ(1.5)))``, sums over the arms with Δ_k > 0.
+
+    Parameters
+    ----------
+    gaps : (K,) array
+        Δ_k.
+    t : array
+        Rounds.
+    agents, life, cover : int
+        M, γ and χ̄.
+    epsilon : float
+        ε of the private means; ``inf`` for the non-private algorithm.
+
+    Examples
+    --------
+    >>> float(private_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=1.0).round(2))
+    83.91
+    """
+    gaps = _positive(gaps)
+    constant = cover * (agents * life + 2) + agents * (1 / epsilon + float(special.zeta(1.5)))
+    return cover * (8 / gaps).sum() * np.log(t) + gaps.sum() * constant
+
+
+def byzantine_regret(
+    gaps: Array, t: Array, agents: int, life: int, cover: int, epsilon: float, sigma: float = 0.5
+) -> Array:
+    """Group regret of Byzantine-Proof Multi-Agent UCB after t rounds (theorem of section 4.2).
+
+    ``χ̄ Σ_k Δ_k 8σ² ln t/(Δ_k − 2σ√ϵ)² + (3M + γχ̄(M − 1)) Σ_k Δ_k``; infinite unless ``√ϵ < Δ_min/(2σ)``.  The printed
+    bound lacks the factor Δ_k, the 2 that ``ln(1/δ) = 2 ln t`` brings, and the root in its condition.
+
+    Examples
+    --------
+    >>> float(byzantine_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=0.0).round(2))
+    25.92
+    >>> float(byzantine_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=0.25))
+    inf
+    """
+    gaps = _positive(gaps)
+    slack = gaps - 2 * sigma * math.sqrt(epsilon)
+    if (slack <= 0).any():
+        return np.full(np.shape(t), np.inf)
+    growing = cover * (gaps * 8 * sigma**2 / slack**2).sum() * np.log(t)
+    return growing + (3 * agents + life * cover * (agents - 1)) * gaps.sum()
+
+
+def centralized_regret(means: Array, t: Array) -> Array:
+    """Asymptotic lower bound of whoever pulls M arms per round: ``Σ_k Δ_k/KL(μ_k, μ*) ln t``, Bernoulli arms.
+
+    Source: Anantharam, Varaiya & Walrand 1987, as in section 2 of the paper; Lai & Robbins 1985.
+
+    Examples
+    --------
+    >>> float(centralized_regret([0.9, 0.5], 100).round(2))
+    3.61
+    """
+    means = np.asarray(means, float)
+    best, others = means.max(), means[means < means.max()]
+    kl = special.rel_entr(others, best) + special.rel_entr(1 - others, 1 - best)
+    return ((best - others) / kl).sum() * np.log(t)

@@ -1,0 +1,148 @@
+"""Rio, Barlier, Colin & Soare 2023, "Multi-Agent Best Arm Identification with Private Communications" (ICML).
+
+Both algorithms are the same scheme (algorithm 1): every agent eliminates arms by its own samples and votes out what
+it eliminates; they differ in the local rule.  `DP-MASE` (algorithm 2) runs differentially private successive
+elimination (Sajed & Sheffet 2019); `Corrupted-Elimination` (algorithm 3) plain successive elimination at a low
+confidence, and loses votes on purpose.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hushbandits.core.world import World
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.team import Protocol
+from hushbandits.core.validate import real
+from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.policies.private_elimination import private_elimination
+from hushbandits.policies.routine import Routine
+from hushbandits.policies.elimination import confidence_under_loss, successive_elimination
+
+__all__ = ["DPMASE", "CorruptedElimination"]
+
+
+class DPMASE(VotingTeam):
+    """DP-MASE (algorithms 2 and 4).
+
+    In epoch e an agent pulls every arm of its local set 𝒦_n for R(e) activations; at the end it adds
+    ``Lap(1/(εR))`` to each mean, votes out every arm more than 2(h + c) below the largest, and only then looks
+    at 𝒦.  An agent leaves when ``|𝒦_n| ≤ 1`` after that.  Epochs start at 1.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε: an agent's votes are ε-differentially private in its rewards (each epoch's noise for rewards in [0, 1]).
+    delta : float
+        δ: failure probability of the whole.
+    beta : float
+        β: failure probability of one agent; the vote threshold is ``M = ⌊ln δ/ln β⌋``, exceeded.
+
+    Raises
+    ------
+    ValueError
+        ε ≤ 0; δ or β outside (0, 1); an epoch longer than 2⁵³ activations.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("DPMASE-v0", "DP-MASE", runs=1, env={"n_agents": 8}, agent_kwargs={"epsilon": 0.5})
+    >>> results.final("rounds").shape
+    (1,)
+    """
+
+    def __init__(self, epsilon: float = 0.1, delta: float = 0.05, beta: float = 0.5):
+        self.epsilon = real("epsilon", epsilon, 0)
+        self.delta = real("delta", delta, 0, 1)
+        self.beta = real("beta", beta, 0, 1)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "DP-MASE"
+
+    def protocol(self, settings: dict[str, Any]) -> Protocol:
+        """Votes exceed ⌊ln δ/ln β⌋; finished agents leave."""
+        return Protocol(env={"delta": self.delta, "beta": self.beta, "comparison": ">", "idle": "leaves"})
+
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
+        """ε for the votes (proposition 4.1).
+
+        Examples
+        --------
+        >>> import hushbandits as hb
+        >>> hb.make_team("DP-MASE", epsilon=0.5).privacy(hb.make_core("DPMASE-v0"))[0].epsilon
+        0.5
+        """
+        return (
+            Guarantee(
+                mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",
+                epsilon=self.epsilon,
+                delta=0.0,
+                adjacency="one reward of one agent on one arm replaced",
+                view="whoever sees all votes",
+                assumptions=(
+                    "rewards in [0, 1]",
+                    "idealised floating point",
+                    "seeded noise is a simulation",
+                ),
+                source="Rio et al. 2023, proposition 4.1",
+            ),
+        )
+
+    def routine(self, n_arms: int) -> Routine:
+        """DP successive elimination (Sajed & Sheffet 2019)."""
+        return private_elimination(n_arms, self.epsilon, self.beta)
+
+
+class CorruptedElimination(VotingTeam):
+    """Corrupted Elimination (algorithm 3).
+
+    After each of its t_n activations an agent drops every arm k of 𝒦_n with
+    ``max_l μ̂_l − μ̂_k ≥ 2√(ln(K t_n²/η_ξ)/t_n)`` and votes it out; a vote is lost with probability ξ (a wrapper of
+    the env, at the source: the agent knows ξ only to set η_ξ and M).  Then ``𝒦_n ← 𝒦_n ∩ 𝒦``, and it leaves when
+    ``|𝒦_n| ≤ 1``.  ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)``, and votes must exceed ``M = ⌊ln δ/ln η_ξ⌋``.
+
+    Parameters
+    ----------
+    eta : float
+        η: apparent privacy level; an observer of one agent's messages should name its best arm with probability
+        at most 1 − η (see `docs/exploration.md` for what is measured).
+    delta : float
+        δ: failure probability of the whole.
+    xi : float
+        ξ: corruption probability; at most ``1 − (1 − η)^(1/(K−1))``.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; an inadmissible ξ (the message names the largest).
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate(
+    ...     "CorruptedElimination-v0", "Corrupted-Elimination", runs=1, env={"n_agents": 64}, agent_kwargs={"xi": 0.1}
+    ... )
+    >>> results.final("rounds").shape
+    (1,)
+    """
+
+    def __init__(self, eta: float = 0.9, delta: float = 0.05, xi: float = 0.0):
+        self.eta = real("eta", eta, 0, 1)
+        self.delta = real("delta", delta, 0, 1)
+        self.xi = real("xi", xi, 0, 1, closed="low")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "Corrupted-Elimination"
+
+    def protocol(self, settings: dict[str, Any]) -> Protocol:
+        """Votes exceed ⌊ln δ/ln η_ξ⌋, get lost at rate ξ; finished agents leave."""
+        return Protocol(env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "comparison": ">", "idle": "leaves"})
+
+    def routine(self, n_arms: int) -> Routine:
+        """Successive elimination at confidence 1 − η_ξ."""
+        return successive_elimination(confidence_under_loss(self.eta, self.xi, n_arms))

@@ -1,0 +1,41 @@
+"""Sajed & Sheffet 2019, "An Optimal Private Stochastic-MAB Algorithm": DP-SE, with a trusted server."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hushbandits.agents.chowdhury2023 import SuccessiveElimination
+from hushbandits.policies.successive import epoch_length, radii
+
+__all__ = ["DPSE"]
+
+
+class DPSE(SuccessiveElimination):
+    """DP-SE (Sajed & Sheffet 2019): epochs of R(e) users per arm, one Laplace draw per arm, on `CentralDP-v0`.
+
+    ``μ̃ = μ̂ + Lap(1/(εR))``; drop a where ``max μ̃ − μ̃_a > 2(h + c)``.  The confidence p stands for their β.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("CentralDP-v0", "DP-SE", runs=2, env={"horizon": 10_000, "epsilon": 0.5})
+    >>> results.final("regret").shape
+    (2,)
+    """
+
+    fixed: ClassVar[dict[str, Any]] = {"discrete": False}
+    wrappers = ("CentralLaplace",)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "DP-SE"
+
+    def length(self, m: int, b: int) -> float:
+        """``R(e)``."""
+        return epoch_length(m, b, self._epsilon, self._p)  # type: ignore[attr-defined]
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """``h + c``."""
+        h, c = radii(m, b, self._epsilon, self._p, float(n))  # type: ignore[attr-defined]
+        return h + c

@@ -1,0 +1,1 @@
+"""Private exploration: one agent acts at a time, and all tell a coordinator only which arms they give up on."""

@@ -1,0 +1,165 @@
+"""The coordinator of private exploration: votes in, the global set out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushbandits.envs.exploration.votes import NOTHING, PLAYERS, VoteState, cast, charge, count, draw_agent, finished, news, settle
+from hushbandits.core.edge import locked
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.jit import jit
+from hushbandits.core.messages import Inbox
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
+from hushbandits.privacy.observer import best_placed, naming_accuracy
+
+__all__ = [
+    "GlobalSet",
+    "bill_rows",
+    "cast_rows",
+    "charge_rows",
+    "claimed",
+    "close_rows",
+    "count_rows",
+    "draw_agents",
+    "held_arms",
+    "measured",
+    "recommend",
+]
+
+
+@jit
+def draw_agents(cumulative, u, live, who):  # type: ignore[no-untyped-def]
+    """Who acts next, in every live run."""
+    for r in range(u.size):
+        if live[r]:
+            who[r] = draw_agent(cumulative[r], u[r])
+
+
+@jit
+def cast_rows(vote, live, who, sent):  # type: ignore[no-untyped-def]
+    """Mark what the active agents cast."""
+    for r in range(who.size):
+        if live[r]:
+            cast(vote[r], sent[r, who[r]])
+
+
+@jit
+def bill_rows(vote, reset, leaves, who, left, cost, messages):  # type: ignore[no-untyped-def]
+    """Charge for the votes and resets that leave their agents: a vote once."""
+    for r in range(who.size):
+        if leaves[r]:
+            n = who[r]
+            messages[r] += cost * (news(vote[r], left[r, n]) + int(reset[r]))
+            cast(vote[r], left[r, n])
+
+
+@jit
+def count_rows(vote, heard, who, counted, votes, needed, active):  # type: ignore[no-untyped-def]
+    """Count the votes that arrived."""
+    for r in range(who.size):
+        if heard[r]:
+            count(vote[r], counted[r, who[r]], votes[r], needed, active[r])
+
+
+@jit
+def charge_rows(pulls, gaps, regret):  # type: ignore[no-untyped-def]
+    """Add the regret of what was pulled."""
+    for r in range(pulls.shape[0]):
+        regret[r] += charge(pulls[r], gaps[r])
+
+
+@jit
+def close_rows(who, read, over, stop, live, active, sent, holds, open_seats):  # type: ignore[no-untyped-def]
+    """Note what the active agents hold, and end the runs that are over or decided."""
+    for r in range(who.size):
+        if live[r]:
+            if stop == PLAYERS:
+                n = who[r]
+                settle(sent[r, n], read[r], read[r].sum() == 1, n, holds[r], open_seats[r])
+            live[r] = not (over[r] or finished(stop, active[r].sum(), open_seats[r]))
+
+
+class GlobalSet(Inbox):
+    """What the coordinator tells everyone: the global set 𝒦 (and whether all begin afresh), in one slot."""
+
+    def __init__(self, **told: Array):
+        self._told = {name: locked(value) for name, value in told.items()}
+
+    @property
+    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        """``active``, and ``reset`` where agents may reset the vote."""
+        return tuple(self._told)
+
+    @property
+    def arrived(self) -> Array:
+        """``(R, 1, 1)``: always there."""
+        return np.ones((len(self._told["active"]), 1, 1), bool)
+
+    def __getitem__(self, field: str) -> Array:
+        if field not in self._told:
+            raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._told)}")
+        return self._told[field][:, None, None]
+
+
+def recommend(book: VoteState, seeds: Seeds) -> Array:
+    """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
+    out = np.empty(len(seeds), np.int64)
+    for r, rng in enumerate(streams(seeds, "recommendation")):
+        left = np.flatnonzero(book.active[r] | ~book.active[r].any())
+        fewest = left[book.votes[r, left] == book.votes[r, left].min()]
+        out[r] = fewest[rng.integers(len(fewest))]
+    return out
+
+
+def held_arms(book: VoteState, everyone: bool) -> Array:
+    """``(R, J)`` the arm held by each of those whose word counts; negative where that is not one arm.
+
+    With the players' stop that is every one of them, else `everyone` by its own votes, or the coordinator.
+    """
+    acting = book.weights > 0
+    if book.stop == PLAYERS:
+        return book.holds[:, acting]
+    kept = ~book.sent[:, acting] if everyone else book.active[:, None]
+    return np.where(kept.sum(2) == 1, kept.argmax(2), NOTHING)
+
+
+def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
+    """Metrics of a vote, each ``(R,)``; `right` says which arms are, ``(R, K)``."""
+    held = held_arms(book, everyone)
+    found = np.take_along_axis(right, np.maximum(held, 0), 1)
+    seen = book.counted & (book.vote_cost > 0)  # baselines keep their votes to themselves
+    named, acting = naming_accuracy(seen[:, :, None], right[:, None]), book.weights > 0
+    return {
+        "rounds": book.rounds.copy(),
+        "messages": book.messages.copy(),
+        "correct": ((held >= 0) & found).all(1),
+        "inconclusive": ~book.live & (held < 0).any(1),
+        "arms": book.active.sum(1),
+        "named": (named * acting).sum(1) / acting.sum(),
+        "named_most": (named * best_placed(seen)).sum(1),
+    }
+
+
+def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Guarantee, ...]:
+    """(ε, η)-privacy as Féraud et al. claim it for their vote; empty where nobody votes, or the vote is another."""
+    if stop == "coordinator" or vote_cost == 0:
+        return ()
+    return (
+        Guarantee(
+            mechanism=f"arm selection at confidence 1 − η = {1 - eta:g}",
+            epsilon=math.inf,
+            delta=0.0,
+            adjacency="none: (ε, η)-privacy bounds how often an observer names an ε-optimal arm "
+            f"(ε = {precision:g}, η = {eta:g})",
+            view="an observer of one player's messages who knows the algorithm",
+            assumptions=(
+                "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured "
+                "accuracy exceeds the bound",
+                "no differential privacy",
+            ),
+            source="Féraud et al. 2019, theorem 1",
+        ),
+    )

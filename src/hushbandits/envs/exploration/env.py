@@ -1,0 +1,393 @@
+"""Private exploration: best-arm identification by voting (Rio et al. 2023; Féraud et al. 2019)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hushbandits.envs.exploration.task import ExplorationTask
+from hushbandits.envs.exploration.votes import STOPS, VoteState, clear, open_votes, retire
+from hushbandits.core.edge import as_array, count
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.limits import affordable
+from hushbandits.core.messages import Field, Fields, require
+from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import choice, integer, real
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.exploration import coordinator
+from hushbandits.envs.exploration.coordinator import GlobalSet
+from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
+from hushbandits.policies.elimination import confidence_under_loss
+
+__all__ = ["Exploration", "GlobalSet"]
+
+
+class Exploration(Env):
+    """N agents act one at a time and tell a coordinator only which arms they give up on.
+
+    In every round one agent is drawn from P.  It pulls the arms that it chooses, learns, and may vote arms
+    out; the coordinator removes an arm from the global set 𝒦 at the vote threshold and tells everyone 𝒦.
+
+    Parameters
+    ----------
+    problem : str
+        ``"P1"``: Bernoulli arms .7 .5 .3 and seven of .1; ``"P2"``: Gaussian arms 11, 10.8 and eight of 10.4;
+        ``"P3"``: P1 with a drift of 1e-5.  (Problem 2 of Féraud et al. is P1 among ``"50/80"`` agents.)
+    means : sequence of K floats or UniformMeans, optional
+        Arm means of your own instead of the problem's.
+    rewards : str or Law, optional
+        Reward law of your own instead of the problem's.
+    n_arms : int, optional
+        K, where `means` is a law; else only checked against their number.
+    n_agents : int
+        N.
+    agent_distribution : str or sequence of N floats
+        P: ``"uniform"``, ``"power"`` (``P(n) ∝ n^(−0.8)``), ``"power:γ"``, ``"50/80"`` (50 % of the agents make
+        80 % of the events), or N weights.
+    threshold : int, optional
+        M; default ``⌊ln δ / ln β⌋``.
+    comparison : str
+        ``">"`` (Rio et al.: arm k leaves when its votes exceed M) or ``">="`` (Féraud et al.).
+    delta, beta : float
+        δ and β of the default threshold.
+    eta, xi : float
+        η instead of β, and the probability ξ that a vote is lost: the default threshold is then
+        ``⌊ln δ / ln η_ξ⌋`` with ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)`` (Rio et al., algorithm 3).
+    judge : str
+        Whose word counts: the ``"coordinator"``, who removes arms from 𝒦; or ``"everyone"``: votes remove nothing,
+        an agent's own ballot must leave one arm, and a run is correct when every agent's does leave the best.
+    vote_cost, round_cost : int
+        Messages charged per new vote (or reset) and per round (1 and 0; baselines that share samples pay by the
+        round); ``"others"``: N − 1.
+    idle : str
+        What an empty arm set means: ``"leaves"`` (Rio et al.: the agent is finished, P is renormalised over the
+        rest, no round is counted) or ``"stays"`` (Féraud et al.: the activation counts).
+    stop : str
+        When a run ends: when the ``"coordinator"`` has |𝒦| ≤ 1 (Rio et al.); when all ``"players"`` hold one arm
+        (Féraud et al., algorithm 2, line 22); or only at the ``"horizon"``, judged by its regret.  What a player
+        holds is 𝒦 as it read it at its last activation without its own votes, or that 𝒦 itself if it was one arm.
+        A run in which nothing can change any more ends too.
+    single : bool
+        One arm per activation: a larger set is an error.
+    precision : float
+        ε: an arm within ε of the best is right (`correct`).
+    strict : bool
+        Whether δ outside ``[η^N, η²]`` is an error (Féraud et al., algorithm 2), where votes decide by the default
+        threshold.
+    drift : float, optional
+        By how much the means of all arms but the best fall per round, down to 0; default: the problem's, and 0
+        with `means` of your own.
+    switches : int
+        How often within the horizon the means move on by one arm, at equal distances.
+    resets : bool
+        Whether agents may reset the vote: messages have a field ``reset`` that the coordinator obeys and passes on;
+        only with ``stop="horizon"``.
+    permute_arms : bool
+        Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
+    horizon : int, optional
+        Rounds after which a run ends inconclusive; ``None``: never.
+    wrappers, speech, runs
+        As in `Env`.
+
+    Notes
+    -----
+    Votes are an N × K bit matrix: a repeated vote counts nothing.  A run stops at |𝒦| ≤ 1; when everyone has
+    left with |𝒦| > 1 (lost votes can do that) it ends inconclusive, and so it does when 𝒦 is empty; the
+    recommendation is then the arm with the fewest votes, ties drawn at random.
+    Metrics, each (R,): ``rounds``; ``messages``, votes that left their agents (not those lost at the source); ``correct``, false when inconclusive (with players:
+    every one of them holds a right arm); ``inconclusive``; ``arms``, |𝒦|; ``named`` and ``named_most``, how often an
+    observer of one agent's votes names a right arm (the mean agent; the one that told most); and ``regret`` with the
+    horizon as the stop, pseudo-regret of every pull against the arm that is best at that time.
+
+    Examples
+    --------
+    >>> env = Exploration(n_agents=8)
+    >>> obs = env.reset(0)
+    >>> obs.who.shape, int(env.threshold)
+    ((1, 1), 4)
+    """
+
+    setting = "exploration"
+    clock = "rounds"
+    curve_metrics: ClassVar[tuple[str, ...]] = ("arms", "messages")
+    fixed_length = False
+    public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
+              "precision", "resets")  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        problem: str = "P1",
+        means: Sequence[float] | UniformMeans | None = None,
+        rewards: str | Law | None = None,
+        n_arms: int | None = None,
+        n_agents: int = 64,
+        agent_distribution: str | Sequence[float] = "uniform",
+        threshold: int | None = None,
+        comparison: str = ">",
+        delta: float = 0.05,
+        beta: float = 0.5,
+        eta: float | None = None,
+        xi: float = 0.0,
+        judge: str = "coordinator",
+        vote_cost: int = 1,
+        round_cost: int | str = 0,
+        idle: str = "leaves",
+        stop: str = "coordinator",
+        single: bool = False,
+        precision: float = 0.0,
+        strict: bool = False,
+        drift: float | None = None,
+        switches: int = 0,
+        resets: bool = False,
+        permute_arms: bool = False,
+        horizon: int | None = None,
+        wrappers: Sequence[Wrapper] = (),
+        speech: Fields | None = None,
+        runs: int = 1,
+    ):
+        known = PROBLEMS[choice("problem", problem, PROBLEMS)]
+        self.law = make_law(known.rewards if rewards is None else rewards)
+        values, n_arms = draw_means(known.means if means is None else means, n_arms, self.law)
+        self._locations: Any = values
+        n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
+        own = 32.0 * n_agents + float(runs) * (2 * TAPES + n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
+        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
+        self.weights = agent_weights(agent_distribution, n_agents)
+        self.delta = real("delta", delta, 0, 1)
+        self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
+        self.xi = real("xi", xi, 0, 1, closed="low")
+        self.judge = choice("judge", judge, ("coordinator", "everyone"))
+        per_round = n_agents - 1 if round_cost == "others" else count("round_cost", round_cost, 0)
+        self.costs = count("vote_cost", vote_cost, 0), per_round
+        self.comparison = choice("comparison", comparison, (">", ">="))
+        self.idle = choice("idle", idle, ("leaves", "stays"))
+        self.stop = choice("stop", stop, STOPS)
+        self.single = bool(single)
+        self.precision = real("precision", precision, 0, closed="low")
+        local = confidence_under_loss(self.beta, self.xi, n_arms)
+        if strict and threshold is None and self.judge == "coordinator":
+            check_confidence(self.delta, local, n_agents)
+        self.threshold = vote_threshold(delta, local) if threshold is None else count("threshold", threshold, 0)
+        #: Votes that remove an arm.
+        self.votes_needed = self.threshold + (self.comparison == ">")
+        if self.judge == "everyone":
+            self.votes_needed = n_agents + 1
+        if self.votes_needed < 1:
+            raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
+        self.permute_arms = bool(permute_arms)
+        self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
+        self.drift = real("drift", known.drift if drift is None and means is None else drift or 0.0, 0, closed="low")
+        self.switches = count("switches", switches, 0)
+        self.resets = bool(resets)
+        self._check_time()
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
+
+    def _check_time(self) -> None:
+        if self.stop == "horizon":
+            self.fixed_length = True  # type: ignore[misc]
+            self.curve_metrics = ("regret", *type(self).curve_metrics)  # type: ignore[misc]
+        if self.horizon is None and (self.stop == "horizon" or self.switches):
+            raise ValueError("stop='horizon' and switches need a horizon, such as horizon=100_000")
+        if self.resets and self.stop != "horizon":
+            raise ValueError(f"resets=True needs stop='horizon', not {self.stop!r}")
+        self.moving = self.drift > 0 or self.switches > 0
+        if self.moving and (self.idle == "leaves" or not self.law.unit_interval):
+            raise ValueError("drift and switches need idle='stays' (time is activations) and rewards in [0, 1]")
+        self._period = self.horizon / (self.switches + 1) if self.horizon and self.switches else math.inf
+
+    @property
+    def report(self) -> Fields:
+        """One bit per arm: voted out; and one for a reset, where there is any."""
+        reset = {"reset": Field((), "?")} if self.resets else {}
+        return {"vote": Field((self.n_arms,), "?"), **reset}
+
+    @property
+    def envelope(self) -> Fields:
+        """The coordinator knows who votes."""
+        return {"who": Field(dtype="i8")}
+
+    def _offers(self, fields: Fields) -> Fields:
+        told = {"active": Field((self.n_arms,), "?", latest=True)}
+        if not self.resets:
+            return told
+        require("a vote that agents may reset", ("reset",), fields)
+        return {**told, "reset": Field((), "?")}
+
+    def task(self, **options: Any) -> ExplorationTask:
+        """How a learner meets it."""
+        return ExplorationTask(self, **self._asked(ExplorationTask, options))
+
+    def _reset(self, seeds: Seeds) -> None:
+        runs, k = len(seeds), self.n_arms
+        self.locations = draw_locations(self._locations, k, self.permute_arms, seeds)
+        self._means = self.law.mean(self.locations)
+        self._reward_luck = Uniforms(seeds, "reward", (k,))
+        self._turn_luck = Uniforms(seeds, "activation", ())
+        self._seeds = seeds
+        self._runs = np.arange(runs)
+        #: What has happened: beats and episodes write here.
+        self.book: VoteState = open_votes(
+            runs, k, self.weights, leaves=self.idle == "leaves", needed=self.votes_needed, stop=self.stop,
+            horizon=self.horizon, costs=self.costs,
+        )  # fmt: skip
+        self._left = np.zeros((runs, self.n_agents, k), bool)  # votes that have left their agents
+        #: (R, K) votes that have arrived, and (R, N) who is still drawn.
+        self.votes, self.pool, self._active = self.book.votes, self.book.pool, self.book.active
+        self._who = np.zeros(runs, np.int64)
+        self._draw()
+        self._next = self._who
+
+    def _where(self, r: Any, t: Array) -> Array:
+        if not self.moving:
+            return self.locations[r]
+        return moving_locations(self.locations[r], t, self.drift, self._period)
+
+    def _gaps(self, locations: Array) -> Array:
+        means = self.law.mean(locations)
+        return means.max(-1, keepdims=True) - means
+
+    @property
+    def means(self) -> Array:
+        """``(R, K)`` arm means, now."""
+        if not self.moving:
+            return self._means
+        last = math.inf if self.horizon is None else self.horizon - 1  # the next switch would come right after
+        return self.law.mean(self._where(self._runs, np.minimum(self.book.rounds, last)))
+
+    def _draw(self) -> None:
+        coordinator.draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
+
+    def _check_action(self, action: Any) -> Array:
+        action = as_array(action)
+        shape = (self.runs, 1, self.n_arms)
+        if action.shape != shape or action.dtype != bool:
+            raise ValueError(f"action must be bool arm sets of shape {shape}, not {action.dtype} {action.shape}")
+        if self.single and (action.sum(2) > 1).any():
+            raise ValueError("action must be one arm per activation, or none: single=True")
+        return action
+
+    def _pull(self, action: Array) -> Array:
+        # One row of luck per activation, pulled or not: rows of all runs stay in step.
+        luck, book = self._reward_luck.next(), self.book
+        where = self._where(self._runs, book.rounds)
+        pulls = action[:, 0] & book.live[:, None]
+        reward = np.where(pulls, self.law.quantile(luck, where), np.nan)
+        if self.stop == "horizon":
+            coordinator.charge_rows(pulls, self._gaps(where), book.regret)
+        counted = book.live.copy()
+        if self.idle == "leaves":
+            counted &= pulls.any(1)
+            for r in np.flatnonzero(book.live & ~counted):
+                retire(book.weights, book.pool[r], book.cumulative[r], self._who[r])
+        book.rounds[:] += counted
+        book.messages[:] += book.round_cost * counted
+        # The next agent is drawn here, so that it can be told that it is next before it must act.
+        self._acted, self._read = self._who.copy(), book.active.copy()
+        #: (R,) runs that nobody acts in any more: they end with this round.
+        self.deserted = ~book.pool.any(1) & book.live
+        coordinator.draw_agents(book.cumulative, self._turn_luck.next(), book.live & ~self.deserted, self._who)
+        self._next, self._who = self._who, self._acted
+        return reward[:, None]  # NaN where an arm was not pulled
+
+    def _report(self) -> dict[str, Any]:
+        reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
+        return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
+
+    def _spoken(self, message: dict[str, Any] | None) -> None:
+        if message is not None:
+            coordinator.cast_rows(message["vote"][:, 0], self.book.live, self._who, self.book.sent)
+
+    def _passing(self, message: dict[str, Any]) -> None:
+        # What leaves an agent is what the last wrapper that sees single votes lets through.
+        if "vote" in message:
+            self._leaving_votes = message["vote"][:, 0]
+
+    def _transport(self, message: dict[str, Any]) -> GlobalSet:
+        book = self.book
+        reset = message["reset"][:, 0] if self.resets else np.zeros(self.runs, bool)
+        leaves, votes = book.live & message["sent"][:, 0], self._leaving_votes
+        coordinator.bill_rows(votes, reset, leaves, self._who, self._left, book.vote_cost, book.messages)
+        if "tally" in message:  # votes that a wrapper already added up, senders unknown
+            book.votes[:] += message["tally"][:, 0]
+            book.active[:] &= ~(book.live[:, None] & (book.votes >= book.needed))
+        else:
+            heard = book.live & message["sent"][:, 0]
+            coordinator.count_rows(message["vote"][:, 0], heard, self._who, book.counted, book.votes, book.needed, book.active)
+        told = {}
+        if self.resets:
+            told["reset"] = message["reset"][:, 0] & message["sent"][:, 0] & book.live
+            for r in np.flatnonzero(told["reset"]):
+                clear(book, int(r))
+                self._left[r] = False
+        over = self.deserted if self.horizon is None else self.deserted | (book.rounds >= self.horizon)
+        coordinator.close_rows(
+            self._who, self._read, over, book.stop, book.live, book.active, book.sent, book.holds, book.open_seats
+        )
+        self._who = self._next
+        return GlobalSet(active=book.active.copy(), **told)
+
+    @property
+    def t(self) -> Array:
+        """Rounds so far."""
+        return self.book.rounds.copy()
+
+    @property
+    def live(self) -> Array:
+        """Runs that have not stopped."""
+        return self.book.live.copy()
+
+    @property
+    def who(self) -> Array:
+        """The active agent."""
+        return self._who[:, None].copy()
+
+    @property
+    def upcoming(self) -> Array:
+        """``(R,)`` who acts in the next beat 1; between the beats `who` still speaks."""
+        return self._next
+
+    # -- for compiled episodes --------------------------------------------------------------------------------
+
+    def vote_loss(self) -> tuple[float, str] | None:
+        """Rate and tape of lost votes (rate −1: none), or ``None``: then only the beats will do."""
+        if len(self.wrappers) > 1:
+            return None
+        return self.wrappers[0].vote_loss if self.wrappers else (-1.0, "no loss")
+
+    def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]:
+        """Rewards of run r at the uniforms (B, K) from activation `start` on, and gaps: (0, K) if not counted."""
+        where = self._where(r, np.arange(start, start + len(luck)))
+        gaps = np.empty((0, self.n_arms))
+        if self.stop == "horizon":
+            gaps = np.ascontiguousarray(np.broadcast_to(self._gaps(where), luck.shape))
+        return self.law.quantile(luck, where), gaps
+
+    def close(self) -> None:
+        """Every run has ended in an episode."""
+        self._phase = "over"
+
+    def recommendation(self) -> Array:
+        """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
+        return coordinator.recommend(self.book, self._seeds)
+
+    def privacy(self) -> tuple[Guarantee, ...]:
+        """What the wrappers promise, and what Féraud et al. claim for their vote."""
+        return (*super().privacy(), *coordinator.claimed(self.stop, self.costs[0], self.beta, self.precision))
+
+    @property
+    def right(self) -> Array:
+        """``(R, K)`` arms within `precision` of the best, now."""
+        means = self.means
+        return means >= means.max(1, keepdims=True) - self.precision - 1e-12 * (self.precision > 0)
+
+    def metrics(self) -> dict[str, Array]:
+        """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
+        regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
+        return {**coordinator.measured(self.book, self.right, self.judge == "everyone"), **regret}

@@ -1,0 +1,232 @@
+"""Privatized feedback: a server prescribes arms to blocks of users (Chowdhury & Zhou 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.envs.feedback.task import FeedbackTask
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, blocks
+from hushbandits.core.edge import as_array, checked_message, count
+from hushbandits.core.env import Env
+from hushbandits.core.limits import affordable
+from hushbandits.core.messages import Field, Fields
+from hushbandits.envs.feedback.pooled import Pooled, block_generator
+from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import choice, integer
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = ["Feedback"]
+
+#: The easy instances of Chowdhury & Zhou 2023.
+EASY = UniformMeans(0.25, 0.75)
+_RAW_BITS = 64  # a reward that nothing encodes travels as a double
+_BITS = Field(dtype="i8", low=0)
+
+
+class Feedback(Env):
+    """M independent servers, each with T users; what reaches a server went through a protocol (R, S, A).
+
+    A server prescribes arm a to a block of n new users.  Each of them pulls it once; the wrappers carry the rewards
+    to the server: local randomizer R, secure function S, analyzer A.  The server itself sees no reward.
+
+    Parameters
+    ----------
+    n_agents : int
+        M, the servers.
+    n_arms : int, optional
+        K; 10 where `means` is drawn.
+    means : sequence of K floats or UniformMeans
+        Arm locations; by default the easy instances of Chowdhury & Zhou 2023, uniform on [.25, .75] for each run.
+    rewards : str or Law
+        ``clipped-gaussian`` (σ = .1, the paper's), ``bernoulli``, ``beta``, or any law on [0, 1].
+    horizon : int
+        T, the users of each server; a block is cut there.
+    permute_arms : bool
+        Shuffle the arms of every run.
+    users : str
+        ``"pooled"``: a block is a description, and only its sum is drawn; ``"each"``: users one by one, the path
+        that a real secure aggregation plugs into, in memory runs × servers × the longest block.  Both give the
+        analyzer the same law.
+    wrappers, runs
+        As in `Env`.
+
+    Notes
+    -----
+    Action: ``(arm, n)``, each ``(R, M)`` ints.  Metrics, each ``(R,)`` and summed over servers: ``regret``,
+    pseudo-regret ``Σ n (μ* − μ_a)``; ``users``; ``bits`` sent by users; ``bits_per_user``.  The clock is users per
+    server; the regret is linear in it inside a block.  With a privacy mechanism also ``epsilon`` and ``delta``,
+    what no user has spent more than, by the mechanism's `ledger` (``env.mechanism.ledger``).
+
+    Examples
+    --------
+    >>> env = Feedback(horizon=1000, rewards="bernoulli")
+    >>> obs = env.reset(0)
+    >>> env.pull((np.array([[3]]), np.array([[64]]))).reward
+    array([[nan]])
+    >>> env.talk().inbox.total("n")
+    array([[64]])
+    """
+
+    setting = "feedback"
+    clock = "users"
+    curve_metrics = ("regret", "bits")
+    linear = True
+    public = ("mechanism", "users")
+
+    def __init__(
+        self,
+        *,
+        n_agents: int = 1,
+        n_arms: int | None = None,
+        means: Sequence[float] | UniformMeans = EASY,
+        rewards: str | Law = "clipped-gaussian",
+        horizon: int = 1_000_000,
+        permute_arms: bool = False,
+        users: str = "pooled",
+        wrappers: Sequence[Wrapper] = (),
+        speech: Fields | None = None,
+        runs: int = 1,
+    ):
+        if speech is not None:
+            raise ValueError("speech= has no meaning in the feedback setting: users speak, not servers")
+        self.law = make_law(rewards)
+        if not self.law.unit_interval:
+            raise ValueError(f"rewards={rewards!r} must stay in [0, 1]: the protocols' sensitivity is that of [0, 1]")
+        if n_arms is None and isinstance(means, UniformMeans):
+            n_arms = 10
+        self._locations, n_arms = draw_means(means, n_arms, self.law)
+        self.horizon = count("horizon", horizon, 1, LONGEST)
+        n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
+        own = float(runs) * (3 * TAPES + 64.0 * n_agents + 24.0 * n_arms)
+        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
+        self.permute_arms = bool(permute_arms)
+        self.users = choice("users", users, ("pooled", "each"))
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, runs=runs)
+
+    @property
+    def report(self) -> Fields:
+        """A block's rewards (a `Cohort`) and size; ``users``: the individuals can be read."""
+        fields = {"reward": Field(), "n": Field(dtype="i8")}
+        return {**fields, "users": Field()} if self.users == "each" else fields
+
+    def _offers(self, fields: Fields) -> Fields:
+        return {k: f for k, f in fields.items() if k in ("reward", "n", "users")}
+
+    @property
+    def mechanism(self) -> Wrapper | None:
+        """The wrapper that privatizes and decodes sums, if there is one."""
+        return next((w for w in self.wrappers if w.decodes), None)
+
+    def task(self, **options: Any) -> FeedbackTask:
+        """How a learner meets it."""
+        return FeedbackTask(self, **self._asked(FeedbackTask, options))
+
+    def _reset(self, seeds: Seeds) -> None:
+        shape = (len(seeds), self.n_agents)
+        self.locations = draw_locations(self._locations, self.n_arms, self.permute_arms, seeds)
+        #: (R, K) true arm means.
+        self.means = self.law.mean(self.locations)
+        self.gaps = self.means.max(1, keepdims=True) - self.means
+        self._luck = Uniforms(seeds, "reward", (self.n_agents,))
+        self._runs = np.arange(len(seeds))[:, None]
+        self._who = np.broadcast_to(np.arange(self.n_agents), shape)
+        #: (R, M) users served so far.
+        self.served = np.zeros(shape, np.int64)
+        self._regret = np.zeros(shape)
+        self._bits = np.zeros(shape, np.int64)
+
+    def _check_action(self, action: Any) -> tuple[Array, Array]:
+        if not isinstance(action, tuple) or len(action) != 2:
+            raise ValueError(f"action must be a pair (arm, n), not {type(action).__name__}")
+        arm, n = as_array(action[0]), as_array(action[1])
+        for name, value in (("arm", arm), ("n", n)):
+            if value.shape != self._who.shape or value.dtype.kind not in "iu":
+                raise ValueError(
+                    f"action's {name} must be integers of shape {self._who.shape}, not {value.dtype} {value.shape}"
+                )
+        live = self.served < self.horizon
+        if (bad := live & ((arm < 0) | (arm >= self.n_arms))).any():
+            raise ValueError(f"action={arm[bad][0]} is no arm: arms are 0..{self.n_arms - 1}")
+        if (bad := live & (n < 1)).any():
+            r, m = np.argwhere(bad)[0]
+            raise ValueError(f"action's n={n[r, m]} must be a block of at least one user (server {m} of run {r})")
+        return arm, n
+
+    def _pull(self, action: tuple[Array, Array]) -> Array:
+        arm, n = action
+        left = self.horizon - self.served
+        self._n = np.where(left > 0, np.minimum(n, left), 0).astype(np.int64)
+        self._arm = np.where(left > 0, arm, 0)
+        # One uniform of the tape seeds a block: however its rewards are drawn, the next block's are not moved.
+        self._seed = (self._luck.next() * 2.0**53).astype(np.int64)
+        self._regret += self._n * self.gaps[self._runs, self._arm]
+        self.served += self._n
+        return np.full(self._n.shape, np.nan)
+
+    def _report(self) -> dict[str, Any]:
+        location = self.locations[self._runs, self._arm]
+        crowd: Cohort
+        if self.users == "pooled":
+            crowd = Pooled(self._n, self.law, location, self._seed)
+        else:
+            most = int(self._n.max())
+            affordable(f"a block of {most} users one by one", 32.0 * self._n.size * most)
+            x = np.zeros((*self._n.shape, most))
+            for r, m, n in blocks(self._n):
+                u = block_generator(self._seed[r, m].item()).random(n)
+                x[r, m, :n] = self.law.quantile(u, location[r, m, None])
+            crowd = Individuals(x, self._n)
+        bits = np.full(self._n.shape, _RAW_BITS)
+        return {"reward": crowd, "n": self._n, "bits": bits, "sent": self._n > 0}
+
+    def _said(self, message: Any) -> dict[str, Any]:
+        raise ValueError("message: in the feedback setting users speak, not servers; talk() takes none")
+
+    def _checked(self, what: str, message: Any, fields: Fields) -> dict[str, Any]:
+        """Users' messages are a crowd; the rest are arrays."""
+        shape = self._who.shape
+        crowd = message.get("reward") if isinstance(message, dict) else None
+        if not isinstance(crowd, Cohort) or np.shape(crowd.n) != shape or not (crowd.n <= crowd.planned).all():
+            raise ValueError(f"{what} must be a dict whose 'reward' is a Cohort of {shape} blocks, not {crowd!r}")
+        rest = {name: field for name, field in fields.items() if name not in ("reward", "users")}
+        said = {name: value for name, value in message.items() if name in ("bits", *rest)}
+        return {**checked_message(what, said, {"bits": _BITS, **rest}, shape), "reward": crowd}
+
+    def _transport(self, message: dict[str, Any]) -> BlockInbox:
+        crowd: Cohort = message["reward"]
+        arrived = message["sent"] & (crowd.n > 0)
+        self._bits += crowd.n * message["bits"]
+        individuals = crowd.values if "users" in self.sent_fields else None
+        return BlockInbox(crowd.total(), crowd.n, arrived, individuals)
+
+    @property
+    def t(self) -> Array:
+        """Users so far, per server (their mean, rounded down)."""
+        return self.served.sum(1) // self.n_agents
+
+    @property
+    def live(self) -> Array:
+        """Until every server has had T users."""
+        return (self.served < self.horizon).any(1)
+
+    @property
+    def who(self) -> Array:
+        """Every server acts in every round; one that is through is ignored."""
+        return self._who
+
+    def metrics(self) -> dict[str, Array]:
+        """``regret``, ``users``, ``bits``, ``bits_per_user``; with a mechanism ``epsilon``, ``delta``; each (R,)."""
+        users, bits = self.served.sum(1), self._bits.sum(1)
+        ledger = getattr(self.mechanism, "ledger", None)
+        return {
+            "regret": self._regret.sum(1),
+            "users": users,
+            "bits": bits,
+            "bits_per_user": bits / np.maximum(users, 1),
+            **({} if ledger is None else {"epsilon": ledger.worst.copy(), "delta": ledger.worst_delta.copy()}),
+        }

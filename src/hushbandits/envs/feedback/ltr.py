@@ -1,0 +1,313 @@
+"""Privatized feedback on a learning-to-rank file: clusters of rows are arms, relevance is the reward."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.rewards import Law
+from hushbandits.core.types import Array
+from hushbandits.core.validate import integer, shown
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.feedback.env import Feedback
+
+__all__ = ["FEATURES", "LTR", "Relevance", "clusters", "k_means", "read_svmlight"]
+
+_LOG = logging.getLogger("hushbandits")
+_LEVELS = 5  # relevance 0..4
+#: The largest feature of a file; MSLR has 136, Yahoo's set 700.
+FEATURES = 100_000
+_MOST = 2**30  # values of a file in memory, 4 GiB
+_SMALL, _SAMPLE = 2**25, 2**16  # bytes of a file that is hashed whole, and of a sample
+_LARGEST = float(np.finfo(np.float32).max)
+_PAIR = re.compile(r"([+-]?[0-9]+):([+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf))")
+
+
+def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Array]:
+    """Read ``rel qid:q f:v f:v … # comment`` lines.
+
+    Parameters
+    ----------
+    lines : iterable of str
+    name : str
+        For error messages.
+
+    Returns
+    -------
+    relevance : (N,) int
+        0..4.
+    features : (N, F) float32
+        Feature f in column f − 1; what a line leaves out is 0.
+
+    Raises
+    ------
+    ValueError
+        Names the line and what is wrong with it; a feature above `FEATURES`, or 2³⁰ values in all, is refused
+        before room is made for it.
+
+    Examples
+    --------
+    >>> relevance, features = read_svmlight(["2 qid:1 1:0.5 3:1", "0 qid:1 2:4 # a comment"])
+    >>> relevance.tolist(), features.tolist()
+    ([2, 0], [[0.5, 0.0, 1.0], [0.0, 4.0, 0.0]])
+    >>> read_svmlight(["2 qid:1 1:0.5", "1 qid:1 2:x"])
+    Traceback (most recent call last):
+        ...
+    ValueError: file, line 2: '2:x' is not feature:value
+    """
+    labels: list[int] = []
+    index: list[int] = []
+    column: list[int] = []
+    value: list[float] = []
+    for number, line in enumerate(lines, 1):
+        head, *pairs = line.partition("#")[0].split() or [""]
+        if not head:
+            continue
+        if head not in ("0", "1", "2", "3", "4"):
+            raise ValueError(f"{name}, line {number}: relevance {shown(head)} must be one of 0, 1, 2, 3, 4")
+        if pairs and pairs[0].startswith("qid:"):
+            if not pairs[0][4:].isdecimal():
+                raise ValueError(f"{name}, line {number}: {shown(pairs[0])} is not qid:number")
+            pairs = pairs[1:]
+        seen = set()
+        for pair in pairs:
+            found = _PAIR.fullmatch(pair)
+            if not found:
+                raise ValueError(f"{name}, line {number}: {shown(pair)} is not feature:value")
+            f, v = int(found[1][:20]), float(found[2])  # 20 digits say as surely as all that it is too large
+            if f < 1 or not abs(v) <= _LARGEST:
+                raise ValueError(f"{name}, line {number}: {shown(pair)} needs a feature ≥ 1 and a finite value")
+            if f > FEATURES:
+                raise ValueError(f"{name}, line {number}: {shown(pair)} needs a feature ≤ {FEATURES:,}")
+            if f in seen:
+                raise ValueError(f"{name}, line {number}: feature {f} occurs twice")
+            seen.add(f)
+            index.append(len(labels))
+            column.append(f - 1)
+            value.append(v)
+        labels.append(int(head))
+    if not labels:
+        raise ValueError(f"{name} has no rows")
+    width = max(column, default=0) + 1
+    if len(labels) * width > _MOST:
+        raise ValueError(f"{name}: {len(labels):,} rows of {width:,} features are more than {_MOST:,} values")
+    features = np.zeros((len(labels), width), np.float32)
+    features[index, column] = value
+    return np.array(labels), features
+
+
+def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
+    """Lloyd's algorithm from k-means++ seeds; return the cluster of every row, ``(N,)``.
+
+    A cluster that empties starts again at the row farthest from its own centre.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [0.1], [9.0], [9.1]])
+    >>> own = k_means(rows, 2)
+    >>> own[0] == own[1] != own[2] == own[3]
+    np.True_
+    """
+    distinct = len(np.unique(x, axis=0))
+    integer("n_arms", k, 2, distinct)
+    rng = np.random.default_rng(seed)
+    x = x.astype(float)
+    norms = (x**2).sum(1)
+
+    def distance(centre: Array) -> Array:
+        return np.maximum(norms[:, None] - 2 * x @ centre.T + (centre**2).sum(1), 0.0)
+
+    chosen = [int(rng.integers(len(x)))]
+    nearest = ((x - x[chosen[0]]) ** 2).sum(1)  # exact, so that a row is at distance 0 from its like
+    while len(chosen) < k:
+        chosen.append(int(rng.choice(len(x), p=nearest / nearest.sum())))
+        nearest = np.minimum(nearest, ((x - x[chosen[-1]]) ** 2).sum(1))
+    centre = x[chosen]
+    own = np.full(len(x), -1)
+    for _ in range(rounds):
+        to = distance(centre)
+        before, own = own, to.argmin(1)
+        spare = np.argsort(-to[np.arange(len(x)), own], kind="stable").tolist()
+        for empty in np.setdiff1d(np.arange(k), own):
+            own[next(row for row in spare if (own == own[row]).sum() > 1)] = empty
+            spare = [row for row in spare if own[row] != empty]
+        if np.array_equal(own, before):
+            break
+        counts = np.bincount(own, minlength=k)
+        sums = np.zeros_like(centre)
+        np.add.at(sums, own, x)
+        centre = sums / counts[:, None]
+    return own
+
+
+@dataclass(frozen=True, eq=False)
+class Relevance(Law):
+    """Reward laws of clusters: relevance/4 of a row drawn from the cluster; the location is the cluster's number.
+
+    Parameters
+    ----------
+    shares : (K, 5) array
+        How often relevance 0..4 occurs in each cluster.
+
+    Examples
+    --------
+    >>> law = Relevance(np.array([[0.5, 0, 0, 0, 0.5], [0, 0, 1, 0, 0]]))
+    >>> law.mean(np.array([0, 1])), law.quantile(np.array([0.2, 0.7]), np.array(0))
+    (array([0.5, 0.5]), array([0., 1.]))
+    """
+
+    shares: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "locations", (0.0, float(len(self.shares) - 1)))
+        object.__setattr__(self, "_cumulative", np.cumsum(self.shares, 1)[:, :-1])
+
+    @property
+    def _values(self) -> Array:
+        return np.arange(_LEVELS) / (_LEVELS - 1)
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """Inverse of the cluster's distribution."""
+        cumulative: Array = self._cumulative[np.asarray(location).astype(int)]  # type: ignore[attr-defined]
+        return (np.asarray(u)[..., None] >= cumulative).sum(-1) / (_LEVELS - 1)
+
+    def mean(self, location: Array) -> Array:
+        """Exact."""
+        return (self.shares @ self._values)[np.asarray(location).astype(int)]
+
+    def variance(self, location: Array) -> Array:
+        """Exact."""
+        means = self.shares @ self._values
+        return (self.shares @ self._values**2 - means**2)[np.asarray(location).astype(int)]
+
+    def shortfall(self, x: Array, location: float) -> Array:
+        """``Σ_v P(v) (x − v)₊``."""
+        return np.maximum(np.asarray(x)[:, None] - self._values, 0.0) @ self.shares[int(location)]
+
+
+def _mark(path: Path) -> tuple[int | str, ...]:
+    """What changes when a file does: its inode's times and size, and a digest, of a large file's 64 samples.
+
+    A time of modification alone can be set back, or stand still within one tick of the clock.
+    """
+    with path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        digest = hashlib.sha256()
+        if about.st_size <= _SMALL:
+            digest.update(file.read())
+        else:
+            for i in range(64):
+                file.seek((about.st_size - _SAMPLE) * i // 63)
+                digest.update(file.read(_SAMPLE))
+    return about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns, digest.hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, mark: tuple[int | str, ...]) -> tuple[Array, Array]:
+    # a letter that is no UTF-8 does no harm in a comment, and is no number elsewhere
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        return read_svmlight(lines, str(path))
+
+
+@lru_cache(maxsize=8)
+def _shipped() -> tuple[Array, Array]:
+    _LOG.warning("LTR-v0 without path= plays the small made-up file that hushbandits ships, not a real data set")
+    text = resources.files("hushbandits").joinpath("data/ltr-small.txt").read_text(encoding="utf-8")
+    return read_svmlight(text.splitlines(), "ltr-small.txt")
+
+
+@lru_cache(maxsize=16)
+def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, ...] = ()) -> Relevance:
+    """Return the arms of a file: k-means on its features as they stand, relevance shares per cluster."""
+    relevance, features = _shipped() if path is None else _read(path, mark)
+    own = k_means(features, n_arms, seed)
+    counts = np.zeros((n_arms, _LEVELS))
+    np.add.at(counts, (own, relevance), 1)
+    return Relevance(counts / counts.sum(1, keepdims=True))
+
+
+def _file(path: Any) -> Path:
+    try:
+        file = Path(path).expanduser()
+        if file.is_file():
+            return file
+    except (TypeError, ValueError, RuntimeError):  # no text, a text with a NUL, ~ of nobody
+        pass
+    raise ValueError(f"path={shown(str(path) if isinstance(path, Path) else path)} is no file")
+
+
+class LTR(Feedback):
+    """A learning-to-rank data set as a bandit: an arm is a cluster, its reward relevance/4 of one of its rows.
+
+    It has no mechanism of its own: an agent brings its protocol, or give one in `wrappers`.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        A file in SVMlight format, ``rel qid:q f:v …``, relevance 0 to 4, such as MSLR-WEB10K.  Without it, the small
+        file that the package ships, made up by the project; the log says so, and `source`.
+    n_arms : int, optional
+        K of k-means; 50 (Chowdhury & Zhou 2023), and 10 for the small file.
+    cluster_seed : int
+        Seeds k-means; all runs play the same clusters.
+    n_agents, horizon, permute_arms, users, wrappers, runs
+        As in `Feedback`.
+
+    Raises
+    ------
+    ValueError
+        A malformed line, by its number; more arms than distinct rows.
+
+    Examples
+    --------
+    >>> env = LTR(n_arms=4)
+    >>> obs = env.reset(0)
+    >>> env.means.shape, env.source
+    ((1, 4), 'ltr-small.txt, shipped with hushbandits: made-up rows, not a data set')
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str | Path | None = None,
+        n_arms: int | None = None,
+        cluster_seed: int = 0,
+        n_agents: int = 1,
+        horizon: int = 1_000_000,
+        permute_arms: bool = False,
+        users: str = "pooled",
+        wrappers: Sequence[Wrapper] = (),
+        speech: Any = None,
+        runs: int = 1,
+    ):
+        file = None if path is None else _file(path)
+        arms = integer("n_arms", n_arms if n_arms is not None else (10 if file is None else 50), 2)
+        seed = integer("cluster_seed", cluster_seed, 0, math.inf)
+        try:
+            law = clusters(file, arms, seed, () if file is None else _mark(file))
+        except OSError as error:
+            raise ValueError(f"path={shown(path)} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        #: Where the rows come from.
+        self.source = str(file) if file else "ltr-small.txt, shipped with hushbandits: made-up rows, not a data set"
+        super().__init__(
+            n_agents=n_agents,
+            means=list(range(arms)),
+            rewards=law,
+            horizon=horizon,
+            permute_arms=permute_arms,
+            users=users,
+            wrappers=wrappers,
+            speech=speech,
+            runs=runs,
+        )

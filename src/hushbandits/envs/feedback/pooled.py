@@ -1,0 +1,183 @@
+"""Pools of like users: a block of which only the sum is ever drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hushbandits.envs.feedback.cohort import Cohort, Noise, Rngs, blocks, fits, not_encoded, round_at_random
+from hushbandits.core.jit import jit
+from hushbandits.core.rewards import Bernoulli, Law
+from hushbandits.core.types import Array
+
+__all__ = ["Pooled", "block_generator"]
+
+_CHUNK = 1 << 16  # users simulated at once where a law has no shortcut
+
+
+def block_generator(seed: int) -> np.random.Generator:
+    """Return the generator of one block of users."""
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+@jit
+def _running_sum(values, start):  # type: ignore[no-untyped-def]
+    for x in values:
+        start += x
+    return start
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Like users: how many per run and server, and the law of their rewards."""
+
+    n: Array
+    law: Law
+    location: Array
+
+
+#: One step of a user's pipeline: ``(x, r, m, rng) → x``.
+_Step = Callable[[Array, int, int, np.random.Generator], Array]
+
+
+@dataclass(frozen=True)
+class _Noises:
+    noise: Callable[[int], Noise]
+    rngs: Rngs
+
+
+class Pooled(Cohort):
+    """Users as pools of like users; only their sum is ever drawn, when `total` is first asked.
+
+    Bernoulli rewards sum to a Binomial.  Encoded rewards of a law with a `rounding` are i.i.d. on {0..g}: one
+    Multinomial.  Where there is no such shortcut (raw sums of a continuous law, rewards mapped or noised before
+    they are encoded), or where it costs more (g > n/2), users are simulated chunk by chunk, added up and forgotten:
+    the same law, slower.
+
+    Parameters
+    ----------
+    planned : (R, M) int
+    law : Law
+    location : (R, M) array
+        Where the law stands for the block's arm.
+    seeds : (R, M) ints
+        Each block draws its rewards from its own generator (`block_generator`).
+
+    Examples
+    --------
+    >>> n = np.array([[1_000_000]])
+    >>> crowd = Pooled(n, Bernoulli(), np.array([[0.5]]), np.array([[7]]))
+    >>> bool(abs(crowd.total() - 500_000).item() < 3_000)
+    True
+    >>> crowd.values()
+    Traceback (most recent call last):
+        ...
+    ValueError: a pool has no individuals, only a sum; make the env with users="each"
+    """
+
+    def __init__(self, planned: Array, law: Law, location: Array, seeds: Array):
+        self.planned, self.n = planned, planned
+        self._parts: tuple[_Part, ...] = (_Part(planned, law, location),)
+        self._seeds = seeds
+        self._before: tuple[_Step, ...] = ()  # what happens to a reward before it is encoded
+        self._grid: Array | None = None
+        self._coins: Rngs = ()
+        self._noises: tuple[_Noises, ...] = ()  # added at the end: a sum of noises is the noise of the sum
+        self._total: Array | None = None
+
+    def _with(self, **changes: Any) -> Pooled:
+        if self._total is not None:
+            raise RuntimeError("this crowd's sum has been drawn; nothing can happen to its users any more")
+        crowd = object.__new__(Pooled)
+        crowd.__dict__.update(self.__dict__, **changes)
+        return crowd
+
+    def map(self, function: Callable[[Array], Array]) -> Pooled:
+        """As a step of every user's pipeline."""
+        not_encoded(self)
+        folded = self._fold()
+        return folded._with(_before=(*folded._before, lambda x, r, m, rng: function(x)))
+
+    def drop(self, rate: Array | float, rngs: Rngs) -> Pooled:
+        """A Binomial share of every pool."""
+        keep = 1.0 - np.broadcast_to(np.asarray(rate, float), self.planned.shape)
+        parts = tuple(replace(part, n=_thin(part.n, keep, rngs)) for part in self._parts)
+        return self._with(_parts=parts, n=sum(part.n for part in parts))
+
+    def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Pooled:
+        """A Binomial share of every pool becomes a pool of its own."""
+        if self._before or self._noises or self.encoded:
+            raise ValueError("rewards are replaced before noise and encoding: put that wrapper first")
+        rates = np.broadcast_to(np.asarray(rate, float), self.planned.shape)
+        moved = [_thin(part.n, rates, rngs) for part in self._parts]
+        stay = [replace(part, n=part.n - gone) for part, gone in zip(self._parts, moved, strict=True)]
+        there = np.full(self.planned.shape, float(location))
+        return self._with(_parts=(*stay, _Part(sum(moved), law, there)))  # type: ignore[arg-type]
+
+    def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
+        """Summed at the end, by the noise's own law of sums."""
+        fits(self, noise)
+        return self._with(_noises=(*self._noises, _Noises(noise, rngs)))
+
+    def encode(self, g: Array, rngs: Rngs) -> Pooled:
+        """From now on integers."""
+        not_encoded(self)
+        return self._fold()._with(_grid=g, _coins=rngs, encoded=True)
+
+    def modulo(self, m: Array) -> Pooled:
+        """Nothing to do: the sum of the messages before their reduction is right mod `m` as well."""
+        return self
+
+    def _fold(self) -> Pooled:
+        # Noise that something follows is no longer a summand: it becomes a step of every user's pipeline.
+        steps = tuple(_noise_step(noises, self.planned) for noises in self._noises)
+        return self._with(_before=(*self._before, *steps), _noises=())
+
+    def total(self) -> Array:
+        """Draw it, once."""
+        if self._total is None:
+            total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
+            for r, m, planned in blocks(self.planned):
+                rng = block_generator(self._seeds[r, m].item())
+                drawn = sum(self._part_sum(part, r, m, rng) for part in self._parts if part.n[r, m])
+                for noises in self._noises:
+                    drawn += noises.noise(planned).total(noises.rngs[r], int(self.n[r, m]))
+                total[r, m] = drawn
+            self._total = total
+        return self._total
+
+    def _part_sum(self, part: _Part, r: int, m: int, rng: np.random.Generator) -> float:
+        n, law, location = int(part.n[r, m]), part.law, part.location[r, m]
+        g = None if self._grid is None else int(self._grid[r, m])
+        if not self._before:
+            if isinstance(law, Bernoulli):
+                return rng.binomial(n, location) * (1 if g is None else g)
+            # Past g = n/2 cells it is cheaper to simulate the n users.
+            pmf = None if g is None or 2 * g > n else law.rounding(location, g)
+            if pmf is not None:
+                return int(rng.multinomial(n, pmf) @ np.arange(len(pmf)))
+        total: float = 0 if g else 0.0
+        for start in range(0, n, _CHUNK):
+            x = law.quantile(rng.random(min(_CHUNK, n - start)), location)
+            for step in self._before:
+                x = step(x, r, m, rng)
+            total = _running_sum(x, total) if g is None else total + int(round_at_random(x, g, self._coins[r]).sum())
+        return total
+
+    def values(self) -> Array:
+        """Never."""
+        raise ValueError('a pool has no individuals, only a sum; make the env with users="each"')
+
+
+def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:
+    out = np.zeros_like(n)
+    for r, m, count in blocks(n):
+        out[r, m] = rngs[r].binomial(count, rate[r, m])
+    return out
+
+
+def _noise_step(noises: _Noises, planned: Array) -> _Step:
+    return lambda x, r, m, rng: x + noises.noise(int(planned[r, m])).draw(noises.rngs[r], len(x))

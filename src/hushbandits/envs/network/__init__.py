@@ -1,0 +1,1 @@
+"""Cooperation over a delayed graph."""

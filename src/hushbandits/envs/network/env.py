@@ -1,0 +1,301 @@
+"""Cooperation over a delayed graph (Dubey & Pentland 2020; Howson, Filippi & Pike-Burke 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import networkx as nx
+import numpy as np
+
+from hushbandits.envs.network.task import NetworkTask
+from hushbandits.core.edge import as_array, count, inside, locked
+from hushbandits.core.env import Env
+from hushbandits.envs.network.flood import Flood
+from hushbandits.core.limits import affordable
+from hushbandits.core.messages import Field, Fields, require
+from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms, streams
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import integer, probability, real
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.network.graphs import adjacency, connected_erdos_renyi, hop_distances
+
+__all__ = ["CoopNetwork"]
+
+_LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
+
+
+class CoopNetwork(Env):
+    """M agents on a connected graph play one K-armed bandit, one pull each per round.
+
+    A message travels one edge per round and dies after γ hops: what agent m knows of m′ before it pulls in
+    round t is everything up to round ``t − d(m, m′)``.
+
+    Parameters
+    ----------
+    n_agents : int
+        M.
+    n_arms : int, optional
+        K; needed when `means` is drawn.
+    means : sequence of K floats or UniformMeans
+        Arm locations.
+    rewards : str or Law
+        ``bernoulli``, ``beta``, ``truncated-gaussian``, ``clipped-gaussian`` or ``gaussian``.
+    graph : str or networkx.Graph
+        ``cycle``, ``grid`` (√M × √M), ``star``, ``complete``, ``path``, ``erdos-renyi`` (a connected draw per
+        run), or any connected undirected graph of M nodes.
+    edge_probability : float
+        p of ``erdos-renyi``.
+    life : int, str or None
+        γ: hops after which a message dies; 0 is silence, ``None`` unlimited; or ``"diameter"``,
+        ``"diameter/2"`` (rounded down; also ``"floor(diameter/2)"``), ``"ceil(diameter/2)"``.
+    edge_loss : float
+        Probability that an edge is down in a round, for all that would cross it then; independent, every edge and
+        round.  A post may then come late, by a detour, or never (see `hushbandits.envs.network.flood`).
+    extra_delay : int
+        Further rounds that each hop takes.
+    horizon : int
+        T rounds.
+    permute_arms : bool
+        Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
+    wrappers, speech, runs
+        As in `Env`.
+
+    Notes
+    -----
+    Metrics: ``regret`` (R,) group pseudo-regret ``T M μ* − Σ_m Σ_t μ_{A_m,t}``; ``agent_regret`` (R, M);
+    ``messages`` (R,): transmissions over edges.  A post floods: whoever holds it younger than γ hops sends it
+    once along each of its edges, so a post of m costs the degrees of all agents within γ − 1 hops of m; it is
+    counted when it is posted, or, where edges fail, hop by hop.
+
+    Madhushani, Dubey, Leonard & Pentland 2021 study imperfect communication of this kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> env = CoopNetwork(n_agents=4, horizon=2)
+    >>> obs = env.reset(0)
+    >>> env.pull(np.zeros((1, 4), int)).reward.shape
+    (1, 4)
+    """
+
+    setting = "network"
+    clock = "rounds"
+    public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay")
+    curve_metrics: ClassVar[tuple[str, ...]] = ("regret", "messages")
+
+    def __init__(
+        self,
+        *,
+        n_agents: int = 16,
+        n_arms: int | None = None,
+        means: Sequence[float] | UniformMeans = (0.5, *[0.45] * 9),
+        rewards: str | Law = "bernoulli",
+        graph: str | nx.Graph = "cycle",
+        edge_probability: float = 0.1,
+        life: int | str | None = None,
+        edge_loss: float = 0.0,
+        extra_delay: int = 0,
+        horizon: int = 10_000,
+        permute_arms: bool = False,
+        wrappers: Sequence[Wrapper] = (),
+        speech: Fields | None = None,
+        runs: int = 1,
+    ):
+        self.law = make_law(rewards)
+        self._locations, n_arms = draw_means(means, n_arms, self.law)
+        n_agents = count("n_agents", n_agents, 1)
+        self.horizon = count("horizon", horizon, 1, LONGEST)
+        self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
+        if life is not None and life not in _LIVES:
+            if isinstance(life, str):
+                raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(_LIVES)}")
+            count("life", life, 0)
+        self.life = life
+        self.edge_loss = probability("edge_loss", edge_loss)
+        self.extra_delay = count("extra_delay", extra_delay, 0)
+        self.permute_arms = bool(permute_arms)
+        self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
+        runs = count("runs", runs, 1)
+        pairs = 64.0 * n_agents**2 * (runs if self._random_graph else 1)
+        affordable(f"n_agents={n_agents} on graph={graph!s:.40}", pairs * (3 if graph == "complete" else 1))
+        own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms)
+        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
+        if not self._random_graph:
+            matrix = adjacency(graph, n_agents)
+            self._place(matrix[None], hop_distances(matrix)[None])
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
+        self._meddlers = [w for w in self.wrappers if getattr(w, "relays", False)]
+        if self._meddlers:
+            require(f"{self._meddlers[0].name} at relays", ("reward",), self.sent_fields)
+        measured = tuple(name for w in self.wrappers for name in w.curve_metrics)
+        self.curve_metrics = (*type(self).curve_metrics, *measured)  # type: ignore[misc]
+
+    def _place(self, matrix: Array, distance: Array) -> None:
+        matrix.flags.writeable = distance.flags.writeable = False
+        self.adjacency, self.distance = matrix, distance
+        #: (G,) diameter of each graph, G = 1 or R.
+        self.diameter = distance.max((1, 2))
+        lives = {
+            None: self.diameter,
+            "diameter": self.diameter,
+            "diameter/2": self.diameter // 2,
+            "floor(diameter/2)": self.diameter // 2,
+            "ceil(diameter/2)": (self.diameter + 1) // 2,
+        }
+        gamma = lives[self.life] if self.life in lives else np.full(len(matrix), int(self.life))  # type: ignore[arg-type]
+        pace, far = 1 + self.extra_delay, np.minimum(self.diameter, gamma).max()
+        depth = max(1, int(far)) * pace
+        size = Slots.size(distance.shape[1], len(matrix), depth)
+        affordable(f"extra_delay={self.extra_delay} over {far} hops", size)
+        self.slots = Slots(distance, gamma, pace)
+        holds = distance <= gamma[:, None, None] - 1
+        self._edges = (holds * matrix.sum(2)[:, None, :]).sum(2)  # transmissions of one post
+
+    @property
+    def most_arrivals(self) -> int:
+        """Most messages that an agent hears in a round."""
+        if self._random_graph:
+            senders = self.n_agents - 1
+        else:
+            senders = int(self.slots.degree.max(initial=0))
+        # Where edges fail, posts of several rounds may come at once, by ways of different lengths.
+        late = self.n_agents - 1 if self.life is None or self._random_graph else int(self.slots.life.max())
+        return senders * (max(1, late) if self.edge_loss else 1)
+
+    @property
+    def report(self) -> Fields:
+        """Arm and reward of the round."""
+        return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1), "reward": Field()}
+
+    @property
+    def envelope(self) -> Fields:
+        """The sender's name travels with a message."""
+        return {"who": Field(dtype="i8")}
+
+    def _offers(self, fields: Fields) -> Fields:
+        if "code" in fields:  # sealed by secure aggregation
+            return {"tally": Field((2, self.n_arms))}
+        return fields
+
+    def task(self, **options: Any) -> NetworkTask:
+        """How a learner meets it."""
+        return NetworkTask(self, **self._asked(NetworkTask, options))
+
+    def _reset(self, seeds: Seeds) -> None:
+        runs, m = len(seeds), self.n_agents
+        self.locations = draw_locations(self._locations, self.n_arms, self.permute_arms, seeds)
+        #: (R, K) true arm means.
+        self.means = self.law.mean(self.locations)
+        self.gaps = self.means.max(1, keepdims=True) - self.means
+        if self._random_graph:
+            drawn = [connected_erdos_renyi(m, self.edge_probability, rng) for rng in streams(seeds, "graph")]
+            self._place(np.stack(drawn), np.stack([hop_distances(matrix) for matrix in drawn]))
+        self._luck = Uniforms(seeds, "reward", (m,))
+        ring_fields = {k: f for k, f in self.sent_fields.items() if k != "who"}
+        affordable(f"runs={runs} at depth {self.slots.depth}", Ring.size(ring_fields, self.slots.depth, runs, m))
+        if self.edge_loss or self._meddlers:
+            life = self.slots.life if self.life is not None else np.full(len(self.adjacency), max(1, m - 1))
+            meddled = "reward" if self._meddlers else None
+            pace = 1 + self.extra_delay
+            self._flood = Flood(ring_fields, self.adjacency, life, pace, runs, self.n_arms, meddled)
+            self._weather = streams(seeds, "edges")
+        self._ring = Ring(ring_fields, self.slots.depth, runs, m)
+        self._round = 0
+        self._runs = np.arange(runs)[:, None]
+        self._who = np.broadcast_to(np.arange(m), (runs, m))
+        self._regret = np.zeros((runs, m))
+        self._messages = np.zeros(runs, np.int64)
+
+    def _check_action(self, action: Any) -> Array:
+        action = as_array(action)
+        if action.shape != self._who.shape or action.dtype.kind not in "iu":
+            raise ValueError(
+                f"action must be integer arms of shape {self._who.shape}, not {action.dtype} {action.shape}"
+            )
+        arms = np.array(action, np.int64)  # the team may go on writing to its own
+        if not inside(arms, 0, self.n_arms - 1):
+            bad = action[(action < 0) | (action >= self.n_arms)][0]
+            raise ValueError(f"action={bad} is no arm: arms are 0..{self.n_arms - 1}")
+        return arms
+
+    def _pull(self, action: Array) -> Array:
+        self._arm = action
+        self._reward = locked(self.law.quantile(self._luck.next(), self.locations[self._runs, action]))
+        self._regret += self.gaps[self._runs, action]
+        return self._reward
+
+    def _report(self) -> dict[str, Any]:
+        return {"arm": self._arm, "reward": self._told}
+
+    def _transport(self, message: dict[str, Any]) -> SlotInbox:
+        self._round += 1
+        if self.edge_loss or self._meddlers:
+            return self._flooded(message)
+        self._messages += (message["sent"] * self._edges).sum(1)
+        self._ring.post(message)
+        fields = tuple(self._ring.fields)
+        return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "who"))
+
+    def _flooded(self, message: dict[str, Any]) -> SlotInbox:
+        flood = self._flood
+        flood.post(message)
+        up = [
+            rng.random(len(flood.edges[r % len(flood.edges)])) >= self.edge_loss for r, rng in enumerate(self._weather)
+        ]
+        copies = flood.relays() if self._meddlers else [np.zeros((0, 2), np.int64)] * self.runs
+        hits = [np.zeros(len(c), bool) for c in copies]
+        values = [np.zeros(len(c)) for c in copies]
+        for wrapper in self._meddlers:
+            for r, pairs in enumerate(copies):
+                hit, drawn = wrapper.relay(r, pairs[:, 0])
+                hits[r] |= hit
+                values[r] = np.where(hit, drawn, values[r])
+        inbox = flood.advance(up, hits, values)
+        self._flood_inbox = inbox
+        self._messages = flood.sends.copy()
+        return inbox
+
+    def crossings(self, run: int = 0) -> Array:
+        """Return the copies that crossed an edge in the last round to somebody new.
+
+        ``(n, 5)``: from, to, sender, round posted, arm reported (−1 where no arm is).
+        """
+        if self._round == 0:
+            return np.zeros((0, 5), np.int64)
+        if self.edge_loss or self._meddlers:
+            return self._flood_inbox._crossings(run)
+        g, ring, slots = run % len(self.adjacency), self._ring, self.slots
+        to, slot = np.nonzero(slots.sender[g] >= 0)
+        who, delay = slots.sender[g][to, slot], slots.delay[g][to, slot]
+        posted = ring.t - delay + 1
+        came = (posted >= 1) & ring.sent[posted % ring.depth, run, who]
+        to, who, delay, posted = to[came], who[came], delay[came], posted[came]
+        # on its last hop to distance d a copy comes from the neighbours at distance d − 1
+        last = self.distance[g][who] == delay[:, None] // (1 + self.extra_delay) - 1
+        which, via = np.nonzero(self.adjacency[g][to] & last)
+        to, who, posted = to[which], who[which], posted[which]
+        arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
+        return np.stack([via, to, who, posted, arm], 1)
+
+    @property
+    def t(self) -> Array:
+        """Rounds so far."""
+        return np.full(self.runs, self._round)
+
+    @property
+    def live(self) -> Array:
+        """All runs last T rounds."""
+        return np.full(self.runs, self._round < self.horizon)
+
+    @property
+    def who(self) -> Array:
+        """Everyone acts in every round."""
+        return self._who
+
+    def metrics(self) -> dict[str, Array]:
+        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,), and what the wrappers measure."""
+        own = {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}
+        return {**own, **{name: value for w in self.wrappers for name, value in w.metrics(self).items()}}

@@ -1,0 +1,113 @@
+"""Successive elimination by epochs under differential privacy (Sajed & Sheffet 2019): an agent of DP-MASE."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.policies.elimination import pull_all
+from hushbandits.policies.routine import Routine
+from hushbandits.policies.successive import epoch_length, radii
+from hushbandits.privacy.laplace import laplace
+
+__all__ = ["private_elimination"]
+
+
+class _State(NamedTuple):
+    local: Array  # 𝒦_n
+    sums: Array  # rewards of this epoch, per arm
+    pulls: Array  # activations of this epoch
+    epoch: Array  # e
+    due: Array  # R(e)
+
+
+@jit
+def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+    # The global set is not looked at within an epoch.
+    return pull_all(state.local[r, n], arms)
+
+
+@jit
+def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, n, k] += reward[k]
+    state.pulls[r, n] += 1
+    due = state.due[r, n]
+    if state.pulls[r, n] < due:
+        return False
+    local, sums = state.local[r, n], state.sums[r, n]
+    epsilon, beta = p
+    h, c = radii(local.sum(), state.epoch[r, n], epsilon, beta, due)
+    best = -math.inf
+    for k in range(local.size):  # sums become noisy means μ̃; they are reset right after
+        if local[k]:
+            sums[k] = sums[k] / due + laplace(luck[k], 1.0 / (epsilon * due))
+            best = max(best, sums[k])
+    for k in range(local.size):
+        if local[k] and best - sums[k] > 2.0 * (h + c):
+            vote[k] = True
+            local[k] = False
+    return True
+
+
+@jit
+def _sync(state, r, n, p, active):  # type: ignore[no-untyped-def]
+    # End of the epoch: 𝒦_n ← 𝒦_n ∩ 𝒦, forget the means, and on to the next.
+    local = state.local[r, n]
+    local &= active
+    state.sums[r, n] = 0.0
+    state.pulls[r, n] = 0
+    state.epoch[r, n] += 1
+    m = local.sum()
+    if m > 1:
+        due = epoch_length(m, state.epoch[r, n], p[0], p[1])
+        if due > 2.0**53:
+            raise ValueError("epsilon is so small that an epoch would last more than 2^53 activations")
+        state.due[r, n] = due
+
+
+def private_elimination(n_arms: int, epsilon: float, beta: float) -> Routine:
+    """Pull all of 𝒦_n for R(e) activations; then noise the means, drop (and vote out) what is far below; sync; forget.
+
+    Parameters
+    ----------
+    n_arms : int
+        K.
+    epsilon : float
+        ε of the noise ``Lap(1/(εR))`` on a mean.
+    beta : float
+        β: failure probability of one agent.
+
+    Raises
+    ------
+    ValueError
+        The first epoch is longer than 2⁵³ activations.
+
+    References
+    ----------
+    Rio et al. 2023, algorithm 4; Sajed & Sheffet 2019.
+
+    Examples
+    --------
+    >>> private_elimination(10, 0.5, 0.5).params
+    (0.5, 0.5)
+    """
+    first = epoch_length(n_arms, 1, epsilon, beta)
+    if first > 2**53:
+        raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; the most is 2^53")
+
+    def state(runs: int, n: int, k: int) -> _State:
+        return _State(
+            local=np.ones((runs, n, k), bool),
+            sums=np.zeros((runs, n, k)),
+            pulls=np.zeros((runs, n), np.int64),
+            epoch=np.ones((runs, n), np.int64),
+            due=np.full((runs, n), first),
+        )
+
+    return Routine(state, (epsilon, beta), _plan, _learn, _sync, luck=n_arms)

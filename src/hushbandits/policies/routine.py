@@ -1,0 +1,42 @@
+"""What one agent does with its own samples when it looks for the best arm: three compiled scalar rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+__all__ = ["RESETS", "SILENT", "VOTES", "Routine"]
+
+#: What an agent has learned from an activation: nothing to say, the end of a phase, or that all must begin afresh.
+SILENT, VOTES, RESETS = 0, 1, 2
+
+
+class Routine(NamedTuple):
+    """What one agent does, as compiled scalar rules on the arrays of a named tuple of state.
+
+    Parameters
+    ----------
+    state : callable
+        ``state(R, N, K)`` → a named tuple of arrays with leading axes (R, N).
+    params : tuple of float
+        Handed to every rule as `p`.
+    plan : compiled ``(state, r, n, p, active, arms, luck) → int``
+        Write the arms to pull in this activation to the empty `arms`; return how many, 0: idle.
+    learn : compiled ``(state, r, n, p, arms, reward, luck, vote) → int``
+        Take the rewards in, add votes to the empty `vote`; return ``SILENT`` (false), ``VOTES`` (true: a phase
+        ends, the votes are sent, `luck` is spent, and `sync` follows), or ``RESETS``: everybody begins afresh.
+    sync : compiled ``(state, r, n, p, active)``
+        Take in the global set after the votes were counted.
+    luck : int
+        Uniforms spent by `learn` at the end of a phase.
+    draws : int
+        Uniforms spent by `plan` in every activation.
+    """
+
+    state: Callable[[int, int, int], Any]
+    params: tuple[float, ...]
+    plan: Any
+    learn: Any
+    sync: Any
+    luck: int = 0
+    draws: int = 0
