@@ -33,7 +33,8 @@ SANE = {
         "n_agents": COUNTS, "means": MEANS, "rewards": LAWS, "horizon": [1, 2, 3, 7], "permute_arms": [True, False],
         "graph": ["cycle", "grid", "star", "complete", "path", "erdos-renyi"], "edge_probability": [0.9, 1.0, 1e-3],
         "life": [None, 0, 1, 2, "diameter", "diameter/2"], "edge_loss": [0.0, 0.3, 1.0], "extra_delay": [0, 1, 5],
-        "speech": [None, {"x": hb.Field((2,), "f4"), "arm": hb.Field(dtype="i8")}, {"x": hb.Field(latest=True)}],
+        "speech": [None, None, {"x": hb.Field((2,), "f4")}, {"y": hb.Field(dtype="?")}],
+        "fields": [None, None, {"x": hb.Field((2,), "f4"), "arm": hb.Field(dtype="i8")}, {"x": hb.Field(latest=True)}],
     },
     "exploration": {
         "n_agents": COUNTS, "means": MEANS, "rewards": ["bernoulli", "beta", "gaussian"], "horizon": [1, 5, 9],
@@ -197,7 +198,7 @@ class Campaign:
         return said
 
     def read(self, inbox, runs):
-        for field in (*inbox.fields, "who", "code", "users", 3):
+        for field in (*inbox.fields, "sender", "code", "users", 3):
             value = self.call("inbox[]", inbox.__getitem__, field)
             if value is not None and field != "users":
                 self.finite("inbox[]", {str(field): value})
@@ -212,7 +213,7 @@ class Campaign:
             if hasattr(inbox, name):
                 agents = self.rng.integers(3, size=runs)
                 agents = self.spoil(agents) if self.rng.random() < 0.5 else agents
-                self.call(f"inbox.{name}", getattr(inbox, name), agents, self.pick(["arm", "reward", "mean", "who"]))
+                self.call(f"inbox.{name}", getattr(inbox, name), agents, self.pick(["arm", "reward", "mean", "sender"]))
 
     # -- games ------------------------------------------------------------------------------------------------------
 
@@ -270,7 +271,7 @@ class Campaign:
         team = self.call("make_team", hb.make_team, agent)
         kwargs = self.parameters(env_id, setting)
         wrappers = kwargs.pop("wrappers", ())
-        kwargs.pop("speech", None)
+        kwargs = {name: value for name, value in kwargs.items() if name not in ("speech", "fields")}
         env = self.call(f"assemble {env_id} {agent}", assemble, env_id, team, runs=2, env=kwargs, wrappers=wrappers)
         if env is not None and env.horizon is not None and env.horizon < 5000:
             metrics = self.call(f"play {env_id} {agent}", hb.play, env, team)

@@ -192,7 +192,7 @@ class PaysTwice(ParallelView):
 
 class DeafLens(NetworkTask):
     def talk(self, action):
-        said = self.core._report()
+        said = self.core.standard_report()
         self.obs = self.core.talk({**said, "sent": np.zeros((1, self.core.n_agents), bool)})
         self._hear(self.obs.inbox)
         return self._idle

@@ -91,20 +91,20 @@ def test_in_feedback_servers_have_nothing_to_say():
 
 
 def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
-    env, _ = at_talk(speech={"arm": hb.Field(dtype="i8"), "reward": hb.Field()})
+    env, _ = at_talk(fields={"arm": hb.Field(dtype="i8"), "reward": hb.Field()})
     with pytest.raises(ValueError, match="field 'arm' of message holds 3"):
         env.talk({"arm": but(ARM, 3), "reward": REWARD})
     for field in (hb.Field(), hb.Field((2,), "i8")):
-        with pytest.raises(ValueError, match=r"speech\['arm'\] must be declared as in the standard report"):
-            hb.make_core("CoopNetwork-v0", speech={"arm": field, "reward": hb.Field()}, **NET)
-    with pytest.raises(ValueError, match=r"speech\['who'\].*not be named sent or who"):
-        hb.make_core("CoopNetwork-v0", speech={"who": hb.Field()}, **NET)
+        with pytest.raises(ValueError, match=r"fields\['arm'\] must be declared as in the standard report"):
+            hb.make_core("CoopNetwork-v0", fields={"arm": field, "reward": hb.Field()}, **NET)
+    with pytest.raises(ValueError, match=r"speech\['sender'\].*not be named sent or sender"):
+        hb.make_core("CoopNetwork-v0", speech={"sender": hb.Field()}, **NET)
 
 
 @pytest.mark.parametrize("wrappers", [[], [Loss(0.5)]], ids=["bare", "loss"])
 def test_a_team_with_fields_of_its_own_must_say_them(wrappers):
-    env, _ = at_talk(speech={"x": hb.Field()}, wrappers=wrappers)
-    with pytest.raises(ValueError, match="standard report has no field 'x'"):
+    env, _ = at_talk(fields={"x": hb.Field()}, wrappers=wrappers)
+    with pytest.raises(ValueError, match="standard report has no field 'x': the team must say it"):
         env.talk()
     assert env.talk({"x": REWARD}).inbox["x"].shape == (1, 5, 4)
 
@@ -116,8 +116,8 @@ def test_who_is_asked_for_is_checked(verb, loss):
     for bad in (np.array([5]), np.array([-1]), np.array([0.5]), 0, None, np.array([0, 1])):
         with pytest.raises(ValueError, match=r"(sender|receiver) (holds|must be)"):
             getattr(inbox, verb)(bad, "arm")
-    with pytest.raises(KeyError, match="who says nothing by itself; name one of: arm, reward"):
-        getattr(inbox, verb)(np.array([0]), "who")
+    with pytest.raises(KeyError, match="sender says nothing by itself; name one of: arm, reward"):
+        getattr(inbox, verb)(np.array([0]), "sender")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ KINDS = st.sampled_from(["i8", "i4", "i1", "u8", "f8", "f4", "?"])
     ),
 )
 def test_whatever_is_sent_arrives_as_it_is_or_is_refused(kind, value):
-    env, _ = at_talk(speech={"x": hb.Field(dtype=kind)}, n_agents=2)
+    env, _ = at_talk(fields={"x": hb.Field(dtype=kind)}, n_agents=2)
     x = np.full((1, 2), value)
     try:
         heard = env.talk({"x": x}).inbox["x"]

@@ -97,13 +97,13 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
         np.testing.assert_array_equal(one["own reward"], two["own reward"])
         if agent == "Private-UCB":  # states: a slot per sender, here in order of name
             r, m, s = np.nonzero(one["arrived"])
-            who = one["who"][r, m, s]
+            who = one["sender"][r, m, s]
             assert len(r) == two["arrived"].sum() == two["arrived"][r, m, who].sum()
             for field in ("mean", "count"):
                 np.testing.assert_array_equal(one[field][r, m, s], two[field][r, m, who])
             continue
         now = one["arrived"].any((0, 1))  # the flood has only the slots that something fills
-        for field in ("arrived", "who", "arm", "reward"):
+        for field in ("arrived", "sender", "arm", "reward"):
             np.testing.assert_array_equal(one[field][:, :, now], two[field])
 
 
@@ -119,7 +119,7 @@ def test_reductions_equal_gathered_sums():
         np.testing.assert_array_equal(pulls, hot.sum(2))
         np.testing.assert_allclose(sums, (hot * inbox["reward"][..., None]).sum(2), atol=1e-12)
         np.testing.assert_allclose(inbox.total("reward"), inbox["reward"].sum(2), atol=1e-12)
-        who, arm = inbox["who"], inbox["arm"]
+        who, arm = inbox["sender"], inbox["arm"]
         value, told = inbox.of(np.array([3, 0]), "arm")
         values, mask = inbox.at(np.array([3, 0]), "reward")
         for r, w in ((0, 3), (1, 0)):
@@ -150,7 +150,7 @@ def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
         for m, codes in enumerate(heard[int(obs.t[0]) - 1]):
             for s, w in (divmod(c, 1000) for c in codes):
                 newest[m, w] = max(s, newest.get((m, w), 0))
-        arrived, who, mean, count = obs.inbox.arrived[0], *(obs.inbox[f][0] for f in ("who", "mean", "count"))
+        arrived, who, mean, count = obs.inbox.arrived[0], *(obs.inbox[f][0] for f in ("sender", "mean", "count"))
         total, weighted = obs.inbox.total("mean")[0], obs.inbox.total("mean", weight="count")[0]
         for m in range(6):
             last = {w: [x[w] for x in posted[newest[m, w] - 1]] for w in range(6) if (m, w) in newest}
@@ -182,7 +182,7 @@ def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_loss, life, r
         inbox, t = obs.inbox, int(obs.t[0])
         for a in range(m):
             for s in np.flatnonzero(inbox.arrived[0, a]):
-                w, x = int(inbox["who"][0, a, s]), inbox["reward"][0, a, s]
+                w, x = int(inbox["sender"][0, a, s]), inbox["reward"][0, a, s]
                 assert x in (0.0, 7.0)
                 seen[t - abs(a - w) + 1, w, a] = x
     bad = {d: [x == 7.0 for (_, w, a), x in seen.items() if abs(a - w) == d] for d in range(1, m)}
@@ -206,7 +206,7 @@ def test_only_byzantine_relays_corrupt_and_reports_of_neighbours_are_theirs():
     centre = bad[:, 0]
     assert 0 < centre.sum() < 30
     for r, leaf in np.ndindex(30, 4):
-        for who, x in zip(inbox["who"][r, leaf + 1], inbox["reward"][r, leaf + 1], strict=True):
+        for who, x in zip(inbox["sender"][r, leaf + 1], inbox["reward"][r, leaf + 1], strict=True):
             if who >= 0:  # from another leaf, by way of the centre; or from the centre itself
                 assert (x == 7.0) == (bad[r, who] or bool(centre[r]))
 
@@ -260,7 +260,7 @@ def test_shuffled_states_are_as_many_and_add_up():
         for env in (plain, shuffled):
             env.pull(np.zeros((1, 6), int))
         named, hidden = plain.talk().inbox, shuffled.talk().inbox
-        assert "who" not in hidden.fields
+        assert "sender" not in hidden.fields
         np.testing.assert_array_equal(named.total("mean"), hidden.total("mean"))
         for m in range(6):
             ours, theirs = (box["mean"][0, m][box.arrived[0, m]].tolist() for box in (named, hidden))
@@ -305,4 +305,4 @@ def test_crossings_are_how_each_arrival_came(env):
                     assert core.distance[g, who, to] == hops == core.distance[g, who, via] + 1
                 found.add((to, who, arm))
             seats = zip(*np.nonzero(inbox.arrived[r]), strict=True)
-            assert found == {(m, inbox["who"][r, m, s], inbox["arm"][r, m, s]) for m, s in seats}
+            assert found == {(m, inbox["sender"][r, m, s], inbox["arm"][r, m, s]) for m, s in seats}

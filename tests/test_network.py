@@ -23,7 +23,7 @@ def posts_seen(env, rounds):
         code = np.tile(1000 * t + np.arange(m), (env.runs, 1))
         inbox = env.talk({"arm": np.zeros((env.runs, m), int), "reward": code.astype(float)}).inbox
         arrived, reward = inbox.arrived, inbox["reward"]
-        who = inbox["who"] if "who" in inbox.fields else None
+        who = inbox["sender"] if "sender" in inbox.fields else None
         seen.append(
             [[sorted(reward[r, a][arrived[r, a]].astype(int).tolist()) for a in range(m)] for r in range(env.runs)]
         )
@@ -94,7 +94,7 @@ def test_one_sender_and_one_receiver():
         env.pull(np.random.default_rng(1).integers(10, size=(2, 9)))
         inbox = env.talk().inbox
         value, told = inbox.of(sender, "arm")
-        who, arm = inbox["who"], inbox["arm"]
+        who, arm = inbox["sender"], inbox["arm"]
         for r in range(2):
             for m in range(9):
                 slot = np.flatnonzero(who[r, m] == sender[r])
@@ -143,7 +143,7 @@ def test_byzantine_reports_are_contaminated_and_own_statistics_clean():
         obs = env.pull(np.zeros((2, 10), int))
         assert set(np.unique(obs.reward)) <= {0.0, 1.0}
         obs = env.talk()
-        reward, who = obs.inbox["reward"], obs.inbox["who"]
+        reward, who = obs.inbox["reward"], obs.inbox["sender"]
         hits += np.array([[(reward[r][who[r] == m] == 7.0).any() for m in range(10)] for r in range(2)])
     byzantine = env.wrappers[0].byzantine
     assert (byzantine.sum(1) == 5).all()

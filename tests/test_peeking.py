@@ -77,8 +77,8 @@ def test_no_public_name_of_an_inbox_leads_behind_it(case):
     inbox = at_talk(env_id, wrappers=wrappers, **kwargs)[0].talk().inbox
     assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"decoded"}
     with pytest.raises(AttributeError):
-        inbox.fields = (*inbox.fields, "who")
-    for field in ("who", "code", "users", "ring", "sent"):
+        inbox.fields = (*inbox.fields, "sender")
+    for field in ("sender", "code", "users", "ring", "sent"):
         if field not in inbox.fields:
             with pytest.raises((KeyError, ValueError)):
                 inbox[field]

@@ -84,7 +84,7 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
     more = hb.wrap(env, Loss(0.1))
     assert names(more) == ["Huber", "Loss", "DiscreteLaplace", "SecAgg"]
     assert names(env) == ["Huber", "DiscreteLaplace", "SecAgg"]
-    assert (more.beats, more.max_cycles, more.reward, more.core.horizon) == (2, 7, "oracle", 64)
+    assert (more.beats, more.max_cycles, more.options, more.core.horizon) == (2, 7, {"reward": "oracle"}, 64)
     assert names(hb.wrap(hb.wrap(env, Loss(0.1)), Loss(0.2, name="again"))) == [
         "Huber", "Loss", "again", "DiscreteLaplace", "SecAgg"
     ]  # fmt: skip

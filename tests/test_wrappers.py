@@ -41,12 +41,12 @@ def test_under_secagg_individual_messages_are_not_to_be_had():
     env.reset(0)
     env.pull(np.zeros((1, 9), int))
     inbox = env.talk().inbox
-    for field in ("arm", "reward", "who", "code"):
+    for field in ("arm", "reward", "sender", "code"):
         with pytest.raises(KeyError):
             inbox[field]
     with pytest.raises(ValueError, match="offers: tally"):
         inbox.total("reward")
-    with pytest.raises(ValueError, match="inbox of QuACK-UCB needs the message field 'who'"):
+    with pytest.raises(ValueError, match="inbox of QuACK-UCB needs the message field 'sender'"):
         hb.evaluate("CoopNetwork-v0", "QuACK-UCB", runs=1, wrappers=[SecAgg()])
 
 
@@ -132,7 +132,7 @@ def test_local_laplace_has_the_law_of_laplace():
     while obs.live.any():
         reward = env.pull(np.zeros((1, 40), int)).reward
         obs = env.talk()
-        heard = obs.inbox["reward"][0, 0], obs.inbox["who"][0, 0]
+        heard = obs.inbox["reward"][0, 0], obs.inbox["sender"][0, 0]
         noise.append(heard[0] - reward[0, heard[1]])
     assert stats.kstest(np.concatenate(noise), stats.laplace(scale=2.0).cdf).pvalue > 1e-6
 

@@ -14,6 +14,7 @@ import pettingzoo
 from pettingzoo.env_registry.exceptions import PettingZooRegistryError
 
 from hushbandits.core.env import Env
+from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
 from hushbandits.core.validate import check_flags, check_keywords, nearest, shown
 from hushbandits.core.wrapper import Wrapper
@@ -252,7 +253,9 @@ def assemble(
     setting = getattr(spec.load(), "setting", team.setting)
     if team.setting and setting != team.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; {env_id} is {setting}")
-    private = bool(spec.wrappers) or any(w.decodes for w in wrappers)  # else an agent may bring its mechanism
+    private = bool(spec.wrappers) or any(
+        isinstance(w, Privatizer) for w in wrappers
+    )  # else an agent may bring its mechanism
     protocol = team.protocol({**spec.defaults, **given, "mechanism": private})
     implied = dict(protocol.env)
     own = []
@@ -268,7 +271,7 @@ def assemble(
                 f"set it in agent_kwargs, or leave it out of env"
             )
     if team.fields is not None:
-        given["speech"] = team.fields
+        given["fields"] = team.fields
     return make_core(env_id, runs=runs, wrappers=(*wrappers, *own), **{**given, **implied})
 
 

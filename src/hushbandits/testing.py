@@ -262,8 +262,8 @@ def _check_pickle(build: Callable[[], Any], seed: int, policy: Policy, first: di
 
 
 def _check_row(view: Any, seed: int, policy: Policy) -> None:
-    """Step `view` beat by beat, and the core next to it."""
-    core = copy.deepcopy(view.core)
+    """Step `view` beat by beat, and a row of the core with a task of its own next to it."""
+    row = copy.deepcopy(view.core).task(**view.options)
     view.beats, view.max_cycles = 2, None
     heard: list[Any] = []
     talk = view.core.talk
@@ -275,78 +275,37 @@ def _check_row(view: Any, seed: int, policy: Policy) -> None:
     view.core.talk = overheard
     actors = _actors(view, seed)
     observations, _ = view.reset(seed=seed)
-    core.reset(seed)
-    at = 0
+    row.reset(seed)
+    names, at = list(view.agents), 0
     while view.agents:
         at += 1
-        before, served = core.metrics(), copy.copy(getattr(core, "served", None))
         arms = _act(view, observations, actors, policy)
         observations, paid, *_ = view.step(arms)
         _require(view.agents, f"round {at}: the view ended between the beats")
-        row = core.pull(_arms(core, arms))
-        _same(_pull_pay(core, row, before), paid, f"round {at}: rewards after the pull: row and view")
+        earned = row.pull(row.read(list(arms.values()), names))[0]
+        _same(_each(names, earned), paid, f"round {at}: rewards after the pull: row and view")
         words = _act(view, observations, actors, policy)
         observations, paid, *_ = view.step(words)
-        row = core.talk(_words(core, words))
-        _same(_slots(row.inbox), _slots(heard[-1].inbox), f"round {at}: the inbox: row and view")
-        _same(core.metrics(), view.core.metrics(), f"round {at}: metrics: row and view")
-        _same(_talk_pay(view, core, row, arms, served), paid, f"round {at}: rewards after the talk: row and view")
-    _require(not core.live.any(), f"round {at}: the view ended, its row goes on")
+        earned = row.talk(row.read(list(words.values()), names))[0]
+        if not row.obs.live[0]:
+            earned = earned + row.final_reward()[0]
+        _same(_slots(row.obs.inbox), _slots(heard[-1].inbox), f"round {at}: the inbox: row and view")
+        _same(row.core.metrics(), view.core.metrics(), f"round {at}: metrics: row and view")
+        _same(_each(names, earned), paid, f"round {at}: rewards after the talk: row and view")
+    _require(not row.core.live.any(), f"round {at}: the view ended, its row goes on")
 
 
-def _arms(core: Any, actions: Mapping[str, Any]) -> Any:
-    """Arms of beat 1, from the dict of actions."""
-    values = list(actions.values())
-    if core.setting == "exploration":
-        asked = np.array(values[core.who[0, 0]][: -core.n_arms])
-        return (asked == np.arange(core.n_arms) if core.single else asked.astype(bool))[None, None]
-    if core.setting == "feedback":
-        arm, exponent = np.array(values).T
-        return arm[None], 2 ** exponent[None].astype(np.int64)
-    return np.array([[value["arm"] if isinstance(value, dict) else value for value in values]])
-
-
-def _words(core: Any, actions: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The message of beat 2, from the dict of actions."""
-    values = list(actions.values())
-    if core.setting == "exploration":
-        return {"vote": np.array(values[core.who[0, 0]][-core.n_arms :], bool)[None, None]}
-    if core.setting == "network" and isinstance(values[0], dict):
-        said = {name: np.array([[value[name] for value in values]], float) for name in values[0] if name != "arm"}
-        return {**core._report(), **said}
-    return None
-
-
-def _pull_pay(core: Any, row: Any, before: Mapping[str, Array]) -> dict[str, float]:
-    """What learners earn in beat 1, from the core alone."""
-    if core.setting == "network":
-        pay = row.reward[0].tolist()
-    elif core.setting == "exploration":
-        pay = [(before["rounds"][0] - core.metrics()["rounds"][0]) / core.horizon] * core.n_agents
-    else:
-        pay = [0.0] * core.n_agents
-    return {f"agent_{m}": float(x) for m, x in enumerate(pay)}
-
-
-def _talk_pay(view: Any, core: Any, row: Any, arms: Mapping[str, Any], served: Any) -> dict[str, float]:
-    """What learners earn in beat 2, from the core alone."""
-    pay = [0.0] * core.n_agents
-    if core.setting == "exploration" and not core.live[0]:
-        pay = [1.0 if core.metrics()["correct"][0] else -1.0] * core.n_agents
-    elif view.reward == "oracle":
-        told = [action[0] for action in arms.values()]
-        pay = [float(core.means[0, k]) if had < core.horizon else 0.0 for k, had in zip(told, served[0], strict=True)]
-    elif core.setting == "feedback":
-        n, total = row.inbox.total("n")[0], row.inbox.total("reward")[0]
-        pay = [float(z / max(k, 1)) for z, k in zip(total, n, strict=True)]
-    return {f"agent_{m}": x for m, x in enumerate(pay)}
+def _each(names: list[str], earned: Array) -> dict[str, float]:
+    return {name: float(x) for name, x in zip(names, earned, strict=True)}
 
 
 def _slots(inbox: Any) -> dict[str, Any]:
     """Every slot of an inbox, and the sums over it where there are any."""
     seen = {"arrived": inbox.arrived, **{field: inbox[field] for field in inbox.fields if field != "tally"}}
-    counted = {"arm", "reward"} <= set(inbox.fields) or "tally" in inbox.fields
-    return {**seen, "tally": inbox.tally()} if counted else seen
+    try:
+        return {**seen, "tally": inbox.tally()}
+    except ValueError:  # it has none
+        return seen
 
 
 def _require(promise: bool, broken: str) -> None:

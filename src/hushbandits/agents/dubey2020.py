@@ -95,7 +95,7 @@ class PrivateUCB(Team):
     def _mine(self, inbox: Inbox) -> tuple[Array, Array]:
         if self.own == "exact":
             return self._own_n, self._own_s
-        published: dict[str, Array] = inbox.own  # type: ignore[attr-defined]
+        published = inbox.own
         return published["count"], published["count"] * published["mean"]
 
 
@@ -164,7 +164,7 @@ class ByzantineUCB(Team):
     def reset(self, env: World, seeds: Seeds) -> None:
         """Forget everything."""
         shape = (len(seeds), env.n_agents, env.n_arms)
-        degree: Array = env.slots.degree  # type: ignore[attr-defined]
+        degree: Array = env.slots.degree
         most = (int(degree.max(initial=0)) + 1) * int(env.horizon)
         self._samples = follow(self.mean, shape, most, 2 * math.log(max(2, env.horizon)))
         self._mean = np.zeros(shape)

@@ -103,7 +103,7 @@ class QuACKUCB(Team):
     """
 
     setting = "network"
-    hears = ("who", "arm", "reward")
+    hears = ("sender", "arm", "reward")
 
     def __init__(self, sigma: float = 0.5, leader: int | None = None):
         self.sigma = real("sigma", sigma, 0)
@@ -117,13 +117,13 @@ class QuACKUCB(Team):
     def reset(self, env: World, seeds: Seeds) -> None:
         """Choose leaders; empty the queues."""
         runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
-        distance: Array = env.distance  # type: ignore[attr-defined]
+        distance: Array = env.distance
         graph = np.arange(runs) % len(distance)
         if self.leader is not None and self.leader >= agents:
             raise ValueError(f"leader={self.leader} must be an agent: 0..{agents - 1}")
         leaders = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
         reach = distance[np.arange(len(distance)), leaders].max(1)
-        life: Array = env.slots.life  # type: ignore[attr-defined]
+        life: Array = env.slots.life
         if (life < reach).any():
             raise ValueError(
                 f"life={int(life.min())} is too short for QuACK: the leader is {int(reach.max())} hops from somebody"
@@ -159,12 +159,12 @@ class QuACKUCB(Team):
 
     def hear(self, inbox: Inbox) -> None:
         """Followers take the instruction, the leader the rewards."""
-        instruction, told = inbox.of(self._leader, "arm")  # type: ignore[attr-defined]
+        instruction, told = inbox.of(self._leader, "arm")
         self._arm = np.where(told, instruction, self._arm)
         self._told |= told
         self._told[self._runs, self._leader] = True
-        arm, arrived = inbox.at(self._leader, "arm")  # type: ignore[attr-defined]
-        reward, _ = inbox.at(self._leader, "reward")  # type: ignore[attr-defined]
+        arm, arrived = inbox.at(self._leader, "arm")
+        reward, _ = inbox.at(self._leader, "reward")
         if self._size.max() + arm.shape[1] > self._queue.shape[2]:
             self._grow(2 * self._queue.shape[2] + arm.shape[1])
         _enqueue(arm, reward, arrived, self._queue, self._head, self._size)

@@ -179,7 +179,7 @@ def one_run(mechanism: LocalDiscreteLaplace, users: int = 20_000, level: float =
     # Blocks of one: a message stands for itself.
     crowd = Individuals(bits.astype(float)[:, None, None], np.ones((users, 1), int))
     own._rngs = own._rngs * users
-    message = own.send({"reward": crowd, "n": crowd.planned}, env)["reward"]
+    message = own.send(env.payload(reward=crowd, n=crowd.planned), env)["reward"]
     plan = own.planned(1)
     y = np.array([message.messages(u, 0)[0] for u in range(users)])
     z = np.where(y > plan.g + plan.tau, y - plan.modulus, y)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.env import Env
+from hushbandits.core.payload import Payload
 from hushbandits.core.types import Array
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, Individuals
 from hushbandits.envs.feedback.env import Feedback
@@ -51,15 +52,15 @@ class _Plant(Wrapper):
         super().__init__(name="audit: plant")
         self._blocks = blocks
 
-    def reset(self, env: Env, seeds: Any) -> None:
+    def reset(self, env: World, seeds: Any) -> None:
         self._at = 0
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         planned = message["n"]
         x = np.zeros((*planned.shape, len(self._blocks[self._at])))
         x[:] = self._blocks[self._at]
         self._at += 1
-        return {**message, "reward": Individuals(x, planned)}
+        return message.but(reward=Individuals(x, planned))
 
 
 class _Tap(Wrapper):
@@ -68,7 +69,7 @@ class _Tap(Wrapper):
     def __init__(self) -> None:
         super().__init__(name="audit: tap")
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         self.message = {
             k: np.broadcast_to(v, message["n"].shape).astype(float)
             for k, v in message.items()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from hushbandits.audits.hiding import fits
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Team
@@ -193,13 +194,14 @@ def _of_wrapper(name: str) -> list[Case]:
 
 def _suited(wrapper: Wrapper, setting: str) -> Env | None:
     """An env of this setting that the wrapper fits, with the secure function that its promise stands on."""
-    if wrapper.settings and setting not in wrapper.settings:
-        return None
     if setting == "network":
-        return make_core("CoopNetwork-v0", n_agents=4, horizon=3, wrappers=[wrapper])
+        made = partial(make_core, "CoopNetwork-v0", n_agents=4, horizon=3)
+        return made(wrappers=[wrapper]) if fits(made, wrapper) else None
+    if not fits(partial(Feedback, users="each"), wrapper):
+        return None
     behind: list[Wrapper] = []
     if isinstance(wrapper, Mechanism) and wrapper.hidden_by == "sum":
-        sums = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]
+        sums: list[Any] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]
         own = getattr(wrapper, "shuffle", None)
         behind = [s for s in sums if wrapper.seals(s) and (own is None or getattr(s, "shuffle", None) == own)][:1]
     return Feedback(users="each", wrappers=[wrapper, *behind])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
+from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
@@ -20,7 +23,7 @@ from hushbandits.privacy.audit import critical_share
 from hushbandits.registry import make_core
 from hushbandits.wrappers.loss import Loss
 
-__all__ = ["cohorts", "order", "routes", "windows"]
+__all__ = ["cohorts", "fits", "order", "routes", "windows"]
 
 
 class _Tap(Wrapper):
@@ -29,23 +32,34 @@ class _Tap(Wrapper):
     def __init__(self, name: str = "audit: tap") -> None:
         super().__init__(name=name)
 
-    def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         self.message = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in message.items()}
         return message
 
 
 def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6, seed: int = 0) -> Iterator[Verdict]:
     """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
-    if "network" in shuffle.settings or not shuffle.settings:
+    if fits(partial(make_core, "CoopNetwork-v0"), shuffle):
         for name, loss in (("network", 0.0), ("network with failing edges", 1e-9)):
             places = [_places(shuffle, runs, seed, values, loss) for values in (_names(4), _names(4)[::-1])]
             yield _uniform(f"order, {name}", places[0], subject, level)
             changed = int((places[0] != 3 - places[1]).sum())
             yield Verdict(subject, f"order, {name}: places that rewards change", 0, changed, "messages")
             env = make_core("CoopNetwork-v0", n_agents=4, wrappers=[shuffle], edge_loss=loss)
-            yield Verdict(subject, f"{name}: fields that name senders", 0, float("who" in env.inbox_fields), "fields")
-    if "feedback" in shuffle.settings or not shuffle.settings:
+            yield Verdict(
+                subject, f"{name}: fields that name senders", 0, float("sender" in env.inbox_fields), "fields"
+            )
+    if fits(Feedback, shuffle):
         yield _uniform("order, users of a block", _users(shuffle, runs, seed), subject, level)
+
+
+def fits(make: Callable[..., Env], wrapper: Wrapper) -> bool:
+    """Whether the env that `make` builds takes the wrapper."""
+    try:
+        make(wrappers=[wrapper])
+    except ValueError:
+        return False
+    return True
 
 
 def _names(n: int) -> Array:
@@ -80,9 +94,9 @@ def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, edge_loss: fl
 
 def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
     class Names(Wrapper):
-        def send(self, message: dict[str, Any], env: Env) -> dict[str, Any]:
+        def send(self, message: Payload, env: World) -> Payload:
             x = np.broadcast_to(_names(3), (*message["n"].shape, 3)).copy()
-            return {**message, "reward": Individuals(x, message["n"])}
+            return message.but(reward=Individuals(x, message["n"]))
 
     core: Any = Feedback(users="each", runs=runs, horizon=3, wrappers=[Names(), shuffle])
     core.reset(seed)
@@ -131,7 +145,7 @@ class _Voter(Team):
 
     setting = "exploration"
 
-    def reset(self, env: Env, seeds: Any) -> None:
+    def reset(self, env: World, seeds: Any) -> None:
         self._rng, self._k = np.random.default_rng(0), env.n_arms
 
     def act(self, obs: Any) -> Array:

@@ -124,7 +124,7 @@ def _of(case: Case, budget: Budget) -> list[Check]:
         kinds["black box"] = partial(_mechanism_black, case, budget)
     elif isinstance(case.owner, Team):
         kinds = {"black box": partial(_votes, case, budget)}
-    elif case.env.setting == "network":
+    elif case.env.payload.named:
         kinds = {"black box": partial(_messages, case, budget)}
         if isinstance(case.owner, (LocalLaplace, PrivateMeans)):  # whose law is known
             kinds["drawn law"] = partial(_drawn_messages, case, budget)
@@ -183,7 +183,7 @@ def _mechanism_black(case: Case, budget: Budget) -> Iterator[Verdict]:
         local = mechanism.hidden_by == "noise"
         sizes = (1,) if local else (64, 19) if budget.thorough else (64,)
         runs = budget.samples // 20 if mechanism.sampler == "exact" else budget.samples
-        coded = "modulus" in mechanism.accept({"reward": None, "n": None}, env)  # type: ignore[dict-item]
+        coded = "modulus" in mechanism.sends({"reward": None, "n": None}, env)  # type: ignore[dict-item]
         for n in sizes:
             yield black_box(
                 env.wrappers, promise.epsilon, promise.delta, n, runs, budget.level, budget.seed, subject, _WHERE,

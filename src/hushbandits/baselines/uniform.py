@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from hushbandits.core.world import World
-from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import streams
 from hushbandits.core.team import Team
@@ -18,10 +15,10 @@ __all__ = ["Random"]
 
 
 class Random(Team):
-    """Uniform arms, in every setting.
+    """Plays as the env says that somebody without a mind would: uniform arms.
 
-    Exploration: pulls every arm still in 𝒦 and votes each out with probability `rate`.  Network: a uniform arm
-    each.  Feedback: a uniform arm for a block of `block` users.
+    Exploration: pulls every arm still in 𝒦 and votes each out with probability `rate`.  Feedback: a uniform arm for a
+    block of `block` users.  Elsewhere: a uniform arm each, and the standard report.
 
     Parameters
     ----------
@@ -45,24 +42,12 @@ class Random(Team):
         """Open one tape per run."""
         self._env = env
         self._rngs = streams(seeds, f"agent/{self.name}")
-        self._active = np.ones((len(seeds), 1, env.n_arms), bool)
 
     def act(self, obs: Obs) -> Any:
-        """Draw arms."""
-        if self._env.setting == "exploration":
-            return self._active & obs.live[:, None, None]
-        arms = np.stack([rng.integers(self._env.n_arms, size=obs.who.shape[1]) for rng in self._rngs])
-        if self._env.setting == "feedback":
-            return arms, np.full_like(arms, self.block)
-        return arms
+        """Draw actions."""
+        return self._env.random_action(self._rngs, block=self.block)
 
-    def speak(self, reward: Array) -> dict[str, Any] | None:
-        """Vote at random (exploration); else the standard report."""
-        if self._env.setting != "exploration":
-            return None
-        return {"vote": np.stack([rng.random((1, self._env.n_arms)) < self.rate for rng in self._rngs])}
-
-    def hear(self, inbox: Inbox) -> None:
-        """Keep the global set (exploration)."""
-        if self._env.setting == "exploration":
-            self._active = inbox["active"][:, 0]
+    def speak(self, reward: Array) -> dict[str, Array] | None:
+        """Draw messages."""
+        said: dict[str, Array] | None = self._env.random_message(self._rngs, rate=self.rate)
+        return said

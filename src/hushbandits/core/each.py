@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from hushbandits.core.edge import as_array, checked
+from hushbandits.core.edge import checked
 from hushbandits.core.face import face
-from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import own_stream
 from hushbandits.core.team import Team
@@ -30,9 +30,10 @@ class Each(Team):
         ``factory(m, rng)`` builds agent m; `rng` is its own seeded ``numpy.random.Generator``.  If it has
         a parameter ``n_arms``, it is told K by that name.  The object has
 
-        * ``act(t)`` → its arm in round t = 1, 2, … (exploration: K bools; feedback: ``(arm, n)``),
-        * ``speak(reward)`` → a dict of its message's fields, or ``None`` for the standard report
-          (exploration: K bools of votes, or ``None`` for none),
+        * ``act(t)`` → its action in round t = 1, 2, …: a value of the env's one action field (network: an arm;
+          exploration: K bools), or a tuple of several (feedback: ``(arm, n)``),
+        * ``speak(reward)`` → a dict of its message's fields, or ``None`` for the standard report; where a message has
+          one field, its bare value will do (exploration: K bools of votes),
         * ``hear(messages)`` ← a list of dicts, one per message that arrived.
 
         `speak` and `hear` may be missing.
@@ -92,39 +93,38 @@ class Each(Team):
         return f"agent {self._who[r, a]} of {self.name} in round {int(self._t[r]) + 1} of run {r}"
 
     def act(self, obs: Obs) -> Any:
-        """Ask every acting agent for its arm."""
+        """Ask every acting agent for its action."""
         self._who, self._t = obs.who.copy(), obs.t.copy()
-        shape, k = obs.who.shape, self._face.n_arms
-        rule = _ACTS[self._face.setting](k)
-        action = np.zeros((*shape, *rule.shape), bool if rule.kind == "b" else np.int64)
+        action = self._face.no_action()
+        parts: tuple[Array, ...] = action if isinstance(action, tuple) else (action,)
         for r, a, agent in self._acting():
-            action[r, a] = self._took(rule, agent.act(int(obs.t[r]) + 1), "act", r, a)
-        if self._face.setting != "feedback":
-            return action
-        live = self._face.live[:, None]
-        return action[..., 0], np.where(live, action[..., 1], 1)
+            took = self._took(agent.act(int(obs.t[r]) + 1), r, a)
+            for part, value in zip(parts, took, strict=True):
+                part[r, a] = value
+        return action
 
-    def _took(self, rule: _Rule, value: Any, verb: str, r: int, a: int) -> Array:
-        array = as_array(value)
-        fits = array.shape == rule.shape and array.dtype.kind in ("b" if rule.kind == "b" else "iu")
-        if fits and rule.kind != "b":
-            fits = bool(((array >= rule.low) & (array <= rule.high)).all())
-        if not fits:
-            raise ValueError(f"{self._name_of(r, a)}: {verb} must return {rule.says}, not {_brief(value)}")
-        return array
+    def _took(self, value: Any, r: int, a: int) -> list[Array]:
+        fields = self._face.actions
+        values = [value] if len(fields) == 1 else list(value) if isinstance(value, (tuple, list, np.ndarray)) else []
+        if len(values) == len(fields):
+            try:
+                return [checked(name, x, field, ()) for x, (name, field) in zip(values, fields.items(), strict=True)]
+            except ValueError:
+                pass
+        says = " and ".join(f"{_an(field)} as {name}" for name, field in fields.items())
+        raise ValueError(f"{self._name_of(r, a)}: act must return {says}, not {_brief(value)}")
 
-    def speak(self, reward: Array) -> dict[str, Any] | None:
+    def speak(self, reward: Array) -> dict[str, Array] | None:
         """Collect the agents' messages."""
         said = {(r, a): agent.speak(reward[r, a]) for r, a, agent in self._acting() if hasattr(agent, "speak")}
         said = {seat: words for seat, words in said.items() if words is not None}
         if self.fields is None and not said:
             return None
-        fields = self._face.fields
         # Whoever says nothing of its own sends the standard report, if that is what the team sends at all.
-        message: dict[str, Any] = {k: np.zeros((*self._who.shape, *f.shape), f.dtype) for k, f in fields.items()}
+        message = {k: np.zeros((*self._who.shape, *f.shape), f.dtype) for k, f in self._face.fields.items()}
         message["sent"] = np.zeros(self._who.shape, bool)
         if self.fields is None:
-            message.update({k: np.array(v) for k, v in self._face._report().items()})
+            message.update(self._face.standard_report())
             message["sent"] = np.ones(self._who.shape, bool)
         for (r, a), words in said.items():
             message["sent"][r, a] = True
@@ -132,18 +132,18 @@ class Each(Team):
                 message[k][r, a] = value
         return message
 
-    def _words(self, words: Any, r: int, a: int) -> dict[str, Any]:
+    def _words(self, words: Any, r: int, a: int) -> dict[str, Array]:
         """What an agent said, field by field, checked."""
         fields = self._face.fields
-        if self._face.setting == "feedback":
-            raise ValueError(f"{self._name_of(r, a)}: speak must return None, for in feedback the users speak")
+        if not self._face.agents_speak:
+            raise ValueError(f"{self._name_of(r, a)}: speak must return None, for here users speak, not servers")
         if not isinstance(words, dict):
-            if "vote" not in fields:
+            if len(fields) > 1:
                 known = ", ".join(fields)
                 raise ValueError(
                     f"{self._name_of(r, a)}: speak must return None or a dict of {known}, not {_brief(words)}"
                 )
-            words = {"vote": words}
+            words = dict.fromkeys(fields, words)  # the only one needs no name
         for name in words:
             if name not in fields:
                 raise ValueError(f"{self._name_of(r, a)}: speak returns a field {name!r}{nearest(str(name), fields)}")
@@ -162,24 +162,13 @@ class Each(Team):
             agent.hear([{k: v[r, a, s] for k, v in gathered.items()} for s in slots])
 
 
-class _Rule(NamedTuple):
-    """What `act` must return."""
-
-    shape: tuple[int, ...]
-    kind: str
-    low: Any
-    high: Any
-    says: str
-
-
-#: By setting, given K.
-_ACTS: dict[str, Callable[[int], _Rule]] = {
-    "network": lambda k: _Rule((), "i", 0, k - 1, f"an arm, an integer in 0..{k - 1}"),
-    "exploration": lambda k: _Rule((k,), "b", 0, 1, f"{k} bools, the arms that it pulls"),
-    "feedback": lambda k: _Rule(  # a server whose users are used up may say 0
-        (2,), "i", 0, np.array([k - 1, np.iinfo(np.int64).max]), f"a pair (arm, n), integers in 0..{k - 1} and ≥ 1",
-    ),
-}  # fmt: skip
+def _an(field: Field) -> str:
+    """One value of an action's field, in words."""
+    low, high = field.range
+    if field.kind == "b":
+        return f"{field.shape[0]} bools" if field.shape else "a bool"
+    span = f"in {low}..{high}" if field.high is not None else f"≥ {low}"
+    return f"an integer {span}" if field.kind in "iu" else f"a number {span}"
 
 
 def _brief(value: Any) -> str:

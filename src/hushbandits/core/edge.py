@@ -182,26 +182,26 @@ def checked_message(what: str, message: Any, fields: Fields, lead: tuple[int, ..
     return out
 
 
-def checked_speech(speech: Any, report: Fields) -> Fields:
+def checked_speech(what: str, speech: Any, report: Fields) -> Fields:
     """Return declared fields, those of the standard report in its ranges; raise ``ValueError`` where they differ.
 
     Examples
     --------
-    >>> checked_speech({"arm": Field(dtype="i8")}, {"arm": Field(dtype="i8", low=0, high=4)})["arm"].high
+    >>> checked_speech("fields", {"arm": Field(dtype="i8")}, {"arm": Field(dtype="i8", low=0, high=4)})["arm"].high
     4
     """
     if not isinstance(speech, Mapping) or not all(isinstance(k, str) for k in speech):
-        raise ValueError(f"speech={speech!r} must be a dict of fields by name")
+        raise ValueError(f"{what}={speech!r} must be a dict of fields by name")
     out = {}
     for name, field in speech.items():
-        if not isinstance(field, Field) or name in ("sent", "who"):
-            raise ValueError(f"speech[{name!r}]={field!r} must be a Field, and not be named sent or who")
+        if not isinstance(field, Field) or name in ("sent", "sender"):
+            raise ValueError(f"{what}[{name!r}]={field!r} must be a Field, and not be named sent or sender")
         own = report.get(name)
         if own is None or (own.low, own.high) == (None, None):
             out[name] = field
             continue
         if (own.shape, np.dtype(own.dtype)) != (field.shape, np.dtype(field.dtype)):
-            raise ValueError(f"speech[{name!r}] must be declared as in the standard report: {own.dtype} {own.shape}")
+            raise ValueError(f"{what}[{name!r}] must be declared as in the standard report: {own.dtype} {own.shape}")
         out[name] = replace(field, low=own.low, high=own.high)
     return out
 

@@ -10,23 +10,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import checked_message, checked_seeds, checked_speech, count, locked
+from hushbandits.core.edge import checked, checked_message, checked_seeds, checked_speech, count, locked
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.obs import Obs
+from hushbandits.core.payload import VERBS, Payload
 from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
 from hushbandits.core.types import Array, Seeds
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Env"]
 
 
-class Env(ABC):
-    """Base of the three settings: checks, the order of the beats, and the wrappers' pipeline.
+class Env(World, ABC):
+    """Base of all envs: checks, the order of the beats, and the wrappers' pipeline.
 
-    A setting fills in `_reset`, `_pull`, `_report`, `_transport` and `metrics`.
+    A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and says how its messages
+    answer to wrappers (`payload`) and how a learner meets it (`task`).
 
     Parameters
     ----------
@@ -35,27 +38,31 @@ class Env(ABC):
     wrappers : sequence of Wrapper
         On messages' way, outermost first: each wrapper's `send` in this order, each `deliver` in reverse.
     speech : Fields, optional
-        Fields that the team sends instead of the standard report.
+        Fields that the team sends beside the standard report.
+    fields : Fields, optional
+        Fields that the team sends instead of it.
     runs : int
         R, the number of runs played at once.
     """
 
     setting: ClassVar[str]
     #: The metric that times an episode: the x-axis of its curves.
-    clock: ClassVar[str]
+    clock: ClassVar[str] = "rounds"
+    #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
+    linear: ClassVar[bool] = False
+    #: What a team may know of this env besides what `Face` shows of every one.
+    public: ClassVar[tuple[str, ...]] = ()
+    #: What its messages answer to.
+    payload: ClassVar[type[Payload]] = Payload
     #: Scalar metrics worth a curve.
-    curve_metrics: ClassVar[tuple[str, ...]] = ()
+    curve_metrics: tuple[str, ...] = ()
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
-    fixed_length: ClassVar[bool] = True
+    fixed_length: bool = True
     horizon: Any
     #: Family of its reward laws.
     law: Law
     #: Id, parameters and wrappers that it was made from, where a registry made it.
     spec: tuple[str, dict[str, Any], tuple[Wrapper, ...]] | None = None
-    #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
-    linear: ClassVar[bool] = False
-    #: What a team may know of this setting besides what `Face` shows of every env.
-    public: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -64,38 +71,63 @@ class Env(ABC):
         n_arms: int,
         wrappers: Sequence[Wrapper] = (),
         speech: Fields | None = None,
+        fields: Fields | None = None,
         runs: int = 1,
     ):
         self.n_agents = count("n_agents", n_agents, 1)
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
-        if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
-            raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
-        names = [w.name for w in wrappers]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
-        self.wrappers = tuple(copy.deepcopy(w) for w in wrappers)
-        self.fields: Fields = self.report if speech is None else checked_speech(speech, self.report)
-        fields = {**self.fields, **self.envelope}
-        self._stages: list[Fields] = []  # what each wrapper's message must hold
-        for wrapper in self.wrappers:
-            if wrapper.settings and self.setting not in wrapper.settings:
-                allowed = " and ".join(sorted(wrapper.settings))
-                raise ValueError(f"{wrapper.name} works in {allowed}, not in the {self.setting} setting")
-            fields = dict(wrapper.accept(fields, self))
-            self._stages.append(self._carried(fields))
-        self._speech = speech is not None
-        #: Fields that reach the transport, behind all wrappers.
-        self.sent_fields: Fields = fields
-        self._leaving = self._carried(fields)
+        self.wrappers = tuple(copy.deepcopy(w) for w in _distinct(wrappers))
+        #: What the team sends.
+        self.fields: Fields = self._spoken_fields(speech, fields)
+        self._whole = speech is None and fields is None
         self._known_law = _ours(self.law)
-        #: Fields that an inbox offers.
-        self.inbox_fields: Fields = self._offers(fields)
-        #: The wrappers as configured: what a team may read, without any run's state.
-        self.configured = copy.deepcopy(self.wrappers)
         self._phase = "new"
         self.seeds: Seeds = ()
+        self._declare()
+        #: The wrappers as configured: what a team may read, without any run's state.
+        self.configured = copy.deepcopy(self.wrappers)
+        self.curve_metrics = (*self.curve_metrics, *(name for w in self.wrappers for name in w.curve_metrics))
+
+    def _spoken_fields(self, speech: Fields | None, fields: Fields | None) -> Fields:
+        report = self.report
+        if (speech is not None or fields is not None) and not self.payload.named:
+            raise ValueError(
+                f"speech= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
+            )
+        if speech is None:
+            return report if fields is None else checked_speech("fields", fields, report)
+        if fields is not None:
+            raise ValueError("speech= goes beside the standard report, fields= stands instead of it: give one of them")
+        beside = checked_speech("speech", speech, {})
+        if twice := [name for name in beside if name in report]:
+            raise ValueError(f"speech={twice[0]!r} is a field of the standard report; speech= names further ones")
+        return {**report, **beside}
+
+    def _declare(self) -> None:
+        """Fold the wrappers' declarations outward, and back."""
+        sent = dict(self.fields)
+        self._stages: list[Fields] = []  # what a message must hold behind each wrapper
+        for wrapper in self.wrappers:
+            for verb in wrapper.verbs:
+                if verb not in self.payload.verbs:
+                    noun = self.payload.noun
+                    raise ValueError(
+                        f"{wrapper.name} needs messages that can be {VERBS.get(verb, verb)}: {noun} cannot"
+                    )
+                require(wrapper.name, self.payload.verbs[verb], sent)
+            sent = dict(wrapper.sends(sent, self))
+            self._stages.append(_carried(sent))
+        #: Fields that reach the transport, behind all wrappers.
+        self.sent_fields: Fields = sent
+        self._leaving = _carried(sent)
+        heard = dict(self._offers(sent))
+        self._heard: list[frozenset[str]] = []  # what an inbox must offer behind each wrapper, innermost first
+        for wrapper in reversed(self.wrappers):
+            heard = dict(wrapper.hears(heard, self))
+            self._heard.append(frozenset(heard))
+        #: Fields that an inbox offers.
+        self.inbox_fields: Fields = heard
 
     # -- what a setting is ----------------------------------------------------------------------------------
 
@@ -105,13 +137,18 @@ class Env(ABC):
         """Fields of the standard report."""
 
     @property
-    def envelope(self) -> Fields:
-        """Fields that the transport adds (the sender's name)."""
-        return {}
+    def actions(self) -> Fields:
+        """Fields of an agent's action: of one field its array, of several a tuple of them."""
+        return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1)}
 
     def _offers(self, fields: Fields) -> Fields:
-        """Fields of an inbox, given those that reach the transport."""
+        """Fields of an inbox, given those that reach the transport, before any wrapper meets it."""
         return fields
+
+    @property
+    def reductions(self) -> tuple[str, ...]:
+        """What an inbox adds up besides its fields (a tally per arm)."""
+        return ()
 
     @abstractmethod
     def _reset(self, seeds: Seeds) -> None: ...
@@ -119,10 +156,6 @@ class Env(ABC):
     @abstractmethod
     def _pull(self, action: Any) -> Array:
         """Play checked actions; return rewards."""
-
-    @abstractmethod
-    def _check_action(self, action: Any) -> Any:
-        """Return the action as arrays, or raise ``ValueError``."""
 
     @abstractmethod
     def _report(self) -> dict[str, Any]:
@@ -133,8 +166,8 @@ class Env(ABC):
         """Carry the messages; finish the round."""
 
     @abstractmethod
-    def metrics(self) -> dict[str, Array]:
-        """Return metrics so far, each ``(R, …)``."""
+    def _metrics(self) -> dict[str, Array]:
+        """Return its own metrics so far, each ``(R, …)``."""
 
     @property
     @abstractmethod
@@ -150,6 +183,37 @@ class Env(ABC):
     @abstractmethod
     def who(self) -> Array:
         """``(R, A)`` acting agents."""
+
+    def _check_action(self, action: Any) -> Any:
+        """Return the action as arrays, or raise ``ValueError``."""
+        fields, shape = self.actions, self.who.shape
+        if len(fields) == 1:
+            return checked("action", action, next(iter(fields.values())), shape)
+        if not isinstance(action, tuple) or len(action) != len(fields):
+            raise ValueError(f"action must be a tuple ({', '.join(fields)}), not {type(action).__name__}")
+        return tuple(
+            checked(name, x, field, shape, "action") for x, (name, field) in zip(action, fields.items(), strict=True)
+        )
+
+    def no_action(self) -> Any:
+        """Return an action that does least: arm 0, no arm of a set, a block of one user."""
+        shape = self.who.shape
+        least = [np.full((*shape, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
+        return least[0] if len(least) == 1 else tuple(least)
+
+    def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Any:
+        """Return a uniform arm for everyone, from one generator per run; `block`: users of a block, where there are."""
+        arms = np.stack([rng.integers(self.n_arms, size=self.who.shape[1]) for rng in rngs])
+        rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
+        return (arms, *rest) if rest else arms
+
+    def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array] | None:
+        """Return what somebody without a mind says; ``None``: the standard report.  `rate`: of votes."""
+        return None
+
+    def standard_report(self) -> dict[str, Any]:
+        """Return what is sent where a team says nothing of its own, between the beats."""
+        return {name: np.array(value) for name, value in self._report().items()}
 
     # -- the round --------------------------------------------------------------------------------------------
 
@@ -189,36 +253,40 @@ class Env(ABC):
         """Beat 2: messages in (``None``: the standard report), inboxes out."""
         self._expect("talk")
         said = None if message is None else self._said(message)
-        message = self._standard() if said is None else said
+        message = self.payload(self._standard() if said is None else said)
         self._spoken(said)
         self._passing(message)
         for wrapper, fields in zip(self.wrappers, self._stages, strict=True):
             message = wrapper.send(message, self)
             # A stranger's wrapper may say anything; what one of ours says is checked before the transport.
             if not _ours(wrapper):
-                message = self._checked(f"message behind {wrapper.name}", message, fields)
+                message = self.payload(self._checked(f"message behind {wrapper.name}", message, fields))
+            elif type(message) is not self.payload:
+                message = self.payload(message)
             self._passing(message)
         # Shipped laws keep their rewards in range.
         if self.wrappers or (said is None and not self._known_law):
-            message = self._checked("message that leaves", message, self._leaving)
+            message = self.payload(self._checked("message that leaves", message, self._leaving))
         inbox = self._transport(message)
-        for wrapper in reversed(self.wrappers):
+        for wrapper, heard in zip(reversed(self.wrappers), self._heard, strict=True):
             inbox = wrapper.deliver(inbox, self)
+            if frozenset(inbox.fields) != heard:
+                offers = f"{', '.join(inbox.fields) or 'nothing'}, not {', '.join(sorted(heard))} as it declared"
+                raise ValueError(f"the inbox behind {wrapper.name} offers {offers}")
         self._phase = "pull" if self.live.any() else "over"
         return self._seen(inbox=inbox)
 
     def _standard(self) -> dict[str, Any]:
         message = {"sent": np.ones(self.who.shape, bool), **self._report()}
-        if not self._speech:
+        if self._whole:
             return message
+        if missing := [name for name in self.fields if name not in message]:
+            raise ValueError(f"the standard report has no field {missing[0]!r}: the team must say it")
         known = {name: value for name, value in message.items() if name in (*self.fields, "sent")}
         return checked_message("standard report", known, self.fields, self.who.shape)
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
         return Obs(locked(self.t), locked(self.live), locked(self.who), reward, inbox)
-
-    def _carried(self, fields: Fields) -> Fields:
-        return {**{k: f for k, f in fields.items() if k not in self.envelope}, "sent": Field(dtype="?")}
 
     def _said(self, message: Any) -> dict[str, Any]:
         """Return what the team says, checked."""
@@ -228,11 +296,17 @@ class Env(ABC):
         """Return what a wrapper sends, checked."""
         return checked_message(what, message, fields, self.who.shape)
 
-    def _spoken(self, message: dict[str, Any] | None) -> None:  # noqa: B027
+    def _spoken(self, message: dict[str, Any] | None) -> None:
         """Take note of what the team says, before any wrapper meets it; ``None``: the standard report."""
 
-    def _passing(self, message: dict[str, Any]) -> None:  # noqa: B027
+    def _passing(self, message: dict[str, Any]) -> None:
         """Take note of a message on its way: as it is sent, and behind every wrapper."""
+
+    def metrics(self) -> dict[str, Array]:
+        """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure."""
+        if self._phase == "new":
+            raise RuntimeError("metrics before the start: call reset(seeds) first")
+        return {**self._metrics(), **{name: value for w in self.wrappers for name, value in w.metrics(self).items()}}
 
     def privacy(self) -> tuple[Guarantee, ...]:
         """Every wrapper's promises, outermost first."""
@@ -265,3 +339,18 @@ class Env(ABC):
 
 def _ours(part: Wrapper | Law) -> bool:
     return type(part).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _carried(fields: Fields) -> Fields:
+    return {**fields, "sent": Field(dtype="?")}
+
+
+def _distinct(wrappers: Any) -> Sequence[Wrapper]:
+    """Return wrappers with distinct names, or raise ``ValueError``."""
+    if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
+        raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
+    names = [w.name for w in wrappers]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
+    return wrappers

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hushbandits.core.edge import locked
 from hushbandits.core.rewards import LAWS
 from hushbandits.core.types import Array
-
-if TYPE_CHECKING:
-    from hushbandits.core.env import Env
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Face", "face"]
 
 #: What every env shows.
-_SHOWN = ("setting", "clock", "n_agents", "n_arms", "runs", "horizon", "fields", "inbox_fields", "sent_fields")
+_SHOWN = (
+    "setting", "clock", "n_agents", "n_arms", "runs", "horizon", "actions", "fields", "inbox_fields", "sent_fields",
+    "reductions",
+)  # fmt: skip
+#: What a team without a mind of its own may ask the env to do for it.
+_ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
 
 
-class Face:
+class Face(World):
     """The public face of an env, as a team gets it in `Team.reset`.
 
     It shows sizes, horizon, declared fields, the law's family, the wrappers as configured, and what the setting
@@ -40,10 +44,10 @@ class Face:
     >>> face.metrics
     Traceback (most recent call last):
         ...
-    AttributeError: a team does not see 'metrics' of its env; it sees: adjacency, clock, ...
+    AttributeError: a team does not see 'metrics' of its env; it sees: actions, adjacency, ...
     """
 
-    def __init__(self, env: Env):
+    def __init__(self, env: World):
         self._env = env
         self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers"))
 
@@ -57,18 +61,22 @@ class Face:
         """``(R,)`` bool: which runs go on."""
         return locked(self._env.live)
 
-    def _report(self) -> dict[str, Any]:
-        return self._env._report()
+    @property
+    def agents_speak(self) -> bool:
+        """Whether messages are the agents' own (else users')."""
+        return self._env.payload.named
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "_shown" not in self.__dict__:
             raise AttributeError(name)
+        if name in _ANSWERS:
+            return getattr(self._env, name)
         if name not in self._shown:
             seen = ", ".join(sorted({*self._shown, "live"}))
             raise AttributeError(f"a team does not see {name!r} of its env; it sees: {seen}")
-        if name == "mechanism":  # as configured, like all wrappers
-            return next((w for w in self._env.configured if w.decodes), None)
         value = getattr(self._env, name)
+        if isinstance(value, Wrapper):  # as configured, like all wrappers
+            return self._env.configured[self._env.wrappers.index(value)]
         if name == "law" and type(value) not in LAWS.values():
             raise AttributeError(
                 f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
@@ -78,13 +86,13 @@ class Face:
         return MappingProxyType(value) if isinstance(value, dict) else value
 
     def __dir__(self) -> list[str]:
-        return sorted({*self._shown, "live"})
+        return sorted({*self._shown, *_ANSWERS, "live", "agents_speak"})
 
     def __repr__(self) -> str:
         return f"Face({self.setting}: n_agents={self.n_agents}, n_arms={self.n_arms}, runs={self.runs})"
 
 
-def face(env: Env | Face) -> Face:
+def face(env: World) -> Face:
     """Return the face of an env; a face is its own.
 
     Examples

@@ -118,11 +118,22 @@ class Inbox(ABC):
 
     @abstractmethod
     def __getitem__(self, field: str) -> Array:
-        """Gather `field`, ``(R, A, S, …)``; empty slots hold 0 (``who``: −1)."""
+        """Gather `field`, ``(R, A, S, …)``; empty slots hold 0 (``sender``: −1)."""
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Sum `field` (times `weight`) over the slots, ``(R, A, …)``."""
         raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
+
+    #: What each agent itself has published, where a wrapper tells it: by field, (R, A, …).
+    own: Mapping[str, Array] = {}
+
+    def of(self, sender: Array, field: str) -> tuple[Array, Array]:
+        """Return what each agent just heard from one sender per run, and whether it did."""
+        raise ValueError(f"this inbox does not say who sent what; it offers: {', '.join(self.fields)}")
+
+    def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
+        """Return what reached one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
+        raise ValueError(f"this inbox does not say what reached whom; it offers: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:
         """Pulls and reward sums per arm, each ``(R, A, K)``."""

@@ -23,12 +23,9 @@ def meet(env: Env, team: Team) -> None:
     if team.fields is not None and dict(team.fields) != dict(env.fields):
         raise ValueError(
             f"{team.name} sends {', '.join(team.fields)}, the env expects {', '.join(env.fields)}; "
-            f"build the env with speech={team.name}.fields"
+            f"build the env with fields={team.name}.fields"
         )
-    heard = set(env.inbox_fields)
-    if {"arm", "reward"} <= heard:
-        heard.add("tally")
-    require(f"the inbox of {team.name}", team.hears, sorted(heard))
+    require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
 
 
 def log_checkpoints(horizon: int, points: int = 50) -> list[int]:
@@ -63,7 +60,7 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     """
     meet(env, team)
     obs = env.reset(seed)
-    team.reset(Face(env), env.seeds)  # type: ignore[arg-type]
+    team.reset(Face(env), env.seeds)
     if step is None and team.episode(env, env.seeds):
         return {**env.metrics(), **team.metrics(env)}
     while obs.live.any():

@@ -49,9 +49,17 @@ class Task(ABC):
     prompt: ClassVar[bool] = False
     #: (R, M) arms pulled or prescribed last, where an agent pulls one; ``None`` before the first.
     arm: Any = None
+    #: Whether a learner may say more than the standard report.
+    speaks: ClassVar[bool] = False
+    #: What every info says, because it is no ordinary episode.
+    labels: Mapping[str, str] = {}
 
     def __init__(self, core: World):
         self.core = core
+        if not self.speaks and (beside := [name for name in core.fields if name not in core.report]):
+            raise ValueError(
+                f"speech={beside[0]!r}: a learner of the {core.setting} setting says its standard report only"
+            )
         k = core.n_arms
         own = (0.0, 1.0) if self._plain else (-WIDE, WIDE)
         shared: dict[str, Part] = {"own_mean": (k, *own), "own_width": (k, 0.0, 1.0)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import inspect
+from typing import ClassVar
 
 import numpy as np
 
 from hushbandits.core.guarantee import Promising
 from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.payload import Payload
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
@@ -20,7 +22,8 @@ class Wrapper(Promising):
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
     its own copy, so one instance may be handed to several envs.  ``send`` meets messages as they leave their
-    senders, in the order in which the wrappers were given; ``deliver`` meets inboxes, in reverse order.
+    senders, in the order in which the wrappers were given; ``deliver`` meets inboxes, in reverse order.  What it does
+    to fields it declares: `sends` outward, `hears` inward.
 
     Parameters
     ----------
@@ -31,29 +34,27 @@ class Wrapper(Promising):
     --------
     >>> class Mute(Wrapper):
     ...     def send(self, message, env):
-    ...         return {**message, "sent": message["sent"] & False}
+    ...         return message.but(sent=message["sent"] & False)
     >>> Mute().name
     'Mute'
     """
 
-    #: Settings it works in; empty: all.
-    settings: ClassVar[frozenset[str]] = frozenset()
-    #: Feedback: it privatizes rewards and decodes their sum (R and A of a protocol).
-    decodes: ClassVar[bool] = False
-    #: Feedback: it adds messages up and hides the individual ones (S of a protocol).
-    aggregates: ClassVar[bool] = False
-
-    #: Whether messages (users) can get lost here, and with them the noise that they carry.
-    loses: bool = False
-
+    #: Verbs of a payload that it uses (`hushbandits.core.payload.VERBS`).
+    verbs: tuple[str, ...] = ()
+    #: The rate, where all that it does is to drop messages: then compiled episodes know it.
+    drops: float | None = None
     #: Scalar metrics of `metrics` worth a curve.
     curve_metrics: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, *, name: str | None = None):
         self.name = name or type(self).__name__
 
-    def accept(self, fields: Fields, env: World) -> Fields:
-        """Fields after this wrapper, given those before it; raises ``ValueError`` where one is missing."""
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """Fields of a message behind this wrapper, given those before it; ``ValueError`` where one is missing."""
+        return fields
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """Fields of an inbox behind this wrapper, given those before it."""
         return fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
@@ -63,7 +64,7 @@ class Wrapper(Promising):
         """Return what the agents are told of their own rewards (R, A)."""
         return reward
 
-    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         """Return the message that leaves the senders' side."""
         return message
 
@@ -71,14 +72,14 @@ class Wrapper(Promising):
         """Return the inbox that the receivers see."""
         return inbox
 
-    def metrics(self, env: World) -> dict[str, Any]:
-        """What this wrapper measures, each ``(R, …)``; a setting may add it to its own metrics."""
+    def metrics(self, env: World) -> dict[str, Array]:
+        """What this wrapper measures, each ``(R, …)``; it joins the env's own metrics."""
         return {}
 
     @property
-    def vote_loss(self) -> tuple[float, str] | None:
-        """If all it does in exploration is to lose single votes at the source: the rate, and its tape's name."""
-        return None
+    def loses(self) -> bool:
+        """Whether messages (users) can get lost here, and with them the noise that they carry."""
+        return bool(self.drops)
 
     # -- for subclasses -------------------------------------------------------------------------------------
 
@@ -91,5 +92,7 @@ class Wrapper(Promising):
         return streams(seeds, f"wrapper/{self.name}")
 
     def __repr__(self) -> str:
-        pairs = (f"{k}={v!r}" for k, v in vars(self).items() if not k.startswith("_") and k != "name")
+        taken = inspect.signature(type(self).__init__).parameters
+        state = vars(self)
+        pairs = [f"{k}={state[k]!r}" for k in taken if k in state and k != "name"]
         return f"{type(self).__name__}({', '.join(pairs)})"

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hushbandits.core.env import Env
-from hushbandits.core.messages import Field, Fields
+from hushbandits.core.messages import Field
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, integer
 from hushbandits.core.wrapper import Wrapper
@@ -21,8 +21,6 @@ __all__ = ["HORIZON", "ParallelView", "make", "wrap"]
 
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
-
-_RESERVED = ("arm", "reward", "sent", "who")
 
 AnyEnv = TypeVar("AnyEnv", bound="Env | ParallelView")
 
@@ -40,10 +38,8 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         ``"ansi"``, ``"rgb_array"`` or ``"human"``.
     max_cycles : int, optional
         Steps after which an episode is cut (truncation); may be set at any time.
-    speech : Fields, optional
-        Fields that the network's agents send beside the standard report.
-    reward : str, optional
-        Feedback only: ``"decoded"`` (default) or ``"oracle"``.
+    **options
+        The task's own: in feedback ``reward``, ``"decoded"`` (default) or ``"oracle"``.
 
     Attributes
     ----------
@@ -71,8 +67,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         beats: int = 1,
         render_mode: str | None = None,
         max_cycles: int | None = None,
-        speech: Fields | None = None,
-        reward: str | None = None,
+        **options: Any,
     ):
         if core.runs != 1 or core.horizon is None:
             raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
@@ -80,14 +75,12 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             raise ValueError(f"beats={beats!r} must be 1 (merged) or 2 (pull and talk are steps of their own)")
         if render_mode is not None:
             choice("render_mode", render_mode, self.metadata["render_modes"])
-        asked = {"speech": speech, "reward": reward}
-        options = {name: value for name, value in asked.items() if value is not None}
         self.core = core
         self.beats = beats
         self.render_mode = render_mode
         self.max_cycles = max_cycles
-        self.reward = reward
-        self._options = options
+        #: What the task was asked for.
+        self.options = options
         self.task = core.task(**options)
         self.layout = self.task.layout
         if core.spec is not None:
@@ -97,7 +90,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         box = self.task.observation_space
         self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
         self._spaces: dict[str, dict[str, spaces.Space[Any]]] = {"observation": {}, "action": {}}
-        self._labels = {"reward": "oracle"} if reward == "oracle" else {}
+        self._labels = self.task.labels
         self._begun = False
         self._window: Any = None
 
@@ -259,7 +252,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
 
     def _around(self, core: Env) -> ParallelView:
         return ParallelView(
-            core, beats=self.beats, render_mode=self.render_mode, max_cycles=self.max_cycles, **self._options
+            core, beats=self.beats, render_mode=self.render_mode, max_cycles=self.max_cycles, **self.options
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -331,20 +324,14 @@ def make(
     if "runs" in kwargs:
         raise TypeError("make takes no parameter 'runs': a view plays one run; make_core(id, runs=…) plays many")
     if speech is not None:
-        kwargs["speech"] = _with_report(id, speech, kwargs)
+        if not isinstance(speech, Mapping) or not speech:
+            raise ValueError(f"speech={speech!r:.60} must name at least one field, as {{'bit': Field(dtype='?')}}")
+        kwargs["speech"] = speech
     core = make_core(id, wrappers=wrappers, **kwargs)
     if core.horizon is None:
         core = make_core(id, wrappers=wrappers, **{**kwargs, "horizon": HORIZON})
-    return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, speech=speech, reward=reward)
-
-
-def _with_report(id: str, speech: Mapping[str, Field], kwargs: Mapping[str, Any]) -> dict[str, Field]:
-    fields = isinstance(speech, Mapping) and all(isinstance(field, Field) for field in speech.values())
-    if not fields or not speech or set(speech) & set(_RESERVED):
-        raise ValueError(f"speech={speech!r:.60} must name at least one field, and none of {', '.join(_RESERVED)}")
-    # Bits travel as numbers, so that an inbox can add them up.
-    said = {k: Field(f.shape, "f8" if f.dtype == "?" else f.dtype, f.latest) for k, f in speech.items()}
-    return {**make_core(id, **kwargs).report, **said}
+    options = {} if reward is None else {"reward": reward}
+    return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, **options)
 
 
 def wrap(env: AnyEnv, *wrappers: Wrapper) -> AnyEnv:

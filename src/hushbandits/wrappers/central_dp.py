@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort
+from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.payload import Payload
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import Profile, laplace_profile, law_profile
 from hushbandits.privacy.ledger import Spent
@@ -67,11 +68,11 @@ class CentralLaplace(Mechanism):
         """Theorem 5."""
         return central_pure(n, self.epsilon, self._p)
 
-    def accept(self, fields: Fields, env: World) -> Fields:
+    def sends(self, fields: Fields, env: World) -> Fields:
         """Needs ``reward``; hides individual ones from the agent."""
-        return super().accept(fields, env) if self.discrete else self._raw(fields, env)
+        return super().sends(fields, env) if self.discrete else self._raw(fields, env)
 
-    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         """Encode (discrete), or leave as they are."""
         if self.discrete:
             return super().send(message, env)
@@ -90,8 +91,8 @@ class CentralLaplace(Mechanism):
     def _details(self, n: int) -> dict[str, Any]:
         return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}
 
-    def _noised(self, crowd: Cohort) -> Cohort:
-        return crowd
+    def _noised(self, message: Payload) -> Payload:
+        return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Add the noise; decode."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
 import numpy as np
 
 from hushbandits.core.world import World
-from hushbandits.core.messages import Fields, require
+from hushbandits.core.payload import Payload
 from hushbandits.core.rewards import Law, Uniform, make_law
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
@@ -56,8 +54,6 @@ class Huber(Wrapper):
     0.05
     """
 
-    settings = frozenset({"network", "feedback"})
-
     def __init__(
         self,
         rate: float = 0.05,
@@ -76,32 +72,25 @@ class Huber(Wrapper):
         self.fraction = probability("fraction", fraction)
         self.relays = bool(relays)
 
-    def accept(self, fields: Fields, env: World) -> Fields:
-        """Needs ``reward``."""
-        if self.relays and env.setting != "network":
-            raise ValueError(f"relays=True: nothing is relayed in the {env.setting} setting")
-        require(self.name, ("reward",), fields)
-        return fields
+    @property
+    def verbs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """It also changes what is passed on, if asked to."""
+        return ("replace", "relay") if self.relays else ("replace",)
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Draw who is byzantine."""
-        self._users = self.generators(seeds)
-        self._luck = self.uniforms(seeds, (2, env.n_agents), "/reports")
+        self._luck = env.payload.luck("replace", self.name, env, seeds)
         self._relays = streams(seeds, f"wrapper/{self.name}/relays")
         #: (R, M) bool
         self.byzantine = np.zeros((len(seeds), env.n_agents), bool)
-        for row, rng in zip(self.byzantine, self._users, strict=True):
+        for row, rng in zip(self.byzantine, self.generators(seeds), strict=True):
             row[rng.permutation(env.n_agents)[: math.floor(self.fraction * env.n_agents)]] = True
+        # A sender who is met once is byzantine with probability `fraction`.
+        self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
 
-    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         """Replace the rewards that luck picks."""
-        if env.setting == "feedback":  # every user is a new one: byzantine with probability `fraction`
-            rate = self.rate * self.fraction
-            return {**message, "reward": message["reward"].replace(rate, self.law, self.location, self._users)}
-        coin, u = np.moveaxis(self._luck.next(), 1, 0)
-        hit = self.byzantine & (coin < self.rate)
-        drawn = self.law.quantile(u, np.array(self.location))
-        return {**message, "reward": np.where(hit, drawn, message["reward"])}
+        return message.replace(self._rate, self.law, self.location, self._luck)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
         """Which of the copies that the agents `relay` (n,) of a run send on are changed, and to what."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
-
 import numpy as np
 
 from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee, void
-from hushbandits.core.messages import Fields, require
+from hushbandits.core.messages import Fields
+from hushbandits.core.payload import Payload, PointNoise
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
@@ -17,6 +16,23 @@ from hushbandits.privacy.laplace import discrete_laplaces, laplaces
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 
 __all__ = ["LocalLaplace"]
+
+
+@dataclass(frozen=True)
+class _Continuous:
+    """Laplace noise in doubles."""
+
+    scale: float
+    integer = False
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        return Laplace(self.scale).draw(rng, size)
+
+    def total(self, rng: np.random.Generator, n: int) -> float:
+        return Laplace(self.scale).total(rng, n)
+
+    def onto(self, x: Array, u: Array) -> Array:
+        return x + laplaces(u, self.scale)
 
 
 @dataclass(frozen=True)
@@ -32,6 +48,10 @@ class _OnGrid:
 
     def total(self, rng: np.random.Generator, n: int) -> float:
         return self.law.total(rng, n) / self.grid
+
+    def onto(self, x: Array, u: Array) -> Array:
+        # One division: a sum of two quotients might miss the grid by its last bit.
+        return (np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)) / self.grid
 
 
 class LocalLaplace(Wrapper):
@@ -73,7 +93,7 @@ class LocalLaplace(Wrapper):
     [(0.5, 'everyone else: all messages, arms included')]
     """
 
-    settings = frozenset({"network", "feedback"})
+    verbs = ("map", "add")
 
     def __init__(
         self, epsilon: float = 1.0, own: str = "exact", grid: int | None = None, *, name: str | None = None
@@ -83,46 +103,38 @@ class LocalLaplace(Wrapper):
         self.own = choice("own", own, ("exact", "noised"))
         self.grid = None if grid is None else integer("grid", grid, 1, 1 << 30)
 
-    def accept(self, fields: Fields, env: World) -> Fields:
-        """Needs ``reward``, in [0, 1]."""
-        require(self.name, ("reward",), fields)
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """Needs ``reward``, raw and in [0, 1]."""
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         if not env.law.unit_interval:
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
-        if self.own == "noised" and env.setting == "feedback":
+        if self.own == "noised" and not env.payload.named:
             raise ValueError('own="noised": a user of the feedback setting plays once, and never goes by its reward')
         return fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
-        self._users = self.generators(seeds)
-        self._luck = self.uniforms(seeds, (env.n_agents,), "/reports")
+        self._luck = env.payload.luck("add", self.name, env, seeds)
+
+    @property
+    def _noise(self) -> PointNoise:
+        if self.grid is None:
+            return _Continuous(1.0 / self.epsilon)
+        return _OnGrid(DiscreteLaplace(self.grid / self.epsilon), self.grid)
 
     def tell(self, reward: Array, env: World) -> Array:
         """Tell agents the noised reward, where they go by it."""
-        return self._noised(reward) if self.own == "noised" else reward
+        return self._noise.onto(reward, self._luck.next()) if self.own == "noised" else reward
 
-    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         """Add noise at the source."""
-        if env.setting == "feedback":
-            return {**message, "reward": self._crowd(message["reward"])}
         if self.own == "noised":  # nobody knows more than the noised reward, so whatever is said is made of it
             return message
-        return {**message, "reward": self._noised(message["reward"])}
-
-    def _noised(self, reward: Array) -> Array:
-        u = self._luck.next()
-        if self.grid is None:
-            return reward + laplaces(u, 1.0 / self.epsilon)
-        return (np.rint(reward * self.grid) + discrete_laplaces(u, self.grid / self.epsilon)) / self.grid
-
-    def _crowd(self, crowd: Any) -> Any:
-        if (grid := self.grid) is None:
-            noise = Laplace(1.0 / self.epsilon)
-            return crowd.add(lambda n: noise, self._users)
-        on_grid = _OnGrid(DiscreteLaplace(grid / self.epsilon), grid)
-        return crowd.map(lambda x: np.rint(x * grid) / grid).add(lambda n: on_grid, self._users)
+        noise, grid = self._noise, self.grid
+        if grid is not None:
+            message = message.map(lambda x: np.rint(x * grid) / grid)
+        return message.add(lambda n: noise, self._luck)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε per report; on a graph with exact own rewards for the noised rewards alone."""
@@ -141,7 +153,7 @@ class LocalLaplace(Wrapper):
             assumptions=("rewards in [0, 1]", arithmetic, "seeded noise is a simulation"),
             source="Dwork et al. 2006",
         )
-        if env.setting == "feedback":
+        if not env.payload.named:  # a user who is met once shows nothing else
             return (alone,)
         whole = replace(alone, view="everyone else: all messages, arms included")
         if self.own == "noised":

@@ -7,13 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Noise
+from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee, void
-from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.payload import Noise, Payload
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.privacy.divergence import Profile, epsilon_at, law_profile, pure_profile
 from hushbandits.privacy.exact import exact
 from hushbandits.privacy.ledger import Ledger, Spent
@@ -26,7 +28,7 @@ __all__ = ["EPSILONS", "Mechanism"]
 EPSILONS = 1e-3, 1e9
 
 
-class Mechanism(Wrapper):
+class Mechanism(Privatizer):
     """Base of the protocols: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
 
     A subclass plans a block (`plan`), states its guarantee where all is well (`promises`), and what a block really
@@ -49,8 +51,7 @@ class Mechanism(Wrapper):
     name : str, optional
     """
 
-    settings = frozenset({"feedback"})
-    decodes = True
+    verbs = ("encode", "add", "modulo")
     #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism; ``"noise"``,
     #: its own alone; ``"server"``, one that is trusted.
     hidden_by: ClassVar[str] = "sum"
@@ -77,14 +78,13 @@ class Mechanism(Wrapper):
         """Parameters of a block planned for `n` users."""
         raise NotImplementedError(f"{type(self).__name__} must define plan(n)")
 
-    def accept(self, fields: Fields, env: World) -> Fields:
+    def sends(self, fields: Fields, env: World) -> Fields:
         """Needs ``reward``, not yet encoded; makes it integers with a ``modulus``."""
         return {**self._raw(fields, env), "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
     def _raw(self, fields: Fields, env: World) -> Fields:
         self._p = confidence_level(self.confidence, env.horizon)
         self._plans: dict[int, Plan] = {}
-        require(self.name, ("reward", "n"), fields)
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         return {k: f for k, f in fields.items() if k != "users"}
@@ -108,6 +108,10 @@ class Mechanism(Wrapper):
         """What a block planned for `n` users costs each of the `survivors`."""
         raise NotImplementedError(f"{type(self).__name__} must define price(n, survivors)")
 
+    def metrics(self, env: World) -> dict[str, Array]:
+        """``epsilon``, ``delta`` (R,): what no user has spent more than."""
+        return {"epsilon": self.ledger.worst.copy(), "delta": self.ledger.worst_delta.copy()}
+
     def _details(self, n: int) -> dict[str, Any]:
         plan = self.planned(n)
         return {"g": plan.g, "noise": repr(plan.noise)}
@@ -129,16 +133,14 @@ class Mechanism(Wrapper):
     def _law(self, law: NoiseLaw) -> Noise:
         return law if self.sampler == "fast" else exact(law)
 
-    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
-        crowd: Cohort = message["reward"]
-        self._sizes = crowd.planned
-        modulus = self._of("modulus")
-        crowd = self._noised(crowd.encode(self._of("g"), self._rngs)).modulo(modulus)
-        return {**message, "reward": crowd, "modulus": modulus, "bits": self._of("bits")}
+        self._sizes = message["reward"].planned
+        message = self._noised(message.encode(self._of("g"), self._rngs)).modulo(self._of("modulus"))
+        return message.but(bits=self._of("bits"))
 
-    def _noised(self, crowd: Cohort) -> Cohort:
-        return crowd.add(lambda n: self._law(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
+    def _noised(self, message: Payload) -> Payload:
+        return message.add(lambda n: self._law(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """The analyzer A (lines 26–31): the survivors' number is public."""
@@ -155,7 +157,7 @@ class Mechanism(Wrapper):
 
     def seals(self, wrapper: Wrapper) -> bool:
         """Whether `wrapper`, somewhere behind this mechanism, is a secure function that it can stand on."""
-        return wrapper.aggregates
+        return isinstance(wrapper, SecureFunction)
 
     def seen(self, n: int, survivors: int) -> Profile | None:
         """Exact divergence of what the observer sees of a block planned for `n` users; ``None``: not known.
@@ -174,7 +176,7 @@ class Mechanism(Wrapper):
         standing = self._standing(env)
         if self.hidden_by != "sum" or self.t_min != 1.0:
             return standing
-        last = next((i for i, w in enumerate(env.wrappers) if w.aggregates), len(env.wrappers))
+        last = next((i for i, w in enumerate(env.wrappers) if isinstance(w, SecureFunction)), len(env.wrappers))
         losing = [w.name for w in env.wrappers[:last] if w.loses]
         why = f"{' and '.join(losing)} loses users, and their noise with them; give t_min, or see the ledger"
         return tuple(void(g, why) for g in standing) if losing else standing

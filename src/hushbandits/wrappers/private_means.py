@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
-
 import numpy as np
 
 from hushbandits.core.world import World
@@ -13,7 +11,8 @@ from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.envs.network.slots import SlotInbox
-from hushbandits.core.types import Seeds
+from hushbandits.core.payload import Payload
+from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import laplaces
@@ -59,10 +58,9 @@ class PrivateMeans(Wrapper):
     >>> import hushbandits as hb
     >>> env = hb.make_core("CoopNetwork-v0", n_agents=4, wrappers=[PrivateMeans(epsilon=1.0)])
     >>> sorted(env.inbox_fields)
-    ['count', 'mean', 'who']
+    ['count', 'mean', 'sender']
     """
 
-    settings = frozenset({"network"})
     curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
 
     def __init__(
@@ -80,7 +78,7 @@ class PrivateMeans(Wrapper):
         self.own = choice("own", own, ("exact", "noised"))
         self.delta = real("delta", delta, 0, 1)
 
-    def accept(self, fields: Fields, env: World) -> Fields:
+    def sends(self, fields: Fields, env: World) -> Fields:
         """Needs arm and reward; replaces them by mean and count."""
         require(self.name, ("arm", "reward"), fields)
         kept = {k: f for k, f in fields.items() if k not in ("arm", "reward")}
@@ -103,12 +101,12 @@ class PrivateMeans(Wrapper):
         self._luck = self.uniforms(seeds, (env.n_agents,))
         self._seat = np.ix_(np.arange(shape[0]), np.arange(shape[1]))
 
-    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         """Count the pull; release where the count is due (alg. 1, lines 3–13)."""
-        arm = message.pop("arm")
+        arm = message["arm"]
         seat = (*self._seat, arm)
         self._n[seat] += 1
-        self._s[seat] += message.pop("reward")
+        self._s[seat] += message["reward"]
         n = self._n[seat]
         u = self._luck.next()  # one per agent and round, released or not: the tape never shifts
         r, m = np.nonzero(self._due[n.astype(np.int64)])
@@ -118,7 +116,8 @@ class PrivateMeans(Wrapper):
         self._released[r, m, k] = True
         cost = self._cost[count]
         self._spent[r, m, k] += np.stack([cost, cost**2], 1)
-        return {**message, "mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
+        kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}
+        return Payload(kept, mean=self._mean, count=np.where(self._released, self._n, 0.0))
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Tell each agent what it has published, where it goes by that."""
@@ -127,7 +126,7 @@ class PrivateMeans(Wrapper):
             inbox.own = {"mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
         return inbox
 
-    def metrics(self, env: World) -> dict[str, Any]:
+    def metrics(self, env: World) -> dict[str, Array]:
         """Exact composition of the releases so far, and the paper's lemma beside it."""
         spent = self._spent.max(2)
         pure, squares = spent[..., 0].max(1), spent[..., 1].max(1)

@@ -21,6 +21,8 @@ from hushbandits.core.messages import Fields, require
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.roles import Privatizer, SecureFunction
+from hushbandits.core.payload import Payload
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import Profile, binomial_profile
 from hushbandits.privacy.ledger import Spent
@@ -85,9 +87,9 @@ class ShuffledLaplace(Mechanism):
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS[:2])
         self.security = integer("security", security, 1, 128)
 
-    def accept(self, fields: Fields, env: World) -> Fields:
+    def sends(self, fields: Fields, env: World) -> Fields:
         """As `Mechanism`; theorem 3 fixes p."""
-        fields = super().accept(fields, env)
+        fields = super().sends(fields, env)
         if self.shuffle == "pure":
             self._p = 1 / (2 * env.horizon)
         return fields
@@ -272,7 +274,7 @@ class BinarySum(Mechanism):
         )
 
 
-class ShuffledSum(Wrapper):
+class ShuffledSum(SecureFunction):
     """The sum that a server computes from shuffled messages, which hide who sent what and more.
 
     ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
@@ -298,8 +300,7 @@ class ShuffledSum(Wrapper):
     'split-and-mix'
     """
 
-    settings = frozenset({"feedback"})
-    aggregates = True
+    verbs = ("seal",)
 
     def __init__(
         self, shuffle: str = "split-and-mix", security: int = 40, min_cohort: int = 2, *, name: str | None = None
@@ -309,10 +310,10 @@ class ShuffledSum(Wrapper):
         self.security = integer("security", security, 1, 128)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
-    def accept(self, fields: Fields, env: World) -> Fields:
+    def sends(self, fields: Fields, env: World) -> Fields:
         """Needs integer messages with a ``modulus``, from a mechanism that accounts for this sum."""
         require(self.name, ("reward", "n", "modulus"), fields)
-        before: Any = next((w for w in env.wrappers if w.decodes), None)
+        before: Any = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if getattr(before, "shuffle", None) != self.shuffle:
             raise ValueError(f"shuffle={self.shuffle!r} of {self.name} does not fit the noise of {before!r}")
         if self.shuffle == "split-and-mix" and before.security != self.security:
@@ -325,7 +326,7 @@ class ShuffledSum(Wrapper):
         """Open the tape."""
         self._rngs = self.generators(seeds)
 
-    def send(self, message: dict[str, Any], env: World) -> dict[str, Any]:
+    def send(self, message: Payload, env: World) -> Payload:
         """Shuffle and add up."""
         crowd: Cohort = message["reward"]
         modulus, bits = message["modulus"], message["bits"].copy()
@@ -346,7 +347,7 @@ class ShuffledSum(Wrapper):
                 total[r, i] = sums[r, i] % m
             if self._wrong and rng.random() < self._wrong:
                 total[r, i] = rng.integers(m)
-        return {**message, "reward": crowd.seal(total, keep, self.name), "sent": keep, "bits": bits}
+        return message.but(reward=crowd.seal(total, keep, self.name), sent=keep, bits=bits)
 
 
 def shuffled_noise(

@@ -6,6 +6,7 @@ import math
 
 from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Fields, require
 from hushbandits.core.validate import real
 from hushbandits.wrappers.loss import Loss
 
@@ -25,13 +26,17 @@ class VoteCorruption(Loss):
     --------
     >>> import hushbandits as hb
     >>> hb.make_core("CorruptedElimination-v0", xi=0.1).wrappers
-    (VoteCorruption(rate=0.1),)
+    (VoteCorruption(xi=0.1),)
     """
 
-    settings = frozenset({"exploration"})
-
     def __init__(self, xi: float = 0.0, *, name: str | None = None):
-        super().__init__(rate=real("xi", xi, 0, 1, closed="low"), name=name)
+        self.xi = real("xi", xi, 0, 1, closed="low")
+        super().__init__(rate=self.xi, name=name)
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """Needs votes."""
+        require(self.name, ("vote",), fields)
+        return fields
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, η)-privacy as the paper claims it: no differential privacy."""

@@ -39,12 +39,12 @@ def _median(bound: Callable[..., Array], env: Mapping[str, Any], t: Array, epsil
     """Median of a bound over instances drawn as the env draws them; χ̄ from a greedy cover of each power graph."""
     core = make_core("CoopNetwork-v0", runs=_INSTANCES, **env)
     core.reset(0)
-    distance, life = core.distance, core.slots.life  # type: ignore[attr-defined]
+    distance, life = core.distance, core.slots.life
     powers = [power_graph(d, int(g)).astype(bool) for d, g in zip(distance, life, strict=True)]
     covers = [_cover(p.tobytes(), core.n_agents) for p in powers]
     lines = [
         bound(gaps, t, core.n_agents, int(life[r % len(life)]), covers[r % len(covers)], epsilon)
-        for r, gaps in enumerate(core.gaps)  # type: ignore[attr-defined]
+        for r, gaps in enumerate(core.gaps)
     ]
     return np.median(lines, 0)
 

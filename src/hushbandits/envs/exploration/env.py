@@ -22,6 +22,7 @@ from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration import coordinator
 from hushbandits.envs.exploration.coordinator import GlobalSet
+from hushbandits.envs.exploration.payload import Votes, vote_tape
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
 
@@ -92,7 +93,7 @@ class Exploration(Env):
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
     horizon : int, optional
         Rounds after which a run ends inconclusive; ``None``: never.
-    wrappers, speech, runs
+    wrappers, speech, fields, runs
         As in `Env`.
 
     Notes
@@ -115,7 +116,8 @@ class Exploration(Env):
 
     setting = "exploration"
     clock = "rounds"
-    curve_metrics: ClassVar[tuple[str, ...]] = ("arms", "messages")
+    curve_metrics: tuple[str, ...] = ("arms", "messages")
+    payload = Votes
     fixed_length = False
     public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
               "precision", "resets")  # fmt: skip
@@ -150,6 +152,7 @@ class Exploration(Env):
         horizon: int | None = None,
         wrappers: Sequence[Wrapper] = (),
         speech: Fields | None = None,
+        fields: Fields | None = None,
         runs: int = 1,
     ):
         known = PROBLEMS[choice("problem", problem, PROBLEMS)]
@@ -187,12 +190,12 @@ class Exploration(Env):
         self.switches = count("switches", switches, 0)
         self.resets = bool(resets)
         self._check_time()
-        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
 
     def _check_time(self) -> None:
         if self.stop == "horizon":
-            self.fixed_length = True  # type: ignore[misc]
-            self.curve_metrics = ("regret", *type(self).curve_metrics)  # type: ignore[misc]
+            self.fixed_length = True
+            self.curve_metrics = ("regret", *type(self).curve_metrics)
         if self.horizon is None and (self.stop == "horizon" or self.switches):
             raise ValueError("stop='horizon' and switches need a horizon, such as horizon=100_000")
         if self.resets and self.stop != "horizon":
@@ -209,9 +212,18 @@ class Exploration(Env):
         return {"vote": Field((self.n_arms,), "?"), **reset}
 
     @property
-    def envelope(self) -> Fields:
-        """The coordinator knows who votes."""
-        return {"who": Field(dtype="i8")}
+    def actions(self) -> Fields:
+        """A set of arms."""
+        return {"arms": Field((self.n_arms,), "?")}
+
+    def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Array:
+        """Every arm that is still in 𝒦."""
+        return self.book.active[:, None] & self.book.live[:, None, None]
+
+    def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array]:
+        """A vote against each arm with probability `rate`."""
+        vote = np.stack([rng.random((1, self.n_arms)) < rate for rng in rngs])
+        return {**self._report(), "vote": vote}
 
     def _offers(self, fields: Fields) -> Fields:
         told = {"active": Field((self.n_arms,), "?", latest=True)}
@@ -314,7 +326,7 @@ class Exploration(Env):
         reset = message["reset"][:, 0] if self.resets else np.zeros(self.runs, bool)
         leaves, votes = book.live & message["sent"][:, 0], self._leaving_votes
         coordinator.bill_rows(votes, reset, leaves, self._who, self._left, book.vote_cost, book.messages)
-        if "tally" in message:  # votes that a wrapper already added up, senders unknown
+        if "tally" in self.sent_fields:  # votes that a wrapper already added up, senders unknown
             book.votes[:] += message["tally"][:, 0]
             book.active[:] &= ~(book.live[:, None] & (book.votes >= book.needed))
         else:
@@ -357,9 +369,10 @@ class Exploration(Env):
 
     def vote_loss(self) -> tuple[float, str] | None:
         """Rate and tape of lost votes (rate −1: none), or ``None``: then only the beats will do."""
-        if len(self.wrappers) > 1:
-            return None
-        return self.wrappers[0].vote_loss if self.wrappers else (-1.0, "no loss")
+        if not self.wrappers:
+            return -1.0, "no loss"
+        only = self.wrappers[0]
+        return (only.drops, vote_tape(only.name)) if len(self.wrappers) == 1 and only.drops is not None else None
 
     def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]:
         """Rewards of run r at the uniforms (B, K) from activation `start` on, and gaps: (0, K) if not counted."""
@@ -387,7 +400,7 @@ class Exploration(Env):
         means = self.means
         return means >= means.max(1, keepdims=True) - self.precision - 1e-12 * (self.precision > 0)
 
-    def metrics(self) -> dict[str, Array]:
+    def _metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
         regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
         return {**coordinator.measured(self.book, self.right, self.judge == "everyone"), **regret}

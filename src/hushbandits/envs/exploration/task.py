@@ -75,7 +75,7 @@ class ExplorationTask(Task):
             seat = self._runs[:, None], self.obs.who
             vote = action[seat][..., -core.n_arms :].astype(bool) & self.obs.live[:, None, None]
             if vote.any():
-                message = {**core._report(), "vote": vote}
+                message = {**core.standard_report(), "vote": vote}
                 cast = (*seat, self.layout["own_votes"])
                 self._obs[cast] = np.maximum(self._obs[cast], vote)
         self.obs = core.talk(message)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,10 +31,8 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import Ragged, stream
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
+from hushbandits.core.world import World
 from hushbandits.policies.routine import RESETS, Routine
-
-if TYPE_CHECKING:
-    from hushbandits.core.env import Env
 
 __all__ = ["VotingTeam"]
 
@@ -56,7 +54,7 @@ class VotingTeam(Team):
         """Return the rules of one agent."""
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
-    def reset(self, env: Env, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Every agent begins afresh."""
         runs, n, k = len(seeds), 1 if self.shared else env.n_agents, env.n_arms
         self._make_rules(k)
@@ -121,7 +119,7 @@ class VotingTeam(Team):
         for array, fresh in zip(self._state, self._fresh, strict=True):
             array[r] = fresh[0, 0]
 
-    def episode(self, env: Env, seeds: Seeds) -> bool:
+    def episode(self, env: World, seeds: Seeds) -> bool:
         """Play every run in compiled code, if the env's wrappers are ones that the episode knows."""
         world: Any = env
         loss = world.vote_loss()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from hushbandits.core.messages import Field, Fields, require
-from hushbandits.core.types import Array
+from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.payload import Payload
+from hushbandits.core.types import Seeds
 from hushbandits.core.validate import integer
-
-if TYPE_CHECKING:
-    from hushbandits.core.env import Env
+from hushbandits.core.world import World
 
 __all__ = ["VoteWindow"]
 
@@ -33,7 +30,8 @@ class VoteWindow:
         Fewest different agents per window.
     """
 
-    def __init__(self, owner: str, window: int | None, min_cohort: int, env: Env):
+    def __init__(self, owner: str, window: int | None, min_cohort: int, env: World):
+        self._owner = owner
         if window is None:
             raise ValueError(
                 f"{owner} needs a declared window in exploration, such as window=64: "
@@ -44,32 +42,42 @@ class VoteWindow:
         if env.n_agents < self.min_cohort:
             raise ValueError(f"min_cohort={min_cohort} needs as many agents; n_agents={env.n_agents}")
 
-    @staticmethod
-    def accept(owner: str, fields: Fields, env: Env) -> Fields:
+    cohort = "that are added up"
+
+    def sends(self, fields: Fields, env: World) -> Fields:
         """Votes in, a sum per arm out; nothing else passes."""
-        require(owner, ("vote",), fields)
+        require(self._owner, ("vote",), fields)
         return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
 
-    def reset(self, env: Env, runs: int) -> None:
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """What the coordinator tells."""
+        return fields
+
+    def reset(self, env: World, seeds: Seeds) -> None:
         """Begin with an empty window."""
+        runs = len(seeds)
         self._cast = np.zeros((runs, env.n_agents, env.n_arms), bool)
         self._cohort = np.zeros((runs, env.n_agents), bool)
         self._pending = np.zeros((runs, env.n_arms), np.int64)
         self._seen = np.zeros(runs, np.int64)
         self._runs = np.arange(runs)
 
-    def add(self, message: dict[str, Any], env: Env) -> Array:
-        """Take the round's votes in; return ``(R, 1, K)`` sums of the windows that close, else 0."""
+    def send(self, message: Payload, env: World) -> Payload:
+        """Take the round's votes in; let out ``(R, 1, K)`` sums of the windows that close, else 0."""
         seat = self._runs, env.who[:, 0]
         vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.live)[:, None]
         self._pending += vote & ~self._cast[seat]
         self._cast[seat] |= vote
         self._cohort[seat] |= env.live
         self._seen += env.live
-        due = (self._seen >= self.window) | env.deserted  # type: ignore[attr-defined]
+        due = (self._seen >= self.window) | env.deserted
         opened = due & (self._cohort.sum(1) >= self.min_cohort)
-        sums: Array = np.where(opened[:, None], self._pending, 0)
+        sums = np.where(opened[:, None], self._pending, 0)
         self._pending[opened] = 0
         self._cohort[opened] = False
         self._seen[opened] = 0
-        return sums[:, None]
+        return Payload(tally=sums[:, None], sent=message["sent"])
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        """What the coordinator tells."""
+        return inbox

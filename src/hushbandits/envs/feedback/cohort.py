@@ -12,33 +12,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from hushbandits.core.edge import locked
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
+from hushbandits.core.payload import Noise
 from hushbandits.core.rewards import Law
 from hushbandits.core.types import Array
 
-__all__ = ["BlockInbox", "Cohort", "Individuals", "Noise", "Rngs", "Sealed"]
+__all__ = ["BlockInbox", "Cohort", "Individuals", "Rngs", "Sealed"]
 
 Rngs = Sequence[np.random.Generator]
-
-
-class Noise(Protocol):
-    """Noise that every user draws alone."""
-
-    @property
-    def integer(self) -> bool:
-        """Whether it is an integer (what an encoded reward needs)."""
-
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Return the noise of `size` users."""
-
-    def total(self, rng: np.random.Generator, n: int) -> float:
-        """Return a draw from the law of the sum over `n` users."""
 
 
 def blocks(n: Array) -> Iterator[tuple[int, int, int]]:

@@ -13,7 +13,9 @@ from hushbandits.core.edge import as_array, checked_message, count
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields
+from hushbandits.envs.feedback.payload import Blocks
 from hushbandits.envs.feedback.pooled import Pooled, block_generator
+from hushbandits.core.roles import Privatizer
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.types import Array, Seeds
@@ -75,6 +77,7 @@ class Feedback(Env):
     setting = "feedback"
     clock = "users"
     curve_metrics = ("regret", "bits")
+    payload = Blocks
     linear = True
     public = ("mechanism", "users")
 
@@ -90,10 +93,9 @@ class Feedback(Env):
         users: str = "pooled",
         wrappers: Sequence[Wrapper] = (),
         speech: Fields | None = None,
+        fields: Fields | None = None,
         runs: int = 1,
     ):
-        if speech is not None:
-            raise ValueError("speech= has no meaning in the feedback setting: users speak, not servers")
         self.law = make_law(rewards)
         if not self.law.unit_interval:
             raise ValueError(f"rewards={rewards!r} must stay in [0, 1]: the protocols' sensitivity is that of [0, 1]")
@@ -106,7 +108,7 @@ class Feedback(Env):
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         self.permute_arms = bool(permute_arms)
         self.users = choice("users", users, ("pooled", "each"))
-        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, runs=runs)
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
 
     @property
     def report(self) -> Fields:
@@ -114,13 +116,18 @@ class Feedback(Env):
         fields = {"reward": Field(), "n": Field(dtype="i8")}
         return {**fields, "users": Field()} if self.users == "each" else fields
 
+    @property
+    def actions(self) -> Fields:
+        """An arm for a block, and its users."""
+        return {**super().actions, "n": Field(dtype="i8", low=0)}
+
     def _offers(self, fields: Fields) -> Fields:
         return {k: f for k, f in fields.items() if k in ("reward", "n", "users")}
 
     @property
-    def mechanism(self) -> Wrapper | None:
+    def mechanism(self) -> Privatizer | None:
         """The wrapper that privatizes and decodes sums, if there is one."""
-        return next((w for w in self.wrappers if w.decodes), None)
+        return next((w for w in self.wrappers if isinstance(w, Privatizer)), None)
 
     def task(self, **options: Any) -> FeedbackTask:
         """How a learner meets it."""
@@ -219,14 +226,16 @@ class Feedback(Env):
         """Every server acts in every round; one that is through is ignored."""
         return self._who
 
-    def metrics(self) -> dict[str, Array]:
-        """``regret``, ``users``, ``bits``, ``bits_per_user``; with a mechanism ``epsilon``, ``delta``; each (R,)."""
+    def no_action(self) -> tuple[Array, Array]:
+        """Arm 0 for one user."""
+        return np.zeros(self._who.shape, np.int64), np.ones(self._who.shape, np.int64)
+
+    def _metrics(self) -> dict[str, Array]:
+        """``regret``, ``users``, ``bits``, ``bits_per_user``; each (R,)."""
         users, bits = self.served.sum(1), self._bits.sum(1)
-        ledger = getattr(self.mechanism, "ledger", None)
         return {
             "regret": self._regret.sum(1),
             "users": users,
             "bits": bits,
             "bits_per_user": bits / np.maximum(users, 1),
-            **({} if ledger is None else {"epsilon": ledger.worst.copy(), "delta": ledger.worst_delta.copy()}),
         }

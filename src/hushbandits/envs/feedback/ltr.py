@@ -289,6 +289,7 @@ class LTR(Feedback):
         users: str = "pooled",
         wrappers: Sequence[Wrapper] = (),
         speech: Any = None,
+        fields: Any = None,
         runs: int = 1,
     ):
         file = None if path is None else _file(path)
@@ -309,5 +310,6 @@ class LTR(Feedback):
             users=users,
             wrappers=wrappers,
             speech=speech,
+            fields=fields,
             runs=runs,
         )

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.envs.feedback.cohort import Cohort, Noise, Rngs, blocks, fits, not_encoded, round_at_random
+from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.core.jit import jit
+from hushbandits.core.payload import Noise
 from hushbandits.core.rewards import Bernoulli, Law
 from hushbandits.core.types import Array
 

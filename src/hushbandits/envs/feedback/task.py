@@ -41,6 +41,7 @@ class FeedbackTask(Task):
 
     def __init__(self, core: World, reward: str = "decoded"):
         self._oracle = choice("reward", reward, ("decoded", "oracle")) == "oracle"
+        self.labels = {"reward": "oracle"} if self._oracle else {}
         super().__init__(core)
 
     @property

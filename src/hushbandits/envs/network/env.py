@@ -15,6 +15,7 @@ from hushbandits.envs.network.flood import Flood
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.envs.network.payload import Reports
 from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms, streams
 from hushbandits.core.types import Array, Seeds
@@ -60,7 +61,7 @@ class CoopNetwork(Env):
         T rounds.
     permute_arms : bool
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
-    wrappers, speech, runs
+    wrappers, speech, fields, runs
         As in `Env`.
 
     Notes
@@ -84,7 +85,8 @@ class CoopNetwork(Env):
     setting = "network"
     clock = "rounds"
     public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay")
-    curve_metrics: ClassVar[tuple[str, ...]] = ("regret", "messages")
+    curve_metrics = ("regret", "messages")
+    payload = Reports
 
     def __init__(
         self,
@@ -102,6 +104,7 @@ class CoopNetwork(Env):
         permute_arms: bool = False,
         wrappers: Sequence[Wrapper] = (),
         speech: Fields | None = None,
+        fields: Fields | None = None,
         runs: int = 1,
     ):
         self.law = make_law(rewards)
@@ -126,12 +129,10 @@ class CoopNetwork(Env):
         if not self._random_graph:
             matrix = adjacency(graph, n_agents)
             self._place(matrix[None], hop_distances(matrix)[None])
-        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, runs=runs)
-        self._meddlers = [w for w in self.wrappers if getattr(w, "relays", False)]
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
+        self._meddlers: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
         if self._meddlers:
             require(f"{self._meddlers[0].name} at relays", ("reward",), self.sent_fields)
-        measured = tuple(name for w in self.wrappers for name in w.curve_metrics)
-        self.curve_metrics = (*type(self).curve_metrics, *measured)  # type: ignore[misc]
 
     def _place(self, matrix: Array, distance: Array) -> None:
         matrix.flags.writeable = distance.flags.writeable = False
@@ -170,15 +171,14 @@ class CoopNetwork(Env):
         """Arm and reward of the round."""
         return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1), "reward": Field()}
 
-    @property
-    def envelope(self) -> Fields:
-        """The sender's name travels with a message."""
-        return {"who": Field(dtype="i8")}
-
     def _offers(self, fields: Fields) -> Fields:
-        if "code" in fields:  # sealed by secure aggregation
-            return {"tally": Field((2, self.n_arms))}
-        return fields
+        """The sender's name travels with a message."""
+        return {**fields, "sender": Field(dtype="i8")}
+
+    @property
+    def reductions(self) -> tuple[str, ...]:
+        """Arms and their rewards add up to a tally."""
+        return ("tally",) if {"arm", "reward"} <= set(self.inbox_fields) else ()
 
     def task(self, **options: Any) -> NetworkTask:
         """How a learner meets it."""
@@ -194,7 +194,7 @@ class CoopNetwork(Env):
             drawn = [connected_erdos_renyi(m, self.edge_probability, rng) for rng in streams(seeds, "graph")]
             self._place(np.stack(drawn), np.stack([hop_distances(matrix) for matrix in drawn]))
         self._luck = Uniforms(seeds, "reward", (m,))
-        ring_fields = {k: f for k, f in self.sent_fields.items() if k != "who"}
+        ring_fields = self.sent_fields
         affordable(f"runs={runs} at depth {self.slots.depth}", Ring.size(ring_fields, self.slots.depth, runs, m))
         if self.edge_loss or self._meddlers:
             life = self.slots.life if self.life is not None else np.full(len(self.adjacency), max(1, m - 1))
@@ -237,7 +237,7 @@ class CoopNetwork(Env):
         self._messages += (message["sent"] * self._edges).sum(1)
         self._ring.post(message)
         fields = tuple(self._ring.fields)
-        return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "who"))
+        return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "sender"))
 
     def _flooded(self, message: dict[str, Any]) -> SlotInbox:
         flood = self._flood
@@ -295,7 +295,6 @@ class CoopNetwork(Env):
         """Everyone acts in every round."""
         return self._who
 
-    def metrics(self) -> dict[str, Array]:
-        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,), and what the wrappers measure."""
-        own = {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}
-        return {**own, **{name: value for w in self.wrappers for name, value in w.metrics(self).items()}}
+    def _metrics(self) -> dict[str, Array]:
+        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,)."""
+        return {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}

@@ -176,7 +176,7 @@ class FloodInbox(SlotInbox):
         runs, m = flood._shape
         self._n_arms = flood.n_arms
         self._order, self.own = None, {}
-        self._fields = (*flood.fields, "who")
+        self._fields = (*flood.fields, "sender")
         size = np.bincount(reached[:, 0] * m + reached[:, 1], minlength=runs * m)
         first = np.argsort(reached[:, 0] * m + reached[:, 1], kind="stable")
         place = np.arange(len(reached)) - np.repeat(np.cumsum(size) - size, size)
@@ -221,10 +221,10 @@ class FloodInbox(SlotInbox):
         self._needs(field)
         if self._states:
             heard = self._flood._newest > 0
-            if field == "who":
+            if field == "sender":
                 return self._arranged(np.where(heard, np.arange(heard.shape[2]), -1))
             return self._arranged(self._flood.held[field]).copy()
-        return self._arranged(self._sender.copy() if field == "who" else self._values(field))
+        return self._arranged(self._sender.copy() if field == "sender" else self._values(field))
 
     def _values(self, field: str) -> Array:
         arrived = self._sender >= 0
@@ -262,7 +262,7 @@ class FloodInbox(SlotInbox):
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Sum of `field` (times `weight`) over arrivals; of a state, over all senders ever heard."""
-        if field == "who" or not {field, weight or field} <= set(self._fields):
+        if field == "sender" or not {field, weight or field} <= set(self._fields):
             return Inbox.total(self, field)
         self._needs()
         held = self._flood.held
@@ -271,7 +271,7 @@ class FloodInbox(SlotInbox):
             return held[name] if field in held else self._values(name)
 
         value = values(field) if weight is None else values(field) * values(weight)
-        out = np.zeros((*value.shape[:2], *value.shape[3:]), value.dtype)
+        out = np.zeros((*value.shape[:2], *value.shape[3:]), np.int64 if value.dtype == bool else value.dtype)
         for s in range(value.shape[2]):  # slot by slot: a sum must not depend on how many slots the batch has
             out += value[:, :, s]
         return out

@@ -124,17 +124,16 @@ def _anyone(agents: int) -> Field:
 class SlotInbox(Inbox):
     """What reaches each agent at the end of a round.
 
-    Valid until the next round: later it raises.  ``who`` (the sender) is a field unless a wrapper hid it; then no
+    Valid until the next round: later it raises.  ``sender`` (the sender) is a field unless a wrapper hid it; then no
     public name leads to it.
     """
 
     def __init__(self, ring: Ring, slots: Slots, n_arms: int, fields: tuple[str, ...] | None = None):
         self._ring, self._slots, self._n_arms, self._round = ring, slots, n_arms, ring.t
-        self._fields = fields if fields is not None else (*ring.fields, "who")
+        self._fields = fields if fields is not None else (*ring.fields, "sender")
         # Reorders gathered slots; set by a wrapper that hides senders.
         self._order: Callable[[], Array] | None = None
-        #: What each agent itself has published, where a wrapper tells it: by field, (R, M, …).
-        self.own: dict[str, Array] = {}
+        self.own = {}
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -142,9 +141,9 @@ class SlotInbox(Inbox):
         return self._fields
 
     def _hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
-        """Return this inbox without ``who``, its slots in the order ``(R, M, S)`` that `order` gives."""
+        """Return this inbox without ``sender``, its slots in the order ``(R, M, S)`` that `order` gives."""
         inbox = copy.copy(self)
-        inbox._fields = tuple(f for f in self._fields if f != "who")
+        inbox._fields = tuple(f for f in self._fields if f != "sender")
         inbox._order = order
         return inbox
 
@@ -156,10 +155,10 @@ class SlotInbox(Inbox):
             raise RuntimeError(f"this inbox is that of round {self._round}, and it is round {self._now}: read it then")
 
     def _needs_event(self, field: str) -> None:
-        self._needs("who", field)
-        if field == "who":
+        self._needs("sender", field)
+        if field == "sender":
             raise KeyError(
-                f"who says nothing by itself; name one of: {', '.join(f for f in self._fields if f != field)}"
+                f"sender says nothing by itself; name one of: {', '.join(f for f in self._fields if f != field)}"
             )
 
     @property
@@ -205,7 +204,7 @@ class SlotInbox(Inbox):
     def __getitem__(self, field: str) -> Array:
         self._needs(field)
         ring = self._ring
-        if field == "who":
+        if field == "sender":
             names = np.broadcast_to(np.arange(ring.sent.shape[2], dtype=np.int32), ring.sent.shape)
             return self._gathered(names, self._there, -1)
         return self._gathered(ring.values[field], ring.held if ring.fields[field].latest else ring.sent)
@@ -261,7 +260,7 @@ class SlotInbox(Inbox):
         ring, slots = self._ring, self._slots
         kind, values = ring.fields[field], ring.values[field]
         flat = values.reshape(*ring.sent.shape, -1)
-        out = np.zeros(flat.shape[1:], flat.dtype)
+        out = np.zeros(flat.shape[1:], np.int64 if kind.kind == "b" else flat.dtype)  # bits are counted
         mask = ring.held if kind.latest else ring.sent
         if weight is None:
             _total(flat, mask, slots.sender, slots.shell, ring.t, out)

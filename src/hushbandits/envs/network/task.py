@@ -21,30 +21,32 @@ __all__ = ["NetworkTask", "speech_space"]
 class NetworkTask(Task):
     """Everyone pulls one arm and reports it.
 
-    Action: ``Discrete(K)``, or with `speech` a ``Dict`` of ``arm`` and the declared fields, which travel beside the
-    standard report.  Further parts, per arm, over everything heard so far: ``heard_mean`` and ``heard_width``
+    Action: ``Discrete(K)``, or with the env's `speech` a ``Dict`` of ``arm`` and the declared fields, which travel
+    beside the standard report.  Further parts, per arm, over everything heard so far: ``heard_mean`` and ``heard_width``
     (as own); per declared field ``heard_<field>``, the sum over this round's arrivals divided by M − 1.
     An agent earns its own pull.
 
     Parameters
     ----------
     core : CoopNetwork
-    speech : Fields, optional
-        Declared fields; the core's own `speech` must hold them and the report.
 
     Examples
     --------
     >>> import hushbandits as hb
-    >>> lens = NetworkTask(hb.make_core("CoopNetwork-v0", n_agents=4))
-    >>> lens.action_space, lens.observation_space.shape
+    >>> task = NetworkTask(hb.make_core("CoopNetwork-v0", n_agents=4))
+    >>> task.action_space, task.observation_space.shape
     (Discrete(10), (43,))
     """
 
-    def __init__(self, core: World, speech: Fields | None = None):
-        self._speech = {name: (field, speech_space(name, field)) for name, field in (speech or {}).items()}
-        offered = set(core.inbox_fields)
+    speaks = True
+
+    def __init__(self, core: World):
+        said = {name: field for name, field in core.fields.items() if name not in core.report}
+        self._speech = {name: (field, speech_space(name, field)) for name, field in said.items()}
+        self._reported = [name for name in core.report if name in core.fields]
+        offered = {*core.inbox_fields, *core.reductions}
         #: Whether the inbox holds single rewards, counted once each (else states: the means and counts of everyone).
-        self._events = {"arm", "reward"} <= offered or "tally" in offered
+        self._events = "tally" in offered
         self._states = {"mean", "count"} <= offered
         super().__init__(core)
 
@@ -113,10 +115,13 @@ class NetworkTask(Task):
         if self._speech:
             shape = (core.runs, core.n_agents)
             said = {
-                name: np.zeros((*shape, *field.shape)) if action is None else action[name].reshape(*shape, *field.shape)
+                name: np.zeros((*shape, *field.shape), field.dtype)
+                if action is None
+                else action[name].reshape(*shape, *field.shape).astype(field.dtype)
                 for name, (field, _) in self._speech.items()
             }
-            message = {**core._report(), **said}
+            report = core.standard_report()
+            message = {**{name: report[name] for name in self._reported}, **said}
         self.obs = core.talk(message)
         assert self.obs.inbox is not None
         self._hear(self.obs.inbox)

@@ -1,0 +1,175 @@
+"""Messages on their way, and what can be done to them: one small algebra for votes, reports and blocks of users.
+
+A setting's payload answers the verbs that mean something there; a wrapper names those that it uses, and an env refuses
+the wrapper in a sentence where one is missing.  So no wrapper asks which setting it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.rewards import Law
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.world import World
+
+__all__ = ["VERBS", "Channel", "Noise", "Payload", "PointNoise", "Sealing", "Shuffling"]
+
+#: What can be done to messages, and how an error message says that it cannot.
+VERBS = {
+    "drop": "lost one by one",
+    "replace": "replaced by draws from a law",
+    "relay": "changed by those who pass them on",
+    "map": "mapped reward by reward",
+    "add": "noised reward by reward",
+    "encode": "encoded as integers",
+    "modulo": "reduced by a modulus",
+    "shuffle": "shuffled",
+    "seal": "added up behind a seal",
+}
+
+
+class Noise(Protocol):
+    """Noise that every sender draws alone."""
+
+    @property
+    def integer(self) -> bool:
+        """Whether it is an integer (what an encoded reward needs)."""
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Return the noise of `size` senders."""
+
+    def total(self, rng: np.random.Generator, n: int) -> float:
+        """Return a draw from the law of the sum over `n` senders."""
+
+
+class PointNoise(Noise, Protocol):
+    """Noise that is also a function of one uniform (what named senders read)."""
+
+    def onto(self, x: Array, u: Array) -> Array:
+        """Return `x` with the noise at the uniforms `u`."""
+
+
+class Channel(Protocol):
+    """What happens to messages on their way out and to inboxes on their way in, where the two belong together."""
+
+    #: What is shuffled or added up together, in words.
+    cohort: str
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """Fields of a message behind it."""
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """Fields of an inbox behind it."""
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Start R new runs."""
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Outward."""
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        """Inward."""
+
+
+class Shuffling(Protocol):
+    """The wrapper that asks for a shuffle."""
+
+    name: str
+    window: int | None
+    min_cohort: int
+
+
+class Sealing(Shuffling, Protocol):
+    """The wrapper that asks for a seal."""
+
+    grid: int
+    bound: float
+
+    def room(self, what: str, n: int, most: int) -> None:
+        """Raise ``ValueError`` unless `most`, what n messages may add up to, fits into 64 bits with room to spare."""
+
+
+class Payload(dict[str, Any]):
+    """One beat's messages of all runs: a dict of arrays ``(R, A, …)`` by field, and ``sent (R, A)``.
+
+    Every verb returns a new payload.  A setting's subclass names in `verbs` what it answers.
+
+    Examples
+    --------
+    >>> message = Payload(reward=np.zeros((1, 2)), sent=np.ones((1, 2), bool))
+    >>> message.but(reward=np.ones((1, 2)))["reward"].tolist()
+    [[1.0, 1.0]]
+    >>> message.drop(0.5, None)
+    Traceback (most recent call last):
+        ...
+    ValueError: messages cannot be lost one by one
+    """
+
+    #: What they are, in errors.
+    noun: ClassVar[str] = "messages"
+    #: The verbs that it answers, and the fields that each needs.
+    verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    #: Whether the senders are the agents, who come back; else strangers, each met once.
+    named: ClassVar[bool] = True
+
+    @classmethod
+    def answers(cls, verb: str) -> None:
+        """Raise ``ValueError`` unless it answers `verb`."""
+        if verb not in cls.verbs:
+            raise ValueError(f"{cls.noun} cannot be {VERBS.get(verb, verb)}")
+
+    @classmethod
+    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Any:
+        """Return the tape that `verb` reads for the wrapper of that name."""
+        cls.answers(verb)
+        raise NotImplementedError(f"{cls.__name__} must say what tape {verb} reads")
+
+    def but(self, **changes: Any) -> Self:
+        """Return it with some fields changed."""
+        return type(self)({**self, **changes})
+
+    def drop(self, rate: Array | float, luck: Any) -> Self:
+        """Each message is lost with probability `rate`: a number, or one per sender ``(R, A)``."""
+        self.answers("drop")
+        raise NotImplementedError
+
+    def replace(self, rate: Array | float, law: Law, location: float, luck: Any) -> Self:
+        """With probability `rate` a reward becomes a draw from `law` at `location`."""
+        self.answers("replace")
+        raise NotImplementedError
+
+    def map(self, function: Callable[[Array], Array]) -> Self:
+        """Every reward through `function`, elementwise."""
+        self.answers("map")
+        raise NotImplementedError
+
+    def add(self, noise: Callable[[int], Any], luck: Any) -> Self:
+        """Every reward gets noise; ``noise(n)`` is the law where n senders are planned."""
+        self.answers("add")
+        raise NotImplementedError
+
+    def encode(self, g: Array, luck: Any) -> Self:
+        """Every reward, clipped to [0, 1], becomes the integer ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``."""
+        self.answers("encode")
+        raise NotImplementedError
+
+    def modulo(self, m: Array) -> Self:
+        """Every integer mod `m`."""
+        self.answers("modulo")
+        raise NotImplementedError
+
+    @classmethod
+    def shuffled(cls, by: Shuffling, env: World) -> Channel:
+        """Return the channel of an ideal shuffle."""
+        cls.answers("shuffle")
+        raise NotImplementedError
+
+    @classmethod
+    def sealed(cls, by: Sealing, env: World) -> Channel:
+        """Return the channel of an ideal sum."""
+        cls.answers("seal")
+        raise NotImplementedError

@@ -1,0 +1,60 @@
+"""Votes on their way to the coordinator, and what can be done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+
+from hushbandits.core.payload import Channel, Payload, Sealing, Shuffling
+from hushbandits.core.tapes import Ragged
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.world import World
+from hushbandits.envs.exploration.window import VoteWindow
+
+__all__ = ["Votes", "vote_tape"]
+
+
+def vote_tape(name: str) -> str:
+    """Return the name of the tape by which the wrapper of that name loses votes."""
+    return f"wrapper/{name}/votes"
+
+
+class Votes(Payload):
+    """The active agent's votes: one bit per arm.
+
+    Examples
+    --------
+    >>> votes = Votes(vote=np.array([[[True, False]]]), sent=np.array([[True]]))
+    >>> votes.map(np.sqrt)
+    Traceback (most recent call last):
+        ...
+    ValueError: votes cannot be mapped reward by reward
+    """
+
+    noun = "votes"
+    verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(("drop", "shuffle", "seal"), ("vote",))
+
+    @classmethod
+    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Ragged:
+        """A tape that only who votes reads on."""
+        cls.answers(verb)
+        return Ragged(seeds, vote_tape(name))
+
+    def drop(self, rate: Array | float, luck: Ragged) -> Self:
+        """Vote by vote, not ballot by ballot."""
+        vote = self["vote"] & self["sent"][:, :, None]
+        for r in np.flatnonzero(vote.any((1, 2))):  # only who votes has something to lose
+            vote[r, 0] &= luck.take(int(r), vote.shape[2]) >= rate
+        return self.but(vote=vote)
+
+    @classmethod
+    def shuffled(cls, by: Shuffling, env: World) -> Channel:
+        """The votes of a window of activations, as counts per arm."""
+        return VoteWindow(by.name, by.window, by.min_cohort, env)
+
+    @classmethod
+    def sealed(cls, by: Sealing, env: World) -> Channel:
+        """The votes per arm of a window of activations; an agent votes once per arm, so a sum stays below N + 1."""
+        return VoteWindow(by.name, by.window, by.min_cohort, env)

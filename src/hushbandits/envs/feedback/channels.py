@@ -1,0 +1,93 @@
+"""Shuffles and sums of a block of users."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.payload import Payload, Sealing, Shuffling
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.world import World
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort
+
+__all__ = ["SealedBlocks", "ShuffledUsers"]
+
+
+class ShuffledUsers:
+    """Every block in a uniform order; users have no names to begin with."""
+
+    cohort = "of a block"
+
+    def __init__(self, by: Shuffling):
+        self._name = by.name
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """As they are."""
+        return fields
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """As they are."""
+        return fields
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Open the tape."""
+        self._rngs = streams(seeds, f"wrapper/{self._name}")
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Shuffle."""
+        return message.but(reward=message["reward"].shuffle(self._rngs))
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        """As it is."""
+        return inbox
+
+
+class SealedBlocks:
+    """A block of users: the sum mod m of their messages."""
+
+    cohort = "that are added up"
+
+    def __init__(self, by: Sealing):
+        self._by = by
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """Integers, and no individuals; raw rewards are encoded here."""
+        by = self._by
+        require(by.name, ("reward", "n"), fields)
+        self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
+        if self._encodes:
+            by.room("a block of n users up to horizon", env.horizon, env.horizon * by.grid + 1)
+        sealed = {k: f for k, f in fields.items() if k != "users"}
+        return {**sealed, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """As they are."""
+        return fields
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Open the tape."""
+        self._rngs = streams(seeds, f"wrapper/{self._by.name}")
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Add up, unless too few are left."""
+        by = self._by
+        if self._encodes:
+            crowd: Cohort = message["reward"]
+            modulus = crowd.planned * by.grid + 1
+            message = message.encode(np.full(crowd.planned.shape, by.grid), self._rngs)
+            message = message.but(modulus=modulus, bits=_bits(modulus))
+        crowd = message["reward"]
+        keep = message["sent"] & (crowd.n >= by.min_cohort)
+        return message.but(reward=crowd.seal(crowd.total() % message["modulus"], keep, by.name), sent=keep)
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        """Decode what was encoded here."""
+        if not self._encodes:
+            return inbox
+        assert isinstance(inbox, BlockInbox)
+        return inbox.decoded(inbox.total("reward") / self._by.grid)
+
+
+def _bits(modulus: Array) -> Array:
+    return np.array([[(m - 1).bit_length() for m in row] for row in modulus.tolist()])

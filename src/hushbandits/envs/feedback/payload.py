@@ -1,0 +1,76 @@
+"""Blocks of users on their way to a server, and what can be done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+
+from hushbandits.core.payload import Channel, Noise, Payload, Sealing, Shuffling
+from hushbandits.core.rewards import Law
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.world import World
+from hushbandits.envs.feedback.channels import SealedBlocks, ShuffledUsers
+from hushbandits.envs.feedback.cohort import Rngs
+
+__all__ = ["Blocks"]
+
+
+class Blocks(Payload):
+    """One block of users per server, every one of them met once; ``reward`` is a `Cohort`, and does what is asked.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("CentralDP-v0", horizon=10)
+    >>> env.payload.noun, env.payload.named
+    ('blocks of users', False)
+    """
+
+    noun = "blocks of users"
+    verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
+        ("drop", "replace", "map", "add", "encode", "modulo", "shuffle", "seal"), ("reward", "n")
+    )
+    named = False
+
+    @classmethod
+    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Rngs:
+        """One generator per run: how much is drawn depends on the blocks."""
+        cls.answers(verb)
+        return streams(seeds, f"wrapper/{name}")
+
+    def drop(self, rate: Array | float, luck: Rngs) -> Self:
+        """Users whose message is lost."""
+        return self.but(reward=self["reward"].drop(rate, luck))
+
+    def replace(self, rate: Array | float, law: Law, location: float, luck: Rngs) -> Self:
+        """Users who send something else."""
+        return self.but(reward=self["reward"].replace(rate, law, location, luck))
+
+    def map(self, function: Callable[[Array], Array]) -> Self:
+        """Every user's reward."""
+        return self.but(reward=self["reward"].map(function))
+
+    def add(self, noise: Callable[[int], Noise], luck: Rngs) -> Self:
+        """Every user's own noise."""
+        return self.but(reward=self["reward"].add(noise, luck))
+
+    def encode(self, g: Array, luck: Rngs) -> Self:
+        """Every user's reward in fixed point."""
+        return self.but(reward=self["reward"].encode(g, luck))
+
+    def modulo(self, m: Array) -> Self:
+        """Every user's message; what receives them must know m."""
+        return self.but(reward=self["reward"].modulo(m), modulus=np.asarray(m))
+
+    @classmethod
+    def shuffled(cls, by: Shuffling, env: World) -> Channel:
+        """The messages of a block in a uniform order; a pool of like users is its own shuffle."""
+        return ShuffledUsers(by)
+
+    @classmethod
+    def sealed(cls, by: Sealing, env: World) -> Channel:
+        """The sum mod m of a block's messages."""
+        return SealedBlocks(by)
