@@ -50,6 +50,11 @@ class Law(ABC):
         for field in fields(self):  # type: ignore[arg-type]
             real(field.name, getattr(self, field.name), 0, _WIDEST)
 
+    @property
+    def drifts(self) -> bool:
+        """Whether a location is a level in [0, 1] that can fall, and no name of an arm."""
+        return self.unit_interval and self.locations == (0.0, 1.0)
+
     @abstractmethod
     def quantile(self, u: Array, location: Array) -> Array:
         """Rewards at the uniforms `u` ∈ [0, 1), broadcast against `location`."""

@@ -1,0 +1,231 @@
+"""The arms of R runs: where they stand, how they move, what a pull of each costs in regret."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.edge import count
+from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.tapes import LONGEST
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import flag, real
+
+__all__ = ["Arms", "Standing", "moving_locations"]
+
+
+def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
+    """Where the arms stand after t rounds, ``(…, K)``.
+
+    All but the best fall by `drift` a round down to 0 (Féraud et al. 2019, problem 3); every `period` rounds the
+    means move on by one arm, so that another arm is the best.
+
+    Parameters
+    ----------
+    start : (…, K) array
+        At round 0.
+    t : (…) int array
+        Rounds, against the leading axes of `start`.
+    drift, period : float
+        0 and ∞: nothing moves.
+
+    Examples
+    --------
+    >>> moving_locations(np.array([0.7, 0.5, 0.1]), np.array([0, 20_000]), 1e-5, np.inf).round(9).tolist()
+    [[0.7, 0.5, 0.1], [0.7, 0.3, 0.0]]
+    >>> moving_locations(np.array([0.7, 0.5, 0.1]), np.array([9, 10]), 0.0, 10).tolist()
+    [[0.7, 0.5, 0.1], [0.1, 0.7, 0.5]]
+    """
+    t = np.asarray(t)[..., None]
+    now = start
+    if drift:  # what does not drift may stand below 0
+        best = start == start.max(-1, keepdims=True)
+        now = np.where(best, start, np.maximum(start - drift * t, 0.0))
+    if period == math.inf:
+        return np.broadcast_to(now, np.broadcast_shapes(now.shape, t.shape))
+    arms = np.arange(start.shape[-1])
+    source = (arms - (t // period).astype(np.int64)) % arms.size
+    shape = np.broadcast_shapes(now.shape, source.shape)
+    return np.take_along_axis(np.broadcast_to(now, shape), np.broadcast_to(source, shape), -1)
+
+
+class Standing(NamedTuple):
+    """Where arms stand, what they pay on average, and how much less than the best: each ``(…, K)``."""
+
+    location: Array
+    mean: Array
+    gap: Array
+
+
+class Arms:
+    """The arms of every run, for all settings: drawn or given, shuffled, drifting, switching.
+
+    Parameters
+    ----------
+    means : sequence of K floats or UniformMeans
+        Locations of the arms, or the law from which every run draws its own.
+    rewards : str or Law
+        Reward law.
+    n_arms : int, optional
+        K, where `means` is a law; else only checked against their number.
+    permute : bool
+        Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
+    drift : float
+        By how much all arms but the best fall per round, down to 0.
+    switches : int
+        How often within the horizon the means move on by one arm, at equal distances.
+    horizon : int, optional
+        Rounds; beyond the last one the arms stand where they stood in it.
+
+    Attributes
+    ----------
+    law : Law
+    n_arms : int
+    moving : bool
+        Whether time matters.  Arms that stand still are looked up, not computed.
+    locations : (R, K) float
+        At round 0.
+
+    Notes
+    -----
+    A time `t` is an int, ``(R,)``, or with more axes behind R (a server's own clock); what stands still comes back
+    with axes of length 1 there.
+
+    Examples
+    --------
+    >>> from hushbandits.core.tapes import run_seeds
+    >>> arms = Arms([0.9, 0.5, 0.1], "bernoulli", switches=1, horizon=10)
+    >>> arms.reset(run_seeds(0, 1))
+    >>> arms.at(0).tolist(), arms.at(5).tolist()
+    ([[0.9, 0.5, 0.1]], [[0.1, 0.9, 0.5]])
+    """
+
+    #: Not a run's own (`hushbandits.core.rows`).
+    not_rows = ("_runs",)
+
+    def __init__(
+        self,
+        means: Sequence[float] | UniformMeans,
+        rewards: str | Law = "bernoulli",
+        *,
+        n_arms: int | None = None,
+        permute: bool = False,
+        drift: float = 0.0,
+        switches: int = 0,
+        horizon: int | None = None,
+    ):
+        self.law = make_law(rewards)
+        self._source, self.n_arms = draw_means(means, n_arms, self.law)
+        self.permute = flag("permute_arms", permute)
+        self.drift = real("drift", drift, 0, closed="low")
+        self.switches = count("switches", switches, 0)
+        if self.drift and not self.law.drifts:
+            raise ValueError(f"drift={drift!r} needs arms whose means lie in [0, 1], where they fall; not {self.law!r}")
+        if self.switches and horizon is None:
+            raise ValueError(f"switches={switches!r} needs a horizon, such as horizon=100_000")
+        self._last: float = math.inf if horizon is None else count("horizon", horizon, 1, LONGEST) - 1
+        self._period = (self._last + 1) / (self.switches + 1) if self.switches else math.inf
+        self.moving = self.drift > 0 or self.switches > 0
+
+    def reset(self, seeds: Seeds) -> None:
+        """Draw the arms of every run from its ``instance`` tape."""
+        self.locations = draw_locations(self._source, self.n_arms, self.permute, seeds)
+        self._still = self._stand(self.locations)
+        self._runs = np.arange(len(seeds))[:, None]
+
+    def _stand(self, location: Array) -> Standing:
+        mean = self.law.mean(location)
+        return Standing(location, mean, mean.max(-1, keepdims=True) - mean)
+
+    def _where(self, t: Array | int, run: int | None) -> Array:
+        """Locations of arms that move."""
+        start = self.locations if run is None else self.locations[run]
+        if run is None:
+            t = np.broadcast_to(t, (len(start),)) if np.ndim(t) == 0 else np.asarray(t)
+            start = start.reshape(len(start), *[1] * (t.ndim - 1), self.n_arms)
+        return moving_locations(start, np.minimum(t, self._last), self.drift, self._period)
+
+    def look(self, t: Array | int, run: int | None = None) -> Standing:
+        """Locations, means and gaps in round t.
+
+        Parameters
+        ----------
+        t : int or (R, …) int array
+            Rounds played before; with `run`, of any shape.
+        run : int, optional
+            One run instead of all; if nothing moves, its arms come without an axis for time.
+
+        Examples
+        --------
+        >>> from hushbandits.core.tapes import run_seeds
+        >>> arms = Arms([0.75, 0.5], "bernoulli", drift=0.25, horizon=3)
+        >>> arms.reset(run_seeds(0, 2))
+        >>> arms.look(np.arange(4), run=1).gap.tolist()
+        [[0.0, 0.25], [0.0, 0.5], [0.0, 0.75], [0.0, 0.75]]
+        """
+        if self.moving:
+            return self._stand(self._where(t, run))
+        if run is not None:
+            return Standing(*(values[run] for values in self._still))
+        if np.ndim(t) < 2:
+            return self._still
+        return Standing(*(v.reshape(len(v), *[1] * (np.ndim(t) - 1), self.n_arms) for v in self._still))
+
+    def at(self, t: Array | int, run: int | None = None) -> Array:
+        """Locations in round t, as `look` gives them, where means and gaps are not needed."""
+        return self._where(t, run) if self.moving else self.look(t, run).location
+
+    def means(self, t: Array | int, run: int | None = None) -> Array:
+        """Means in round t."""
+        return self.look(t, run).mean
+
+    def gap(self, t: Array | int, run: int | None = None) -> Array:
+        """How much less than the best arm each pays in round t."""
+        return self.look(t, run).gap
+
+    def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
+        """Location and gap of the pulled arms only, both ``(R, A)``.
+
+        Parameters
+        ----------
+        arm : (R, A) int array
+        t : int, or (R,) or (R, A) int array
+
+        Examples
+        --------
+        >>> from hushbandits.core.tapes import run_seeds
+        >>> arms = Arms([0.9, 0.5], "bernoulli", switches=1, horizon=10)
+        >>> arms.reset(run_seeds(0, 1))
+        >>> arms.pick(np.array([[1, 1]]), np.array([[0, 7]]))
+        (array([[0.5, 0.9]]), array([[0.4, 0. ]]))
+        """
+        if not self.moving:
+            return self.locations[self._runs, arm], self._still.gap[self._runs, arm]
+        location, _, gap = self.look(t)
+        if np.ndim(t) < 2:
+            return location[self._runs, arm], gap[self._runs, arm]
+        own = arm[..., None]
+        return np.take_along_axis(location, own, -1)[..., 0], np.take_along_axis(gap, own, -1)[..., 0]
+
+    def stretch(self, t: Array | int) -> Array:
+        """How many rounds from t on the arms stand still, this one included: a block that is no longer has one law.
+
+        Examples
+        --------
+        >>> Arms([0.9, 0.5], "bernoulli", switches=1, horizon=10).stretch(np.array([0, 4, 5])).tolist()
+        [5, 1, 5]
+        """
+        t = np.asarray(t)
+        if self.drift:
+            return np.ones(t.shape, np.int64)
+        if not self.switches:
+            return np.full(t.shape, LONGEST)
+        step = np.floor_divide(t, self._period)
+        next_ = np.ceil((step + 1) * self._period).astype(np.int64)
+        # The quotient decides when arms switch; the product may be off by a rounding.
+        next_ += np.floor_divide(next_, self._period) <= step
+        next_ -= np.floor_divide(next_ - 1, self._period) > step
+        return next_ - t

@@ -1,0 +1,181 @@
+"""Arms: one class for all settings, held against a twin that moves one arm of one run at a time, and against the envs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.core.arms import Arms
+from hushbandits.core.rewards import LAWS, UniformMeans
+from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.envs.feedback.ltr import LTR
+
+LEVEL = st.floats(0, 1)
+
+
+def twin(start, t, drift, switches, horizon):
+    """Where the arms of one run stand in round t, one at a time."""
+    if horizon is not None:
+        t = min(t, horizon - 1)
+    arms = len(start)
+    fallen = []
+    for mean in start:
+        fallen.append(mean if not drift or mean == max(start) else max(mean - drift * t, 0.0))
+    moves = int(t // (horizon / (switches + 1))) if switches else 0
+    now = [0.0] * arms
+    for k in range(arms):
+        now[(k + moves) % arms] = fallen[k]
+    return now
+
+
+@st.composite
+def motions(draw):
+    horizon = draw(st.none() | st.integers(1, 200))
+    return {
+        "drift": draw(st.sampled_from([0.0, 1e-5, 0.01, 0.3])),
+        "switches": 0 if horizon is None else draw(st.integers(0, 7)),
+        "horizon": horizon,
+    }
+
+
+@given(st.lists(LEVEL, min_size=2, max_size=5), motions(), st.lists(st.integers(0, 300), min_size=3, max_size=3))
+def test_arms_stand_where_the_twin_puts_them(means, motion, times):
+    arms = Arms(means, "bernoulli", **motion)
+    arms.reset(run_seeds(0, 3))
+    t = np.array(times)
+    expected = np.array([twin(means, s, **motion) for s in times])
+    np.testing.assert_array_equal(arms.at(t), expected)
+    np.testing.assert_array_equal(arms.means(t), expected)
+    np.testing.assert_array_equal(arms.gap(t), expected.max(1, keepdims=True) - expected)
+    for s in times:  # one clock for all runs
+        assert arms.at(s).shape == (3, len(means))
+        np.testing.assert_array_equal(arms.at(s), [twin(means, s, **motion)] * 3)
+    ahead = np.broadcast_to(arms.at(t, run=1), expected.shape)  # one run, any times
+    np.testing.assert_array_equal(ahead, expected)
+
+
+@given(st.lists(LEVEL, min_size=3, max_size=3), motions(), st.data())
+def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
+    arms = Arms(means, "clipped-gaussian", permute=True, **motion)
+    arms.reset(run_seeds(1, 2))
+    ints = st.integers(0, 2)
+    arm = np.array(data.draw(st.lists(st.lists(ints, min_size=2, max_size=2), min_size=2, max_size=2)))
+    own = np.array(data.draw(st.lists(st.lists(st.integers(0, 300), min_size=2, max_size=2), min_size=2, max_size=2)))
+    for t in (int(own[0, 0]), own[:, 0], own):  # one clock, a run's, an agent's
+        where, gap = arms.pick(arm, t)
+        assert where.shape == gap.shape == (2, 2)
+        for r, m in np.ndindex(2, 2):
+            s = int(np.broadcast_to(np.reshape(t, (-1, 1)) if np.ndim(t) == 1 else t, (2, 2))[r, m])
+            now = np.array(twin(arms.locations[r].tolist(), s, **motion))
+            mean = arms.law.mean(now)
+            assert where[r, m] == now[arm[r, m]]
+            assert gap[r, m] == (mean.max() - mean)[arm[r, m]]
+
+
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_what_stands_still_is_not_computed_again(name):
+    arms = Arms([0.5, 0.25, 1.0], name)
+    arms.reset(run_seeds(0, 4))
+    assert not arms.moving
+    assert arms.at(7) is arms.locations
+    assert arms.gap(np.arange(4)) is arms.gap(0)
+    assert arms.means(9) is arms.means(0)
+    assert np.shares_memory(arms.look(3, run=2).gap, arms.gap(0))
+    np.testing.assert_array_equal(arms.means(0), arms.law.mean(np.tile([0.5, 0.25, 1.0], (4, 1))))
+    assert arms.at(np.zeros((4, 5), int)).shape == (4, 1, 3)
+
+
+def test_every_run_has_its_own_tape():
+    arms = Arms(UniformMeans(0.2, 0.4), "bernoulli", n_arms=3, permute=True)
+    arms.reset(run_seeds(5, 3))
+    for seed, row in zip(run_seeds(5, 3), arms.locations, strict=True):
+        rng = stream(seed, "instance")
+        drawn = rng.uniform(0.2, 0.4, 3)
+        np.testing.assert_array_equal(row, drawn[rng.permutation(3)])
+
+
+@pytest.mark.parametrize("permute", [False, True])
+def test_the_same_arms_as_in_every_setting(permute):
+    """What the envs say in public, bit for bit."""
+    law = UniformMeans(0.25, 0.75)
+    for env_id in ("DPMASE-v0", "CoopNetwork-v0", "LocalDP-v0"):
+        env = hb.make_core(env_id, runs=3, means=law, n_arms=4, rewards="beta", permute_arms=permute, horizon=50)
+        env.reset(9)
+        arms = Arms(law, "beta", n_arms=4, permute=permute, horizon=50)
+        arms.reset(run_seeds(9, 3))
+        np.testing.assert_array_equal(env.locations, arms.at(0))
+        np.testing.assert_array_equal(env.means, arms.means(0))
+
+
+def test_arms_of_a_file_are_a_law():
+    env = LTR(n_arms=4, permute_arms=True, runs=3)
+    env.reset(2)
+    arms = Arms(list(range(4)), env.law, permute=True, switches=1, horizon=10)
+    arms.reset(run_seeds(2, 3))
+    np.testing.assert_array_equal(env.locations, arms.at(0))
+    np.testing.assert_array_equal(env.means, arms.means(0))
+    np.testing.assert_array_equal(np.roll(env.means, 1, axis=1), arms.means(5))  # names of arms can switch
+
+
+@pytest.mark.parametrize("motion", [{"drift": 1e-3}, {"switches": 3}, {"drift": 1e-3, "switches": 2}])
+def test_the_same_motion_as_in_exploration(motion):
+    env = hb.make_core(
+        "DPMASE-v0", runs=2, idle="stays", stop="horizon", horizon=60, n_agents=4, permute_arms=True, **motion
+    )
+    obs = env.reset(3)
+    arms = Arms((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli", permute=True, horizon=60, **motion)
+    arms.reset(run_seeds(3, 2))
+    while True:
+        np.testing.assert_array_equal(env.means, arms.means(env.t))
+        if not obs.live.any():
+            break
+        env.pull(np.zeros((2, 1, 10), bool))
+        obs = env.talk()
+    assert (env.t == 60).all()
+
+
+@given(st.integers(1, 10**6), st.integers(0, 40), st.data())
+def test_a_stretch_ends_where_the_arms_move(horizon, switches, data):
+    arms = Arms([0.9, 0.5, 0.1], "bernoulli", switches=switches, horizon=horizon)
+    t = data.draw(st.integers(0, horizon - 1))
+    stretch = int(arms.stretch(t))
+    if not switches:
+        assert stretch >= 2**53
+        return
+    period = horizon / (switches + 1)
+    assert stretch >= 1
+    assert (t + stretch - 1) // period == t // period != (t + stretch) // period
+
+
+def test_a_drift_ends_every_stretch():
+    arms = Arms([0.9, 0.5], "bernoulli", drift=0.1, switches=1, horizon=10)
+    assert arms.stretch(np.array([[0, 3]])).tolist() == [[1, 1]]
+
+
+def test_arms_below_zero_may_switch_but_not_drift():
+    arms = Arms([-2.0, -1.0], "gaussian", switches=1, horizon=4)
+    arms.reset(run_seeds(0, 1))
+    assert arms.at(0).tolist() == [[-2.0, -1.0]]
+    assert arms.at(2).tolist() == [[-1.0, -2.0]]
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"drift": -0.1}, "drift=-0.1 must be a number ≥ 0"),
+        ({"drift": math.nan}, "drift=nan"),
+        ({"switches": 2}, "switches=2 needs a horizon"),
+        ({"switches": 1.5, "horizon": 4}, "switches=1.5 must be an integer"),
+        ({"horizon": 0}, "horizon=0 must be an integer"),
+        ({"permute": "yes"}, "permute_arms='yes' must be true or false"),
+        ({"rewards": "gaussian", "drift": 0.1}, "drift=0.1 needs arms whose means lie in"),
+        ({"n_arms": 3}, "n_arms=3 but means lists 2 arms"),
+    ],
+)
+def test_bad_arms_are_refused_in_one_sentence(bad, says):
+    with pytest.raises(ValueError, match=says) as caught:
+        Arms([0.5, 0.2], **bad)
+    assert "\n" not in str(caught.value)
