@@ -1,4 +1,4 @@
-"""Arms: one class for all settings, held against a twin that moves one arm of one run at a time, and against the envs."""
+"""Arms: one class for all settings, held against a twin that moves one arm at a time, and against the envs."""
 
 import math
 

@@ -7,6 +7,7 @@ batch bit for bit, and adding a reader changes no other tape.  NumPy's global st
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from collections.abc import Sequence
@@ -93,6 +94,7 @@ class Uniforms:
     """
 
     def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str, shape: tuple[int, ...]):
+        self._name = name
         self._rngs = streams(seeds, name)
         self._shape = shape
         # The block's length changes the memory, not the numbers: a generator's doubles come in sequence.
@@ -109,6 +111,34 @@ class Uniforms:
         row: Array = self._block[self._at]
         self._at += 1
         return row
+
+    def restart(self, rows: Sequence[int] | Array, seeds: Sequence[np.random.SeedSequence]) -> None:
+        """Give the runs `rows` fresh tapes of `seeds`; the others read on.
+
+        Examples
+        --------
+        >>> tape, fresh = Uniforms(run_seeds(0, 3), "reward", ()), Uniforms(run_seeds(7, 1), "reward", ())
+        >>> before = tape.next()
+        >>> tape.restart([1], run_seeds(7, 1))
+        >>> bool(tape.next()[1] == fresh.next()[0])
+        True
+        """
+        for row, rng in zip(rows, streams(seeds, self._name), strict=True):
+            self._begin(row, rng)
+
+    def put_rows(self, fresh: Uniforms, rows: Sequence[int] | Array) -> None:
+        """Put the tapes of `fresh`, as far as they are read, into the runs `rows`."""
+        ahead = (fresh._rows - fresh._at) * math.prod(fresh._shape)
+        for row, rng in zip(rows, fresh._rngs, strict=True):
+            rng = copy.deepcopy(rng)
+            bits = rng.bit_generator
+            assert isinstance(bits, np.random.PCG64)  # one step per double
+            bits.advance(-ahead)  # back to the first that is unread
+            self._begin(row, rng)
+
+    def _begin(self, row: int, rng: np.random.Generator) -> None:
+        self._rngs[row] = rng
+        self._block[self._at :, row] = rng.random((self._rows - self._at, *self._shape))
 
 
 class Ragged:
@@ -139,12 +169,15 @@ class Ragged:
     _LENGTH = 1 << 12
 
     def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str):
+        self._name = name
         self._rngs = streams(seeds, name)
         self.block = np.empty((len(self._rngs), self._LENGTH))
         self.at = np.full(len(self._rngs), self._LENGTH)
 
     def ensure(self, width: int, run: int | None = None) -> None:
         """Have at least `width` unread uniforms in store for every run, or for one."""
+        if width > self.block.shape[1]:
+            self._widen(width)
         short = np.flatnonzero(self.at + width > self.block.shape[1])
         for r in short if run is None else short[short == run]:
             rest = self.block[r, self.at[r] :].copy()
@@ -157,3 +190,33 @@ class Ragged:
         self.ensure(width, run)
         self.at[run] += width
         return self.block[run, self.at[run] - width : self.at[run]].copy()
+
+    def restart(self, rows: Sequence[int] | Array, seeds: Sequence[np.random.SeedSequence]) -> None:
+        """Give the runs `rows` fresh tapes of `seeds`; the others read on.
+
+        Examples
+        --------
+        >>> tape = Ragged(run_seeds(0, 2), "agent/A")
+        >>> tape.restart([1], run_seeds(0, 1))
+        >>> bool(tape.take(1, 1) == tape.take(0, 1))
+        True
+        """
+        for row, rng in zip(rows, streams(seeds, self._name), strict=True):
+            self._rngs[row] = rng
+            self.at[row] = self.block.shape[1]
+
+    def put_rows(self, fresh: Ragged, rows: Sequence[int] | Array) -> None:
+        """Put the tapes of `fresh`, as far as they are read, into the runs `rows`."""
+        self._widen(fresh.block.shape[1])
+        for i, row in enumerate(rows):
+            rest = fresh.block[i, fresh.at[i] :]
+            self._rngs[row] = copy.deepcopy(fresh._rngs[i])
+            self.at[row] = self.block.shape[1] - len(rest)
+            self.block[row, self.at[row] :] = rest
+
+    def _widen(self, width: int) -> None:
+        """Make room for `width` uniforms; what is unread stays at the end."""
+        more = width - self.block.shape[1]
+        if more > 0:
+            self.block = np.concatenate([np.empty((len(self.block), more)), self.block], 1)
+            self.at += more

@@ -1,0 +1,275 @@
+"""Some runs start afresh, the others go on: a restarted row reads what a fresh run reads, bit for bit."""
+
+import dataclasses
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.core import tapes
+from hushbandits.core.arms import Arms
+from hushbandits.core.rewards import UniformMeans
+from hushbandits.core.rows import put_attributes, put_rows
+from hushbandits.core.tapes import Ragged, Uniforms, run_seeds, stream
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.envs.feedback.ltr import LTR
+
+RUNS = 4
+SOME = st.sets(st.integers(0, RUNS - 1), min_size=1, max_size=RUNS - 1).map(sorted)
+#: "next", or the rows that start afresh (from an unread tape, or one that is read so far)
+STEPS = st.lists(st.just(None) | st.tuples(SOME, st.integers(0, 7)), max_size=40)
+
+
+@given(STEPS, st.sampled_from([(), (2,), (3, 2)]), st.booleans())
+def test_restarted_rows_of_uniforms_read_as_a_fresh_tape(steps, shape, put):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tapes, "_BLOCK", 17)
+        tape = Uniforms(run_seeds(0, RUNS), "reward", shape)
+        twins = [stream(seed, "reward") for seed in run_seeds(0, RUNS)]
+        for i, step in enumerate(steps):
+            if step is None:
+                np.testing.assert_array_equal(tape.next(), [rng.random(shape) for rng in twins])
+                continue
+            rows, read = step
+            seeds = run_seeds(i + 1, len(rows))
+            read *= put
+            if put:
+                fresh = Uniforms(seeds, "reward", shape)
+                for _ in range(read):
+                    fresh.next()
+                put_rows(tape, fresh, rows)
+            else:
+                tape.restart(rows, seeds)
+            for row, seed in zip(rows, seeds, strict=True):
+                twins[row] = stream(seed, "reward")
+                twins[row].random((read, *shape))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, RUNS - 1), st.integers(0, 9)) | st.tuples(SOME, st.integers(0, 12)), max_size=40),
+    st.booleans(),
+)
+def test_restarted_rows_of_a_ragged_tape_read_as_a_fresh_one(steps, put):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ragged, "_LENGTH", 7)  # so that widths beyond it occur
+        tape = Ragged(run_seeds(0, RUNS), "agent/A")
+        twins = [stream(seed, "agent/A") for seed in run_seeds(0, RUNS)]
+        for i, (who, width) in enumerate(steps):
+            if isinstance(who, int):
+                np.testing.assert_array_equal(tape.take(who, width), twins[who].random(width))
+                continue
+            seeds, read = run_seeds(i + 1, len(who)), width * put
+            if put:
+                fresh = Ragged(seeds, "agent/A")
+                for j in range(len(who)):
+                    fresh.take(j, read)
+                put_rows(tape, fresh, who)
+            else:
+                tape.restart(who, seeds)
+            for row, seed in zip(who, seeds, strict=True):
+                twins[row] = stream(seed, "agent/A")
+                twins[row].random(read)
+
+
+def test_a_tape_has_room_for_any_width():
+    """An agent with more arms than a block has doubles was handed a short row."""
+    tape = Ragged(run_seeds(0, 2), "agent/A")
+    tape.take(0, 5)
+    tape.ensure(10_000)
+    assert tape.block.shape[1] >= 10_000
+    rng = stream(run_seeds(0, 1)[0], "agent/A")
+    rng.random(5)
+    np.testing.assert_array_equal(tape.take(0, 10_000), rng.random(10_000))
+
+
+class Book(NamedTuple):
+    votes: np.ndarray
+    needed: int
+
+
+class Slotted:
+    __slots__ = ("count", "unset")
+
+    def __init__(self, runs):
+        self.count = np.zeros(runs, int)
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    pair: tuple
+
+
+class Agent:
+    not_rows = ("index", "buffer")
+
+    def __init__(self, runs, arms, value):
+        self.runs = runs
+        self.index = np.arange(runs)
+        self.buffer = np.full(arms, value)
+        self.first = np.full((runs, arms), value)
+        self.book = Book(np.full((arms, runs, 2), value), 5)
+        self.alias = self.book.votes
+        self.names = [f"run {value}/{r}" for r in range(runs)]
+        self.parts = {"deep": [np.full(runs, value), Slotted(runs)], "same": np.array([1.0, np.nan])}
+        self.frozen = Frozen((np.full(runs, value), ("run", value)[:1]))
+        self.everyone = np.broadcast_to(np.arange(arms), (runs, arms))
+        self.me = self
+        self.parts["deep"][1].count[:] = value
+
+
+@given(st.integers(2, 6), st.integers(1, 7), st.data())
+def test_rows_are_put_everywhere_and_nowhere_else(runs, arms, data):
+    rows = data.draw(st.lists(st.integers(0, runs - 1), min_size=1, max_size=runs - 1, unique=True))
+    into, fresh = Agent(runs, arms, 7.0), Agent(len(rows), arms, 0.0)
+    into.told = "transient"
+    assert put_rows(into, fresh, rows) is into
+    expected = np.full(runs, 7.0)
+    expected[rows] = 0.0
+    np.testing.assert_array_equal(into.first, np.tile(expected[:, None], arms))
+    np.testing.assert_array_equal(into.book.votes, np.tile(expected[None, :, None], (arms, 1, 2)))
+    assert into.alias is into.book.votes
+    np.testing.assert_array_equal(into.parts["deep"][0], expected)
+    np.testing.assert_array_equal(into.parts["deep"][1].count, expected)
+    np.testing.assert_array_equal(into.frozen.pair[0], expected)
+    assert into.names == [f"run 0.0/{rows.index(r)}" if r in rows else f"run 7.0/{r}" for r in range(runs)]
+    np.testing.assert_array_equal(into.index, np.arange(runs))
+    assert (into.buffer == 7.0).all()
+    assert not into.everyone.flags.writeable
+    assert (into.runs, into.told) == (runs, "transient")
+
+
+def test_a_read_only_array_is_replaced_everywhere_it_is_named():
+    def build(runs, value):
+        shared = np.full((runs, 2), value)
+        shared.flags.writeable = False
+        return SimpleNamespace(one=shared, two=[shared])
+
+    into = build(3, 7.0)
+    put_rows(into, build(1, 0.0), [2])
+    assert into.one is into.two[0]
+    assert into.one[:, 0].tolist() == [7.0, 7.0, 0.0]
+
+
+def test_an_object_may_put_its_own_rows():
+    class Own:
+        def __init__(self, runs, position):
+            self.score, self.position = np.full(runs, float(position)), position
+
+        def put_rows(self, fresh, rows):
+            fresh.position = self.position  # shared, and known not to matter
+            put_attributes(self, fresh, rows)
+
+    into = [Own(3, 5)]
+    put_rows(into, [Own(2, 1)], [0, 2])
+    assert into[0].score.tolist() == [1.0, 5.0, 1.0]
+
+
+RNG = np.random.default_rng
+
+
+@pytest.mark.parametrize(
+    ("into", "fresh", "rows", "says"),
+    [
+        ({"t": 57, "x": np.zeros(3)}, {"t": 0, "x": np.zeros(1)}, [0], r"\['t'\] is 57, and 0 afresh"),
+        ([np.zeros(2), 1.5], [np.zeros(1), None], [0], r"\[1\] is 1.5, and None afresh"),
+        ({"a": np.zeros(3)}, {"b": np.zeros(1)}, [0], "by its keys"),
+        ([np.ones(4), np.zeros(3)], [np.zeros(4), np.zeros(1)], [0], "one for all runs"),
+        ([np.zeros((3, 3))], [np.zeros((1, 2))], [0], r"float64 \(3, 3\)"),
+        ([np.zeros((3, 3))], [np.zeros(1)], [0], r"float64 \(3, 3\)"),
+        ([np.zeros(3)], [np.zeros(1, int)], [0], r"int64 \(1,\)"),
+        ([np.zeros(3), np.zeros(4)], [np.zeros(1), np.zeros(1)], [0], r"\[1\] has 4 entries, and 1 where 1 of 3 runs"),
+        ([np.zeros(3), np.zeros(5)], [np.zeros(1), np.zeros(2)], [0], r"\[1\] has 5 entries, and 2 where 1 of 3 runs"),
+        ([np.zeros((3, 9))], [np.zeros((3, 8))], [0], r"\[0\] has 9 entries, and 8 where 1 of more runs"),
+        ([np.zeros(2)], [np.zeros(2)], [0, 1], "nothing here is a run's own, or these are all runs"),
+        (np.zeros(2), np.zeros(3), [0, 1, 5], "this has 2 entries, and 3 where 3 of more"),
+        (np.zeros(2), np.zeros(1), [2], r"rows=\[2\] must be runs in 0..1"),
+        (np.zeros(3), np.zeros(2), [1, 1], "must be different numbers of runs"),
+        (np.zeros(3), np.zeros(1), [-1], "must be different numbers of runs"),
+        (np.zeros(3), np.zeros(1), [], "must list at least one run"),
+        (np.zeros(3), np.zeros(1), [0.5], "must list at least one run"),
+        ([RNG(0), np.zeros(2)], [RNG(1), np.zeros(1)], [0], "one for all runs"),
+        (SimpleNamespace(x=np.zeros(2)), SimpleNamespace(x=np.zeros(1), y=0), [0], "y is not there yet"),
+        (SimpleNamespace(runs=3, x=np.zeros(4)), SimpleNamespace(runs=1, x=np.zeros(1)), [0], "x has 4 entries"),
+        ([lambda: 1, np.zeros(2)], [lambda: 2, np.zeros(1)], [0], "one for all runs"),
+    ],
+)
+def test_what_is_not_a_runs_own_is_refused_by_name(into, fresh, rows, says):
+    with pytest.raises(ValueError, match=says):
+        put_rows(into, fresh, rows)
+
+
+def test_equal_state_of_all_runs_is_no_obstacle():
+    into = [np.zeros(2), RNG(3), float("nan"), "word", None, np.float64("nan")]
+    put_rows(into, [np.ones(1), RNG(3), float("nan"), "word", None, np.float64("nan")], [1])
+    assert into[0].tolist() == [0.0, 1.0]
+
+
+@given(SOME)
+def test_arms_start_afresh_row_by_row(rows):
+    def drawn(runs, seed):
+        arms = Arms(UniformMeans(0.2, 0.8), "beta", n_arms=3, permute=True, switches=2, horizon=30)
+        arms.reset(run_seeds(seed, runs))
+        return arms
+
+    into, old, fresh = drawn(RUNS, 1), drawn(RUNS, 1), drawn(len(rows), 2)
+    put_rows(into, fresh, rows)
+    expected = [fresh.look(11, run=rows.index(r)) if r in rows else old.look(11, run=r) for r in range(RUNS)]
+    for name in ("location", "mean", "gap"):
+        np.testing.assert_array_equal(getattr(into.look(11), name), [getattr(one, name) for one in expected])
+
+
+class RowedFeedback(Feedback):
+    not_rows = ("_runs",)
+
+
+@pytest.mark.parametrize("rows", [[1], [3, 0]])
+@pytest.mark.parametrize("users", ["pooled", "each"])
+def test_a_whole_env_goes_on_where_others_start(rows, users):
+    """Wrappers and their tapes included: restarted rows play as a batch of their own, the others as if alone."""
+
+    def build(runs):
+        return RowedFeedback(
+            means=UniformMeans(0.2, 0.8), n_arms=3, users=users, horizon=10_000, runs=runs,
+            wrappers=[hb.make_wrapper("Loss", rate=0.2), hb.make_wrapper("Huber", rate=0.1)],
+        )  # fmt: skip
+
+    def play(env, rounds):
+        got = []
+        for t in rounds:
+            env.pull((np.full((env.runs, 1), t % 3), np.full((env.runs, 1), 5 + t)))
+            got.append(env.talk().inbox.total("reward")[:, 0])
+        return np.array(got)
+
+    batch, apart, fresh, twin = build(4), build(4), build(len(rows)), build(len(rows))
+    seeds = run_seeds(8, len(rows))
+    batch.reset(1)
+    apart.reset(1)
+    fresh.reset(seeds)
+    twin.reset(seeds)
+    np.testing.assert_array_equal(play(batch, range(4)), play(apart, range(4)))
+    put_rows(batch, fresh, rows)
+    mixed, alone, new = (play(env, range(4, 9)) for env in (batch, apart, twin))
+    alone[:, rows] = new
+    np.testing.assert_array_equal(mixed, alone)
+    np.testing.assert_array_equal(batch.metrics()["regret"][rows], twin.metrics()["regret"])
+    assert [batch.seeds[r].entropy for r in rows] == [8] * len(rows)
+
+
+def test_a_clock_that_all_runs_share_is_refused():
+    env, fresh = (hb.make_core("CoopNetwork-v0", runs=runs, n_agents=3) for runs in (3, 1))
+    env.reset(0)
+    fresh.reset(1)
+    for _ in range(2):
+        env.pull(np.zeros((3, 3), int))
+        env.talk()
+    with pytest.raises(ValueError, match="it is one for all runs"):
+        put_rows(env, fresh, [1])
+
+
+def test_a_file_of_arms_is_shared():
+    env, fresh = LTR(n_arms=3, runs=2), LTR(n_arms=3, runs=1)
+    assert put_rows([env.law, np.zeros(2)], [fresh.law, np.ones(1)], [0])[1].tolist() == [1.0, 0.0]
