@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
@@ -41,6 +41,7 @@ def motions(draw):
     }
 
 
+@settings(deadline=None)
 @given(st.lists(LEVEL, min_size=2, max_size=5), motions(), st.lists(st.integers(0, 300), min_size=3, max_size=3))
 def test_arms_stand_where_the_twin_puts_them(means, motion, times):
     arms = Arms(means, "bernoulli", **motion)
@@ -57,6 +58,7 @@ def test_arms_stand_where_the_twin_puts_them(means, motion, times):
     np.testing.assert_array_equal(ahead, expected)
 
 
+@settings(deadline=None)
 @given(st.lists(LEVEL, min_size=3, max_size=3), motions(), st.data())
 def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
     arms = Arms(means, "clipped-gaussian", permute=True, **motion)
@@ -137,6 +139,7 @@ def test_the_same_motion_as_in_exploration(motion):
     assert (env.t == 60).all()
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**6), st.integers(0, 40), st.data())
 def test_a_stretch_ends_where_the_arms_move(horizon, switches, data):
     arms = Arms([0.9, 0.5, 0.1], "bernoulli", switches=switches, horizon=horizon)

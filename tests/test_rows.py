@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
@@ -24,6 +24,7 @@ SOME = st.sets(st.integers(0, RUNS - 1), min_size=1, max_size=RUNS - 1).map(sort
 STEPS = st.lists(st.just(None) | st.tuples(SOME, st.integers(0, 7)), max_size=40)
 
 
+@settings(deadline=None)
 @given(STEPS, st.sampled_from([(), (2,), (3, 2)]), st.booleans())
 def test_restarted_rows_of_uniforms_read_as_a_fresh_tape(steps, shape, put):
     with pytest.MonkeyPatch.context() as patch:
@@ -49,6 +50,7 @@ def test_restarted_rows_of_uniforms_read_as_a_fresh_tape(steps, shape, put):
                 twins[row].random((read, *shape))
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, RUNS - 1), st.integers(0, 9)) | st.tuples(SOME, st.integers(0, 12)), max_size=40),
     st.booleans(),
@@ -121,6 +123,7 @@ class Agent:
         self.parts["deep"][1].count[:] = value
 
 
+@settings(deadline=None)
 @given(st.integers(2, 6), st.integers(1, 7), st.data())
 def test_rows_are_put_everywhere_and_nowhere_else(runs, arms, data):
     rows = data.draw(st.lists(st.integers(0, runs - 1), min_size=1, max_size=runs - 1, unique=True))
@@ -208,6 +211,7 @@ def test_equal_state_of_all_runs_is_no_obstacle():
     assert into[0].tolist() == [0.0, 1.0]
 
 
+@settings(deadline=None)
 @given(SOME)
 def test_arms_start_afresh_row_by_row(rows):
     def drawn(runs, seed):

@@ -1,0 +1,99 @@
+"""Where a bound of privacy is one comparison or one term away from being none: each against an independent formula."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from hushbandits.privacy.accounting import concentrated_sum, to_epsilon, zcdp_curve
+from hushbandits.privacy.audit import polya_epsilon
+from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.plans import guaranteed
+from hushbandits.privacy.shuffling import binomial_delta
+
+
+@settings(deadline=None)
+@given(st.floats(0, 1, exclude_min=True), st.integers(1, 10**6))
+def test_somebody_always_takes_part(share, n):
+    sure = guaranteed(share, n)
+    assert 1 <= sure <= n
+    assert sure == 1 or sure <= share * n < sure + 1
+
+
+@pytest.mark.parametrize(
+    ("t_min", "n", "sure"), [(0.1, 9, 1), (1e-9, 5, 1), (0.5, 3, 1), (7, 5, 5), (5, 7, 5), (1, 1, 1)]
+)
+def test_how_many_are_sure(t_min, n, sure):
+    assert guaranteed(t_min, n) == sure
+
+
+def booked(*prices):
+    """A ledger with one block of each price."""
+    ledger = Ledger("any", "one reward", "server", (), lambda n, s: prices[n], lambda n: {}, 1)
+    for n in range(len(prices)):
+        ledger.use(0, 0, n, n)
+    return ledger
+
+
+def test_adding_up_holds_at_its_own_delta_only():
+    """Ten blocks of δ = 1e-6 are not (10ε, 5e-6)-DP: somebody reads a number that no bound gives."""
+    book = booked(Spent(0.5, 1e-6))
+    assert book.returning(0, 10, 5e-6) == (5.0, pytest.approx(1e-5))
+    assert book.returning(0, 10, 0.0) == (5.0, pytest.approx(1e-5))
+    epsilon, delta = book.returning(0, 10, 2e-5)
+    assert (delta <= 2e-5, epsilon <= 5.0) == (True, True)
+
+
+@pytest.mark.parametrize("curve", [None, zcdp_curve(1.0)])
+def test_adding_up_says_the_delta_that_it_has(curve):
+    """Where adding up is the best bound, δ is what was added, not what was asked for."""
+    book = booked(Spent(1e-3, 1e-9, curve))
+    assert book.returning(0, 2, 1e-3) == (0.0, 1e-3) or book.returning(0, 2, 1e-3)[0] < 2e-3
+    assert book.returning(0, 2, 2e-9) == (2e-3, 2e-9)
+    assert booked().returning(0, 3, 1e-6) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 1000, 1 << 20])
+def test_the_rest_of_a_sum_of_gaussians_is_bounded_from_above(more):
+    n, sigma2 = (1 << 20) + more, 0.25
+    k = np.arange(1, n)
+    xi = 10 * float(np.exp(-2 * np.pi**2 * sigma2 * (k / (k + 1))).sum())
+    epsilon = 3 / math.sqrt(n * sigma2)
+    truth = 0.5 * min(math.sqrt(epsilon**2 + xi / 2), epsilon + xi) ** 2
+    assert truth * (1 - 1e-12) <= concentrated_sum(n, sigma2, 3) <= truth * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("rho", [0.0, 1e-9, 1e-3])
+@pytest.mark.parametrize("delta", [0.5, 0.9, 0.999])
+def test_epsilon_is_never_negative(rho, delta):
+    assert to_epsilon(zcdp_curve(rho), delta) == 0.0
+
+
+@pytest.mark.parametrize(("trials", "q"), [(10**6, 0.5), (10**6, 0.1), (10**7, 0.01)])
+@pytest.mark.parametrize("deviations", [0.0, 1.0, 3.0, 5.0, 6.5])
+def test_the_binomial_is_looked_at_far_into_its_tails(trials, q, deviations):
+    """Heads of the two laws, X and X + 1, by the distribution function; the loss reaches ε at `deviations` sd."""
+    sd = math.sqrt(trials * q * (1 - q))
+    epsilon = deviations / sd
+    cut = math.floor((trials + 1) / (1 + math.exp(epsilon) * (1 - q) / q))  # P(x)/P(x − 1) > e^ε up to here
+    up = stats.binom.cdf(cut, trials, q) - math.exp(epsilon) * stats.binom.cdf(cut - 1, trials, q)
+    cut = math.ceil((trials + 1) / (1 + math.exp(-epsilon) * (1 - q) / q)) - 1  # P(x)/P(x + 1) > e^ε beyond
+    down = stats.binom.sf(cut - 1, trials, q) - math.exp(epsilon) * stats.binom.sf(cut, trials, q)
+    assert binomial_delta(trials, q, epsilon) == pytest.approx(max(up, down), rel=1e-5)
+
+
+def polya_by_hand(shape, b, g):
+    """``ln P(0)/P(g)`` of a difference of two Pólya draws, added up from SciPy's law."""
+    k = np.arange(round(60 * b) + g)
+    one, other = stats.nbinom.logpmf([k, k + g], shape, -math.expm1(-1 / b))
+    return np.logaddexp.reduce(2 * one) - np.logaddexp.reduce(one + other)
+
+
+@pytest.mark.parametrize(("shape", "b"), [(0.01, 1.0), (0.5, 1.0), (0.9, 2.0), (1e-4, 3.0)])
+def test_polya_noise_at_the_edge_of_what_a_transform_resolves(shape, b):
+    """For every sensitivity, so that P(g) falls just inside, just outside, and far beyond."""
+    for g in range(1, round(30 * b)):
+        assert polya_epsilon(shape, b, g) == pytest.approx(max(g / b, polya_by_hand(shape, b, g)), rel=1e-6), g
