@@ -21,6 +21,7 @@ __all__ = [
     "as_array",
     "checked",
     "checked_message",
+    "checked_rows",
     "checked_seeds",
     "checked_speech",
     "count",
@@ -204,6 +205,23 @@ def checked_speech(what: str, speech: Any, report: Fields) -> Fields:
             raise ValueError(f"{what}[{name!r}] must be declared as in the standard report: {own.dtype} {own.shape}")
         out[name] = replace(field, low=own.low, high=own.high)
     return out
+
+
+def checked_rows(rows: Any, runs: int) -> Array:
+    """Return numbers of runs, all different, or raise ``ValueError``.
+
+    Examples
+    --------
+    >>> checked_rows([False, True, True], 3).tolist()
+    [1, 2]
+    """
+    array = as_array(rows)
+    if array.dtype == bool and array.shape == (runs,):
+        array = np.flatnonzero(array)
+    known = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 0
+    if not known or not ((array >= 0) & (array < runs)).all() or len(np.unique(array)) < len(array):
+        raise ValueError(f"rows={rows!s:.60} must be different runs in 0..{runs - 1}, at least one, or {runs} bools")
+    return array.astype(np.int64)
 
 
 def checked_seeds(seeds: Any, runs: int, sow: Any) -> Seeds:

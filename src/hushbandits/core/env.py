@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, checked_seeds, checked_speech, count, locked
+from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, checked_speech, count, locked
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import VERBS, Payload
 from hushbandits.core.rewards import Law
+from hushbandits.core.rows import put_attributes
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
 from hushbandits.core.types import Array, Seeds
@@ -54,6 +55,10 @@ class Env(World, ABC):
     public: ClassVar[tuple[str, ...]] = ()
     #: What its messages answer to.
     payload: ClassVar[type[Payload]] = Payload
+    #: What it is built with and a run writes to (besides its wrappers).
+    stateful: ClassVar[tuple[str, ...]] = ("arms",)
+    #: What no run owns (`hushbandits.core.rows`).
+    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs")
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
@@ -84,6 +89,7 @@ class Env(World, ABC):
         self._known_law = _ours(self.law)
         self._phase = "new"
         self.seeds: Seeds = ()
+        self._built: frozenset[str] = frozenset()  # names of what it was built with, before any run
         self._declare()
         #: The wrappers as configured: what a team may read, without any run's state.
         self.configured = copy.deepcopy(self.wrappers)
@@ -217,19 +223,25 @@ class Env(World, ABC):
 
     # -- the round --------------------------------------------------------------------------------------------
 
-    def reset(self, seeds: int | Seeds = 0) -> Obs:
-        """Start R new runs.
+    def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Obs:
+        """Start R new runs, or some of them while the others go on.
 
         Parameters
         ----------
-        seeds : int or sequence of R SeedSequences
-            An int s stands for ``run_seeds(s, runs)``.
+        seeds : int or sequence of SeedSequences
+            One per run that starts; an int s stands for ``run_seeds(s, n)``, n of them.
+        rows : (n,) ints or (R,) bools, optional
+            The runs that start afresh, between two rounds: from there on each is what it would be alone.
 
         Returns
         -------
         Obs
         """
+        if rows is not None:
+            return self._restart(seeds, rows)
         seeds = checked_seeds(seeds, self.runs, run_seeds)
+        if not self._built:
+            self._built = frozenset(vars(self)) | {"_built"}
         self._phase = "new"  # until all of it is there
         self.seeds = seeds
         self.runs = len(self.seeds)
@@ -238,6 +250,35 @@ class Env(World, ABC):
             wrapper.reset(self, self.seeds)
         self._phase = "pull"
         return self._seen()
+
+    def _restart(self, seeds: int | Seeds, rows: Sequence[int] | Array) -> Obs:
+        if self._phase == "new":
+            raise RuntimeError("reset(rows=…) before the start: start all runs first, with reset(seeds)")
+        if self._phase == "talk":
+            raise RuntimeError("reset(rows=…) out of turn: this round still waits for its talk")
+        index = checked_rows(rows, self.runs)
+        if len(index) == self.runs:
+            return self.reset(seeds)
+        fresh = self._sibling(len(index))
+        fresh.reset(seeds)
+        fresh.seeds = list(fresh.seeds)
+        put_attributes(self, fresh, index)
+        self._restarted(index)
+        self._phase = "pull"
+        return self._seen()
+
+    def _sibling(self, runs: int) -> Env:
+        """Return an env as this one was built, for other runs."""
+        fresh = copy.copy(self)
+        for name in set(vars(self)) - self._built:
+            delattr(fresh, name)
+        fresh.__dict__.update(copy.deepcopy({name: vars(self)[name] for name in self.stateful if name in vars(self)}))
+        fresh.wrappers = copy.deepcopy(self.configured)
+        fresh.runs, fresh._phase = runs, "new"
+        return fresh
+
+    def _restarted(self, rows: Array) -> None:
+        """Mend what rows that start afresh leave behind in what all runs share."""
 
     def pull(self, action: Any) -> Obs:
         """Beat 1: arms in, own rewards out."""

@@ -52,6 +52,7 @@ class Mechanism(Privatizer):
     """
 
     verbs = ("encode", "add", "modulo")
+    not_rows = ("_plans",)
     #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism; ``"noise"``,
     #: its own alone; ``"server"``, one that is trusted.
     hidden_by: ClassVar[str] = "sum"

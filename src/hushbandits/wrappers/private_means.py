@@ -61,6 +61,7 @@ class PrivateMeans(Wrapper):
     ['count', 'mean', 'sender']
     """
 
+    not_rows = ("_seat",)
     curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
 
     def __init__(

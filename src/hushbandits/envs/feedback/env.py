@@ -16,7 +16,8 @@ from hushbandits.core.messages import Field, Fields
 from hushbandits.envs.feedback.payload import Blocks
 from hushbandits.envs.feedback.pooled import Pooled, block_generator
 from hushbandits.core.roles import Privatizer
-from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.arms import Arms
+from hushbandits.core.rewards import Law, UniformMeans, make_law
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer
@@ -50,6 +51,11 @@ class Feedback(Env):
         T, the users of each server; a block is cut there.
     permute_arms : bool
         Shuffle the arms of every run.
+    drift : float
+        By how much the means of all arms but the best fall per user, down to 0.
+    switches : int
+        How often within the horizon the means move on by one arm, at equal distances.  A block of users stands where
+        its first user finds the arms, and pays regret by that.
     users : str
         ``"pooled"``: a block is a description, and only its sum is drawn; ``"each"``: users one by one, the path
         that a real secure aggregation plugs into, in memory runs × servers × the longest block.  Both give the
@@ -90,6 +96,8 @@ class Feedback(Env):
         rewards: str | Law = "clipped-gaussian",
         horizon: int = 1_000_000,
         permute_arms: bool = False,
+        drift: float = 0.0,
+        switches: int = 0,
         users: str = "pooled",
         wrappers: Sequence[Wrapper] = (),
         speech: Fields | None = None,
@@ -101,12 +109,15 @@ class Feedback(Env):
             raise ValueError(f"rewards={rewards!r} must stay in [0, 1]: the protocols' sensitivity is that of [0, 1]")
         if n_arms is None and isinstance(means, UniformMeans):
             n_arms = 10
-        self._locations, n_arms = draw_means(means, n_arms, self.law)
         self.horizon = count("horizon", horizon, 1, LONGEST)
+        #: Where the arms stand, by the users that a server has had.
+        self.arms = Arms(
+            means, self.law, n_arms=n_arms, permute=permute_arms, drift=drift, switches=switches, horizon=self.horizon
+        )
+        n_arms = self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = float(runs) * (3 * TAPES + 64.0 * n_agents + 24.0 * n_arms)
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
-        self.permute_arms = bool(permute_arms)
         self.users = choice("users", users, ("pooled", "each"))
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
 
@@ -135,12 +146,8 @@ class Feedback(Env):
 
     def _reset(self, seeds: Seeds) -> None:
         shape = (len(seeds), self.n_agents)
-        self.locations = draw_locations(self._locations, self.n_arms, self.permute_arms, seeds)
-        #: (R, K) true arm means.
-        self.means = self.law.mean(self.locations)
-        self.gaps = self.means.max(1, keepdims=True) - self.means
+        self.arms.reset(seeds)
         self._luck = Uniforms(seeds, "reward", (self.n_agents,))
-        self._runs = np.arange(len(seeds))[:, None]
         self._who = np.broadcast_to(np.arange(self.n_agents), shape)
         #: (R, M) users served so far.
         self.served = np.zeros(shape, np.int64)
@@ -171,12 +178,13 @@ class Feedback(Env):
         self._arm = np.where(left > 0, arm, 0)
         # One uniform of the tape seeds a block: however its rewards are drawn, the next block's are not moved.
         self._seed = (self._luck.next() * 2.0**53).astype(np.int64)
-        self._regret += self._n * self.gaps[self._runs, self._arm]
+        self._location, gap = self.arms.pick(self._arm, self.served)
+        self._regret += self._n * gap
         self.served += self._n
         return np.full(self._n.shape, np.nan)
 
     def _report(self) -> dict[str, Any]:
-        location = self.locations[self._runs, self._arm]
+        location = self._location
         crowd: Cohort
         if self.users == "pooled":
             crowd = Pooled(self._n, self.law, location, self._seed)
@@ -229,6 +237,21 @@ class Feedback(Env):
     def no_action(self) -> tuple[Array, Array]:
         """Arm 0 for one user."""
         return np.zeros(self._who.shape, np.int64), np.ones(self._who.shape, np.int64)
+
+    @property
+    def locations(self) -> Array:
+        """``(R, K)`` arm locations, now (of the first server, where they move)."""
+        return self.arms.at(self.served[:, 0])
+
+    @property
+    def means(self) -> Array:
+        """``(R, K)`` arm means, now (of the first server, where they move)."""
+        return self.arms.means(self.served[:, 0])
+
+    @property
+    def gaps(self) -> Array:
+        """``(R, K)`` how much less than the best each arm pays, now (of the first server, where they move)."""
+        return self.arms.gap(self.served[:, 0])
 
     def _metrics(self) -> dict[str, Array]:
         """``regret``, ``users``, ``bits``, ``bits_per_user``; each (R,)."""

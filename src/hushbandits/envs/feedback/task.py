@@ -65,6 +65,8 @@ class FeedbackTask(Task):
         core: Any = self.core
         self.arm = np.ascontiguousarray(action[..., 0], np.int64)
         self._asked = core.served < core.horizon
+        if self._oracle:
+            self._true = core.law.mean(core.arms.pick(self.arm, core.served)[0])
         self.obs = core.pull((self.arm, 1 << action[..., 1].astype(np.int64)))
         return self._idle
 
@@ -78,7 +80,7 @@ class FeedbackTask(Task):
         self._show("own", self._seats, self.pulls, self.sums)
         self._obs[..., self.layout["time"]] = (core.served / core.horizon)[..., None]
         if self._oracle:
-            return np.where(self._asked, np.take_along_axis(core.means, self.arm, 1), 0.0)
+            return np.where(self._asked, self._true, 0.0)
         return total / np.maximum(n, 1)
 
     def closing(self) -> Array:

@@ -10,12 +10,13 @@ import numpy as np
 
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.core.edge import as_array, count, inside, locked
-from hushbandits.core.env import Env
+from hushbandits.core.payload import Payload
+from hushbandits.core.rounds import Rounds
 from hushbandits.envs.network.flood import Flood
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
-from hushbandits.envs.network.payload import Reports
+from hushbandits.envs.network.payload import GraphReports
 from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms, streams
 from hushbandits.core.types import Array, Seeds
@@ -28,7 +29,7 @@ __all__ = ["CoopNetwork"]
 _LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
 
 
-class CoopNetwork(Env):
+class CoopNetwork(Rounds):
     """M agents on a connected graph play one K-armed bandit, one pull each per round.
 
     A message travels one edge per round and dies after γ hops: what agent m knows of m′ before it pulls in
@@ -61,12 +62,16 @@ class CoopNetwork(Env):
         T rounds.
     permute_arms : bool
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
+    drift : float
+        By how much the means of all arms but the best fall per round, down to 0.
+    switches : int
+        How often within the horizon the means move on by one arm, at equal distances.
     wrappers, speech, fields, runs
         As in `Env`.
 
     Notes
     -----
-    Metrics: ``regret`` (R,) group pseudo-regret ``T M μ* − Σ_m Σ_t μ_{A_m,t}``; ``agent_regret`` (R, M);
+    Metrics: ``regret`` (R,) group pseudo-regret ``Σ_t Σ_m μ*_t − μ_{A_m,t}``; ``agent_regret`` (R, M);
     ``messages`` (R,): transmissions over edges.  A post floods: whoever holds it younger than γ hops sends it
     once along each of its edges, so a post of m costs the degrees of all agents within γ − 1 hops of m; it is
     counted when it is posted, or, where edges fail, hop by hop.
@@ -83,10 +88,8 @@ class CoopNetwork(Env):
     """
 
     setting = "network"
-    clock = "rounds"
     public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay")
-    curve_metrics = ("regret", "messages")
-    payload = Reports
+    payload = GraphReports
 
     def __init__(
         self,
@@ -102,15 +105,14 @@ class CoopNetwork(Env):
         extra_delay: int = 0,
         horizon: int = 10_000,
         permute_arms: bool = False,
+        drift: float = 0.0,
+        switches: int = 0,
         wrappers: Sequence[Wrapper] = (),
         speech: Fields | None = None,
         fields: Fields | None = None,
         runs: int = 1,
     ):
-        self.law = make_law(rewards)
-        self._locations, n_arms = draw_means(means, n_arms, self.law)
         n_agents = count("n_agents", n_agents, 1)
-        self.horizon = count("horizon", horizon, 1, LONGEST)
         self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
         if life is not None and life not in _LIVES:
             if isinstance(life, str):
@@ -119,17 +121,17 @@ class CoopNetwork(Env):
         self.life = life
         self.edge_loss = probability("edge_loss", edge_loss)
         self.extra_delay = count("extra_delay", extra_delay, 0)
-        self.permute_arms = bool(permute_arms)
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
         runs = count("runs", runs, 1)
         pairs = 64.0 * n_agents**2 * (runs if self._random_graph else 1)
         affordable(f"n_agents={n_agents} on graph={graph!s:.40}", pairs * (3 if graph == "complete" else 1))
-        own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms)
-        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         if not self._random_graph:
             matrix = adjacency(graph, n_agents)
             self._place(matrix[None], hop_distances(matrix)[None])
-        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
+        super().__init__(
+            n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, horizon=horizon, permute_arms=permute_arms,
+            drift=drift, switches=switches, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
+        )  # fmt: skip
         self._meddlers: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
         if self._meddlers:
             require(f"{self._meddlers[0].name} at relays", ("reward",), self.sent_fields)
@@ -166,48 +168,40 @@ class CoopNetwork(Env):
         late = self.n_agents - 1 if self.life is None or self._random_graph else int(self.slots.life.max())
         return senders * (max(1, late) if self.edge_loss else 1)
 
-    @property
-    def report(self) -> Fields:
-        """Arm and reward of the round."""
-        return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1), "reward": Field()}
-
-    def _offers(self, fields: Fields) -> Fields:
-        """The sender's name travels with a message."""
-        return {**fields, "sender": Field(dtype="i8")}
-
-    @property
-    def reductions(self) -> tuple[str, ...]:
-        """Arms and their rewards add up to a tally."""
-        return ("tally",) if {"arm", "reward"} <= set(self.inbox_fields) else ()
-
     def task(self, **options: Any) -> NetworkTask:
         """How a learner meets it."""
         return NetworkTask(self, **self._asked(NetworkTask, options))
 
     def _reset(self, seeds: Seeds) -> None:
+        super()._reset(seeds)
         runs, m = len(seeds), self.n_agents
-        self.locations = draw_locations(self._locations, self.n_arms, self.permute_arms, seeds)
-        #: (R, K) true arm means.
-        self.means = self.law.mean(self.locations)
-        self.gaps = self.means.max(1, keepdims=True) - self.means
         if self._random_graph:
             drawn = [connected_erdos_renyi(m, self.edge_probability, rng) for rng in streams(seeds, "graph")]
             self._place(np.stack(drawn), np.stack([hop_distances(matrix) for matrix in drawn]))
-        self._luck = Uniforms(seeds, "reward", (m,))
-        ring_fields = self.sent_fields
-        affordable(f"runs={runs} at depth {self.slots.depth}", Ring.size(ring_fields, self.slots.depth, runs, m))
+        fields = self.sent_fields
+        affordable(f"runs={runs} at depth {self.slots.depth}", Ring.size(fields, self.slots.depth, runs, m))
         if self.edge_loss or self._meddlers:
-            life = self.slots.life if self.life is not None else np.full(len(self.adjacency), max(1, m - 1))
             meddled = "reward" if self._meddlers else None
             pace = 1 + self.extra_delay
-            self._flood = Flood(ring_fields, self.adjacency, life, pace, runs, self.n_arms, meddled)
+            self._flood = Flood(fields, self.adjacency, self._lives, pace, runs, self.n_arms, meddled)
             self._weather = streams(seeds, "edges")
-        self._ring = Ring(ring_fields, self.slots.depth, runs, m)
-        self._round = 0
-        self._runs = np.arange(runs)[:, None]
-        self._who = np.broadcast_to(np.arange(m), (runs, m))
-        self._regret = np.zeros((runs, m))
-        self._messages = np.zeros(runs, np.int64)
+        self._ring = Ring(fields, self.slots.depth, runs, m)
+
+    #: Of a graph's own, worked out of `adjacency` and `distance`.
+    not_rows = (*Rounds.not_rows, "slots", "diameter", "_edges")
+
+    def _restarted(self, rows: Array) -> None:
+        super()._restarted(rows)
+        if self._random_graph:
+            self._place(self.adjacency, self.distance)
+            self._ring.deepen(self.slots.depth)
+            if self.edge_loss or self._meddlers:
+                self._flood.lay(self.adjacency, self._lives)
+
+    @property
+    def _lives(self) -> Array:
+        """(G,) hops that a post of a flood may take."""
+        return self.slots.life if self.life is not None else np.full(len(self.adjacency), max(1, self.n_agents - 1))
 
     def _check_action(self, action: Any) -> Array:
         action = as_array(action)
@@ -221,17 +215,8 @@ class CoopNetwork(Env):
             raise ValueError(f"action={bad} is no arm: arms are 0..{self.n_arms - 1}")
         return arms
 
-    def _pull(self, action: Array) -> Array:
-        self._arm = action
-        self._reward = locked(self.law.quantile(self._luck.next(), self.locations[self._runs, action]))
-        self._regret += self.gaps[self._runs, action]
-        return self._reward
-
-    def _report(self) -> dict[str, Any]:
-        return {"arm": self._arm, "reward": self._told}
-
-    def _transport(self, message: dict[str, Any]) -> SlotInbox:
-        self._round += 1
+    def _transport(self, message: Payload) -> SlotInbox:
+        message = self._counted(message)
         if self.edge_loss or self._meddlers:
             return self._flooded(message)
         self._messages += (message["sent"] * self._edges).sum(1)
@@ -239,7 +224,7 @@ class CoopNetwork(Env):
         fields = tuple(self._ring.fields)
         return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "sender"))
 
-    def _flooded(self, message: dict[str, Any]) -> SlotInbox:
+    def _flooded(self, message: Payload) -> SlotInbox:
         flood = self._flood
         flood.post(message)
         up = [
@@ -263,7 +248,7 @@ class CoopNetwork(Env):
 
         ``(n, 5)``: from, to, sender, round posted, arm reported (−1 where no arm is).
         """
-        if self._round == 0:
+        if self._t[run] == 0:
             return np.zeros((0, 5), np.int64)
         if self.edge_loss or self._meddlers:
             return self._flood_inbox._crossings(run)
@@ -279,22 +264,3 @@ class CoopNetwork(Env):
         to, who, posted = to[which], who[which], posted[which]
         arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
         return np.stack([via, to, who, posted, arm], 1)
-
-    @property
-    def t(self) -> Array:
-        """Rounds so far."""
-        return np.full(self.runs, self._round)
-
-    @property
-    def live(self) -> Array:
-        """All runs last T rounds."""
-        return np.full(self.runs, self._round < self.horizon)
-
-    @property
-    def who(self) -> Array:
-        """Everyone acts in every round."""
-        return self._who
-
-    def _metrics(self) -> dict[str, Array]:
-        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,)."""
-        return {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}

@@ -57,14 +57,26 @@ class Flood:
         meddled: str | None = None,
     ):
         self.fields, self.pace, self.n_arms, self.meddled = fields, pace, n_arms, meddled
-        self._adjacency, self._life = adjacency, np.asarray(life)
-        self.edges = [np.argwhere(np.triu(matrix)) for matrix in adjacency]
         m = adjacency.shape[1]
+        self.lay(adjacency, life)
         # One copy of each post in flight per holder, and what all of them may bring in a round.
         flying = float(self._life.max()) * pace
         held = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values() if f.latest)
         size = runs * float(m) ** 2 * (flying * (13 if meddled is None else 21) + 40 + held)
         affordable(f"runs={runs} of n_agents={m} with posts that fly {flying:.0f} rounds", size)
+        self._shape = runs, m
+        self.sends = np.zeros(runs, np.int64)
+        self.t = 0
+        self._posts: list[_Post] = []
+        self._newest = np.zeros((runs, m, m), np.int64)  # round of the newest post of each sender that a state holds
+        states = {k: f for k, f in fields.items() if f.latest}
+        self.held = {k: np.zeros((runs, m, m, *f.shape), f.dtype) for k, f in states.items()}
+
+    def lay(self, adjacency: Array, life: Array) -> None:
+        """Lay the edges out."""
+        m = adjacency.shape[1]
+        self._adjacency, self._life = adjacency, np.asarray(life)
+        self.edges = [np.argwhere(np.triu(matrix)) for matrix in adjacency]
         degree = adjacency.sum(2)
         self._neighbour = np.full((len(adjacency), m, max(1, int(degree.max()))), -1, np.int32)
         self._edge = self._neighbour.copy()
@@ -74,13 +86,13 @@ class Flood:
             for u in range(m):
                 near = np.flatnonzero(adjacency[g, u])
                 self._neighbour[g, u, : len(near)], self._edge[g, u, : len(near)] = near, number[u, near]
-        self._shape = runs, m
-        self.sends = np.zeros(runs, np.int64)
-        self.t = 0
-        self._posts: list[_Post] = []
-        self._newest = np.zeros((runs, m, m), np.int64)  # round of the newest post of each sender that a state holds
-        states = {k: f for k, f in fields.items() if f.latest}
-        self.held = {k: np.zeros((runs, m, m, *f.shape), f.dtype) for k, f in states.items()}
+
+    def put_rows(self, fresh: Flood, rows: Array) -> None:
+        """Forget what is in flight in runs that start afresh."""
+        for post in self._posts:
+            post.head[rows] = post.tail[rows] = 0
+        for array in (self.sends, self._newest, *self.held.values()):
+            array[rows] = 0
 
     def post(self, message: dict[str, Array]) -> None:
         """Add a round's posts."""

@@ -1,65 +1,30 @@
-"""One report per agent and round, and what can be done to it."""
+"""Reports that travel over a graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import ClassVar, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
-import numpy as np
-
-from hushbandits.core.payload import Channel, Payload, PointNoise, Sealing, Shuffling
-from hushbandits.core.rewards import Law
-from hushbandits.core.tapes import Uniforms
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.payload import Channel, Sealing, Shuffling
+from hushbandits.core.reports import Reports
 from hushbandits.core.world import World
 from hushbandits.envs.network.channels import SealedTallies, ShuffledSlots
 
-__all__ = ["Reports"]
-
-#: A verb's tape: uniforms per agent and round, and the tape's name behind the wrapper's.
-_TAPES: dict[str, tuple[int, str]] = {"drop": (1, "/messages"), "replace": (2, "/reports"), "add": (1, "/reports")}
+__all__ = ["GraphReports"]
 
 
-class Reports(Payload):
-    """Reports of agents who come back in every round: a lost one is lost to all who would have heard it.
+class GraphReports(Reports):
+    """Reports whose receivers have slots: they can be shuffled, added up, and changed by those who pass them on.
 
     Examples
     --------
-    >>> report = Reports(reward=np.full((1, 2), 0.25), sent=np.ones((1, 2), bool))
-    >>> report.map(np.sqrt)["reward"].tolist()
-    [[0.5, 0.5]]
+    >>> sorted(GraphReports.verbs)
+    ['add', 'drop', 'map', 'relay', 'replace', 'seal', 'shuffle']
     """
 
-    noun = "reports"
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "drop": (), "replace": ("reward",), "relay": ("reward",), "map": ("reward",), "add": ("reward",),
-        "shuffle": (), "seal": ("arm", "reward"),
+        **Reports.verbs, "relay": ("reward",), "shuffle": (), "seal": ("arm", "reward"),
     }  # fmt: skip
-
-    @classmethod
-    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Uniforms:
-        """Uniforms, one row per round, whatever is sent."""
-        cls.answers(verb)
-        width, part = _TAPES[verb]
-        shape = (env.n_agents,) if width == 1 else (width, env.n_agents)
-        return Uniforms(seeds, f"wrapper/{name}{part}", shape)
-
-    def drop(self, rate: Array | float, luck: Uniforms) -> Self:
-        """A report that is not sent."""
-        return self.but(sent=self["sent"] & (luck.next() >= rate))
-
-    def replace(self, rate: Array | float, law: Law, location: float, luck: Uniforms) -> Self:
-        """Another reward in the same report."""
-        coin, u = np.moveaxis(luck.next(), 1, 0)
-        return self.but(reward=np.where(coin < rate, law.quantile(u, np.array(location)), self["reward"]))
-
-    def map(self, function: Callable[[Array], Array]) -> Self:
-        """The reported reward."""
-        return self.but(reward=function(self["reward"]))
-
-    def add(self, noise: Callable[[int], PointNoise], luck: Uniforms) -> Self:
-        """Noise on each report alone."""
-        return self.but(reward=noise(1).onto(self["reward"], luck.next()))
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:

@@ -101,6 +101,26 @@ class Ring:
         post = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values()) + 2
         return float(max(1, depth)) * runs * agents * post
 
+    def put_rows(self, fresh: Ring, rows: Array) -> None:
+        """Forget the posts of runs that start afresh; the count of rounds goes on."""
+        for array in (self.sent, self.held, *self.values.values()):
+            array[:, rows] = 0
+
+    def deepen(self, depth: int) -> None:
+        """Keep more rounds from now on."""
+        if depth <= self.depth:
+            return
+        posted = self.t - np.arange(self.depth)
+        old, new = posted % self.depth, posted % depth
+        for name, array in (*self.values.items(), ("sent", self.sent), ("held", self.held)):
+            deep = np.zeros((depth, *array.shape[1:]), array.dtype)
+            deep[new] = array[old]
+            if name in self.values:
+                self.values[name] = deep
+            else:
+                setattr(self, name, deep)
+        self.depth = depth
+
     def post(self, message: dict[str, Array]) -> None:
         """Add a round's posts; one that was not sent leaves its sender's last state standing."""
         before, self.t = self.t % self.depth, self.t + 1

@@ -1,0 +1,258 @@
+"""Envs in which everyone pulls one arm in every round, T rounds long: the usual multi-agent bandit.
+
+`Rounds` is complete, everybody hears everybody at the end of a round, and it is the base of the network; an env of your
+own is a subclass that says what differs: where the arms stand, what a pull pays, who hears whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.arm_task import ArmTask
+from hushbandits.core.arms import Arms
+from hushbandits.core.edge import count, locked
+from hushbandits.core.env import Env
+from hushbandits.core.limits import affordable
+from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.payload import Payload
+from hushbandits.core.reports import Reports
+from hushbandits.core.rewards import Law, UniformMeans
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = ["Everyone", "Rounds"]
+
+
+class Everyone(Inbox):
+    """What everybody else has just said: slot s of an agent is the s-th other agent.
+
+    Parameters
+    ----------
+    message : dict of (R, M, …) arrays
+        Fields, and ``sent``.
+    n_arms : int
+        K.
+    """
+
+    def __init__(self, message: Payload, n_arms: int):
+        self._message, self._n_arms = message, n_arms
+        m = message["sent"].shape[1]
+        slot = np.arange(m - 1)
+        #: (M, M − 1) who is heard in which slot.
+        self._sender = slot + (slot >= np.arange(m)[:, None])
+
+    @property
+    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What was said, and by whom."""
+        return (*(name for name in self._message if name != "sent"), "sender")
+
+    @property
+    def arrived(self) -> Array:
+        """``(R, M, M − 1)``: who said something."""
+        return self._message["sent"][:, self._sender]
+
+    def __getitem__(self, field: str) -> Array:
+        if field not in self.fields:
+            raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self.fields)}")
+        arrived = self.arrived
+        if field == "sender":
+            return np.where(arrived, self._sender, -1)
+        value = self._message[field][:, self._sender]
+        return np.where(arrived.reshape(*arrived.shape, *(1,) * (value.ndim - 3)), value, np.zeros((), value.dtype))
+
+    def total(self, field: str, weight: str | None = None) -> Array:
+        """Sum of `field` (times `weight`) over what arrived, in the senders' order."""
+        value = self[field] if weight is None else self[field] * self[weight]
+        out = np.zeros((*value.shape[:2], *value.shape[3:]), np.int64 if value.dtype == bool else value.dtype)
+        for s in range(value.shape[2]):
+            out += value[:, :, s]
+        return out
+
+    def tally(self) -> tuple[Array, Array]:
+        """Pulls and reward sums per arm, each ``(R, M, K)``."""
+        if not {"arm", "reward"} <= set(self.fields):
+            return super().tally()
+        pulls, sums = np.zeros((2, *self.arrived.shape[:2], self._n_arms))
+        r, m, s = np.nonzero(self.arrived)
+        seat = r, m, self["arm"][r, m, s]
+        np.add.at(pulls, seat, 1.0)
+        np.add.at(sums, seat, self["reward"][r, m, s])
+        return pulls, sums
+
+
+class Rounds(Env):
+    """M agents play one K-armed bandit, one pull each per round, for T rounds.
+
+    A subclass may replace `_rewards` (what pulls pay), `_transport` (who hears whom) and `report`.
+
+    Parameters
+    ----------
+    n_agents : int
+        M.
+    n_arms : int, optional
+        K; needed when `means` is drawn.
+    means : sequence of K floats or UniformMeans
+        Arm locations.
+    rewards : str or Law
+        Reward law.
+    horizon : int
+        T rounds.
+    permute_arms : bool
+        Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
+    drift : float
+        By how much all arms but the best fall per round, down to 0.
+    switches : int
+        How often within the horizon the means move on by one arm, at equal distances.
+    wrappers, speech, fields, runs
+        As in `Env`.
+
+    Notes
+    -----
+    Metrics: ``regret`` (R,) group pseudo-regret against the arm that is best in each round; ``agent_regret`` (R, M);
+    ``messages`` (R,): messages that left their sender.
+
+    Examples
+    --------
+    >>> class Loud(Rounds):
+    ...     setting = "loud"
+    >>> env = Loud(n_agents=3, horizon=2)
+    >>> obs = env.reset(0)
+    >>> obs = env.pull(np.zeros((1, 3), int))
+    >>> env.talk().inbox["sender"][0].tolist()
+    [[1, 2], [0, 2], [0, 1]]
+    """
+
+    setting = "rounds"
+    curve_metrics = ("regret", "messages")
+    payload: type[Payload] = Reports
+    horizon: int
+
+    def __init__(
+        self,
+        *,
+        n_agents: int = 16,
+        n_arms: int | None = None,
+        means: Sequence[float] | UniformMeans = (0.5, *[0.45] * 9),
+        rewards: str | Law = "bernoulli",
+        horizon: int = 10_000,
+        permute_arms: bool = False,
+        drift: float = 0.0,
+        switches: int = 0,
+        wrappers: Sequence[Wrapper] = (),
+        speech: Fields | None = None,
+        fields: Fields | None = None,
+        runs: int = 1,
+    ):
+        self.horizon = count("horizon", horizon, 1, LONGEST)
+        #: Where the arms stand.
+        self.arms = Arms(
+            means, rewards, n_arms=n_arms, permute=permute_arms, drift=drift, switches=switches, horizon=self.horizon
+        )
+        self.law = self.arms.law
+        n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
+        own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms)
+        affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
+
+    @property
+    def report(self) -> Fields:
+        """Arm and reward of the round."""
+        return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1), "reward": Field()}
+
+    def _offers(self, fields: Fields) -> Fields:
+        """The sender's name travels with a message."""
+        return {**fields, "sender": Field(dtype="i8")}
+
+    @property
+    def reductions(self) -> tuple[str, ...]:
+        """Arms and their rewards add up to a tally."""
+        return ("tally",) if {"arm", "reward"} <= set(self.inbox_fields) else ()
+
+    def task(self, **options: Any) -> ArmTask:
+        """How a learner meets it."""
+        return ArmTask(self, **self._asked(ArmTask, options))
+
+    # -- the arms, now ------------------------------------------------------------------------------------------
+
+    @property
+    def locations(self) -> Array:
+        """``(R, K)`` arm locations, now."""
+        return self.arms.at(self._t)
+
+    @property
+    def means(self) -> Array:
+        """``(R, K)`` arm means, now."""
+        return self.arms.means(self._t)
+
+    @property
+    def gaps(self) -> Array:
+        """``(R, K)`` how much less than the best each arm pays, now."""
+        return self.arms.gap(self._t)
+
+    # -- the round ------------------------------------------------------------------------------------------------
+
+    def _reset(self, seeds: Seeds) -> None:
+        runs, m = len(seeds), self.n_agents
+        self.arms.reset(seeds)
+        self._luck = Uniforms(seeds, "reward", (m,))
+        self._t = np.zeros(runs, np.int64)
+        self._live = np.ones(runs, bool)
+        self._abreast = True  # no run is over before the others
+        self._who = np.broadcast_to(np.arange(m), (runs, m))
+        self._regret = np.zeros((runs, m))
+        self._messages = np.zeros(runs, np.int64)
+
+    not_rows = (*Env.not_rows, "_abreast")
+
+    def _restarted(self, rows: Array) -> None:
+        self._abreast = False
+
+    def _pull(self, action: Array) -> Array:
+        self._arm = action
+        location, gap = self.arms.pick(action, self._t)
+        self._regret += gap if self._abreast else gap * self._live[:, None]
+        self._reward = locked(self._rewards(action, location, self._luck.next()))
+        return self._reward
+
+    def _rewards(self, arm: Array, location: Array, u: Array) -> Array:
+        """What pulls pay, ``(R, M)``: arms, where these stand, and one uniform each."""
+        return self.law.quantile(u, location)
+
+    def _report(self) -> dict[str, Any]:
+        return {"arm": self._arm, "reward": self._told}
+
+    def _counted(self, message: Payload) -> Payload:
+        """Count the round; runs that are over say nothing."""
+        if not self._abreast:
+            message = message.but(sent=message["sent"] & self._live[:, None])
+        self._t += self._live
+        self._live = self._t < self.horizon
+        return message
+
+    def _transport(self, message: Payload) -> Inbox:
+        message = self._counted(message)
+        self._messages += message["sent"].sum(1)
+        return Everyone(message, self.n_arms)
+
+    @property
+    def t(self) -> Array:
+        """Rounds so far."""
+        return self._t.copy()
+
+    @property
+    def live(self) -> Array:
+        """All runs last T rounds."""
+        return self._live
+
+    @property
+    def who(self) -> Array:
+        """Everyone acts in every round."""
+        return self._who
+
+    def _metrics(self) -> dict[str, Array]:
+        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,)."""
+        return {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}
