@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon, one_run_p_value, smallest_refuted
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["black_box", "grid_bits", "judged", "one_run", "power", "verdicts"]
 
@@ -55,7 +55,7 @@ def judged(
     names = list(innocent)
     best = 0.0, ""
     kinds = np.unique(groups) if groups is not None else np.empty(0)
-    parts: list[tuple[str, Any]] = [("", slice(None))]
+    parts: list[tuple[str, slice | Array]] = [("", slice(None))]
     parts += [(f" in background {kind}", groups == kind) for kind in kinds] if len(kinds) > 1 else []
     for where, part in parts:
         sides = [np.array([side[name][part] for name in names]) for side in (innocent, guilty)]
@@ -158,7 +158,8 @@ def grid_bits(wrappers: Sequence[Wrapper], n: int, runs: int = 400, seed: int = 
     """How many decoded sums lie off the grid of 1/g of an integer-coded protocol, and of how many."""
     blocks = [background(kind, n, "last", reward) for kind in ("zeros", "mixed", "ones") for reward in (0.0, 1.0)]
     env, fields = seen(wrappers, blocks, runs, seed)
-    mechanism: Any = env.mechanism
+    mechanism = env.mechanism
+    assert isinstance(mechanism, Mechanism)
     steps = (fields["reward"] + n * getattr(mechanism.planned(n).noise, "mean", 0.0)) * mechanism.planned(n).g
     steps = steps[~np.isnan(steps)]
     # what division and multiplication by g may round: an ulp or two

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.payload import Payload
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, Individuals
@@ -52,7 +52,7 @@ class _Plant(Wrapper):
         super().__init__(name="audit: plant")
         self._blocks = blocks
 
-    def reset(self, env: World, seeds: Any) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         self._at = 0
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -112,9 +112,9 @@ def seen(
         **env,
     )
     core.reset(seed)
-    own: Any = core.wrappers[-1]
-    server: Any = core.mechanism
-    open_to_all = getattr(server, "hidden_by", "sum") != "server"
+    own = core.wrappers[-1]  # the env's copy of the tap
+    assert isinstance(own, _Tap)
+    open_to_all = getattr(core.mechanism, "hidden_by", "sum") != "server"
     found: dict[str, list[Array]] = {}
     for x in blocks:
         arm = 0 if each else int(x[0])

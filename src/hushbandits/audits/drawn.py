@@ -111,15 +111,17 @@ def drawn(
     env, fields = seen(wrappers, blocks, runs, seed, users)
     mechanism = env.mechanism
     assert isinstance(mechanism, Mechanism)
-    laws = {n: planned_law(mechanism, n, n) for n in sorted(set(sizes))}
-    if any(law is None for law in laws.values()):
-        return
+    laws = {}
+    for n in sorted(set(sizes)):
+        law = planned_law(mechanism, n, n)
+        if law is None:
+            return
+        laws[n] = law
     luck = rng.random(fields["reward"].shape)
     u, silent, expected = np.empty(luck.shape), [], []
-    rare = float(np.median([laws[n].at_zero for n in sizes]))  # type: ignore[union-attr]
+    rare = float(np.median([laws[n].at_zero for n in sizes]))
     for b, (n, x) in enumerate(zip(sizes, blocks, strict=True)):
         law = laws[n]
-        assert law is not None
         noise = fields["reward"][b] - x.sum()
         u[b] = law.uniform(noise, luck[b])
         if law.at_zero <= rare:  # where noise that cancels by itself blurs the least

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -23,7 +22,7 @@ from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
 __all__ = ["Continuous", "OnGrid", "log_pair", "noise_of", "planned_law", "profile"]
 
 
-def noise_of(mechanism: Mechanism, n: int, survivors: int) -> tuple[Any, int]:
+def noise_of(mechanism: Mechanism, n: int, survivors: int) -> tuple[NoiseLaw | ExtraBits | None, int]:
     """A block's noise: the law of one draw, and how many draws hide a user from the observer."""
     if isinstance(mechanism, CentralLaplace):
         return mechanism.added(n), 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -15,9 +14,11 @@ from hushbandits.audits.laws import Continuous, OnGrid
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.privacy.audit import epsilon_lower_bound
 from hushbandits.privacy.releases import release_counts
 from hushbandits.privacy.samplers import DiscreteLaplace
@@ -37,19 +38,24 @@ _COVERED = {
 
 
 def posts(
-    env_id: str, team: Team, wrappers: Sequence[Wrapper], rewards: Sequence[Array], runs: int, seed: int, **env: Any
+    env_id: str, team: Team, wrappers: Sequence[Wrapper], rewards: Sequence[Array], runs: int, seed: int, **env: object
 ) -> dict[str, Array]:
     """Play prescribed rewards, ``(M,)`` a round; what is posted: per field ``(rounds, runs, M, …)``."""
     n_agents = len(rewards[0])
     settings = {"n_agents": n_agents, "means": [0.5, 0.5], "horizon": len(rewards), "rewards": Told(), **env}
-    core: Any = assemble(env_id, team, runs=runs, env=settings, wrappers=wrappers)
+    core = assemble(env_id, team, runs=runs, env=settings, wrappers=wrappers)
+    law = core.law
+    assert isinstance(core, CoopNetwork)
+    assert isinstance(law, Told)
     obs = core.reset(seed)
     team.reset(core, core.seeds)
     found: dict[str, list[Array]] = {}
     for now in rewards:
-        core.law.now = now
+        law.now = now
         obs = core.pull(np.array(team.act(obs)))
+        assert obs.reward is not None
         obs = core.talk(team.speak(obs.reward))
+        assert obs.inbox is not None
         team.hear(obs.inbox)
         ring = core._ring
         for name, values in ring.values.items():
@@ -98,7 +104,7 @@ class _Always(Team):
 
     setting = "network"
 
-    def act(self, obs: Any) -> Array:
+    def act(self, obs: Obs) -> Array:
         return np.zeros(obs.who.shape, int)
 
 
@@ -107,7 +113,9 @@ def _rewards(rounds: int, n_agents: int) -> list[Array]:
     return [(np.arange(n_agents) + t) % 3 / 2 for t in range(rounds)]
 
 
-def drawn_reports(wrapper: LocalLaplace, subject: str, rounds: int, runs: int, level: float, seed: int) -> Any:
+def drawn_reports(
+    wrapper: LocalLaplace, subject: str, rounds: int, runs: int, level: float, seed: int
+) -> Iterator[Verdict]:
     """Noise of every report of every agent against its law."""
     told = _rewards(rounds, 3)
     shown = posts("CoopNetwork-v0", _Always(), [wrapper], told, runs, seed)["reward"]
@@ -124,7 +132,9 @@ def drawn_reports(wrapper: LocalLaplace, subject: str, rounds: int, runs: int, l
     return against_law(u, _seats(u, np.array(told)), level, subject, "drawn reports")
 
 
-def drawn_releases(wrapper: PrivateMeans, subject: str, rounds: int, runs: int, level: float, seed: int) -> Any:
+def drawn_releases(
+    wrapper: PrivateMeans, subject: str, rounds: int, runs: int, level: float, seed: int
+) -> Iterator[Verdict]:
     """Noise of every released mean, in units of its scale, against Laplace(1)."""
     told = _rewards(rounds, 3)
     shown = posts("CoopNetwork-v0", _Always(), [wrapper], told, runs, seed)["mean"][..., 0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
 
 from hushbandits.audits.suite import UNSEEN, Budget, checks
 from hushbandits.audits.verdict import Verdict
@@ -16,6 +16,16 @@ def _line(v: Verdict) -> str:
     return f"{v.word:<8}  {v.subject}: {v.check} · {v.unit}: measured {v.measured:.4g}, claimed {v.claimed:.4g}"
 
 
+class Shown(Protocol):
+    """Whoever is told of the work."""
+
+    def at(self, what: str, /) -> None:
+        """It begins with this."""
+
+    def advance(self, done: int, /) -> None:
+        """So much more is done."""
+
+
 class _Quiet:
     """Shows nothing."""
 
@@ -25,7 +35,10 @@ class _Quiet:
 
 
 def lines(
-    names: Sequence[str], budget: Budget, verbose: bool = False, bar: Callable[[int], Any] | None = None
+    names: Sequence[str],
+    budget: Budget,
+    verbose: bool = False,
+    bar: Callable[[int], AbstractContextManager[Shown]] | None = None,
 ) -> Iterator[tuple[str, bool]]:
     """Run the audit; yield lines, and whether each tells of a failure.
 
@@ -41,7 +54,8 @@ def lines(
     todo = checks(names, budget)
     caught: list[Verdict] = []
     statistical = 0
-    with bar(len(todo)) if bar is not None else nullcontext(_Quiet()) as shown:
+    told: AbstractContextManager[Shown] = nullcontext(_Quiet()) if bar is None else bar(len(todo))
+    with told as shown:
         for check in todo:
             shown.at(f"{check.subject}: {check.what}")
             found = list(check.run())

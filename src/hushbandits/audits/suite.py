@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
+from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.audits.black import black_box, grid_bits, one_run
 from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
 from hushbandits.audits.cases import Case, claims, everything, hider, named
@@ -241,7 +242,7 @@ def _drawn_messages(case: Case, budget: Budget) -> Iterator[Verdict]:
 
 def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:
     for epsilon in GRID if budget.thorough and case.subject == "DP-MASE" else (None,):
-        team = case.owner if epsilon is None else make_team("DP-MASE", epsilon=epsilon)
+        team = cast(DPMASE, case.owner if epsilon is None else make_team("DP-MASE", epsilon=epsilon))
         promise = claims(team, case.env)[0]
         subject = f"{case.subject} ε={promise.epsilon:g}"
         yield epoch_votes(team, promise, 2 * budget.samples, budget.level, budget.seed, subject)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hushbandits.core.rewards import Law
 from hushbandits.core.types import Array
@@ -23,7 +22,7 @@ class Told(Law):
     [[0.0, 1.0], [0.0, 1.0]]
     """
 
-    now: Any = 0.0
+    now: ArrayLike = 0.0
 
     def __post_init__(self) -> None: ...
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.guarantee import Guarantee
@@ -13,6 +12,8 @@ from hushbandits.core.rewards import LAWS
 from hushbandits.registry import make_core, make_team, make_wrapper
 
 __all__ = ["laws"]
+
+Promises = tuple[Guarantee, ...]
 
 
 def laws() -> Iterator[Verdict]:
@@ -30,12 +31,18 @@ def laws() -> Iterator[Verdict]:
         yield Verdict("reward laws", f"promises that stand on {name} rewards", 0, standing, "promises")
 
 
-def _unbounded(name: str) -> Iterator[Callable[[], tuple[Guarantee, ...]]]:
-    means: dict[str, Any] = {"rewards": LAWS[name]()}
+def _unbounded(name: str) -> Iterator[Callable[[], Promises]]:
+    law = LAWS[name]()
+
+    def with_wrapper(wrapper: str, own: str) -> Promises:
+        return make_core("CoopNetwork-v0", n_agents=4, wrappers=[make_wrapper(wrapper, own=own)], rewards=law).privacy()
+
+    def of(id: str) -> Promises:
+        return make_core(id, rewards=law).privacy()
+
     for wrapper in ("PrivateMeans", "LocalLaplace"):
         for own in ("exact", "noised"):
-            made = partial(make_wrapper, wrapper, own=own)
-            yield lambda made=made: make_core("CoopNetwork-v0", n_agents=4, wrappers=[made()], **means).privacy()  # type: ignore[misc]
+            yield partial(with_wrapper, wrapper, own)
     for id in ("CentralDP-v0", "DistDP-v0", "DistRDP-v0", "DistCDP-v0", "LocalDP-v0", "ShuffleDP-v0"):
-        yield lambda id=id: make_core(id, **means).privacy()  # type: ignore[misc]
-    yield lambda: make_team("DP-MASE").privacy(make_core("DPMASE-v0", **means))
+        yield partial(of, id)
+    yield lambda: make_team("DP-MASE").privacy(make_core("DPMASE-v0", rewards=law))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.audits.black import judged, power
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
@@ -25,7 +25,7 @@ _PLAYED = 8  # activations of the epoch that are played out
 _BATCH = 200  # runs at once; more are further epochs of the same runs
 
 
-def ballots(team: Any, epsilon: float, short: float, more: int, runs: int, seed: int) -> dict[str, Array]:
+def ballots(team: DPMASE, epsilon: float, short: float, more: int, runs: int, seed: int) -> dict[str, Array]:
     """Votes of an agent with two arms until the end of its first epoch, whose rewards are prescribed.
 
     One arm earns nothing, the other `more` rewards above where the noiseless rule is `short` noise scales short of
@@ -54,10 +54,12 @@ def ballots(team: Any, epsilon: float, short: float, more: int, runs: int, seed:
         for t in range(begin, due):
             told.now = [earned[t], 0.0]
             obs = env.pull(team.act(obs))
+            assert obs.reward is not None
             message = team.speak(obs.reward)
             if message is not None:
                 at += np.where((at == 0) & np.asarray(message["vote"])[:, 0], t + 1, 0)
             obs = env.talk(message)
+            assert obs.inbox is not None
             team.hear(obs.inbox)
             if not obs.live.any():
                 break
@@ -66,12 +68,12 @@ def ballots(team: Any, epsilon: float, short: float, more: int, runs: int, seed:
     return {f"{what} arm {k}": x[:, k] for what, x in (("vote on", (at > 0) * 1.0), ("time of", at)) for k in (0, 1)}
 
 
-def _restarts(team: Any) -> bool:
+def _restarts(team: DPMASE) -> bool:
     fields = getattr(team.routine(2).state(1, 1, 2), "_fields", ())
     return {"pulls", "sums"} <= set(fields)
 
 
-def _jump(team: Any, earned: list[float], due: int) -> int:
+def _jump(team: DPMASE, earned: list[float], due: int) -> int:
     """Begin an epoch shortly before its end, where its sums are all that is left of its first activations."""
     if not _restarts(team):
         return 0
@@ -84,13 +86,13 @@ def _jump(team: Any, earned: list[float], due: int) -> int:
 
 
 def epoch_votes(
-    team: Any, promise: Guarantee, runs: int = 6000, level: float = 1e-6, seed: int = 0, subject: str = ""
+    team: DPMASE, promise: Guarantee, runs: int = 6000, level: float = 1e-6, seed: int = 0, subject: str = ""
 ) -> Verdict:
     """Bound ε of an agent's votes from below: one more reward, at several distances from the rule's threshold.
 
     Parameters
     ----------
-    team : Team
+    team : DPMASE
         DP-MASE, or one that follows its schedule: R(1) activations, then a vote.
     promise : Guarantee
         What it claims.

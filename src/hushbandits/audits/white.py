@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -21,13 +20,15 @@ __all__ = ["composed_delta", "compositions", "every_size", "white_box"]
 _RESOLUTION = 1e-12  # what rounding may add to a δ
 
 
-def _held(law: Profile, epsilon: float, delta: float, subject: str, check: str, **more: Any) -> Verdict:
+def _held(
+    law: Profile, epsilon: float, delta: float, subject: str, check: str, promise: Guarantee | None = None
+) -> Verdict:
     """Hold (ε, δ) against a law: by ε where δ is 0, and rounding has the last word on it, else by the δ at this ε."""
     if not delta:
-        return Verdict(subject, check, epsilon, epsilon_at(law, _RESOLUTION), "ε", **more)
+        return Verdict(subject, check, epsilon, epsilon_at(law, _RESOLUTION), "ε", promise=promise)
     found = float(law(np.array([epsilon * (1 + 1e-9)]))[0])
     rounded = found if found > delta * (1 + 1e-6) + _RESOLUTION else min(found, delta)
-    return Verdict(subject, check, delta, rounded, f"δ at ε = {epsilon:.4g}", **more)
+    return Verdict(subject, check, delta, rounded, f"δ at ε = {epsilon:.4g}", promise=promise)
 
 
 def white_box(

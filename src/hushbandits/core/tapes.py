@@ -11,7 +11,6 @@ import copy
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -67,10 +66,12 @@ def own_stream(seed: np.random.SeedSequence, name: str) -> np.random.Generator:
     >>> own_stream(seed, "agent/A").random() == stream(seed, "agent/A").random()
     True
     """
-    original: Any = stream(seed, name)
+    original = stream(seed, name)
     key = repr((seed.entropy, seed.spawn_key, name)).encode()
     bits = np.random.PCG64(np.random.SeedSequence(int.from_bytes(hashlib.sha256(key).digest(), "big")))
-    bits.state = original.bit_generator.state
+    source = original.bit_generator
+    assert isinstance(source, np.random.PCG64)
+    bits.state = source.state
     return np.random.Generator(bits)
 
 

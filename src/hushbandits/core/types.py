@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Message", "Seeds"]
+__all__ = ["Array", "Message", "Passing", "Seeds"]
 
 Array = NDArray[Any]
 Message = Mapping[str, Any]
+#: A message on its way, which whoever passes it on may write to: arrays, and in feedback a cohort.
+Passing = dict[str, Any]
 Seeds = Sequence[np.random.SeedSequence]

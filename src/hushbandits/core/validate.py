@@ -32,7 +32,7 @@ LARGEST = 2**63 - 1
 _SHOWN = 80  # characters of a bad value in its sentence
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return how a bad value is written in its sentence: its repr, short and in one line.
 
     Examples
@@ -61,7 +61,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(known)}"
 
 
-def choice(name: str, value: Any, options: Iterable[str]) -> str:
+def choice(name: str, value: object, options: Iterable[str]) -> str:
     """Return `value` if it is one of `options`, else raise ``ValueError`` naming the nearest ones."""
     options = list(options)
     if isinstance(value, str) and value in options:
@@ -69,7 +69,7 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     raise ValueError(f"{name}={shown(value)} is not one of {', '.join(options)}")
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """Return `value` if it is true or false, else raise ``ValueError``: no word and no number stands for either.
 
     Examples
@@ -86,7 +86,7 @@ def flag(name: str, value: Any) -> bool:
 
 def real(
     name: str,
-    value: Any,
+    value: object,
     low: float = -math.inf,
     high: float = math.inf,
     *,
@@ -127,7 +127,7 @@ def real(
     raise ValueError(f"{name}={shown(value)} must lie in {left}{low:g}, {high:g}{right}")
 
 
-def _float(value: Any) -> float:
+def _float(value: object) -> float:
     """`value` as the float it will be used as; NaN if it is no number, infinite if it is too large."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
@@ -138,12 +138,20 @@ def _float(value: Any) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def probability(name: str, value: Any) -> float:
+def _whole(value: object) -> int | None:
+    """`value` as the integer it stands for, of any size; ``None`` if it is none."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return int(value)
+    number = _float(value)
+    return int(number) if number.is_integer() else None
+
+
+def probability(name: str, value: object) -> float:
     """Return `value` as a float in [0, 1], else raise ``ValueError``."""
     return real(name, value, 0, 1, closed="both")
 
 
-def integer(name: str, value: Any, low: int, high: float = LARGEST) -> int:
+def integer(name: str, value: object, low: int, high: float = LARGEST) -> int:
     """Return `value` as an int in [low, high], else raise ``ValueError``.
 
     A whole float is one too.  `high` may be infinite: seeds are.
@@ -155,18 +163,17 @@ def integer(name: str, value: Any, low: int, high: float = LARGEST) -> int:
         ...
     ValueError: n_agents=0 must be an integer ≥ 1
     """
-    number = _float(value)
-    whole = isinstance(value, numbers.Integral) or number.is_integer()
-    if whole and not isinstance(value, bool) and low <= value <= high:
-        return int(value)
-    if math.isinf(high) or (high == LARGEST and not (whole and value > high)):
+    whole = _whole(value)
+    if whole is not None and low <= whole <= high:
+        return whole
+    if math.isinf(high) or (high == LARGEST and not (whole is not None and whole > high)):
         bound = f"≥ {low}"
     else:
         bound = f"in {low}..{'2**63 - 1' if high == LARGEST else high}"
     raise ValueError(f"{name}={shown(value)} must be an integer {bound}")
 
 
-def reals(name: str, values: Any) -> Array:
+def reals(name: str, values: object) -> Array:
     """Return `values` as an array of floats, else raise ``ValueError``.
 
     Examples
@@ -187,7 +194,7 @@ def reals(name: str, values: Any) -> Array:
     raise ValueError(f"{name}={shown(values)} must be numbers")
 
 
-def check_keywords(what: str, function: Callable[..., Any], keywords: Iterable[str]) -> None:
+def check_keywords(what: str, function: Callable[..., object], keywords: Iterable[str]) -> None:
     """Raise ``TypeError`` naming the nearest parameters if `function` does not take one of `keywords`."""
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
@@ -198,7 +205,7 @@ def check_keywords(what: str, function: Callable[..., Any], keywords: Iterable[s
             raise TypeError(f"{what} takes no parameter {keyword!r}{nearest(keyword, known)}")
 
 
-def check_flags(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+def check_flags(function: Callable[..., object], given: Mapping[str, object]) -> None:
     """Raise ``ValueError`` where a parameter that is true or false by default is given anything else."""
     parameters = inspect.signature(function).parameters
     for name, value in given.items():

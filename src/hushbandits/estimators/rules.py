@@ -56,19 +56,19 @@ def add(high: float, low: float, x: float) -> tuple[float, float]:
 
 
 @jit
-def median_sorted(x):  # type: ignore[no-untyped-def]
+def median_sorted(x):
     """Return the middle of a sorted sample, or the mean of the two in the middle."""
     n = x.size
     return x[n // 2] if n % 2 else 0.5 * (x[n // 2 - 1] + x[n // 2])
 
 
 @jit
-def _median(x):  # type: ignore[no-untyped-def]
+def _median(x):
     return median_sorted(np.sort(x))
 
 
 @jit
-def _mean(x):  # type: ignore[no-untyped-def]
+def _mean(x):
     high, low = 0.0, 0.0
     for value in x:
         high, low = add(high, low, value)
@@ -76,7 +76,7 @@ def _mean(x):  # type: ignore[no-untyped-def]
 
 
 @jit
-def shortest_window(y, n, q, gap):  # type: ignore[no-untyped-def]
+def shortest_window(y, n, q, gap):
     """Return the lowest and highest of the q nearest order statistics, of n of which the middle `gap` are left out."""
     best, length, off = 0, math.inf, 0
     for i in range(n - q + 1):
@@ -88,7 +88,7 @@ def shortest_window(y, n, q, gap):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _trimmed(sample, log_inverse_delta, epsilon):  # type: ignore[no-untyped-def]
+def _trimmed(sample, log_inverse_delta, epsilon):
     n = sample.size // 2
     q = kept_points(n, log_inverse_delta, epsilon) if n else 0
     if q > 0:
@@ -103,7 +103,7 @@ def _trimmed(sample, log_inverse_delta, epsilon):  # type: ignore[no-untyped-def
 
 
 @jit
-def _lugosi(sample, log_inverse_delta, epsilon):  # type: ignore[no-untyped-def]
+def _lugosi(sample, log_inverse_delta, epsilon):
     n = sample.size // 2
     q = clipped_points(n, log_inverse_delta, epsilon)
     if 2 * q > n:
@@ -117,7 +117,7 @@ def _lugosi(sample, log_inverse_delta, epsilon):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _median_of_means(x, log_inverse_delta):  # type: ignore[no-untyped-def]
+def _median_of_means(x, log_inverse_delta):
     blocks = max(1, int(min(1.0 + 8.0 * log_inverse_delta, x.size / 2.0)))
     size = x.size // blocks
     means = np.empty(blocks)
@@ -127,7 +127,7 @@ def _median_of_means(x, log_inverse_delta):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _influence(x, alpha, theta):  # type: ignore[no-untyped-def]
+def _influence(x, alpha, theta):
     # Σ ψ(α(x − θ)) with ψ(z) = sgn(z) ln(1 + |z| + z²/2)
     total = 0.0
     for value in x:
@@ -138,7 +138,7 @@ def _influence(x, alpha, theta):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _catoni(x, log_inverse_delta, variance):  # type: ignore[no-untyped-def]
+def _catoni(x, log_inverse_delta, variance):
     n = x.size
     if n <= 2.0 * log_inverse_delta:
         return _median(x)
@@ -156,7 +156,7 @@ def _catoni(x, log_inverse_delta, variance):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _truncated(x, log_inverse_delta, moment, excess):  # type: ignore[no-untyped-def]
+def _truncated(x, log_inverse_delta, moment, excess):
     high, low = 0.0, 0.0
     for s in range(x.size):
         if abs(x[s]) <= (moment * (s + 1) / log_inverse_delta) ** (1.0 / (1.0 + excess)):
@@ -165,7 +165,7 @@ def _truncated(x, log_inverse_delta, moment, excess):  # type: ignore[no-untyped
 
 
 @jit
-def evaluate(kind, x, log_inverse_delta, a, b):  # type: ignore[no-untyped-def]
+def evaluate(kind, x, log_inverse_delta, a, b):
     """Evaluate the estimator of that `kind`, with its parameters a and b, on one sample."""
     if kind == 0:
         return _mean(x)

@@ -223,7 +223,7 @@ class _Lists:
 
 
 @jit
-def _move(old, old_start, length, new, new_start):  # type: ignore[no-untyped-def]
+def _move(old, old_start, length, new, new_start):
     for i in range(length.size):
         if new is not old or new_start[i] != old_start[i]:
             for j in range(length[i]):
@@ -237,7 +237,7 @@ def _arrivals(arm: Array, arrived: Array, shape: tuple[int, int, int]) -> Array:
 
 
 @jit
-def _count(arm, arrived, counts):  # type: ignore[no-untyped-def]
+def _count(arm, arrived, counts):
     runs, agents, slots = arm.shape
     for r in range(runs):
         for m in range(agents):
@@ -247,7 +247,7 @@ def _count(arm, arrived, counts):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _add_up(arm, reward, arrived, n, total):  # type: ignore[no-untyped-def]
+def _add_up(arm, reward, arrived, n, total):
     runs, agents, slots = arm.shape
     for r in range(runs):
         for m in range(agents):
@@ -260,7 +260,7 @@ def _add_up(arm, reward, arrived, n, total):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _append(arm, reward, arrived, n, start, data):  # type: ignore[no-untyped-def]
+def _append(arm, reward, arrived, n, start, data):
     runs, agents, slots = arm.shape
     arms = n.shape[2]
     for r in range(runs):
@@ -273,7 +273,7 @@ def _append(arm, reward, arrived, n, start, data):  # type: ignore[no-untyped-de
 
 
 @jit
-def _evaluate(kind, start, data, n, log_inverse_delta, a, b, out):  # type: ignore[no-untyped-def]
+def _evaluate(kind, start, data, n, log_inverse_delta, a, b, out):
     size, values = n.ravel(), out.reshape(-1)
     for i in range(size.size):
         if size[i]:

@@ -16,7 +16,7 @@ __all__ = ["absorb", "trim"]
 
 
 @jit
-def _merge(data, start, size, new):  # type: ignore[no-untyped-def]
+def _merge(data, start, size, new):
     # sorted `new` into the sorted list, from the back
     end = start + size
     for j in range(new.size - 1, -1, -1):
@@ -29,7 +29,7 @@ def _merge(data, start, size, new):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _cut(data, start, size, low, high):  # type: ignore[no-untyped-def]
+def _cut(data, start, size, low, high):
     # take positions low … high − 1 out of the list
     for j in range(high, size):
         data[start + low + j - high] = data[start + j]
@@ -37,7 +37,7 @@ def _cut(data, start, size, low, high):  # type: ignore[no-untyped-def]
 
 
 @jit
-def absorb(arm, reward, arrived, keep, n, pending, start, size, data, bulk, changed):  # type: ignore[no-untyped-def]
+def absorb(arm, reward, arrived, keep, n, pending, start, size, data, bulk, changed):
     """Split arrivals by turns into X and Y; merge what falls into the tails (then `changed`), add up the rest."""
     runs, agents, slots = arm.shape
     arms = n.shape[2]
@@ -65,7 +65,7 @@ def absorb(arm, reward, arrived, keep, n, pending, start, size, data, bulk, chan
 
 
 @jit
-def _outside(new, low, high, bulk):  # type: ignore[no-untyped-def]
+def _outside(new, low, high, bulk):
     # move what lies beyond [low, high] to the front; add up the rest if there is a bulk to add it to
     kept = 0
     for x in new:
@@ -79,7 +79,7 @@ def _outside(new, low, high, bulk):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _grow(y, x, keep, i, start, size, data, bulk):  # type: ignore[no-untyped-def]
+def _grow(y, x, keep, i, start, size, data, bulk):
     # take in new values of one arm; say whether its tails have changed
     full = size[i] == 2 * keep
     kept = y.size
@@ -108,7 +108,7 @@ def _grow(y, x, keep, i, start, size, data, bulk):  # type: ignore[no-untyped-de
 
 
 @jit
-def _middle(y, x, pending, n):  # type: ignore[no-untyped-def]
+def _middle(y, x, pending, n):
     # median of two sorted lists and, where n is odd, one more value
     spare = n % 2 == 1
     i = j = 0
@@ -128,7 +128,7 @@ def _middle(y, x, pending, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _sum(x):  # type: ignore[no-untyped-def]
+def _sum(x):
     # in double-double, along four lanes: an addition need not wait for the one before
     a = b = c = d = 0.0
     e = f = g = h = 0.0
@@ -146,7 +146,7 @@ def _sum(x):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _inside(x, low, high, clips):  # type: ignore[no-untyped-def]
+def _inside(x, low, high, clips):
     # count and double-double sum of the sorted X in [low, high], or of all X clipped to it
     a, b = np.searchsorted(x, low), np.searchsorted(x, high, "right")
     total, rest = _sum(x[a:b])
@@ -160,7 +160,7 @@ def _inside(x, low, high, clips):  # type: ignore[no-untyped-def]
 
 
 @jit
-def trim(clips, log_inverse_delta, epsilon, n, pending, start, size, data, bulk, changed, memo, out):  # type: ignore[no-untyped-def]
+def trim(clips, log_inverse_delta, epsilon, n, pending, start, size, data, bulk, changed, memo, out):
     """Write the trimmed (or clipped) means.
 
     ``memo`` holds, per arm, n and the cut of the last estimate, the X of the tails that it counted (number, sum) and

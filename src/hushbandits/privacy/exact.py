@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class SecretSource:
     ValueError: seed=1: randomness from the operating system cannot be seeded
     """
 
-    def __init__(self, seed: Any = None):
+    def __init__(self, seed: object = None):
         if seed is not None:
             raise ValueError(f"seed={seed!r}: randomness from the operating system cannot be seeded")
 
@@ -231,7 +231,7 @@ class Exact:
     #: As the law's.
     integer: bool = True
 
-    def draw(self, rng: Any, size: int) -> Array:
+    def draw(self, rng: np.random.Generator | Source, size: int) -> Array:
         """One value per user, ``(size,)``.
 
         The continuous Laplace law comes as Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale.
@@ -243,7 +243,7 @@ class Exact:
         one = _one(self.law)
         return np.array([one(source) for _ in range(size)], np.int64)
 
-    def total(self, rng: Any, n: int) -> float:
+    def total(self, rng: np.random.Generator | Source, n: int) -> float:
         """Sum over n users: one draw where n Pólya shares make one discrete Laplace, else n draws."""
         if n == 0:
             return 0

@@ -29,7 +29,7 @@ def laplace(u: float, scale: float) -> float:
 
 
 @jit
-def _fill(u, scale, out):  # type: ignore[no-untyped-def]
+def _fill(u, scale, out):
     for i in range(u.size):
         out[i] = laplace(u[i], scale[i])
 

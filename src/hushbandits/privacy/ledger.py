@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from hushbandits.core.types import Array
 from hushbandits.core.validate import integer, real
 from hushbandits.privacy.accounting import Curve, compose, largest, to_epsilon
 from hushbandits.privacy.divergence import RESOLVED, Profile, composed_epsilon, pure_profile, worst_profile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Ledger", "Spent"]
 
@@ -74,7 +77,7 @@ class Ledger:
     view: str
     assumptions: tuple[str, ...]
     price: Callable[[int, int], Spent]
-    details: Callable[[int], dict[str, Any]]
+    details: Callable[[int], dict[str, object]]
     runs: int
     _uses: list[Counter[tuple[int, int, int]]] = field(init=False)
     _prices: dict[tuple[int, int], Spent] = field(init=False, default_factory=dict)
@@ -98,7 +101,7 @@ class Ledger:
         self.worst[run] = max(self.worst[run], spent.epsilon)
         self.worst_delta[run] = max(self.worst_delta[run], spent.delta)
 
-    def rows(self, run: int) -> list[dict[str, Any]]:
+    def rows(self, run: int) -> list[dict[str, object]]:
         """One row per server and kind of block: planned and surviving users, parameters, (ε, δ), how many blocks."""
         out = []
         for (server, n, survivors), blocks in sorted(self._uses[run].items()):
@@ -107,7 +110,7 @@ class Ledger:
             out.append({**row, "epsilon": spent.epsilon, "delta": spent.delta})
         return out
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """All runs' rows as a ``pandas.DataFrame``."""
         import pandas as pd
 

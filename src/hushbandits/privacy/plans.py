@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from hushbandits.core.validate import integer, real
 from hushbandits.privacy.pmf import tail_quantile
@@ -104,7 +103,7 @@ def guaranteed(t_min: float, n: int) -> int:
     return min(n, t_min if isinstance(t_min, int) else max(1, math.floor(t_min * n)))
 
 
-def checked_t_min(t_min: Any) -> float:
+def checked_t_min(t_min: object) -> float:
     """Return `t_min` if it is a share in (0, 1] or a count ≥ 1, else raise ``ValueError``."""
     return real("t_min", t_min, 0, 1, closed="high") if isinstance(t_min, float) else integer("t_min", t_min, 1)
 
@@ -186,7 +185,7 @@ def local_pure(n: int, epsilon: float, p: float) -> Plan:
     return Plan(n, g, tail_quantile(noise, n, p), noise)
 
 
-def confidence_level(confidence: Any, horizon: int) -> float:
+def confidence_level(confidence: object, horizon: int) -> float:
     """The probability p: a number in (0, 1), or ``"1/T"`` as in the paper's theorems.
 
     Examples

@@ -15,7 +15,7 @@ __all__ = ["compose_releases", "lemma", "release_counts"]
 
 
 @jit
-def _releases(epsilon, v, horizon, out):  # type: ignore[no-untyped-def]
+def _releases(epsilon, v, horizon, out):
     found, spent = 0, 0.0
     for x in range(1, horizon + 1):
         step = x ** (-v / 2.0)
