@@ -7,8 +7,8 @@ objects differ, R against n; what is one for all runs must be the same on both s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -57,9 +57,9 @@ def put_rows(into: T, fresh: T, rows: Sequence[int] | Array) -> T:
     [[1, 1], [0, 0], [1, 1]]
     """
     put = _Put(rows)
-    result: T = put.value(into, fresh, "")
+    result = put.value(into, fresh, "")
     put.end()
-    return result
+    return cast(T, result)
 
 
 def put_attributes(into: T, fresh: T, rows: Sequence[int] | Array) -> None:
@@ -89,13 +89,13 @@ class _Put:
         self.runs: int | None = None  # R, once it is known
         self.found = False
         # What stands for a pair afterwards; the pair is held, so that no other object gets its ids.
-        self.seen: dict[tuple[int, int], tuple[Any, Any, Any]] = {}
+        self.seen: dict[tuple[int, int], tuple[object, object, object]] = {}
 
     def end(self) -> None:
         if not self.found:
             raise ValueError(f"rows={shown(self.rows.tolist())}: nothing here is a run's own, or these are all runs")
 
-    def value(self, into: Any, fresh: Any, path: str) -> Any:
+    def value(self, into: object, fresh: object, path: str) -> object:
         """What stands for `into` afterwards."""
         if into is fresh:
             return into
@@ -105,21 +105,21 @@ class _Put:
             self.seen[key] = into, fresh, self._put(into, fresh, path)
         return self.seen[key][2]
 
-    def _put(self, into: Any, fresh: Any, path: str) -> Any:
+    def _put(self, into: object, fresh: object, path: str) -> object:
         if type(into) is not type(fresh):
             self._same(False, into, fresh, path)
-        if hasattr(type(into), "put_rows"):
+        if hasattr(into, "put_rows"):
             into.put_rows(fresh, self.rows)
             self.found = True
-        elif isinstance(into, np.ndarray):
+        elif isinstance(into, np.ndarray) and isinstance(fresh, np.ndarray):
             return self._array(into, fresh, path)
-        elif isinstance(into, (list, tuple)):
+        elif isinstance(into, (list, tuple)) and isinstance(fresh, (list, tuple)):
             return self._sequence(into, fresh, path)
-        elif isinstance(into, dict):
+        elif isinstance(into, dict) and isinstance(fresh, dict):
             self._same(into.keys() == fresh.keys(), list(into), list(fresh), f"{path}, by its keys,")
             for name in into:
                 into[name] = self.value(into[name], fresh[name], f"{path}[{name!r}]")
-        elif isinstance(into, np.random.Generator):
+        elif isinstance(into, np.random.Generator) and isinstance(fresh, np.random.Generator):
             self._same(into.bit_generator.state == fresh.bit_generator.state, into, fresh, path)
         elif callable(into) or not (hasattr(into, "__dict__") or hasattr(into, "__slots__")):
             nan = into != into and fresh != fresh
@@ -128,7 +128,7 @@ class _Put:
             self.attributes(into, fresh, path)
         return into
 
-    def attributes(self, into: Any, fresh: Any, path: str) -> None:
+    def attributes(self, into: object, fresh: object, path: str) -> None:
         """Go through all attributes but `not_rows`."""
         skipped = getattr(type(into), "not_rows", ())
         for name in _names(fresh):
@@ -175,7 +175,7 @@ class _Put:
         into[where] = fresh
         return into
 
-    def _sequence(self, into: Any, fresh: Any, path: str) -> Any:
+    def _sequence(self, into: Sequence[object], fresh: Sequence[object], path: str) -> Sequence[object]:
         values = list(into)
         if len(into) != len(fresh):
             self._size(len(into), len(fresh), path)
@@ -190,10 +190,10 @@ class _Put:
         if isinstance(into, list):
             into[:] = values
             return into
-        return into._make(values) if hasattr(into, "_make") else type(into)(values)
+        return cast(Callable[[list[object]], Sequence[object]], getattr(into, "_make", type(into)))(values)
 
 
-def _names(value: Any) -> list[str]:
+def _names(value: object) -> list[str]:
     slots = [name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ())]
     return [*getattr(value, "__dict__", ()), *(name for name in slots if hasattr(value, name))]
 

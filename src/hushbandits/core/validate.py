@@ -7,7 +7,6 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -131,11 +130,10 @@ def _float(value: object) -> float:
     """`value` as the float it will be used as; NaN if it is no number, infinite if it is too large."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
-    number: Any = value
     try:
-        return float(number)
+        return float(value)
     except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        return -math.inf if value < 0 else math.inf
 
 
 def _whole(value: object) -> int | None:
