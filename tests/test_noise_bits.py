@@ -1,0 +1,48 @@
+"""Noise bits of a binary sum, and shares: by the printed formulas, away from ε = 1, and at their edges."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hushbandits.privacy.shuffling import (
+    SMALLEST,
+    ExtraBits,
+    binomial_delta,
+    extra_bits,
+    shares_needed,
+    shares_security,
+)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (2.0, 1e-6), (3.0, 1e-9)])
+@pytest.mark.parametrize("n", [7, 100, 1000, 50_000])
+def test_bits_as_printed(epsilon, delta, n):
+    tau = 96 * math.log(2 / delta) / epsilon**2
+    bits = extra_bits(n, epsilon, delta)
+    assert (bits.k, bits.q) == ((math.ceil(tau / n), 0.5) if n <= tau else (1, pytest.approx(tau / (2 * n))))
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 4.0])
+def test_exact_bits_are_as_few_as_will_do(epsilon):
+    n, delta = 30_000, 1e-6
+    bits = extra_bits(n, epsilon, delta, "exact")
+    assert bits.k == 1
+    assert binomial_delta(n, bits.q, epsilon) <= delta < binomial_delta(n, bits.q * (1 - 1.5e-4), epsilon)
+
+
+@pytest.mark.parametrize(("k", "q"), [(3, 0.25), (1, 0.01), (40, 0.5)])
+def test_moments_of_the_bits(k, q):
+    x = np.arange(k + 1)
+    pmf = np.array([math.comb(k, int(i)) * q**i * (1 - q) ** (k - i) for i in x])
+    bits = ExtraBits(k, q)
+    assert bits.mean == pytest.approx(pmf @ x)
+    assert bits.variance == pytest.approx(pmf @ (x - pmf @ x) ** 2)
+
+
+@pytest.mark.parametrize(("n", "m", "security"), [(SMALLEST, 100, 40), (1000, 2**20, 40), (50, 5, 80)])
+def test_shares_are_as_few_as_will_do(n, m, security):
+    k = shares_needed(n, m, security)
+    assert shares_security(k - 1, n, m) < security <= shares_security(k, n, m)
+    with pytest.raises(ValueError, match="n=18: split-and-mix needs blocks of at least 19 users"):
+        shares_needed(SMALLEST - 1, m, security)

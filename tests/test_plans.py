@@ -1,0 +1,119 @@
+"""Plans of a block, by the paper's table: away from ε = 1, with fewer users than planned, and at every edge."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushbandits.privacy.plans import (
+    Plan,
+    central_pure,
+    checked_t_min,
+    confidence_level,
+    distributed_concentrated,
+    distributed_pure,
+    distributed_renyi,
+    local_pure,
+)
+from hushbandits.privacy.pmf import tail_quantile
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
+
+
+@settings(deadline=None)
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.data())
+def test_every_sum_that_may_be_is_decoded(n, g, tau, data):
+    """What s users can say, and noise up to τ either way: none of it is taken for another."""
+    plan, left = Plan(n, g, tau, None), data.draw(st.integers(1, n))
+    for total in range(left * g + 1):
+        for noise in range(-tau, tau + 1):
+            assert plan.decode((total + noise) % plan.modulus, left) == (total + noise) / g
+
+
+@given(st.integers(1, 10**6), st.integers(1, 1000), st.integers(0, 1000))
+def test_a_message_has_as_many_bits_as_it_takes(n, g, tau):
+    plan = Plan(n, g, tau, None)
+    assert plan.modulus == n * g + tau + 1 + tau
+    assert 2 ** (plan.bits - 1) < plan.modulus <= 2**plan.bits
+
+
+@pytest.mark.parametrize(("g", "bits"), [(1, 1), (2, 2), (3, 2), (4, 3), (15, 4), (16, 5)])
+def test_bits_at_powers_of_two(g, bits):
+    assert Plan(1, g, 0, None).bits == bits
+
+
+def test_the_largest_modulus():
+    assert Plan(1, 2**62 - 2, 0, None).modulus == 2**62 - 1
+    with pytest.raises(ValueError, match=r"a block of n=1 users at precision g=\d+ needs a modulus beyond 2\^62"):
+        Plan(1, 2**62 - 1, 0, None)
+
+
+P = 0.07
+LOG = math.log(2 / P)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.5])
+@pytest.mark.parametrize(("n", "t"), [(50, None), (50, 50), (50, 31), (7, 1)])
+def test_the_table(epsilon, n, t):
+    sure, fine, coarse = t or n, 4 * epsilon * math.sqrt(n), epsilon * math.sqrt(n)
+    g, h = math.ceil(coarse), math.ceil(fine)
+    rows = [
+        (distributed_pure(n, epsilon, P, t), g, PolyaDifference(1 / sure, g / epsilon), g / epsilon * LOG),
+        (
+            distributed_renyi(n, epsilon, P, 4, t),
+            h,
+            Skellam(h**2 / sure / epsilon**2),
+            2 * h / epsilon * math.sqrt(LOG) + math.sqrt(2) * LOG,
+        ),
+        (
+            distributed_concentrated(n, epsilon, P, 4, t),
+            h,
+            DiscreteGaussian(h**2 / sure / epsilon**2),
+            h / epsilon * math.sqrt(2 * LOG),
+        ),
+    ]
+    for plan, precision, noise, tau in rows:
+        assert (plan.n, plan.g, type(plan.noise)) == (n, precision, type(noise))
+        for mine, theirs in zip(vars(plan.noise).values(), vars(noise).values(), strict=True):
+            assert mine == pytest.approx(theirs, rel=1e-12)
+        assert plan.tau == (math.ceil(tau) if sure == n else tail_quantile(plan.noise, n, P))
+    central, local = central_pure(n, epsilon, P), local_pure(n, epsilon, P)
+    assert central == Plan(n, g, math.ceil(g / epsilon * LOG), None)
+    assert local == Plan(n, g, tail_quantile(local.noise, n, P), DiscreteLaplace(g / epsilon))
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace(3.0), Skellam(9.0), PolyaDifference(0.2, 6.0)], ids=repr)
+@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize("p", [0.5, 0.1, 1e-3])
+def test_the_tail_ends_at_the_first_integer_that_will_do(law, n, p):
+    """By the law itself, on a line that is long enough."""
+    m = 4001
+    pmf = np.fft.irfft(law.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n, m)
+    beyond = [1 - pmf[0] - 2 * pmf[1 : tau + 1].sum() for tau in range(400)]
+    assert tail_quantile(law, n, p) == next(tau for tau, rest in enumerate(beyond) if rest <= p)
+
+
+@pytest.mark.parametrize(("confidence", "horizon", "p"), [
+    ("1/T", 0, 0.5), ("1/T", 1, 0.5), ("1/T", 2, 0.5), ("1/T", 3, 1 / 3), (0.25, 3, 0.25), (0.999, 3, 0.999),
+])  # fmt: skip
+def test_confidence(confidence, horizon, p):
+    assert confidence_level(confidence, horizon) == p
+
+
+@pytest.mark.parametrize("bad", [0, 0.0, 1, 1.0, -0.1, "1/t", math.nan])
+def test_no_confidence(bad):
+    with pytest.raises(ValueError, match=r"^confidence=.* must lie in \(0, 1\)"):
+        confidence_level(bad, 10)
+
+
+@pytest.mark.parametrize("t_min", [1, 2, 1.0, 0.5, 1e-9])
+def test_who_is_sure_may_be_a_share_or_a_count(t_min):
+    assert checked_t_min(t_min) == t_min
+    assert type(checked_t_min(t_min)) is type(t_min)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 0.0, 1.5, 2.0, "all", None, True])
+def test_no_share_and_no_count(bad):
+    with pytest.raises(ValueError, match=r"^t_min="):
+        checked_t_min(bad)
