@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Message", "Passing", "Seeds"]
+__all__ = ["Array", "Message", "Seeds"]
 
 Array = NDArray[Any]
 Message = Mapping[str, Any]
-#: A message on its way, which whoever passes it on may write to: arrays, and in feedback a cohort.
-Passing = dict[str, Any]
 Seeds = Sequence[np.random.SeedSequence]

@@ -72,6 +72,9 @@ class Ledger:
     ([0.5], [0.0], 1)
     """
 
+    #: What no run owns (`hushbandits.core.rows`).
+    not_rows: ClassVar[tuple[str, ...]] = ("price", "details", "_prices")
+
     mechanism: str
     adjacency: str
     view: str
