@@ -47,9 +47,8 @@ def trap(tmp_path, monkeypatch):
     (tmp_path / "trap.py").write_text(TRAP)
     yield tmp_path
     sys.modules.pop("trap", None)
-    from hushbandits.bench import entry, series
+    from hushbandits.bench import series
 
-    entry.own_class.cache_clear()
     series._bound.cache_clear()
 
 

@@ -14,12 +14,12 @@ import tyro
 from tyro.conf import Positional, UseAppendAction, arg
 
 from hushbandits.bench.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
-from hushbandits.bench.entry import words
 from hushbandits.bench.errors import RunError, StoreError
 from hushbandits.bench.files import plain_name
 from hushbandits.bench.store import FILE, Store
 from hushbandits.bench.terminal import let_go, spell_out
 from hushbandits.core.interrupt import asleep, awake
+from hushbandits.core.names import words
 
 __all__ = ["main"]
 
@@ -284,7 +284,6 @@ def audit(
     """
     from hushbandits.audits.page import lines
     from hushbandits.audits.suite import Budget
-    from hushbandits.bench.batch import reach
     from hushbandits.bench.progress import Bar
     from hushbandits.core.validate import integer, real
 
@@ -292,7 +291,6 @@ def audit(
         real("level", level, 0, 1)
         integer("samples", samples, 100)
         integer("seed", seed, 0)
-        reach(os.getcwd())
         failed = 0
         for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, partial(Bar, after=2.0)):
             print(line)

@@ -1,71 +1,67 @@
 """The tables of envs, agents and wrappers, and how they are put together.
 
-Adding one is one line here; entries are imported when they are first used.
+Adding one is one line here; entries are imported when they are first used.  Wherever a registered name may stand,
+``"module:Class"`` and the class itself may stand as well.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pettingzoo
 from pettingzoo.env_registry.exceptions import PettingZooRegistryError
 
+from hushbandits.core.each import Each
+from hushbandits.core.entries import (
+    AGENT,
+    ENV,
+    WRAPPER,
+    AnyAgent,
+    AnyEnv,
+    AnyWrapper,
+    Entry,
+    Spec,
+    built,
+    find,
+    misplaced,
+    open_ended,
+    parameters,
+    title,
+)  # fmt: skip
 from hushbandits.core.env import Env
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
-from hushbandits.core.validate import check_flags, check_keywords, nearest, shown
+from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
+    "adopt",
     "assemble",
     "clock",
+    "known_wrappers",
     "list_agents",
     "list_envs",
     "list_wrappers",
     "make_core",
     "make_team",
     "make_wrapper",
+    "not_the_envs",
+    "own_entries",
     "register_agent",
     "register_env",
     "register_wrapper",
 ]
 
-Entry = str | Callable[..., Any]
+_ENVS: dict[str, Spec] = {}
+_AGENTS: dict[str, Spec] = {}
+_WRAPPERS: dict[str, Spec] = {}
 
 
-@dataclass(frozen=True)
-class _Spec:
-    entry: Entry
-    defaults: dict[str, Any] = field(default_factory=dict)
-    #: Registered wrappers that belong to an env; each takes those of the env's parameters that it knows.
-    wrappers: tuple[str, ...] = ()
-
-    def load(self) -> Callable[..., Any]:
-        if not isinstance(self.entry, str):
-            return self.entry
-        module, _, name = self.entry.partition(":")
-        loaded: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        return loaded
-
-
-_ENVS: dict[str, _Spec] = {}
-_AGENTS: dict[str, _Spec] = {}
-_WRAPPERS: dict[str, _Spec] = {}
-
-
-def _add(table: dict[str, _Spec], kind: str, name: str, spec: _Spec) -> None:
+def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
     if name in table:
         raise ValueError(f"{kind} {name!r} is registered already; choose another name")
     table[name] = spec
-
-
-def _get(table: dict[str, _Spec], kind: str, name: str) -> _Spec:
-    if not isinstance(name, str) or name not in table:
-        raise ValueError(f"no {kind} is named {shown(name)}{nearest(str(name), table)}")
-    return table[name]
 
 
 def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: Any) -> None:
@@ -88,19 +84,19 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
         raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'") from None
     if id not in _ENVS and public in pettingzoo.parallel_registry:  # PettingZoo itself would only warn
         raise ValueError(f"an env {public!r} is registered with PettingZoo already; choose another name")
-    _add(_ENVS, "an env", id, _Spec(entry, defaults, wrappers))
+    _add(_ENVS, "an env", id, Spec(entry, defaults, wrappers))
     # The entry point is a name: views are imported when PettingZoo makes one.
     pettingzoo.register("parallel", public, "hushbandits.views.parallel:make", kwargs={"id": id})
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: Any) -> None:
-    """Add a team: a `Team` class, a function that returns one, or ``"package.module:Class"``."""
-    _add(_AGENTS, "an agent", name, _Spec(entry, defaults))
+    """Add a team: a `Team` class, one for `Each`, a function that returns a team, or ``"package.module:Class"``."""
+    _add(_AGENTS, "an agent", name, Spec(entry, defaults))
 
 
 def register_wrapper(name: str, entry: Entry, /, **defaults: Any) -> None:
     """Add a wrapper: a `Wrapper` class or ``"package.module:Class"``."""
-    _add(_WRAPPERS, "a wrapper", name, _Spec(entry, defaults))
+    _add(_WRAPPERS, "a wrapper", name, Spec(entry, defaults))
 
 
 def list_envs() -> list[str]:
@@ -137,18 +133,26 @@ def list_wrappers() -> list[str]:
 
 
 def clock(id: str) -> str:
-    """Return what an env's time is counted in.
+    """Return what a registered env's time is counted in.
 
     Examples
     --------
     >>> clock("CoopNetwork-v0")
     'rounds'
     """
-    return str(getattr(_get(_ENVS, "env", id).load(), "clock", "time"))
+    return str(getattr(find(_ENVS, ENV, id).load(), "clock", "time"))
 
 
-def make_team(name: str, /, **kwargs: Any) -> Team:
-    """Build a registered agent.
+def make_team(agent: AnyAgent, /, **kwargs: Any) -> Team:
+    """Build an agent.
+
+    Parameters
+    ----------
+    agent : str, class or callable
+        One of `list_agents`; ``"my_module:MyAgent"`` or a class: a `Team`, or one agent's code, which `Each` lifts;
+        or a function that returns a team.
+    **kwargs
+        Its parameters.
 
     Raises
     ------
@@ -162,46 +166,60 @@ def make_team(name: str, /, **kwargs: Any) -> Team:
     >>> make_team("DP-MASE", epsilon=0.5).epsilon
     0.5
     """
-    spec = _get(_AGENTS, "agent", name)
+    plain = callable(agent) and not isinstance(agent, (type, str))
+    spec = Spec(agent) if plain else find(_AGENTS, AGENT, agent)  # type: ignore[arg-type]
     entry = spec.load()
-    check_keywords(f"agent {name}", entry, kwargs)
-    check_flags(entry, kwargs)
-    team: Team = entry(**{**spec.defaults, **kwargs})
-    return team
+    if not isinstance(entry, type) or issubclass(entry, Team):
+        return built(Team, f"agent {title(agent)}", spec, kwargs)  # type: ignore[type-abstract]
+    if kwargs:
+        raise TypeError(
+            f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
+        )
+    return Each(entry)
 
 
-def make_wrapper(name: str, /, **kwargs: Any) -> Wrapper:
-    """Build a registered wrapper; errors as `make_team`.
+def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: Any) -> Wrapper:
+    """Build a wrapper, by its name, ``"my_module:MyWrapper"`` or class; errors as `make_team`.
 
     Examples
     --------
     >>> make_wrapper("Huber", rate=0.1).rate
     0.1
     """
-    spec = _get(_WRAPPERS, "wrapper", name)
-    entry = spec.load()
-    check_keywords(f"wrapper {name}", entry, kwargs)
-    check_flags(entry, kwargs)
-    wrapper: Wrapper = entry(**{**spec.defaults, **kwargs})
-    return wrapper
+    return built(Wrapper, f"wrapper {title(wrapper)}", find(_WRAPPERS, WRAPPER, wrapper), kwargs)
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    import inspect
+def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
+    """Return wrappers as instances; a name or a class stands for one with its defaults.
 
-    return [p for p in inspect.signature(function).parameters if p not in ("self", "name")]
+    Examples
+    --------
+    >>> known_wrappers(["Loss"])
+    (Loss(rate=0.1),)
+    """
+    if not isinstance(wrappers, (list, tuple)):
+        raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
+    for w in wrappers:
+        if not isinstance(w, (str, type, Wrapper)):
+            raise ValueError(f"wrappers: {shown(w)} must be a Wrapper, its class or its name")
+    return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
 
 
-def make_core(id: str, /, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **kwargs: Any) -> Env:
+def _brought(spec: Spec) -> dict[str, list[str]]:
+    """The wrappers that an env's id brings, each with its parameters."""
+    return {name: parameters(find(_WRAPPERS, WRAPPER, name).load()) for name in spec.wrappers}
+
+
+def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: Any) -> Env:
     """Build the array core of an env.
 
     Parameters
     ----------
-    id : str
-        One of `list_envs`.
+    id : str or class
+        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
     runs : int
         R, the runs played at once.
-    wrappers : sequence of Wrapper
+    wrappers : sequence of Wrapper, of their names or classes
         Outermost first; the env's own protocol, if its id names one, sits behind them.
     **kwargs
         The env's parameters and those of its protocol (``epsilon``, ``confidence``, …).
@@ -218,28 +236,35 @@ def make_core(id: str, /, runs: int = 1, *, wrappers: Sequence[Wrapper] = (), **
     >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
-    spec = _get(_ENVS, "env", id)
+    spec = find(_ENVS, ENV, id)
     entry = spec.load()
-    own = [_get(_WRAPPERS, "wrapper", w) for w in spec.wrappers]
-    known = {name: _parameters(w.load()) for name, w in zip(spec.wrappers, own, strict=True)}
-    taken = {p for names in known.values() for p in names}
-    check_keywords(f"env {id}", entry, [k for k in kwargs if k not in taken])
+    brought = _brought(spec)
+    taken = {p for names in brought.values() for p in names}
+    made = known_wrappers(wrappers)
+    if "runs" not in (known := parameters(entry)) or "wrappers" not in known:
+        _lacking(f"env {title(id)}", entry)
+    check_keywords(f"env {title(id)}", entry, [k for k in kwargs if k not in taken], also=taken)
     check_flags(entry, kwargs)
     merged = {**spec.defaults, **kwargs}
-    protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in known.items()]
-    mine = {k: v for k, v in merged.items() if k not in taken or k in _parameters(entry)}
-    env: Env = entry(runs=runs, wrappers=(*wrappers, *protocol), **mine)
-    env.spec = (id, dict(kwargs), tuple(wrappers))
+    protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
+    mine = {k: v for k, v in merged.items() if k not in taken or k in known}
+    env: Env = entry(runs=runs, wrappers=(*made, *protocol), **mine)
+    env.spec = (id, dict(kwargs), made)
     return env
 
 
+def _lacking(what: str, entry: Callable[..., Any]) -> None:
+    if not open_ended(entry):
+        raise TypeError(f"{what} must take runs= and wrappers=, and hand them on to Env.__init__")
+
+
 def assemble(
-    env_id: str,
+    env_id: AnyEnv,
     team: Team,
     *,
     runs: int,
-    env: dict[str, Any] | None = None,
-    wrappers: Sequence[Wrapper] = (),
+    env: Mapping[str, Any] | None = None,
+    wrappers: Sequence[AnyWrapper] = (),
 ) -> Env:
     """Build the env that `team`'s protocol asks for.
 
@@ -249,14 +274,15 @@ def assemble(
         An env parameter given here differs from what the agent's own parameters imply.
     """
     given = dict(env or {})
-    spec = _get(_ENVS, "env", env_id)
+    spec = find(_ENVS, ENV, env_id)
     setting = getattr(spec.load(), "setting", team.setting)
     if team.setting and setting != team.setting:
-        raise ValueError(f"{team.name} plays the {team.setting} setting; {env_id} is {setting}")
-    private = bool(spec.wrappers) or any(
-        isinstance(w, Privatizer) for w in wrappers
-    )  # else an agent may bring its mechanism
-    protocol = team.protocol({**spec.defaults, **given, "mechanism": private})
+        raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
+    made = known_wrappers(wrappers)
+    owners = [(f"agent {team.name}", parameters(type(team)), "in agent_kwargs (agent.{} in an experiment)")]
+    owners += [(f"wrapper {w.name}", parameters(type(w)), "to the wrapper") for w in made]
+    misplaced(f"env {title(env_id)}", given, spec.load(), _env_parameters(spec), owners)
+    protocol = team.protocol({**spec.defaults, **given, "mechanism": _mechanism(spec, made)})
     implied = dict(protocol.env)
     own = []
     for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
@@ -272,7 +298,40 @@ def assemble(
             )
     if team.fields is not None:
         given["fields"] = team.fields
-    return make_core(env_id, runs=runs, wrappers=(*wrappers, *own), **{**given, **implied})
+    return make_core(env_id, runs=runs, wrappers=(*made, *own), **{**given, **implied})
+
+
+def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
+    """What the env's privacy mechanism calls its noise; empty: it has none, and an agent may bring its own."""
+    for name in spec.wrappers:
+        entry = find(_WRAPPERS, WRAPPER, name).load()
+        return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
+    return next((str(getattr(w, "noise_as", "") or type(w).__name__) for w in wrappers if isinstance(w, Privatizer)), "")
+
+
+def _env_parameters(spec: Spec) -> list[str]:
+    return [*parameters(spec.load()), *(p for names in _brought(spec).values() for p in names)]
+
+
+def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Mapping[str, Any]) -> None:
+    """Raise ``TypeError`` where a parameter given to the agent is the env's."""
+    if params and (isinstance(agent, (type, str)) or not callable(agent)):
+        entry = find(_AGENTS, AGENT, agent).load()
+        env = f"env {title(env_id)}", _env_parameters(find(_ENVS, ENV, env_id)), "in env (env.{} in an experiment)"
+        misplaced(f"agent {title(agent)}", params, entry, (), [env])
+
+
+def own_entries() -> dict[str, dict[str, Any]]:
+    """Return what was registered since the package was imported, for workers to `adopt`."""
+    tables = {"envs": _ENVS, "agents": _AGENTS, "wrappers": _WRAPPERS}
+    own = {kind: {n: s for n, s in table.items() if n not in _SHIPPED[kind]} for kind, table in tables.items()}
+    return {kind: entries for kind, entries in own.items() if entries}
+
+
+def adopt(entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Register in a worker what its parent had registered."""
+    for kind, table in (("envs", _ENVS), ("agents", _AGENTS), ("wrappers", _WRAPPERS)):
+        table.update(entries.get(kind, {}))
 
 
 register_env("DPMASE-v0", "hushbandits.envs.exploration.env:Exploration")
@@ -335,3 +394,6 @@ register_wrapper("Loss", "hushbandits.wrappers.loss:Loss")
 register_wrapper("VoteCorruption", "hushbandits.wrappers.vote_corruption:VoteCorruption")
 register_wrapper("Shuffle", "hushbandits.wrappers.shuffle:Shuffle")
 register_wrapper("PrivateMeans", "hushbandits.wrappers.private_means:PrivateMeans")
+
+#: Names that ship.
+_SHIPPED = {"envs": frozenset(_ENVS), "agents": frozenset(_AGENTS), "wrappers": frozenset(_WRAPPERS)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import math
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 from hushbandits.audits.hiding import fits
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.names import Kind, own_class
 from hushbandits.core.team import Team
 from hushbandits.core.validate import nearest
 from hushbandits.core.wrapper import Wrapper
@@ -223,17 +223,12 @@ def _of_class(path: str) -> list[Case]:
     return cases
 
 
+_PROMISING = Kind("mechanism", lambda cls: issubclass(cls, (Wrapper, Env, Team)), "a class of wrappers, envs or teams")
+
+
 def _imported(path: str) -> Any:
     """Import ``module:Name``, and look at it before anything of it is called."""
-    module, _, name = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except ModuleNotFoundError:
-        raise ValueError(f"{path}: there is no module {module!r} here or on the path") from None
-    except AttributeError:
-        raise ValueError(f"{path}: module {module!r} has no {name!r}") from None
-    if not inspect.isclass(found) or not issubclass(found, (Wrapper, Env, Team)):
-        raise ValueError(f"{path} must be a class of wrappers, envs or teams")
+    found = own_class(_PROMISING, path)
     needed = [
         p.name for p in inspect.signature(found).parameters.values()
         if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)

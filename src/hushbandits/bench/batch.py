@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import os
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from hushbandits.bench.entry import own_class
-from hushbandits.core.each import Each
+from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.play import log_checkpoints, meet, record
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import check_flags, check_keywords
-from hushbandits.core.wrapper import Wrapper
-from hushbandits.registry import assemble, make_team
+from hushbandits.core.validate import integer
+from hushbandits.registry import assemble, make_team, not_the_envs
 
-__all__ = ["BATCH", "load_agent", "play_batch", "prepare", "reach", "split"]
+__all__ = ["BATCH", "Played", "play_batch", "prepare", "sampled", "split"]
+
+#: Finals, curves and times of a batch.
+Played = tuple[dict[str, Array], dict[str, Array], Array]
 
 #: Most runs per batch: enough to amortise a NumPy call, few enough to keep the caches warm.
 BATCH = 25
@@ -41,61 +40,74 @@ def split(runs: Sequence[int], jobs: int, batch: int = BATCH) -> list[Sequence[i
     return [runs[a:b] for a, b in itertools.pairwise(ends)]
 
 
-def reach(folder: str) -> None:
-    """Make modules in `folder` importable; a worker may have been started elsewhere."""
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-
-
-def load_agent(name: str, params: dict[str, Any]) -> Team:
-    """Build a registered agent, or one of your own by ``"module:Class"``.
-
-    A class that is no `Team` is taken for one agent's code and lifted by `Each`: it is built as ``Class(m, rng)``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Unknown name, bad parameter, or nothing importable under that path.
-    """
-    if ":" not in name:
-        return make_team(name, **params)
-    reach(os.getcwd())
-    entry = own_class(name)
-    if not issubclass(entry, Team):
-        if params:
-            raise TypeError(f"agent {name!r} is built as {entry.__name__}(m, rng) and takes no parameters: {params}")
-        return Each(entry)
-    check_keywords(f"agent {name}", entry, params)
-    check_flags(entry, params)
-    return entry(**params)
-
-
 def prepare(
-    env_id: str, agent: str | Team, runs: int, env: dict[str, Any], params: dict[str, Any], wrappers: Sequence[Wrapper]
+    env: AnyEnv,
+    agent: AnyAgent | Team,
+    runs: int,
+    env_params: Mapping[str, Any],
+    params: Mapping[str, Any],
+    wrappers: Sequence[AnyWrapper],
 ) -> tuple[Env, Team]:
     """Build env and team and let them meet; all that bad input can raise, it raises here."""
-    team = load_agent(agent, params) if isinstance(agent, str) else agent
-    built = assemble(env_id, team, runs=runs, env=env, wrappers=wrappers)
+    if isinstance(agent, Team):
+        team = agent
+    else:
+        not_the_envs(env, agent, params)
+        team = make_team(agent, **params)
+    built = assemble(env, team, runs=runs, env=env_params, wrappers=wrappers)
     meet(built, team)
     return built, team
 
 
+def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> list[int]:
+    """Return where curves are sampled: that many points up to the horizon, or these.
+
+    ``None``: 50 where an episode lasts exactly `horizon`, else none at all (and then a team may play in one compiled
+    call).
+
+    Raises
+    ------
+    ValueError
+        A point that no run reaches; points to be spread where there is no horizon.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> sampled(3, hb.make_core("CoopNetwork-v0", horizon=100))
+    [1, 10, 100]
+    """
+    horizon = None if env.horizon is None else int(env.horizon)
+    if checkpoints is None:
+        checkpoints = 50 if env.fixed_length else []
+    if not isinstance(checkpoints, (Sequence, np.ndarray)) or isinstance(checkpoints, str):
+        points = integer("checkpoints", checkpoints, 0)
+        if points and horizon is None:
+            raise ValueError(f"checkpoints={points} are spread up to the horizon, and the env has none: give it one")
+        return log_checkpoints(horizon, points) if horizon is not None else []
+    listed = [integer(f"checkpoints[{i}]", point, 1) for i, point in enumerate(checkpoints)]
+    for point in listed:
+        if horizon is not None and point > horizon:
+            raise ValueError(
+                f"checkpoints: {point} lies beyond the horizon of {horizon} {env.clock}: no run gets there"
+            )
+    return listed
+
+
 def play_batch(
-    env_id: str,
-    agent: str | Team,
+    env: AnyEnv,
+    agent: AnyAgent | Team,
     seeds: Seeds,
-    env: dict[str, Any],
-    params: dict[str, Any],
-    wrappers: Sequence[Wrapper],
+    env_params: Mapping[str, Any],
+    params: Mapping[str, Any],
+    wrappers: Sequence[AnyWrapper],
     checkpoints: int | Sequence[int] | None,
-) -> tuple[dict[str, Array], dict[str, Array], Array]:
+) -> Played:
     """Play one batch of runs, in as many parts as the team asks for.
 
     Parameters
     ----------
     checkpoints : int, sequence of int, or None
-        How many points, or which; ``None``: 50 where an episode lasts exactly `horizon`, else none at all
-        (and then a team may play in one compiled call).
+        As `sampled`.
 
     Returns
     -------
@@ -103,15 +115,12 @@ def play_batch(
     curves : dict of (R, C) arrays
     times : (C,) array
     """
-    built, team = prepare(env_id, agent, len(seeds), env, params, wrappers)
-    if checkpoints is None:
-        checkpoints = 50 if built.fixed_length else []
-    if isinstance(checkpoints, int):
-        checkpoints = log_checkpoints(built.horizon, checkpoints) if built.horizon else []
-    curves = built.curve_metrics if len(checkpoints) else ()
+    built, team = prepare(env, agent, len(seeds), env_params, params, wrappers)
+    points = sampled(checkpoints, built)
+    curves = built.curve_metrics if points else ()
     most = team.runs_at_once(built) or len(seeds)
-    parts = [record(built, team, seeds[i : i + most], checkpoints, curves) for i in range(0, len(seeds), most)]
-    return _joined([p[0] for p in parts]), _joined([p[1] for p in parts]), np.asarray(checkpoints)
+    parts = [record(built, team, seeds[i : i + most], points, curves) for i in range(0, len(seeds), most)]
+    return _joined([p[0] for p in parts]), _joined([p[1] for p in parts]), np.asarray(points)
 
 
 def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:

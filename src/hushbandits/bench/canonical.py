@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import networkx as nx
@@ -26,8 +26,8 @@ _LARGE = 2**4096
 def plain(value: Any) -> Any:
     """Return `value` as what JSON can hold: equal values become equal texts.
 
-    A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}``, a graph its
-    sorted edges.
+    A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (one's own
+    ``{"my_module:MyLaw": {…}}``, which only a run imports), a graph its sorted edges.
 
     Raises
     ------
@@ -67,9 +67,18 @@ def plain(value: Any) -> Any:
         return {"Graph": {"nodes": len(labels), "edges": edges}}
     if isinstance(value, (UniformMeans, Law)) and type(value).__name__ in _CLASSES:
         return {type(value).__name__: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}  # type: ignore[arg-type]
+    if isinstance(value, Law) and is_dataclass(value) and (path := _path(type(value))):
+        return {path: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
     raise TypeError(
         f"{shown(value)} cannot stand in an experiment: use numbers, strings, lists, reward laws or networkx graphs"
     )
+
+
+def _path(kind: type) -> str:
+    """``"module:Class"``, where a worker can import that."""
+    if kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__:
+        return ""
+    return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def thaw(value: Any) -> Any:

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import pickle
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from cloudpickle import dumps
 from joblib import Parallel, cpu_count, delayed
 
-from hushbandits.bench.batch import play_batch, prepare, reach, split
+from hushbandits.bench.batch import Played, play_batch, prepare, sampled, split
 from hushbandits.bench.folder import afford_points
 from hushbandits.bench.progress import Bar, Silent
+from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.limits import affordable
+from hushbandits.core.names import reach
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array
-from hushbandits.core.validate import integer, nearest
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import integer, nearest, shown
+from hushbandits.registry import adopt, make_team, not_the_envs, own_entries
 
 __all__ = ["Results", "evaluate"]
 
 #: Seconds after which a call shows how far it is.
 PATIENCE = 2.0
 _RUN = 700  # bytes of one run's seed and metrics
+
+#: Arguments of `play_batch`.
+_Task = tuple[
+    AnyEnv,
+    AnyAgent | Team,
+    Seeds,
+    Mapping[str, Any],
+    Mapping[str, Any],
+    Sequence[AnyWrapper],
+    int | Sequence[int] | None,
+]
 
 
 @dataclass(frozen=True)
@@ -74,13 +89,13 @@ class Results:
 
 
 def evaluate(
-    env_id: str,
-    agent: str | Team | Callable[..., Team],
+    env_id: AnyEnv,
+    agent: AnyAgent | Team,
     runs: int = 20,
     seed: int = 0,
-    env: dict[str, Any] | None = None,
-    agent_kwargs: dict[str, Any] | None = None,
-    wrappers: Sequence[Wrapper] = (),
+    env: Mapping[str, Any] | None = None,
+    agent_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[AnyWrapper] = (),
     jobs: int = 1,
     checkpoints: int | Sequence[int] | None = None,
     progress: bool = True,
@@ -89,15 +104,16 @@ def evaluate(
 
     Parameters
     ----------
-    env_id : str
-        One of `list_envs`.
-    agent : str, Team, or callable
-        One of `list_agents`, ``"my_module:MyAgent"``, a team, or what builds one from `agent_kwargs`.
+    env_id : str or class
+        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
+    agent : str, class, Team, or callable
+        One of `list_agents`, ``"my_module:MyAgent"``, a class (a `Team`, or one agent's code, which `Each` lifts), a
+        team, or what builds one from `agent_kwargs`.
     runs, seed : int
         Run r draws from ``SeedSequence(seed, spawn_key=(r,))`` alone: the same numbers whatever `runs` and `jobs`.
     env, agent_kwargs : dict
         Parameters of the env and of the agent.
-    wrappers : sequence of Wrapper
+    wrappers : sequence of Wrapper, of their names or classes
         On messages' way, outermost first.
     jobs : int
         Processes; −1 for one per core.
@@ -130,29 +146,43 @@ def evaluate(
     afford_points(checkpoints, runs)
     jobs = cpu_count() if jobs == -1 else integer("jobs", jobs, 1)
     env, agent_kwargs = dict(env or {}), dict(agent_kwargs or {})
+    if isinstance(agent, Team) and agent_kwargs:
+        raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is built already")
     if not isinstance(agent, (str, Team)):
-        agent = agent(**agent_kwargs)
-    elif isinstance(agent, Team) and agent_kwargs:
-        raise ValueError(f"agent_kwargs={agent_kwargs} cannot change {agent.name}, which is built already")
-    prepare(env_id, agent, 1, env, agent_kwargs, wrappers)
+        not_the_envs(env_id, agent, agent_kwargs)
+        agent = make_team(agent, **agent_kwargs)
+    built, _ = prepare(env_id, agent, 1, env, agent_kwargs, wrappers)
+    sampled(checkpoints, built)
     seeds = run_seeds(seed, runs)
-    tasks = [
-        (i, (env_id, agent, [seeds[r] for r in batch], env, agent_kwargs, wrappers, checkpoints))
-        for i, batch in enumerate(split(range(runs), jobs))
-    ]
-    played: dict[int, Any] = {}
+    batches = [[seeds[r] for r in batch] for batch in split(range(runs), jobs)]
+
+    def task(i: int) -> _Task:
+        return env_id, agent, batches[i], env, agent_kwargs, wrappers, checkpoints
+
+    played: dict[int, Played] = {}
+    jobs = min(jobs, len(batches))
     with Bar(runs, after=PATIENCE) if progress else Silent() as bar:
-        bar.at(f"{agent if isinstance(agent, str) else agent.name} on {env_id}")
-        parallel = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered", batch_size=1)
-        for i, part in parallel(delayed(_numbered)(i, os.getcwd(), *task) for i, task in tasks):
+        bar.at(f"{title(agent)} on {title(env_id)}")
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        if jobs == 1:
+            calls = (delayed(_here)(i, task(i)) for i in range(len(batches)))
+        else:  # what a worker unpickles may be of a module in our folder, which it must know first
+            calls = (delayed(_there)(i, os.getcwd(), dumps((own_entries(), task(i)))) for i in range(len(batches)))
+        for i, part in parallel(calls):
             played[i] = part
-            bar.advance(len(tasks[i][1][2]))
-    parts = [played[i] for i in range(len(tasks))]
+            bar.advance(len(batches[i]))
+    parts = [played[i] for i in range(len(batches))]
     finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
     curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
     return Results(finals, curves, parts[0][2])
 
 
-def _numbered(i: int, folder: str, *task: Any) -> tuple[int, Any]:
-    reach(folder)
+def _here(i: int, task: _Task) -> tuple[int, Played]:
     return i, play_batch(*task)
+
+
+def _there(i: int, folder: str, pickled: bytes) -> tuple[int, Played]:
+    reach(folder)
+    own, task = pickle.loads(pickled)
+    adopt(own)
+    return _here(i, task)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from hushbandits.bench.batch import BATCH, prepare
+from hushbandits.bench.batch import BATCH, prepare, sampled
 from hushbandits.bench.canonical import canonical
 from hushbandits.bench.errors import StoreError
 from hushbandits.bench.lock import Lock
@@ -63,6 +63,7 @@ def check(experiments: Sequence[Experiment]) -> None:
             try:
                 wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
                 env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
+                sampled(cell.checkpoints, env)
                 players = cell.env.name, cell.agent.name
                 if players not in offered:
                     env.reset(0)

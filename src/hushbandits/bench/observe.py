@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hushbandits.core.entries import AnyAgent, AnyEnv
 from hushbandits.core.play import play
 from hushbandits.core.tapes import run_seeds, stream
 from hushbandits.privacy.observer import watch
@@ -14,8 +15,8 @@ __all__ = ["observe"]
 
 
 def observe(
-    env_id: str,
-    agent: str,
+    env_id: AnyEnv,
+    agent: AnyAgent,
     watched: Sequence[int] = (1, 2, 4, 8),
     *,
     runs: int = 100,
@@ -27,8 +28,8 @@ def observe(
 
     Parameters
     ----------
-    env_id, agent : str
-        As registered; the agent must vote.
+    env_id, agent : str or class
+        As in `evaluate`; the agent must vote.
     watched : sequence of int
         Numbers c of agents that the observer watches.
     runs, seed : int

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from hushbandits import registry
-from hushbandits.bench.batch import reach
 from hushbandits.bench.parts import Use
 from hushbandits.bench.spec import Experiment
+from hushbandits.core.names import reach
 
 __all__ = ["own_sources", "used"]
 

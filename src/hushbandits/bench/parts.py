@@ -20,7 +20,7 @@ class Use:
     Parameters
     ----------
     name : str
-        As registered; an agent may also be ``"my_module:MyAgent"``.
+        As registered, or one's own: ``"my_module:MyAgent"``.
     label : str, optional
         For legends and tables; default: the name and whatever tells it from its neighbours.
     on : str, optional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import platform
 import signal
 import sys
@@ -14,9 +15,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from cloudpickle import dumps
 from joblib import Parallel, cpu_count, delayed
 
-from hushbandits.bench.batch import BATCH, play_batch, reach, split
+from hushbandits.bench.batch import BATCH, Played, play_batch, split
 from hushbandits.bench.errors import RunError, StoreError
 from hushbandits.bench.folder import check, open_folder
 from hushbandits.bench.own import own_sources, used
@@ -25,9 +27,9 @@ from hushbandits.bench.spec import Cell, Experiment
 from hushbandits.bench.store import Store
 from hushbandits.core.interrupt import held_back
 from hushbandits.core.jit import source_digest
-from hushbandits.core.types import Array
+from hushbandits.core.names import reach
 from hushbandits.core.validate import integer
-from hushbandits.registry import make_wrapper
+from hushbandits.registry import adopt, make_wrapper, own_entries
 
 __all__ = ["Failure", "Outcome", "check", "fill", "missing", "open_folder", "run", "workers"]
 
@@ -73,18 +75,22 @@ class _Task:
     seed: int
     parent: int
     folder: str
+    #: What the parent had registered of its own, pickled: a worker may unpickle it once it reaches the folder.
+    own: bytes
 
 
-_Answer = tuple[dict[str, Array], dict[str, Array], Array] | str
+_Answer = Played | str
 
 
 def _play(task: _Task) -> tuple[_Task, _Answer]:
     """Play one task; an error comes back as its traceback, so that the rest go on."""
     if os.getpid() != task.parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's business
-        reach(task.folder)
     cell = task.cell
     try:
+        if os.getpid() != task.parent:
+            reach(task.folder)
+            adopt(pickle.loads(task.own))
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
         seeds = cell.seeds(task.seed, task.runs[0], len(task.runs))
         played = play_batch(
@@ -108,10 +114,11 @@ def missing(store: Store, jobs: int, batch: int = BATCH) -> list[_Task]:
     # Runs of one batch share NumPy's overhead, so cells stay whole while there are enough of them for all jobs.
     share = jobs if total <= 2 * jobs * batch else 1
     tasks = []
+    own = dumps(own_entries())
     for key, runs in left.items():
         for piece in _consecutive(runs):
             for part in split(piece, share, batch):
-                tasks.append(_Task(wanted[key][0], tuple(part), store.seed, os.getpid(), os.getcwd()))
+                tasks.append(_Task(wanted[key][0], tuple(part), store.seed, os.getpid(), os.getcwd(), own))
     return tasks
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from hushbandits.bench.canonical import canonical
-from hushbandits.bench.entry import words
 from hushbandits.bench.spec import Cell, Experiment, Figure
 from hushbandits.bench.stats import STATISTICS, mean_interval, median_interval, quantile_band, share_interval
 from hushbandits.bench.store import Store
 from hushbandits.bench.vocabulary import metric, symbol
+from hushbandits.core.names import words
 from hushbandits.core.types import Array
 
 __all__ = ["Series", "caption", "figures", "series"]

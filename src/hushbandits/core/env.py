@@ -66,8 +66,8 @@ class Env(World, ABC):
     horizon: Any
     #: Family of its reward laws.
     law: Law
-    #: Id, parameters and wrappers that it was made from, where a registry made it.
-    spec: tuple[str, dict[str, Any], tuple[Wrapper, ...]] | None = None
+    #: Id (or class), parameters and wrappers that it was made from, where a registry made it.
+    spec: tuple[str | type[Env], dict[str, Any], tuple[Wrapper, ...]] | None = None
 
     def __init__(
         self,

@@ -7,16 +7,18 @@ that pull in the same round of the same run face the same luck whatever the law 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from hushbandits.core.messages import LARGEST
+from hushbandits.core.names import Kind, own_class
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer, nearest, real, reals
+from hushbandits.core.validate import check_keywords, integer, nearest, real, reals, shown
 
 __all__ = [
     "LAWS",
@@ -281,19 +283,36 @@ LAWS: dict[str, type[Law]] = {
 }
 
 
-def make_law(rewards: str | Law) -> Law:
+_LAW = Kind("reward law", lambda cls: issubclass(cls, Law), "a Law class")
+
+
+def make_law(rewards: str | Law | type[Law] | Mapping[str, Mapping[str, Any]]) -> Law:
     """Return the law of that name, or the law itself.
+
+    A name is one of `LAWS`, or ``"module:Class"`` of one's own; ``{"module:Class": {"sigma": 0.5}}`` has parameters.
 
     Examples
     --------
-    >>> make_law("beta")
-    Beta(concentration=4.0)
+    >>> make_law("beta"), make_law({"hushbandits.core.rewards:Gaussian": {"sigma": 0.1}})
+    (Beta(concentration=4.0), Gaussian(sigma=0.1))
     """
     if isinstance(rewards, Law):
         return rewards
-    if isinstance(rewards, str) and rewards in LAWS:
-        return LAWS[rewards]()
-    raise ValueError(f"rewards={rewards!r} is no reward law{nearest(str(rewards), LAWS)}")
+    given: Mapping[str, Any] = {}
+    if isinstance(rewards, Mapping) and len(rewards) == 1:
+        ((rewards, given),) = rewards.items()
+    made: Any = None
+    if isinstance(rewards, type):
+        made = _LAW.checked(f"rewards={shown(rewards)}", rewards)
+    elif isinstance(rewards, str):
+        made = own_class(_LAW, rewards) if ":" in rewards else LAWS.get(rewards)
+    if made is None:
+        raise ValueError(f"rewards={shown(rewards)} is no reward law{nearest(str(rewards), LAWS)}")
+    if not isinstance(given, Mapping):
+        raise ValueError(f"rewards={shown({rewards: given})} must be a law with a table of its parameters")
+    check_keywords(f"reward law {shown(rewards)}", made, given)
+    law: Law = made(**given)
+    return law
 
 
 @dataclass(frozen=True)

@@ -192,15 +192,18 @@ def reals(name: str, values: object) -> Array:
     raise ValueError(f"{name}={shown(values)} must be numbers")
 
 
-def check_keywords(what: str, function: Callable[..., object], keywords: Iterable[str]) -> None:
-    """Raise ``TypeError`` naming the nearest parameters if `function` does not take one of `keywords`."""
+def check_keywords(what: str, function: Callable[..., object], keywords: Iterable[str], also: Iterable[str] = ()) -> None:
+    """Raise ``TypeError`` naming the nearest parameters if `function` does not take one of `keywords`.
+
+    `also`: what else could have been meant.
+    """
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return
     known = [n for n, p in parameters.items() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and n != "self"]
     for keyword in keywords:
         if keyword not in known:
-            raise TypeError(f"{what} takes no parameter {keyword!r}{nearest(keyword, known)}")
+            raise TypeError(f"{what} takes no parameter {keyword!r}{nearest(keyword, {*known, *also})}")
 
 
 def check_flags(function: Callable[..., object], given: Mapping[str, object]) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, integer
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import make_core
 
 __all__ = ["HORIZON", "ParallelView", "make", "wrap"]
@@ -22,7 +22,7 @@ __all__ = ["HORIZON", "ParallelView", "make", "wrap"]
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
 
-AnyEnv = TypeVar("AnyEnv", bound="Env | ParallelView")
+Wrapped = TypeVar("Wrapped", bound="Env | ParallelView")
 
 
 class ParallelView(ParallelEnv[str, Any, Any]):
@@ -84,7 +84,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         self.task = core.task(**options)
         self.layout = self.task.layout
         if core.spec is not None:
-            self.metadata = {**self.metadata, "name": f"hushbandits/{core.spec[0]}"}
+            self.metadata = {**self.metadata, "name": f"hushbandits/{title(core.spec[0])}"}
         self.possible_agents = [f"agent_{m}" for m in range(core.n_agents)]
         self.agents: list[str] = []
         box = self.task.observation_space
@@ -260,9 +260,9 @@ class ParallelView(ParallelEnv[str, Any, Any]):
 
 
 def make(
-    id: str,
+    id: AnyEnv,
     *,
-    wrappers: Sequence[Wrapper] = (),
+    wrappers: Sequence[AnyWrapper] = (),
     beats: int = 1,
     render_mode: str | None = None,
     speech: Mapping[str, Field] | None = None,
@@ -280,9 +280,9 @@ def make(
 
     Parameters
     ----------
-    id : str
-        One of `list_envs`.
-    wrappers : sequence of Wrapper
+    id : str or class
+        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
+    wrappers : sequence of Wrapper, of their names or classes
         Outermost first; an id's own protocol sits behind them.
     beats : int
         1 or 2.
@@ -334,7 +334,7 @@ def make(
     return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, **options)
 
 
-def wrap(env: AnyEnv, *wrappers: Wrapper) -> AnyEnv:
+def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     """Return a new env with more wrappers.
 
     They go behind the wrappers that `env` was made with, next on a message's way, and before an id's own protocol:
@@ -345,7 +345,7 @@ def wrap(env: AnyEnv, *wrappers: Wrapper) -> AnyEnv:
     ----------
     env : Env or ParallelView
         From `make_core` or `make`.
-    *wrappers : Wrapper
+    *wrappers : Wrapper, its name or class
 
     Raises
     ------

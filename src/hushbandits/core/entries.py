@@ -1,0 +1,154 @@
+"""Entries of the registry's tables: what a name, ``"module:Class"`` or a class stands for."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from hushbandits.core.env import Env
+from hushbandits.core.names import Kind, own_class
+from hushbandits.core.team import Team
+from hushbandits.core.validate import check_flags, check_keywords, nearest, shown
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = [
+    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Spec", "built", "find", "misplaced",
+    "open_ended", "parameters", "title",
+]  # fmt: skip
+
+Entry = str | Callable[..., Any]
+#: What may stand for an env, an agent, a wrapper: a registered name, ``"module:Class"``, or the class itself.
+AnyEnv = str | type[Env]
+AnyAgent = str | type[Any] | Callable[..., Team]
+AnyWrapper = str | Wrapper | type[Wrapper]
+
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A line of a table: what builds it, and with which parameters of its own."""
+
+    entry: Entry
+    defaults: dict[str, Any] = field(default_factory=dict)
+    #: Registered wrappers that belong to an env; each takes those of the env's parameters that it knows.
+    wrappers: tuple[str, ...] = ()
+
+    def load(self) -> Callable[..., Any]:
+        """Return the entry, imported."""
+        if not isinstance(self.entry, str):
+            return self.entry
+        module, _, name = self.entry.partition(":")
+        loaded: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        return loaded
+
+
+ENV = Kind("env", lambda cls: issubclass(cls, Env), "an Env class")
+AGENT = Kind(
+    "agent",
+    lambda cls: issubclass(cls, Team) or callable(getattr(cls, "act", None)),
+    "a Team class, or a class with act (and speak, hear) for Each",
+)
+WRAPPER = Kind("wrapper", lambda cls: issubclass(cls, Wrapper), "a Wrapper class")
+
+
+def find(table: dict[str, Spec], kind: Kind, given: Any) -> Spec:
+    """The entry of a registered name, of ``"module:Class"``, or of a class."""
+    if isinstance(given, type):
+        return Spec(kind.checked(f"{kind.name} {given.__name__}", given))
+    if isinstance(given, str) and given in table:  # a registered name may hold a colon, as PettingZoo's may
+        return table[given]
+    if isinstance(given, str) and ":" in given:
+        return Spec(own_class(kind, given))
+    hint = "; one of your own reads module:Class" if isinstance(given, str) and "." in given else ""
+    raise ValueError(f"no {kind.name} is named {shown(given)}{nearest(str(given), table)}{hint}")
+
+
+def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:
+    """Return what to call it: its name, or its class's.
+
+    Examples
+    --------
+    >>> title("UCB1"), title(Wrapper)
+    ('UCB1', 'Wrapper')
+    """
+    if isinstance(given, str):
+        return given
+    return given.name if isinstance(given, (Team, Wrapper)) else str(getattr(given, "__name__", type(given).__name__))
+
+
+def built(kind: type[_Made], what: str, spec: Spec, given: Mapping[str, Any]) -> _Made:
+    """What an entry makes of its parameters, checked."""
+    entry = spec.load()
+    check_keywords(what, entry, given)
+    check_flags(entry, given)
+    made = entry(**{**spec.defaults, **given})
+    if not isinstance(made, kind):
+        raise TypeError(f"{what} must build a {kind.__name__}, not a {type(made).__name__}")
+    return made
+
+
+def parameters(function: Callable[..., Any]) -> list[str]:
+    """Return the names of its parameters, without ``name``.
+
+    Examples
+    --------
+    >>> parameters(title)
+    ['given']
+    """
+    kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.signature(function)
+    return [n for n, p in signature.parameters.items() if p.kind in kinds and n not in ("self", "name")]
+
+
+def open_ended(function: Callable[..., Any]) -> bool:
+    """Whether it takes any keyword.
+
+    Examples
+    --------
+    >>> open_ended(lambda **kwargs: 0), open_ended(find)
+    (True, False)
+    """
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
+
+
+def misplaced(
+    what: str,
+    given: Mapping[str, Any],
+    entry: Callable[..., Any],
+    also: Collection[str],
+    owners: Iterable[tuple[str, Collection[str], str]],
+) -> None:
+    """Raise ``TypeError`` for the first parameter that is given to `what` but belongs to somebody else.
+
+    Parameters
+    ----------
+    what : str
+        To whom they are given.
+    given : mapping
+    entry : callable
+        What takes them.
+    also : collection of str
+        What else `what` takes.
+    owners : iterable of (str, collection of str, str)
+        Who else there is, what it takes, and where to give it.
+
+    Examples
+    --------
+    >>> misplaced("env E", {"rate": 1}, find, (), [("wrapper W", ["rate"], "to the wrapper")])
+    Traceback (most recent call last):
+        ...
+    TypeError: rate=1 is a parameter of wrapper W, not of env E: give it to the wrapper
+    """
+    known = {*parameters(entry), *also}
+    if open_ended(entry):
+        return
+    for key, value in given.items():
+        for who, theirs, where in owners:
+            if key not in known and key in theirs:
+                raise TypeError(
+                    f"{key}={shown(value)} is a parameter of {who}, not of {what}: give it {where.format(key)}"
+                )
