@@ -17,7 +17,7 @@ from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, real
+from hushbandits.core.validate import choice, flag, real
 from hushbandits.policies.successive import batch_radius, eliminate
 from hushbandits.privacy.plans import confidence_level, precision
 from hushbandits.privacy.pmf import tail_quantile
@@ -46,37 +46,79 @@ class SuccessiveElimination(Team):
         ε of the env's mechanism; left out, the env's own.  The same ε sets the width.
     confidence : float or "1/T", optional
         p; left out, the mechanism's.
+    calibrated : bool
+        A radius is proven for one mechanism's noise (`mechanisms`); with any other the agent would eliminate arms too
+        late or too boldly, and is refused.  False: it plays all the same, and the metric ``uncalibrated`` says where.
 
     Raises
     ------
     ValueError
-        The env has no mechanism, or one with another ε or p.
+        The env has no mechanism, one with another ε or p, or one that the radius was not made for.
+
+    Notes
+    -----
+    A mechanism of one's own whose noise on a block's sum has tails no heavier than that of a shipped one says so by a
+    class attribute, ``noise_as = "DiscreteLaplace"``.
     """
 
     setting = "feedback"
     hears = ("reward", "n")
     #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
     shared: tuple[str, ...] = ("epsilon", "confidence")
+    #: Mechanisms (classes by name, or what they call themselves in ``noise_as``) that its radius holds for; empty: it
+    #: makes no statement.
+    mechanisms: ClassVar[tuple[str, ...]] = ()
     #: Parameters of the mechanism that the algorithm fixes.
     fixed: ClassVar[dict[str, Any]] = {}
     #: The protocol's wrappers, for an env that has none; the first is the mechanism.
     wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
 
-    def __init__(self, epsilon: float | None = None, confidence: float | str | None = None):
+    def __init__(
+        self, epsilon: float | None = None, confidence: float | str | None = None, *, calibrated: bool = True
+    ):
         self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0)
         self.confidence = confidence
+        self.calibrated = flag("calibrated", calibrated)
         if confidence is not None:
             confidence_level(confidence, 2)
 
     def protocol(self, settings: dict[str, Any]) -> Protocol:
         """The mechanism gets the agent's ε and p; an env without a mechanism gets it from the agent."""
         given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
+        there = settings.get("mechanism", True)
+        if isinstance(there, str) and there and there not in self.wrappers and not self._fits(there):
+            self._uncalibrated(there)
+            return Protocol(env=given)  # what it fixes is another mechanism's
         given |= self.fixed
-        if settings.get("mechanism", True):
+        if there:
             return Protocol(env=given)
         mechanism, *secure = self.wrappers
         kind = {name: value for name, value in given.items() if name == "shuffle"}  # both halves of a shuffle know it
         return Protocol(wrappers=((mechanism, given), *((name, kind) for name in secure)))
+
+    def _fits(self, mechanism: str) -> bool:
+        return not self.mechanisms or mechanism in self.mechanisms
+
+    def _uncalibrated(self, noise: str) -> None:
+        if self.calibrated:
+            raise ValueError(
+                f"{self.name} has a radius for the noise of {' and '.join(self.mechanisms)}, not for that of {noise}; "
+                f"calibrated=False plays it all the same, and marks the result"
+            )
+
+    def _meets(self, mechanism: Any) -> bool:
+        """Whether the radius is this mechanism's; raises ``ValueError`` where it must be."""
+        if not self.mechanisms:
+            return True
+        noise = str(getattr(mechanism, "noise_as", "") or type(mechanism).__name__)
+        if not self._fits(noise):
+            self._uncalibrated(noise if noise == mechanism.name else f"{mechanism.name} ({noise})")
+            return False
+        for name, value in {**self.fixed, "t_min": 1.0}.items():  # noise for t_min < 1 is more, where all take part
+            if getattr(mechanism, name, value) != value:
+                self._uncalibrated(f"{mechanism.name} with {name}={getattr(mechanism, name)!r}")
+                return False
+        return True
 
     def length(self, m: int, b: int) -> float:
         """Users per arm in phase b with m active arms."""
@@ -98,6 +140,7 @@ class SuccessiveElimination(Team):
             if mine is not None and mine != its:
                 raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
             setattr(self, f"_{name}", its)
+        self._own_radius = self._meets(mechanism)
         self._p = confidence_level(self._confidence, env.horizon)  # type: ignore[attr-defined]
         shape = (len(seeds), env.n_agents)
         self._horizon = env.horizon
@@ -148,9 +191,14 @@ class SuccessiveElimination(Team):
             self._n[r, i] = self._block(m, b + 1)
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """``covered`` (R,): whether all means that decided anything were within their width of the truth."""
+        """``covered`` (R,): whether all means that decided anything were within their width of the truth.
+
+        With ``calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
+        """
         truth = env.means[:, None]  # type: ignore[attr-defined]
-        return {"covered": ((self._least <= truth) & (truth <= self._most)).all((1, 2))}
+        covered = ((self._least <= truth) & (truth <= self._most)).all((1, 2))
+        marks = {} if self.calibrated else {"uncalibrated": np.full(len(covered), not self._own_radius)}
+        return {"covered": covered, **marks}
 
 
 class BatchedSE(SuccessiveElimination):
@@ -160,7 +208,7 @@ class BatchedSE(SuccessiveElimination):
 
     Parameters
     ----------
-    epsilon, confidence
+    epsilon, confidence, calibrated
         As in `SuccessiveElimination`.
     batch_base : float
         η > 1: 2 in the paper, 4 in its authors' code.
@@ -174,8 +222,10 @@ class BatchedSE(SuccessiveElimination):
         epsilon: float | None = None,
         confidence: float | str | None = None,
         batch_base: float = 2.0,
+        *,
+        calibrated: bool = True,
     ):
-        super().__init__(epsilon, confidence)
+        super().__init__(epsilon, confidence, calibrated=calibrated)
         self.batch_base = real("batch_base", batch_base, 1)
 
     def noise(self) -> tuple[float, float]:
@@ -203,6 +253,8 @@ class DistDPSE(BatchedSE):
     >>> results.final("users").tolist()
     [10000, 10000]
     """
+
+    mechanisms = ("DiscreteLaplace",)
 
     @property
     def name(self) -> str:
@@ -232,6 +284,7 @@ class DistRDPSE(BatchedSE):
     (2,)
     """
 
+    mechanisms = ("Skellam",)
     shared = ("epsilon", "confidence", "scale")
     wrappers = ("Skellam", "SecAgg")
 
@@ -241,8 +294,10 @@ class DistRDPSE(BatchedSE):
         confidence: float | str | None = None,
         batch_base: float = 2.0,
         scale: float | None = None,
+        *,
+        calibrated: bool = True,
     ):
-        super().__init__(epsilon, confidence, batch_base)
+        super().__init__(epsilon, confidence, batch_base, calibrated=calibrated)
         self.scale = scale if scale is None else real("scale", scale, 1, closed="low")
 
     @property
@@ -272,6 +327,7 @@ class DistCDPSE(DistRDPSE):
     (2,)
     """
 
+    mechanisms = ("DiscreteGaussian",)
     wrappers = ("DiscreteGaussian", "SecAgg")
 
     @property
@@ -295,6 +351,7 @@ class CDPSE(DistDPSE):
     (2,)
     """
 
+    mechanisms = ("CentralLaplace",)
     fixed: ClassVar[dict[str, Any]] = {"discrete": True}
     wrappers = ("CentralLaplace",)
 
@@ -324,6 +381,7 @@ class LDPSE(BatchedSE):
     (2,)
     """
 
+    mechanisms = ("LocalDiscreteLaplace",)
     wrappers = ("LocalDiscreteLaplace",)
 
     @property
@@ -348,7 +406,7 @@ class ShuffleDPSE(BatchedSE):
     ----------
     shuffle : str, optional
         ``"split-and-mix"`` or ``"pure"`` (theorem 3, whose noise takes ε/2); left out, the env's.
-    epsilon, confidence, batch_base
+    epsilon, confidence, batch_base, calibrated
         As in `BatchedSE`.
 
     Examples
@@ -358,6 +416,7 @@ class ShuffleDPSE(BatchedSE):
     (2,)
     """
 
+    mechanisms = ("ShuffledLaplace",)
     shared = ("epsilon", "confidence", "shuffle")
     wrappers = ("ShuffledNoise", "ShuffledSum")
     first = 32.0
@@ -368,14 +427,20 @@ class ShuffleDPSE(BatchedSE):
         confidence: float | str | None = None,
         batch_base: float = 2.0,
         shuffle: str | None = None,
+        *,
+        calibrated: bool = True,
     ):
-        super().__init__(epsilon, confidence, batch_base)
+        super().__init__(epsilon, confidence, batch_base, calibrated=calibrated)
         self.shuffle = shuffle if shuffle is None else choice("shuffle", shuffle, ("split-and-mix", "pure"))
 
     @property
     def name(self) -> str:
         """As registered."""
         return "Shuffle-DP-SE"
+
+    def _meets(self, mechanism: Any) -> bool:
+        self.noise()  # what it says of binary sums is more to the point
+        return super()._meets(mechanism)
 
     def noise(self) -> tuple[float, float]:
         """As `DistDPSE`, at the ε that the noise takes."""

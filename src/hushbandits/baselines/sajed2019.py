@@ -23,6 +23,7 @@ class DPSE(SuccessiveElimination):
     (2,)
     """
 
+    mechanisms = ("CentralLaplace",)
     fixed: ClassVar[dict[str, Any]] = {"discrete": False}
     wrappers = ("CentralLaplace",)
 

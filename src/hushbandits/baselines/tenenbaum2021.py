@@ -28,7 +28,7 @@ class VBSDPAE(BatchedSE):
 
     Parameters
     ----------
-    epsilon, confidence, batch_base
+    epsilon, confidence, batch_base, calibrated
         As in `BatchedSE`.
 
     Examples
@@ -39,6 +39,7 @@ class VBSDPAE(BatchedSE):
     (2,)
     """
 
+    mechanisms = ("BinarySum",)
     fixed: ClassVar[dict[str, Any]] = {"shuffle": "binary-sum"}
     wrappers = ("ShuffledNoise", "ShuffledSum")
 
@@ -51,6 +52,8 @@ class VBSDPAE(BatchedSE):
         """Nothing seen."""
         super().reset(env, seeds)
         self._mechanism = env.mechanism  # type: ignore[attr-defined]
+        if self._mechanism.planned(int(self._n.flat[0])).noise is None:
+            raise ValueError(f"{self.name} needs a mechanism whose users add noise; those of {self._mechanism.name} do not")
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
 
     def hear(self, inbox: Inbox) -> None:

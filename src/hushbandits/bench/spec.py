@@ -310,14 +310,16 @@ def _labels(agents: Sequence[Use]) -> list[str]:
     """Labels of the agents: the given one, else the name and the parameters that differ among its namesakes."""
     labels = []
     for agent in agents:
+        # An agent beyond its guarantees is marked wherever it is named.
+        mark = " (uncalibrated)" if agent.params.get("calibrated") is False else ""
         if agent.label:
-            labels.append(agent.label)
+            labels.append(agent.label + mark)
             continue
         namesakes = [a for a in agents if a.name == agent.name and not a.label]
-        names = dict.fromkeys(k for a in namesakes for k in a.params)
+        names = dict.fromkeys(k for a in namesakes for k in a.params if k != "calibrated")
         differ = [k for k in names if len({canonical(a.params.get(k)) for a in namesakes}) > 1]
         told = [f"{symbol(k)} = {_short(agent.params[k])}" for k in differ if k in agent.params]
-        labels.append(" ".join([agent.name.rpartition(":")[2], ", ".join(told)]).strip())
+        labels.append(" ".join([agent.name.rpartition(":")[2], ", ".join(told)]).strip() + mark)
     return labels
 
 

@@ -40,6 +40,7 @@ METRICS = {
     "bits": Metric("bits sent by users"),
     "bits_per_user": Metric("bits sent per user"),
     "covered": Metric("share of runs whose estimates stay within their radius", rate=True),
+    "uncalibrated": Metric("share of runs with a radius made for another mechanism", rate=True),
     "epsilon": Metric("ε spent by the worst user"),
 }
 
