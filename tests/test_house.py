@@ -22,6 +22,7 @@ FLOORS = [
     {"wrappers", "agents"},
     {"baselines"},
     {"registry"},
+    {"protection"},
     {"views", "audits", "bench", "testing"},
     {"cli", "__main__"},
 ]

@@ -12,7 +12,10 @@ secure aggregation, shuffling, local noise, contamination and loss, and the pape
 from hushbandits.core import interrupt as _interrupt  # noqa: F401  (first: what follows is slow, and may be stopped)
 
 # isort: split
+import sys as _sys
 from importlib.metadata import version as _version
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING
 
 from hushbandits import testing
 from hushbandits.bench.claim import Claim
@@ -29,6 +32,8 @@ from hushbandits.core.rewards import UniformMeans
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.protection import Protection
+from hushbandits.protection import privacy as _privacy
 from hushbandits.registry import (
     list_agents,
     list_envs,
@@ -41,6 +46,18 @@ from hushbandits.registry import (
     register_wrapper,
 )
 from hushbandits.views.parallel import make, wrap
+
+if TYPE_CHECKING:
+    from hushbandits.protection import privacy
+else:
+
+    class _Answering(_ModuleType):
+        """The room of the pure functions, ``hushbandits.privacy``: called, it answers for an env and an agent."""
+
+        __call__ = staticmethod(_privacy)
+
+    privacy = _sys.modules["hushbandits.privacy"]
+    privacy.__class__ = _Answering
 
 
 def make_vec(*args: object, **kwargs: object) -> None:
@@ -62,6 +79,7 @@ __all__ = [
     "Guarantee",
     "Inbox",
     "Obs",
+    "Protection",
     "Protocol",
     "Results",
     "Team",
@@ -78,6 +96,7 @@ __all__ = [
     "make_wrapper",
     "meet",
     "play",
+    "privacy",
     "register_agent",
     "register_env",
     "register_wrapper",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from hushbandits.bench.batch import Played, play_batch, prepare, sampled, split
 from hushbandits.bench.folder import afford_points
 from hushbandits.bench.progress import Bar, Silent
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
+from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
 from hushbandits.core.names import reach
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, nearest, shown
+from hushbandits.protection import Protection, protection
 from hushbandits.registry import adopt, make_team, not_the_envs, own_entries
 
 __all__ = ["Results", "evaluate"]
@@ -54,11 +57,22 @@ class Results:
         Scalar metrics at the checkpoints.
     times : (C,) array
         Checkpoints, in the env's clock (rounds; users in feedback).
+    met : (Env, Team), optional
+        Who played, as they met.
     """
 
     finals: dict[str, Array]
     curves: dict[str, Array]
     times: Array
+    met: tuple[Env, Team] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def privacy(self) -> Protection:
+        """Who was protected from whom, by how much, and what these runs really spent (`hushbandits.privacy`)."""
+        if self.met is None:
+            raise ValueError("these results do not know who played; ask hushbandits.privacy(env, agent)")
+        table = protection(*self.met)
+        return replace(table, notes=(*table.notes, *spent(self.finals)))
 
     def final(self, metric: str) -> Array:
         """``(runs,)`` values at the end (``(runs, M)`` for per-agent metrics)."""
@@ -151,7 +165,7 @@ def evaluate(
     if not isinstance(agent, (str, Team)):
         not_the_envs(env_id, agent, agent_kwargs)
         agent = make_team(agent, **agent_kwargs)
-    built, _ = prepare(env_id, agent, 1, env, agent_kwargs, wrappers)
+    built, team = prepare(env_id, agent, 1, env, agent_kwargs, wrappers)
     sampled(checkpoints, built)
     seeds = run_seeds(seed, runs)
     batches = [[seeds[r] for r in batch] for batch in split(range(runs), jobs)]
@@ -174,7 +188,23 @@ def evaluate(
     parts = [played[i] for i in range(len(batches))]
     finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
     curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
-    return Results(finals, curves, parts[0][2])
+    return Results(finals, curves, parts[0][2], (built, team))
+
+
+def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:
+    """Say in words what runs measured of ε, if they did.
+
+    Examples
+    --------
+    >>> spent({"epsilon": np.array([0.5, 2.0])})
+    ('Spent in these runs: ε up to 2 (metric epsilon).',)
+    """
+    found = []
+    for name, unit in (("epsilon", "ε"), ("epsilon_delta", "ε at the mechanism's δ"), ("delta", "δ")):
+        values = finals.get(name)
+        if values is not None and len(values) and (name != "delta" or values.max() > 0):
+            found.append(f"{unit} up to {float(values.max()):.4g} (metric {name})")
+    return (f"Spent in these runs: {'; '.join(found)}.",) if found else ()
 
 
 def _here(i: int, task: _Task) -> tuple[int, Played]:

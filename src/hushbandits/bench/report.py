@@ -14,11 +14,13 @@ from hushbandits.bench.catalog import bounds, family
 from hushbandits.bench.files import replacing
 from hushbandits.bench.intervals import RAREST
 from hushbandits.bench.plots import CSS, svg
+from hushbandits.bench.promised import groups
 from hushbandits.bench.spec import Experiment, Use
 from hushbandits.bench.store import Store
 from hushbandits.bench.tables import Line, interval, lines, number
 from hushbandits.bench.verdicts import ALPHA, judge
 from hushbandits.bench.vocabulary import metric, symbol
+from hushbandits.protection import HEADS
 
 __all__ = ["PAGE", "write"]
 
@@ -142,7 +144,8 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
             f"Not drawn: {', '.join(sorted(strange))}. A page calls no code that a store names; a run of your own does."
         )
         parts.append(f'<p class="muted">{escape(left)}</p>')
-    parts += [_claims(store, experiment), _results(store, experiment), _parameters(experiment), "</section>"]
+    parts += [_claims(store, experiment), _results(store, experiment), _privacy(store, experiment)]
+    parts += [_parameters(experiment), "</section>"]
     return "".join(parts)
 
 
@@ -160,6 +163,15 @@ def _results(store: Store, experiment: Experiment) -> str:
         "Agents of one experiment face the same arms, graphs and rewards."
     )
     return f"<h3>Results</h3>{table(heads, rows, texts)}{more}<p><small>{note}</small></p>"
+
+
+def _privacy(store: Store, experiment: Experiment) -> str:
+    parts = []
+    for labels, rows in groups(store, experiment):
+        several = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
+        name = escape("; ".join(labels[:3]) + several)
+        parts.append(f"<details><summary>{name}</summary>{table(HEADS, rows, range(len(HEADS)))}</details>")
+    return f"<h3>Privacy</h3>{''.join(parts)}" if parts else ""
 
 
 def _claims(store: Store, experiment: Experiment) -> str:
@@ -277,6 +289,6 @@ def _provenance(store: Store) -> str:
     if len({about.get("sources") for _, about in sessions}) > 1:
         parts.append('<p class="warn">These rows were made by more than one version of the source code.</p>')
     for started, about in sessions:
-        items = [(k, str(v)) for k, v in about.items()]
+        items = [(k, str(v)) for k, v in about.items() if k != "privacy"]
         parts.append(f"<details><summary>Session of {escape(started)}</summary>{_list(items)}</details>")
     return "".join(parts)

@@ -23,6 +23,7 @@ from hushbandits.bench.errors import RunError, StoreError
 from hushbandits.bench.folder import check, open_folder
 from hushbandits.bench.own import own_sources, used
 from hushbandits.bench.progress import Bar, Silent
+from hushbandits.bench.promised import told
 from hushbandits.bench.spec import Cell, Experiment
 from hushbandits.bench.store import Store
 from hushbandits.core.interrupt import held_back
@@ -241,6 +242,7 @@ def fill(
         others = {s["sources"] for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
+        here["privacy"] = told(store.experiments)
         store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)
         total = sum(len(t.runs) for t in tasks)
         with Bar(total) if progress else Silent() as bar:

@@ -10,11 +10,13 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from hushbandits.core.entries import AnyEnv, AnyWrapper, title
+from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field
+from hushbandits.core.team import Team
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, integer
+from hushbandits.protection import Protection, privacy
 from hushbandits.registry import make_core
 
 __all__ = ["HORIZON", "ParallelView", "make", "wrap"]
@@ -226,6 +228,10 @@ class ParallelView(ParallelEnv[str, Any, Any]):
     def metrics(self) -> dict[str, Any]:
         """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
         return {k: v[0].item() if v.ndim == 1 else v[0].copy() for k, v in self.core.metrics().items()}
+
+    def privacy(self, agent: AnyAgent | Team | None = None) -> Protection:
+        """Say who is protected from whom here, by how much, and under which assumptions; see `hushbandits.privacy`."""
+        return privacy(self.core, agent)
 
     def render(self) -> Any:
         """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""

@@ -1,0 +1,306 @@
+"""One answer about privacy: what env and team promise together, in one table of plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from html import escape
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.play import meet
+from hushbandits.core.team import Team
+from hushbandits.core.validate import shown
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.registry import assemble, make_core, make_team, not_the_envs
+from hushbandits.wrappers.local_laplace import LocalLaplace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HEADS", "Line", "Protection", "privacy", "protection"]
+
+_VOID = "none helps: "
+
+
+@dataclass(frozen=True)
+class Line:
+    """One promise, to whom and how far it reaches.
+
+    Parameters
+    ----------
+    by : str
+        Who promises: a wrapper, or the agent.
+    mechanism : str
+        What is done, in words.
+    protects : str
+        What is protected: which two inputs look alike.
+    against : str
+        Who sees what is protected.
+    epsilon, delta : float
+        Per event: one reward, in all that is seen of it; ``inf``: nothing.
+    run_epsilon, run_delta : float
+        Per participant over a whole run: all rewards of an agent, or of a user; ``inf``: no bound is known.
+    participant : str
+        Who that is, and why so much.
+    counts : str
+        Whether this line counts, where several say something of the same.
+    assumptions : tuple of str
+        Without which it does not hold.
+    source : str
+        Paper and statement.
+    """
+
+    by: str
+    mechanism: str
+    protects: str
+    against: str
+    epsilon: float
+    delta: float
+    run_epsilon: float
+    run_delta: float
+    participant: str
+    counts: str
+    assumptions: tuple[str, ...]
+    source: str
+
+    def texts(self) -> tuple[str, ...]:
+        """Return it as texts, one for each of `HEADS`."""
+        event = _spent(self.epsilon, self.delta) if math.isfinite(self.epsilon) else "no ε"
+        bound = _spent(self.run_epsilon, self.run_delta) if math.isfinite(self.run_epsilon) else "no bound"
+        run = f"{bound}: {self.participant}" if self.participant else bound
+        who = f"{self.by}: {self.mechanism}" if self.mechanism else self.by
+        return who, self.protects, self.against, event, run, self.counts, "; ".join(self.assumptions), self.source
+
+
+#: Columns of the table.
+HEADS = (
+    "promise",
+    "protected",
+    "against",
+    "one reward",
+    "a participant, whole run",
+    "counts",
+    "provided that",
+    "source",
+)
+
+
+@dataclass(frozen=True)
+class Protection:
+    """The table: `lines` as data, and what holds of all of them.
+
+    Parameters
+    ----------
+    subject : str
+        Env and agent.
+    lines : tuple of Line
+    notes : tuple of str
+        How the lines go together.
+
+    Examples
+    --------
+    >>> table = privacy("DistDP-v0", "Dist-DP-SE", epsilon=0.5)
+    >>> [(line.by, line.epsilon, line.run_epsilon) for line in table.lines]
+    [('DiscreteLaplace', 0.5, 0.5), ('SecAgg', inf, inf)]
+    """
+
+    subject: str
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Any:
+        return iter(self.lines)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per line, one column per field, a ``pandas.DataFrame``."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(line) for line in self.lines], columns=[f.name for f in fields(Line)])
+
+    def __str__(self) -> str:
+        parts = [f"Privacy of {self.subject}"]
+        for i, line in enumerate(self.lines, 1):
+            first, *rest = line.texts()
+            parts.append(f"\n{i}. {fill(first, 110, subsequent_indent='   ')}")
+            for head, text in zip(HEADS[1:], rest, strict=True):
+                if text:
+                    parts.append(fill(f"   {head + ':':<26}{text}", 116, subsequent_indent=" " * 29))
+        parts += [f"\n{fill(note, 116)}" for note in self.notes]
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        top = "".join(f"<th>{escape(head)}</th>" for head in HEADS)
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(t)}</td>' for t in line.texts())}</tr>" for line in self.lines)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        caption = f"<caption>Privacy of {escape(self.subject)}</caption>"
+        return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+
+
+def privacy(
+    env: AnyEnv | Env | Any,
+    agent: AnyAgent | Team | None = None,
+    *,
+    agent_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[AnyWrapper] = (),
+    **kwargs: Any,
+) -> Protection:
+    """Say who is protected from whom where an agent plays in an env, by how much, and under which assumptions.
+
+    Parameters
+    ----------
+    env : str, class, Env or view
+        An id (or class) and its parameters in `kwargs`, or an env that is built already.
+    agent : str, class or Team, optional
+        Who plays; by default the env's own promises alone.
+    agent_kwargs : mapping, optional
+        The agent's parameters.
+    wrappers : sequence of Wrapper, of their names or classes
+        With an id: on messages' way, outermost first.
+    **kwargs
+        With an id: the env's parameters.
+
+    Returns
+    -------
+    Protection
+
+    Raises
+    ------
+    ValueError, TypeError
+        Unknown names, bad parameters, or an agent that cannot play there.
+
+    Examples
+    --------
+    >>> print(privacy("DPMASE-v0", "DP-MASE", agent_kwargs={"epsilon": 0.1}))  # doctest: +ELLIPSIS
+    Privacy of DPMASE-v0 with DP-MASE
+    <BLANKLINE>
+    1. DP-MASE: Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch
+       protected:                one reward of one agent on one arm replaced
+       against:                  whoever sees all votes
+       one reward:               ε = 0.1
+       a participant, whole run: no bound: all rewards of an agent: nothing adds them up
+    ...
+    """
+    built = getattr(env, "core", env)
+    given = {} if agent_kwargs is None else dict(agent_kwargs)
+    if isinstance(agent, Team) and given:
+        raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is built already")
+    if isinstance(built, Env):
+        if kwargs or wrappers:
+            raise ValueError(f"{shown(kwargs or wrappers)} cannot change an env that is built already; give its id")
+        team = make_team(agent, **given) if agent is not None and not isinstance(agent, Team) else agent
+        if team is not None:
+            meet(built, team)
+        return protection(built, team)
+    if agent is None:
+        return protection(make_core(built, wrappers=wrappers, **kwargs))
+    if not isinstance(agent, Team):
+        not_the_envs(built, agent, given)
+        agent = make_team(agent, **given)
+    core = assemble(built, agent, runs=1, env=kwargs, wrappers=wrappers)
+    meet(core, agent)
+    return protection(core, agent)
+
+
+def protection(env: Env, team: Team | None = None) -> Protection:
+    """Return the table of a built env and a team that meets it."""
+    lines: list[Line] = []
+    told: list[Guarantee] = []
+    for wrapper in env.wrappers:
+        promises = wrapper.privacy(env)
+        told += promises
+        lines += _of(wrapper.name, promises, wrapper, env, team)
+    rest = [g for g in env.privacy() if g not in told]  # an env of one's own may promise something itself
+    lines += _of("env", rest, None, env, team)
+    if team is not None:
+        lines += _of(team.name, team.privacy(env), None, env, team)
+    notes = []
+    if len({line.by for line in lines if math.isfinite(line.epsilon)}) > 1:
+        notes.append(
+            "Several promise an ε: each line holds by itself of what leaves its own mechanism, and nothing that comes "
+            "later weakens it."
+        )
+    if not lines:
+        lines = [_nobody(env)]
+    elif all(math.isinf(line.epsilon) for line in lines):
+        notes.append("No line has an ε: nothing bounds what the messages tell of a reward.")
+    if team is None:
+        notes.append("An agent may promise more, or tell more, than its env knows: name it to have it in the table.")
+    where = title(env.spec[0]) if env.spec is not None else type(env).__name__
+    return Protection(where if team is None else f"{where} with {team.name}", tuple(lines), tuple(notes))
+
+
+def _nobody(env: Env) -> Line:
+    sent = ", ".join(env.sent_fields) or "nothing"
+    return Line(
+        "nobody", "", "nothing", f"whoever receives messages sees them as they are ({sent})", math.inf, 0.0, math.inf,
+        0.0, "", "yes: nothing is promised", (), "",
+    )  # fmt: skip
+
+
+def _of(by: str, promises: Sequence[Guarantee], wrapper: Wrapper | None, env: Env, team: Team | None) -> Iterable[Line]:
+    for promise in promises:
+        epsilon, delta, who = _over_the_run(promise, wrapper, env)
+        line = Line(
+            by, promise.mechanism, promise.adjacency, promise.view, promise.epsilon, promise.delta, epsilon, delta, who,
+            _counting(promise, promises), promise.assumptions, promise.source,
+        )  # fmt: skip
+        if math.isfinite(promise.epsilon) and _unchecked(wrapper, team):
+            assert team is not None
+            why = f"only if {team.name} chooses arms by what it has published alone: nothing here makes it"
+            line = replace(line, counts=why)
+        yield line
+
+
+def _unchecked(wrapper: Wrapper | None, team: Team | None) -> bool:
+    """Whether a promise rests on what the team goes by, and nothing says that it does."""
+    rests = getattr(wrapper, "own", "") == "noised" and type(wrapper).tell is Wrapper.tell
+    return rests and team is not None and getattr(team, "own", "") != "noised"
+
+
+def _counting(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
+    """Say whether a promise counts among those of the same mechanism."""
+    if math.isinf(promise.epsilon):
+        if not _void(promise):
+            return "no ε is claimed: it hides or drops messages; a line with an ε says what the rest tells"
+        if any(math.isfinite(g.epsilon) for g in beside):
+            return "yes, of all that is seen: nothing holds; the other lines are about a part of it"
+        return "yes: nothing holds here"
+    if any(_void(g) for g in beside):
+        return "only of the part that it names: all that is seen together is not covered"
+    same = [g for g in beside if (g.view, g.adjacency) == (promise.view, promise.adjacency)]
+    if len(same) > 1:
+        return f"one of {len(same)} bounds on the same messages: all hold, take one, never their sum"
+    return "yes"
+
+
+def _void(promise: Guarantee) -> bool:
+    return bool(promise.assumptions) and promise.assumptions[0].startswith(_VOID)
+
+
+#: How many uses of its ε a participant makes in a run, by kind of wrapper: where promises add up over rounds.
+_USES: dict[type[Wrapper], Callable[[Env], int]] = {LocalLaplace: lambda env: int(env.horizon)}
+
+
+def _over_the_run(promise: Guarantee, wrapper: Wrapper | None, env: Env) -> tuple[float, float, str]:
+    """(ε, δ) of all rewards of a participant over the run, and who that is; ``inf``: no bound is known."""
+    if math.isinf(promise.epsilon):
+        return math.inf, 0.0, ""
+    if env.setting == "feedback":
+        return promise.epsilon, promise.delta, "a user takes part once; in k blocks, at most k times ε and δ"
+    uses = next((count for kind, count in _USES.items() if type(wrapper) is kind), None)
+    if uses is None or env.horizon is None:
+        return math.inf, 0.0, "all rewards of an agent: nothing adds them up"
+    n = uses(env)
+    return n * promise.epsilon, min(1.0, n * promise.delta), f"all rewards of an agent: its {n:,} reports add up"
+
+
+def _spent(epsilon: float, delta: float) -> str:
+    return f"ε = {epsilon:.4g}" + (f", δ = {delta:.2g}" if delta else "")

@@ -1,0 +1,293 @@
+"""One answer about privacy: nothing finite in the table that env, team or ledger do not support."""
+
+import itertools
+import json
+import math
+import os
+import re
+import sqlite3
+import sys
+
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench.spec import Experiment, Use
+from hushbandits.bench.store import FILE
+from hushbandits.cli import main
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.protection import HEADS, Line
+from hushbandits.registry import assemble
+
+PARAMS = {  # short, so that a table costs nothing
+    "exploration": {"n_agents": 32, "horizon": 200},
+    "network": {"n_agents": 4, "horizon": 60},
+    "feedback": {"horizon": 400},
+}
+WRAPPERS = [
+    [],
+    ["Loss"],
+    ["LocalLaplace"],
+    [("LocalLaplace", {"own": "noised"})],
+    ["SecAgg"],
+    ["Shuffle"],
+    ["Huber"],
+    ["LocalLaplace", "Loss"],
+]
+#: Every way to play what is registered, and what it was built of.
+MADE = {}
+
+
+def built(id, agent, wrappers):
+    """Env and team, or ``None`` where they do not go together."""
+    key = id, agent, str(wrappers)
+    if key not in MADE:
+        given = [hb.make_wrapper(w) if isinstance(w, str) else hb.make_wrapper(w[0], **w[1]) for w in wrappers]
+        try:
+            params = PARAMS[hb.make_core(id).setting]
+            if agent is None:
+                MADE[key] = hb.make_core(id, wrappers=given, **params), None
+            else:
+                team = hb.make_team(agent)
+                env = assemble(id, team, runs=1, env=params, wrappers=given)
+                hb.meet(env, team)
+                MADE[key] = env, team
+        except (ValueError, TypeError):
+            MADE[key] = None
+    return MADE[key]
+
+
+REGISTERED = [id for id in hb.list_envs() if "test" not in id and id != "LTR-v0"]
+AGENTS = [None, *(a for a in hb.list_agents() if "test" not in a and not re.search("Naive|Median|LUCB|Racing", a))]
+
+
+@pytest.mark.parametrize("id", REGISTERED)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_nothing_is_said_that_is_not_promised(id, agent):
+    seen = 0
+    for wrappers in WRAPPERS:
+        if (pair := built(id, agent, wrappers)) is None:
+            continue
+        env, team = pair
+        seen += 1
+        table = hb.privacy(env, team)
+        promised = [*env.privacy(), *(team.privacy(env) if team is not None else ())]
+        finite = {(g.epsilon, g.delta, g.view) for g in promised if math.isfinite(g.epsilon)}
+        lines = [line for line in table if math.isfinite(line.epsilon)]
+        assert {(line.epsilon, line.delta, line.against) for line in lines} == finite
+        assert len(table) == max(1, len(promised))  # nothing is left out, and nobody's silence either
+        for line in table:
+            if math.isfinite(line.run_epsilon):
+                assert math.isfinite(line.epsilon)
+                assert line.run_epsilon >= line.epsilon
+                assert line.run_delta >= line.delta
+                assert env.setting == "feedback" or line.by == "LocalLaplace"
+            # where something is void of all that is seen, no other line of that mechanism may count without a word
+            if line.counts == "yes":
+                assert not any(o.by == line.by and "none helps" in "".join(o.assumptions) for o in table)
+        assert str(table).count("one reward:") == len(table)
+        assert list(table.to_frame().epsilon) == [line.epsilon for line in table]
+        assert table._repr_html_().count("<tr>") == len(table) + 1
+    if agent is None:
+        assert seen >= 2
+
+
+@pytest.mark.parametrize(
+    ("id", "agent"),
+    [("DistDP-v0", "Dist-DP-SE"), ("CentralDP-v0", "DP-SE"), ("LocalDP-v0", "LDP-SE"), ("DistRDP-v0", "Dist-RDP-SE"),
+     ("DistCDP-v0", "Dist-CDP-SE"), ("ShuffleDP-v0", "Shuffle-DP-SE"), ("ShuffleDP-v0", "VB-SDP-AE")],
+)  # fmt: skip
+def test_the_ledger_supports_what_is_said_of_a_user(id, agent):
+    env, team = built(id, agent, [])
+    line = hb.privacy(env, team).lines[0]
+    hb.play(env, team)
+    book = env.mechanism.ledger
+    assert book.worst.max() <= line.run_epsilon * (1 + 1e-9)
+    assert book.worst_delta.max() <= line.run_delta * (1 + 1e-9)
+    for k in (1, 2, 5):  # a user who returns
+        assert "in k blocks, at most k times ε and δ" in line.participant
+        epsilon, delta = book.returning(0, k, max(k * line.run_delta, 1e-9))
+        assert epsilon <= k * line.run_epsilon * (1 + 1e-9)
+        assert delta <= max(k * line.run_delta, 1e-9) * (1 + 1e-9)
+
+
+def test_an_agents_reports_add_up():
+    table = hb.privacy("CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", epsilon=0.01)], horizon=70)
+    whole, released = table.lines
+    assert (whole.epsilon, whole.run_epsilon) == (math.inf, math.inf)
+    assert whole.counts.startswith("yes, of all that is seen: nothing holds")
+    assert (released.epsilon, round(released.run_epsilon, 9)) == (0.01, 0.7)
+    assert released.counts.startswith("only of the part that it names")
+
+
+def test_a_subclass_of_a_wrapper_is_not_trusted_to_report_once_a_round():
+    class Chatty(type(hb.make_wrapper("LocalLaplace"))):
+        pass
+
+    (line,) = hb.privacy("CoopNetwork-v0", wrappers=[Chatty(0.1, own="noised")], horizon=10)
+    assert (line.epsilon, line.run_epsilon) == (0.1, math.inf)
+
+
+def test_alternatives_say_which_counts():
+    noised = hb.privacy("PrivateNetwork-v0", own="noised", epsilon=0.5, horizon=1000)
+    assert [line.counts[:12] for line in noised] == ["one of 2 bou"] * 2
+    exact = hb.privacy("PrivateNetwork-v0", epsilon=0.5, horizon=1000)
+    assert [math.isfinite(line.epsilon) for line in exact] == [False, True, True]
+    assert {line.run_epsilon for line in exact} == {math.inf}  # all rewards of an agent
+
+
+def test_a_promise_that_rests_on_the_agent_says_so():
+    table = hb.privacy("PrivateNetwork-v0", "Random", own="noised", horizon=100)
+    assert all("only if Random chooses arms by what it has published alone" in line.counts for line in table)
+    kept = hb.privacy("PrivateNetwork-v0", "Private-UCB", agent_kwargs={"own": "noised"}, horizon=100)
+    assert not any("only if" in line.counts for line in kept)
+    told = hb.privacy("CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", own="noised")], horizon=100)
+    assert [line.counts for line in told] == ["yes"]  # agents are told nothing else there
+
+
+def test_what_does_not_hold_here_is_not_said():
+    gauss = {"rewards": "gaussian", "n_agents": 4, "horizon": 100}
+    assert all(math.isinf(line.epsilon) for line in hb.privacy("PrivateNetwork-v0", own="noised", **gauss))
+    assert all(math.isinf(line.epsilon) for line in hb.privacy("DPMASE-v0", "DP-MASE", rewards="gaussian"))
+    lost = hb.privacy("DistDP-v0", "Dist-DP-SE", wrappers=["Loss"])
+    assert all(math.isinf(line.epsilon) for line in lost)
+    assert "No line has an ε" in str(lost)
+
+
+def test_every_way_to_ask_has_the_same_answer():
+    kwargs = {"horizon": 500, "epsilon": 0.5}
+    by_id = hb.privacy("DistDP-v0", "Dist-DP-SE", **kwargs)
+    core = hb.make_core("DistDP-v0", **kwargs)
+    view = hb.make("DistDP-v0", **kwargs)
+    team = hb.make_team("Dist-DP-SE")
+    for other in (
+        hb.privacy(core, "Dist-DP-SE"), hb.privacy(core, team), hb.privacy(core, type(team)), hb.privacy(view, team),
+        view.privacy("Dist-DP-SE"), hb.evaluate("DistDP-v0", team, runs=1, env=kwargs).privacy,
+    ):  # fmt: skip
+        assert other.lines == by_id.lines
+    assert view.privacy().lines == hb.privacy("DistDP-v0", **kwargs).lines == by_id.lines
+    vote = hb.privacy("DPMASE-v0", "DP-MASE", agent_kwargs={"epsilon": 0.25})
+    assert [(line.epsilon, line.run_epsilon) for line in vote] == [(0.25, math.inf)]
+    assert hb.privacy("DPMASE-v0").lines[0].by == "nobody"
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        (("DistDP-v0", "DP-MASE"), {}, "DP-MASE plays the exploration setting"),
+        (("LocalDP-v0", "Dist-DP-SE"), {}, "has a radius for the noise of DiscreteLaplace"),
+        (("DistDP",), {}, "did you mean DistDP-v0"),
+        (("DistDP-v0", "Dist-DP-SE"), {"epsilonn": 1}, "'epsilonn'; did you mean epsilon"),
+    ],
+)
+def test_bad_questions_have_a_sentence(args, kwargs, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        hb.privacy(*args, **kwargs)
+
+
+def test_an_env_that_is_built_is_not_changed():
+    core = hb.make_core("DistDP-v0")
+    with pytest.raises(ValueError, match="cannot change an env that is built already"):
+        hb.privacy(core, epsilon=3)
+    with pytest.raises(ValueError, match="cannot change Dist-DP-SE, which is built"):
+        hb.privacy(core, hb.make_team("Dist-DP-SE"), agent_kwargs={"epsilon": 3})
+
+
+def test_an_env_of_ones_own_may_promise_something_itself():
+    base = type(hb.make_core("CoopNetwork-v0"))
+
+    class Quiet(base):
+        def privacy(self):
+            return (*super().privacy(), Guarantee("silence", 0.0, 0.0, "anything", "everyone", (), "mine"))
+
+    table = hb.privacy(Quiet, n_agents=4)
+    assert [(line.by, line.epsilon, line.run_epsilon) for line in table] == [("env", 0.0, math.inf)]
+
+
+def test_results_say_what_was_spent():
+    results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env={"horizon": 200, "n_agents": 4},
+                          agent_kwargs={"epsilon": 0.5})  # fmt: skip
+    spent = results.final("epsilon").max()
+    assert f"ε up to {spent:.4g} (metric epsilon)" in str(results.privacy)
+    assert spent <= max(line.epsilon for line in results.privacy if math.isfinite(line.epsilon))
+
+
+def test_the_room_and_the_question_share_a_name():
+    import hushbandits.privacy.ledger as ledger
+
+    assert hb.privacy.ledger is ledger
+    assert hb.privacy is sys.modules["hushbandits.privacy"]
+    assert hb.privacy("LocalDP-v0").lines[0].epsilon == 1.0
+
+
+# -- on the page -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_shows_what_was_told_when_it_was_played(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    experiment = Experiment(
+        name="told", title="Told", env=Use("DistDP-v0", horizon=300), runs=2,
+        agents=[Use("Dist-DP-SE", epsilon=0.5), Use("Dist-DP-SE", epsilon=2.0)],
+    )  # fmt: skip
+    hb.run(experiment, "o", progress=False).store.close()
+    assert main(["report", "o"]) == 0
+    page = (tmp_path / "o/report.html").read_text()
+    assert "<h3>Privacy</h3>" in page
+    assert page.count("<details><summary>Dist-DP-SE ε = ") == 2
+    assert "ε = 0.5: a user takes part once" in page
+    assert all(head in page for head in HEADS)
+
+
+STRANGE = [
+    3,
+    [],
+    {"KEY": 3},
+    {"KEY": [3]},
+    {"KEY": [["a"]]},
+    {"KEY": [["<script>x</script>"] * 8]},
+    {"other": [["a"] * 8]},
+]
+
+
+@pytest.mark.parametrize("told", STRANGE)
+def test_what_a_store_says_is_text(tmp_path, monkeypatch, told):
+    """Whatever stands there, nothing is built or run for it, and nothing of it is markup."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trap.py").write_text("open('imported', 'w').close()\n")
+    experiment = Experiment(
+        name="told", title="Told", env=Use("CoopNetwork-v0", n_agents=3, horizon=5), agents=[Use("UCB1")], runs=1
+    )
+    hb.run(experiment, "o", progress=False).store.close()
+    key = experiment.cells()[0].key
+    told = {key if k == "KEY" else k: v for k, v in told.items()} if isinstance(told, dict) else told
+    with sqlite3.connect(f"o/{FILE}") as db:
+        (about,) = db.execute("SELECT about FROM sessions").fetchone()
+        assert json.loads(about)["privacy"][key][0][0] == "nobody"
+        changed = {**json.loads(about), "privacy": told}
+        db.execute("UPDATE sessions SET about = ?", (json.dumps(changed),))
+    db.close()
+    main(["report", "o"])
+    page = (tmp_path / "o/report.html").read_text()
+    assert "<script>x" not in page
+    assert not os.path.exists("imported")
+
+
+def test_a_promise_that_fails_costs_no_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = "fails_" + tmp_path.name.replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(
+        "import hushbandits\nclass Bad(hushbandits.Wrapper):\n    def promises(self, env):\n        1 / 0\n"
+    )
+    experiment = Experiment(
+        name="bad", title="Bad", env=Use("CoopNetwork-v0", n_agents=3, horizon=5), wrappers=[Use(f"{name}:Bad")],
+        agents=[Use("UCB1")], runs=1,
+    )  # fmt: skip
+    outcome = hb.run(experiment, "o", progress=False)
+    outcome.store.close()
+    assert outcome.played == 1
+    assert main(["report", "o"]) == 0
+    assert "not known: ZeroDivisionError" in (tmp_path / "o/report.html").read_text()
+
+
+def test_lines_are_data():
+    lines = list(itertools.chain(hb.privacy("DistDP-v0"), hb.privacy("DPMASE-v0", "DP-MASE")))
+    assert all(isinstance(line, Line) and len(line.texts()) == len(HEADS) for line in lines)
