@@ -173,7 +173,7 @@ def _panel(axes: Any, experiment: Experiment, figure: Figure, lines: list[Series
             _points(axes, line, colour, i, len(shown), categories, "x" in figure.log, ink)
         else:
             dashes = "-" if i < len(ink.lines) else "-."
-            axes.plot(line.x, line.center, dashes, color=colour, label=_short(line.label))
+            axes.plot(line.x, line.center, dashes, color=colour, label=_short(line.legend))
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
         for y in line.bounds.values():
             axes.plot(line.x, y, "--", color=colour, linewidth=1.2)
@@ -217,7 +217,7 @@ def _short(text: str, most: int = 80) -> str:
 
 def _ecdf(axes: Any, line: Series, colour: str, ink: _Ink) -> None:
     x = np.concatenate([line.x[:1], line.x])
-    axes.step(x, np.concatenate([[0], line.center]), where="post", color=colour, label=_short(line.label))
+    axes.step(x, np.concatenate([[0], line.center]), where="post", color=colour, label=_short(line.legend))
     axes.plot([line.median], [0.5], "o", color=colour, markersize=6, markeredgecolor=ink.paper)
 
 
@@ -229,7 +229,7 @@ def _points(axes: Any, line: Series, colour: str, i: int, n: int, categories: bo
     errors = np.abs(np.stack([line.center - line.low, line.high - line.center]))
     errors[np.isnan(errors)] = 0
     axes.errorbar(
-        at, line.center, errors, color=colour, label=_short(line.label), marker=_MARKERS[i % len(_MARKERS)],
+        at, line.center, errors, color=colour, label=_short(line.legend), marker=_MARKERS[i % len(_MARKERS)],
         markersize=4.5, capsize=2.5, elinewidth=1.2,
     )  # fmt: skip
     for xi, values in zip(at, line.runs, strict=False):

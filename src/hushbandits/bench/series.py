@@ -15,6 +15,7 @@ import numpy as np
 
 from hushbandits.bench.canonical import canonical
 from hushbandits.bench.spec import Cell, Experiment, Figure
+from hushbandits.bench.spent import spent
 from hushbandits.bench.stats import STATISTICS, mean_interval, median_interval, quantile_band, share_interval
 from hushbandits.bench.store import Store
 from hushbandits.bench.vocabulary import metric, symbol
@@ -46,6 +47,8 @@ class Series:
         Of an ECDF.
     bounds : dict of (n,) arrays
         Lines of theory.
+    spent : str
+        What it spent of privacy, where that is not the ε that it was given.
     """
 
     label: str
@@ -57,6 +60,12 @@ class Series:
     runs: list[Array] = field(default_factory=list)
     median: float | None = None
     bounds: dict[str, Array] = field(default_factory=dict)
+    spent: str = ""
+
+    @property
+    def legend(self) -> str:
+        """The label, and what was spent."""
+        return f"{self.label} ({self.spent})" if self.spent else self.label
 
 
 def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
@@ -100,8 +109,11 @@ def series(store: Store, experiment: Experiment, figure: Figure, trusted: Collec
             continue
         groups.setdefault(label, []).append(cell)
     build = {"time": _curve, "runs": _law}.get(figure.x, _sweep)
-    found = (build(store, experiment, figure, label, cells, trusted) for label, cells in groups.items())
-    return [s for s in found if s is not None]
+    found = []
+    for label, cells in groups.items():
+        if (line := build(store, experiment, figure, label, cells, trusted)) is not None:
+            found.append(replace(line, spent=spent(store, cells, experiment.runs)))
+    return found
 
 
 def caption(figure: Figure, runs: int) -> str:

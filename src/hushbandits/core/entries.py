@@ -15,8 +15,8 @@ from hushbandits.core.validate import check_flags, check_keywords, nearest, show
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
-    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Spec", "built", "find", "misplaced",
-    "open_ended", "parameters", "title",
+    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Spec", "built", "default", "find",
+    "misplaced", "open_ended", "parameters", "title",
 ]  # fmt: skip
 
 Entry = str | Callable[..., Any]
@@ -102,6 +102,18 @@ def parameters(function: Callable[..., Any]) -> list[str]:
     kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.signature(function)
     return [n for n, p in signature.parameters.items() if p.kind in kinds and n not in ("self", "name")]
+
+
+def default(function: Callable[..., Any], name: str) -> object:
+    """Return what a parameter is by default; ``None`` where there is no such parameter.
+
+    Examples
+    --------
+    >>> default(misplaced, "also") is inspect.Parameter.empty, default(misplaced, "nothing")
+    (True, None)
+    """
+    parameter = inspect.signature(function).parameters.get(name)
+    return None if parameter is None else parameter.default
 
 
 def open_ended(function: Callable[..., Any]) -> bool:
