@@ -306,7 +306,9 @@ def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
     for name in spec.wrappers:
         entry = find(_WRAPPERS, WRAPPER, name).load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
-    return next((str(getattr(w, "noise_as", "") or type(w).__name__) for w in wrappers if isinstance(w, Privatizer)), "")
+    return next(
+        (str(getattr(w, "noise_as", "") or type(w).__name__) for w in wrappers if isinstance(w, Privatizer)), ""
+    )
 
 
 def _env_parameters(spec: Spec) -> list[str]:

@@ -192,7 +192,9 @@ def reals(name: str, values: object) -> Array:
     raise ValueError(f"{name}={shown(values)} must be numbers")
 
 
-def check_keywords(what: str, function: Callable[..., object], keywords: Iterable[str], also: Iterable[str] = ()) -> None:
+def check_keywords(
+    what: str, function: Callable[..., object], keywords: Iterable[str], also: Iterable[str] = ()
+) -> None:
     """Raise ``TypeError`` naming the nearest parameters if `function` does not take one of `keywords`.
 
     `also`: what else could have been meant.
