@@ -177,7 +177,7 @@ def test_the_compiled_episode_equals_the_beats_bit_for_bit(config):
     env, team = build("DPMASE-v0", "DP-MASE", 100, env_kwargs, agent_kwargs, wrappers)
     env.reset(seeds)
     team.reset(env, seeds)
-    assert team.episode(env, seeds)  # else beats would be compared with beats
+    assert team.episode(env)  # else beats would be compared with beats
     compiled = env.metrics()
     env, team = build("DPMASE-v0", "DP-MASE", 100, env_kwargs, agent_kwargs, wrappers)
     stepwise = play(env, team, seeds, step=lambda: None)
@@ -191,7 +191,7 @@ def test_unknown_wrappers_fall_back_to_the_beats():
     env, team = build("DPMASE-v0", "DP-MASE", 1, {"n_agents": 4}, {"epsilon": 2.0}, (Loss(0.1), Loss(0.1, name="b")))
     env.reset(0)
     team.reset(env, env.seeds)
-    assert not team.episode(env, env.seeds)
+    assert not team.episode(env)
 
 
 def test_stranded_runs_end_and_are_marked():

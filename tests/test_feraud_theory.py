@@ -12,6 +12,7 @@ from hushbandits.bench.experiments import feraud2019
 from hushbandits.bench.observe import observe
 from hushbandits.core.play import play
 from hushbandits.policies.best_arm import ROUTINES, identify
+from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.privacy.observer import watch
 
 ID = "DecentralizedExploration-v0"
@@ -20,8 +21,8 @@ GAPS = [max(P1) - mean for mean in P1]
 
 
 def test_theorem_1_in_numbers():
-    assert theory.votes(0.05, 0.9) == 28
-    assert theory.votes(0.25, 0.5) == 2  # a quotient that rounding would put below 2
+    assert vote_threshold(0.05, 0.9) == 28
+    assert vote_threshold(0.25, 0.5) == 2  # a quotient that rounding would put below 2
     assert theory.message_bound(0.05, 0.9, 10) == 279
     assert theory.failure(0.05, 0.9) > 0.05  # M is rounded down
 

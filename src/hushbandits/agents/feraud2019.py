@@ -7,16 +7,13 @@ is what the vote needs of its env.
 
 from __future__ import annotations
 
-from typing import Any
-
 from hushbandits.core.team import Protocol
 from hushbandits.core.validate import choice, real
 from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.policies.best_arm import ROUTINES, arm_selection, reset_rate
 from hushbandits.policies.routine import Routine
-from hushbandits.policies.best_arm import ROUTINES
-from hushbandits.policies.racing import ser4
 
-__all__ = ["DSER4", "Decentralized"]
+__all__ = ["Decentralized"]
 
 
 class Decentralized(VotingTeam):
@@ -25,6 +22,10 @@ class Decentralized(VotingTeam):
     The active player reads 𝒦 (lines 4–12: ``𝒦_n ← 𝒦_n ∩ 𝒦``, or 𝒦 itself once that is one arm), plays one arm of
     𝒦_n (line 13), and votes out the arms that the routine gives up (lines 14–20).  The run ends when every player
     holds one arm (line 22); activations of players who already do count.
+
+    Over SER4 it is DSER4 (section 4), for best arms that change: in every activation in which it pulls, the player
+    resets with probability φ, that is its routine, everybody else's, all votes and 𝒦.  It plays on to the env's
+    horizon, and is judged by its regret.
 
     Parameters
     ----------
@@ -37,11 +38,15 @@ class Decentralized(VotingTeam):
         arm with probability at most 1 − η (see `docs/exploration.md` for what is measured).
     delta : float
         δ: failure probability of the whole; in ``[η^N, η²]``, unless the env is not strict.
+    phi : float, optional
+        φ of SER4: probability of a reset per activation, 1e-4 unless given; theorem 4 wants it near the number of
+        switches over the horizon.
 
     Raises
     ------
     ValueError
-        A parameter out of range, an unknown routine; when env and team meet, a δ outside ``[η^N, η²]``.
+        A parameter out of range, an unknown routine, φ with one that never resets; when env and team meet, a δ
+        outside ``[η^N, η²]``.
 
     Examples
     --------
@@ -49,62 +54,42 @@ class Decentralized(VotingTeam):
     >>> results = hb.evaluate("DecentralizedExploration-v0", "Decentralized-SER3", runs=2, env={"n_agents": 32})
     >>> bool((results.final("messages") <= 279).all())
     True
-    """
-
-    def __init__(self, routine: str = "SER3", epsilon: float = 0.25, eta: float = 0.9, delta: float = 0.05):
-        self.routine_name = choice("routine", routine, ROUTINES)
-        self.epsilon = real("epsilon", epsilon, 0, 1, closed="high")
-        self.eta = real("eta", eta, 0, 1)
-        self.delta = real("delta", delta, 0, 1)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return f"Decentralized-{self.routine_name}"
-
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
-        """M votes suffice; finished players stay; the end is when every player holds one arm."""
-        end = {"comparison": ">=", "idle": "stays", "stop": "players", "single": True}
-        strict = settings.get("strict", True)
-        vote = {"delta": self.delta, "eta": self.eta, "precision": self.epsilon, "strict": strict}
-        return Protocol(env={**end, **vote})
-
-    def routine(self, n_arms: int) -> Routine:
-        """Arm selection at confidence 1 − η."""
-        return ROUTINES[self.routine_name](n_arms, self.eta, self.epsilon)
-
-
-class DSER4(Decentralized):
-    """DSER4 (section 4): Decentralized Elimination over SER4, for best arms that change.
-
-    In every activation in which it pulls, the player resets with probability φ: its routine, everybody else's, all votes and 𝒦.  It
-    plays on to the env's horizon, and is judged by its regret.
-
-    Parameters
-    ----------
-    epsilon, eta, delta : float
-        As in `Decentralized`.
-    phi : float
-        φ: probability of a reset per activation; theorem 4 wants it near the number of switches over the horizon.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
     >>> env = {"n_agents": 32, "horizon": 20_000, "switches": 1}
     >>> results = hb.evaluate("DecentralizedExploration-v0", "Decentralized-SER4", runs=2, env=env)
     >>> results.final("regret").shape
     (2,)
     """
 
-    def __init__(self, epsilon: float = 0.25, eta: float = 0.9, delta: float = 0.05, phi: float = 1e-4):
-        super().__init__("SER4", epsilon, eta, delta)
-        self.phi = real("phi", phi, 0, 1, closed="both")
+    plays_on = True
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
-        """A vote that may be reset, until the horizon."""
-        ask = super().protocol(settings).env
-        return Protocol(env={**ask, "stop": "horizon", "resets": True})
+    def __init__(
+        self,
+        routine: str = "SER3",
+        epsilon: float = 0.25,
+        eta: float = 0.9,
+        delta: float = 0.05,
+        phi: float | None = None,
+    ):
+        self.routine_name = choice("routine", routine, ROUTINES)
+        self.epsilon = real("epsilon", epsilon, 0, 1, closed="high")
+        self.eta = real("eta", eta, 0, 1)
+        self.delta = real("delta", delta, 0, 1)
+        self.phi = reset_rate(self.routine_name, phi)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return f"Decentralized-{self.routine_name}"
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """M votes suffice; finished players stay; the end is when every player holds one arm, or the horizon."""
+        end = {"comparison": ">=", "idle": "stays", "stop": "players", "single": True}
+        if self.phi is not None:  # a vote that may be reset is never over
+            end |= {"stop": "horizon", "resets": True}
+        strict = settings.get("strict", True)
+        vote = {"delta": self.delta, "eta": self.eta, "precision": self.epsilon, "strict": strict}
+        return Protocol(env={**end, **vote})
 
     def routine(self, n_arms: int) -> Routine:
-        """SER4 at confidence 1 − η."""
-        return ser4(n_arms, self.eta, self.epsilon, self.phi)
+        """Arm selection at confidence 1 − η."""
+        return arm_selection(self.routine_name, n_arms, self.eta, self.epsilon, self.phi)

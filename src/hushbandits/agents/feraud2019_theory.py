@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from scipy import special
 
+from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.policies.fixed_design import median_length
 from hushbandits.policies.racing import pass_gap
 
@@ -22,19 +23,7 @@ __all__ = [
     "reset_messages",
     "stopping_confidence",
     "stopping_samples",
-    "votes",
 ]
-
-
-def votes(delta: float, eta: float) -> int:
-    """``M = ⌊ln δ/ln η⌋``, the votes that remove an arm (algorithm 2, line 6).
-
-    Examples
-    --------
-    >>> votes(0.05, 0.9)
-    28
-    """
-    return math.floor(math.log(delta) / math.log(eta) * (1 + 1e-12))
 
 
 def failure(delta: float, eta: float) -> float:
@@ -47,7 +36,7 @@ def failure(delta: float, eta: float) -> float:
     >>> round(failure(0.05, 0.9), 4)
     0.0523
     """
-    return eta ** votes(delta, eta)
+    return eta ** vote_threshold(delta, eta)
 
 
 def message_bound(delta: float, eta: float, n_arms: int) -> int:
@@ -58,7 +47,7 @@ def message_bound(delta: float, eta: float, n_arms: int) -> int:
     >>> message_bound(0.05, 0.9, 10)
     279
     """
-    return votes(delta, eta) * n_arms - 1
+    return vote_threshold(delta, eta) * n_arms - 1
 
 
 def reset_messages(delta: float, eta: float, n_arms: int, phi: float, horizon: int) -> float:

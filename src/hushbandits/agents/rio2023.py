@@ -8,17 +8,14 @@ confidence, and loses votes on purpose.
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Protocol
 from hushbandits.core.validate import real
+from hushbandits.core.world import World
 from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.policies.elimination import confidence_under_loss, successive_elimination
 from hushbandits.policies.private_elimination import private_elimination
 from hushbandits.policies.routine import Routine
-from hushbandits.policies.elimination import confidence_under_loss, successive_elimination
 
 __all__ = ["DPMASE", "CorruptedElimination"]
 
@@ -62,7 +59,7 @@ class DPMASE(VotingTeam):
         """As registered."""
         return "DP-MASE"
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """Votes exceed ⌊ln δ/ln β⌋; finished agents leave."""
         return Protocol(env={"delta": self.delta, "beta": self.beta, "comparison": ">", "idle": "leaves"})
 
@@ -139,7 +136,7 @@ class CorruptedElimination(VotingTeam):
         """As registered."""
         return "Corrupted-Elimination"
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """Votes exceed ⌊ln δ/ln η_ξ⌋, get lost at rate ξ; finished agents leave."""
         return Protocol(env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "comparison": ">", "idle": "leaves"})
 

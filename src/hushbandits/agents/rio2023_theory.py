@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from scipy import special, stats
 
+from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.policies.elimination import elimination_gap
 from hushbandits.policies.successive import epoch_length
 
@@ -133,7 +134,7 @@ def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) ->
     >>> corrupted_failure(0.05, 0.9, 0.0) == 0.9**28
     True
     """
-    m = math.floor(math.log(delta) / math.log(eta_xi))
+    m = vote_threshold(delta, eta_xi)
     enough_votes = 1.0 - special.betainc(alpha + 1, m, xi)
     return float(enough_votes * eta_xi ** (m + alpha))
 

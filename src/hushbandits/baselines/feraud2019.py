@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hushbandits.core.world import World
 from hushbandits.core.team import Protocol
 from hushbandits.core.types import Seeds
 from hushbandits.core.validate import choice, real
+from hushbandits.core.world import World
 from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.policies.best_arm import ROUTINES, arm_selection, reset_rate
 from hushbandits.policies.routine import Routine
-from hushbandits.policies.best_arm import ROUTINES
-from hushbandits.policies.racing import ser4
 
-__all__ = ["OnePrivacy", "OnePrivacySER4", "ZeroPrivacy", "ZeroPrivacySER4"]
+__all__ = ["OnePrivacy", "ZeroPrivacy"]
 
 
 class _Baseline(VotingTeam):
     level = ""
+    plays_on = True
 
-    def __init__(self, routine: str = "SER3", epsilon: float = 0.25, delta: float = 0.05):
+    def __init__(self, routine: str = "SER3", epsilon: float = 0.25, delta: float = 0.05, phi: float | None = None):
         self.routine_name = choice("routine", routine, ROUTINES)
         self.epsilon = real("epsilon", epsilon, 0, 1, closed="high")
         self.delta = real("delta", delta, 0, 1)
+        self.phi = reset_rate(self.routine_name, phi)
 
     @property
     def name(self) -> str:
         """As registered."""
         return f"{self.level}-Privacy-{self.routine_name}"
 
-    def _ask(self, **env: Any) -> Protocol:
+    def _ask(self, **env: object) -> Protocol:
         return Protocol(env={"idle": "stays", "single": True, "vote_cost": 0, "precision": self.epsilon, **env})
 
 
@@ -42,6 +41,8 @@ class ZeroPrivacy(_Baseline):
         One of `hushbandits.policies.best_arm.ROUTINES`.
     epsilon, delta : float
         ε and δ.
+    phi : float, optional
+        φ of SER4, which plays on to the horizon: probability of a reset per activation, 1e-4 unless given.
 
     Examples
     --------
@@ -54,13 +55,14 @@ class ZeroPrivacy(_Baseline):
     level = "0"
     shared = True
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """Its word is final: one vote removes an arm."""
-        return self._ask(threshold=0, comparison=">", stop="coordinator", round_cost="others")
+        end = {"stop": "coordinator"} if self.phi is None else {"stop": "horizon", "resets": True}
+        return self._ask(threshold=0, comparison=">", round_cost="others", **end)
 
     def routine(self, n_arms: int) -> Routine:
         """Arm selection at confidence 1 − δ."""
-        return ROUTINES[self.routine_name](n_arms, self.delta, self.epsilon)
+        return arm_selection(self.routine_name, n_arms, self.delta, self.epsilon, self.phi)
 
 
 class OnePrivacy(_Baseline):
@@ -72,6 +74,9 @@ class OnePrivacy(_Baseline):
         One of `hushbandits.policies.best_arm.ROUTINES`.
     epsilon, delta : float
         ε and δ.
+    phi : float, optional
+        φ of SER4, which plays on to the horizon: probability of a reset per activation, 1e-4 unless given;
+        a reset concerns only the player that it happens to.
 
     Examples
     --------
@@ -83,9 +88,9 @@ class OnePrivacy(_Baseline):
 
     level = "1"
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """Votes are notes that the players keep: they remove nothing and cost nothing."""
-        return self._ask(judge="everyone", stop="players")
+        return self._ask(judge="everyone", stop="players" if self.phi is None else "horizon")
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """δ is split among the players."""
@@ -94,65 +99,4 @@ class OnePrivacy(_Baseline):
 
     def routine(self, n_arms: int) -> Routine:
         """Arm selection at confidence 1 − δ/N."""
-        return ROUTINES[self.routine_name](n_arms, self._confidence, self.epsilon)
-
-
-class ZeroPrivacySER4(ZeroPrivacy):
-    """`ZeroPrivacy` over SER4, to the horizon.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        ε and δ.
-    phi : float
-        φ: probability of a reset per activation.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_team("0-Privacy-SER4", phi=0.001).name
-    '0-Privacy-SER4'
-    """
-
-    def __init__(self, epsilon: float = 0.25, delta: float = 0.05, phi: float = 1e-4):
-        super().__init__("SER4", epsilon, delta)
-        self.phi = real("phi", phi, 0, 1, closed="both")
-
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
-        """As `ZeroPrivacy`, with resets, until the horizon."""
-        ask = super().protocol(settings).env
-        return Protocol(env={**ask, "stop": "horizon", "resets": True})
-
-    def routine(self, n_arms: int) -> Routine:
-        """SER4 at confidence 1 − δ."""
-        return ser4(n_arms, self.delta, self.epsilon, self.phi)
-
-
-class OnePrivacySER4(OnePrivacy):
-    """`OnePrivacy` over SER4, to the horizon: a reset concerns only the player that it happens to.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        ε and δ.
-    phi : float
-        φ: probability of a reset per activation.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_team("1-Privacy-SER4", phi=0.001).phi
-    0.001
-    """
-
-    def __init__(self, epsilon: float = 0.25, delta: float = 0.05, phi: float = 1e-4):
-        super().__init__("SER4", epsilon, delta)
-        self.phi = real("phi", phi, 0, 1, closed="both")
-
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
-        """As `OnePrivacy`, until the horizon."""
-        return Protocol(env={**super().protocol(settings).env, "stop": "horizon"})
-
-    def routine(self, n_arms: int) -> Routine:
-        """SER4 at confidence 1 − δ/N, whose resets are its own."""
-        return ser4(n_arms, self._confidence, self.epsilon, self.phi, alone=True)
+        return arm_selection(self.routine_name, n_arms, self._confidence, self.epsilon, self.phi, alone=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hushbandits.core.team import Protocol
 from hushbandits.core.validate import real
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.policies.routine import Routine
 from hushbandits.policies.elimination import successive_elimination
+from hushbandits.policies.routine import Routine
 
 __all__ = ["Central", "Independent"]
 
@@ -35,7 +33,7 @@ class Central(VotingTeam):
     def __init__(self, delta: float = 0.05):
         self.delta = real("delta", delta, 0, 1)
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """The centre's word is final: one vote removes an arm."""
         costs = {"vote_cost": 0, "round_cost": 1}
         return Protocol(env={"threshold": 0, "comparison": ">", "idle": "leaves", **costs})
@@ -65,7 +63,7 @@ class Independent(VotingTeam):
     def __init__(self, delta: float = 0.05):
         self.delta = real("delta", delta, 0, 1)
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """Votes are notes that the agents keep: they remove nothing and cost nothing."""
         return Protocol(env={"judge": "everyone", "idle": "leaves", "vote_cost": 0})
 

@@ -19,6 +19,7 @@ from hushbandits.core.rewards import Law
 from hushbandits.core.rows import put_attributes
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
+from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
@@ -342,6 +343,9 @@ class Env(World, ABC):
 
     def _passing(self, message: dict[str, Any]) -> None:
         """Take note of a message on its way: as it is sent, and behind every wrapper."""
+
+    def admit(self, team: Team) -> None:
+        """Raise ``ValueError`` where `team` fits, but a run could not be decided or would never end."""
 
     def metrics(self) -> dict[str, Array]:
         """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
 from hushbandits.core.messages import require
+from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 
@@ -17,7 +18,7 @@ __all__ = ["log_checkpoints", "meet", "play", "record"]
 
 
 def meet(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless `team` can play in `env`: same setting, fields sent, fields heard."""
+    """Raise ``ValueError`` unless `team` can play in `env`: same setting, fields sent, fields heard, and an end."""
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
     if team.fields is not None and dict(team.fields) != dict(env.fields):
@@ -26,6 +27,7 @@ def meet(env: Env, team: Team) -> None:
             f"build the env with fields={team.name}.fields"
         )
     require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
+    env.admit(team)
 
 
 def log_checkpoints(horizon: int, points: int = 50) -> list[int]:
@@ -58,11 +60,20 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     >>> play(env, hb.make_team("Multi-UCB"))["regret"].shape
     (2,)
     """
+    obs = _begin(env, team, seed)
+    if step is not None or not team.episode(env):
+        _beats(env, team, obs, step)
+    return {**env.metrics(), **team.metrics(env)}
+
+
+def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
     meet(env, team)
     obs = env.reset(seed)
     team.reset(Face(env), env.seeds)
-    if step is None and team.episode(env, env.seeds):
-        return {**env.metrics(), **team.metrics(env)}
+    return obs
+
+
+def _beats(env: Env, team: Team, obs: Obs, step: Callable[[], None] | None) -> None:
     while obs.live.any():
         obs = env.pull(team.act(obs))
         assert obs.reward is not None
@@ -71,7 +82,6 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
         team.hear(obs.inbox)
         if step is not None:
             step()
-    return {**env.metrics(), **team.metrics(env)}
 
 
 def record(
@@ -89,33 +99,39 @@ def record(
     """
     if not metrics:
         return play(env, team, seed), {}
-    grid = np.asarray(checkpoints, float)
-    state: dict[str, Any] = {"next": 0}
-    curves: dict[str, Array] = {}
-    before: dict[str, Array] = {}
+    obs = _begin(env, team, seed)
+    curves = _Curves(env, checkpoints, metrics)
+    first, *later = (*np.unique(curves.grid), math.inf)
+    if not env.linear and team.episode(env, first):
+        for until in later:
+            curves.look()
+            team.episode(env, until)
+    else:
+        _beats(env, team, obs, curves.look)
+    return {**env.metrics(), **team.metrics(env)}, curves.values
 
-    def step() -> None:
-        now = env.t.astype(float)
-        if not curves:
-            for name in metrics:
-                curves[name] = np.full((len(now), len(grid)), np.nan)
-                before[name] = np.zeros(len(now))
-            state["clock"] = np.zeros(len(now))
-        clock = state["clock"]
+
+class _Curves:
+    """Metrics at checkpoints: looks at an env whenever it stands somewhere."""
+
+    def __init__(self, env: Env, checkpoints: Sequence[int], metrics: Sequence[str]):
+        self._env, self.grid = env, np.asarray(checkpoints, float)
+        self._clock: Array = np.zeros(env.runs)
+        self._before = {name: np.zeros(env.runs) for name in metrics}
+        #: Per metric (R, C).
+        self.values = {name: np.full((env.runs, len(self.grid)), np.nan) for name in metrics}
+
+    def look(self) -> None:
+        """Note what the env stands at, for the checkpoints passed since the last look."""
+        env, grid, clock, now = self._env, self.grid, self._clock, self._env.t.astype(float)
         # Only a step that passes a checkpoint in some run (or that a later one will look back at) costs anything.
         hit = (clock[:, None] < grid) & (grid <= now[:, None])
         if env.linear or hit.any():
-            values = env.metrics()
-            for name in metrics:
+            values, (r, c) = env.metrics(), np.nonzero(hit)
+            share = (grid[c] - clock[r]) / (now[r] - clock[r])
+            for name, before in self._before.items():
                 value = values[name].astype(float)
-                if hit.any():
-                    r, c = np.nonzero(hit)
-                    share = (grid[c] - clock[r]) / (now[r] - clock[r])
-                    curves[name][r, c] = (
-                        before[name][r] + share * (value[r] - before[name][r]) if env.linear else value[r]
-                    )
-                before[name] = value
-        state["clock"] = now
-
-    final = play(env, team, seed, step)
-    return final, curves
+                passed = before[r] + share * (value[r] - before[r]) if env.linear else value[r]
+                self.values[name][r, c] = passed
+                self._before[name] = value
+        self._clock = now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -96,10 +97,12 @@ class Team(Promising):
     def hear(self, inbox: Inbox) -> None:
         """Take in what arrived."""
 
-    def episode(self, env: World, seeds: Seeds) -> bool:
-        """Play all of `env`'s runs in one compiled call, if there is one for this env; bit-equal to the beats.
+    def episode(self, env: World, until: float = math.inf) -> bool:
+        """Play all of `env`'s runs in compiled code, if there is any for this env; bit-equal to the beats.
 
-        It plays the env's side as well, so it is given the env itself: it is for code that ships with the package.
-        Returns whether it did; the env then stands at its end.
+        Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there.  What
+        lies between calls is the env's and the team's state; the beats cannot go on with it.  It plays the env's side
+        as well, so it is given the env itself: it is for code that ships with the package.
+        Returns whether it did.
         """
         return False

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from hushbandits.core.types import Array
+from hushbandits.core.validate import probability, shown
 from hushbandits.policies.fixed_design import median_elimination, naive_elimination
 from hushbandits.policies.lucb import kl_lucb, lucb, ugapec
 from hushbandits.policies.racing import kl_racing, ser3, ser4, successive_elimination_by_passes
 from hushbandits.policies.routine import RESETS, Routine
 
-__all__ = ["ROUTINES", "identify"]
+__all__ = ["ROUTINES", "arm_selection", "identify", "reset_rate"]
 
 #: Arm-selection routines by name: ``f(n_arms, eta, epsilon)``, an ε-optimal arm at confidence 1 − η.
 ROUTINES: dict[str, Callable[..., Routine]] = {
@@ -27,6 +27,40 @@ ROUTINES: dict[str, Callable[..., Routine]] = {
     "KL-LUCB": kl_lucb,
     "UGapEc": ugapec,
 }
+
+
+def reset_rate(routine: str, phi: float | None) -> float | None:
+    """Return φ of SER4, 1e-4 unless given; ``None`` for the routines that never reset.
+
+    Raises
+    ------
+    ValueError
+        φ outside [0, 1], or given with another routine.
+
+    Examples
+    --------
+    >>> reset_rate("SER4", None), reset_rate("SER3", None)
+    (0.0001, None)
+    """
+    if routine == "SER4":
+        return probability("phi", 1e-4 if phi is None else phi)
+    if phi is not None:
+        raise ValueError(f"phi={shown(phi)} is how often SER4 resets; routine={routine!r} never does")
+    return None
+
+
+def arm_selection(
+    name: str, n_arms: int, failure: float, epsilon: float, phi: float | None = None, alone: bool = False
+) -> Routine:
+    """Return the routine of that name at confidence 1 − failure; `phi` and `alone` are SER4's.
+
+    Examples
+    --------
+    >>> arm_selection("SER4", 10, 0.9, 0.25, phi=0.001).resets
+    True
+    """
+    own = {} if phi is None else {"phi": phi, "alone": alone}
+    return ROUTINES[name](n_arms, failure, epsilon, **own)
 
 
 def identify(
@@ -64,13 +98,13 @@ def identify(
     (1, 429)
     """
     rng = np.random.default_rng(seed)
-    state: Any = routine.state(1, 1, n_arms)
+    state = routine.state(1, 1, n_arms)
     p = np.array(routine.params)
     active, reward = np.ones(n_arms, bool), np.zeros(n_arms)
     pulls = 0
-    while state.local[0, 0].sum() > 1:
+    while state[0].sum() > 1:
         if limit is not None and pulls >= limit:
-            raise RuntimeError(f"{limit} pulls did not suffice: {state.local[0, 0].sum()} arms are left")
+            raise RuntimeError(f"{limit} pulls did not suffice: {state[0].sum()} arms are left")
         arms: Array = np.zeros(n_arms, bool)
         routine.plan(state, 0, 0, p, active, arms, rng.random(routine.draws))
         for k in np.flatnonzero(arms):
@@ -78,4 +112,4 @@ def identify(
             pulls += 1
         if routine.learn(state, 0, 0, p, arms, reward, rng.random(routine.luck), np.zeros(n_arms, bool)) == RESETS:
             state = routine.state(1, 1, n_arms)
-    return int(state.local[0, 0].argmax()), pulls
+    return int(state[0].argmax()), pulls

@@ -51,7 +51,7 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
 
 
 @jit
-def pull_all(local, arms):  # type: ignore[no-untyped-def]
+def pull_all(local, arms):
     """Pull every arm that is left, nothing once at most one is; return how many.
 
     Examples
@@ -77,12 +77,12 @@ class _State(NamedTuple):
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+def _plan(state, r, n, p, active, arms, luck):
     return pull_all(state.local[r, n], arms)
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+def _learn(state, r, n, p, arms, reward, luck, vote):
     best = -math.inf
     for k in range(arms.size):
         if arms[k]:
@@ -99,7 +99,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped
 
 
 @jit
-def _sync(state, r, n, p, active):  # type: ignore[no-untyped-def]
+def _sync(state, r, n, p, active):
     for k in range(active.size):
         if not active[k]:
             state.local[r, n, k] = False

@@ -50,13 +50,13 @@ class _State(NamedTuple):
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+def _plan(state, r, n, p, active, arms, luck):
     local = state.local[r, n]
     return pick(local, state.pulls[r, n], arms, 0) if read(local, active) > 0 else 0
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+def _learn(state, r, n, p, arms, reward, luck, vote):
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
     size = local.sum()
     if size == 1:

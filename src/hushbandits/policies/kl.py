@@ -10,7 +10,7 @@ __all__ = ["kl", "kl_lower", "kl_upper"]
 
 
 @jit
-def _side(p, q, over):  # type: ignore[no-untyped-def]
+def _side(p, q, over):
     # p ln(p/q), given q − p
     if p <= 0.0:
         return 0.0

@@ -58,7 +58,7 @@ class _State(NamedTuple):
 
 
 @jit
-def _duel(state, r, n, p):  # type: ignore[no-untyped-def]
+def _duel(state, r, n, p):
     # The best arm, the one of the largest upper bound among the others, and the gap between their bounds in round t:
     # a KL ball around the mean, or Hoeffding's radius (Pinsker's inequality makes it contain the ball).
     local, sums, pulls, t = state.local[r, n], state.sums[r, n], state.pulls[r, n], state.round[r, n]
@@ -80,7 +80,7 @@ def _duel(state, r, n, p):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+def _plan(state, r, n, p, active, arms, luck):
     local, pulls = state.local[r, n], state.pulls[r, n]
     settled = settle(local, pulls, active, arms)
     if settled >= 0:
@@ -96,7 +96,7 @@ def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+def _learn(state, r, n, p, arms, reward, luck, vote):
     local, pulls = state.local[r, n], state.pulls[r, n]
     pulled = observe(local, state.sums[r, n], pulls, arms, reward)
     if pulled < 0 or fewest_pulls(local, pulls)[0] == 0:
@@ -115,7 +115,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped
 
 
 @jit
-def _simple_regret(state, r, n, p):  # type: ignore[no-untyped-def]
+def _simple_regret(state, r, n, p):
     # J = argmin_k B_k with B_k = max_{l ≠ k} U_l − L_k, the challenger u = argmax_{l ≠ J} U_l, and B_J.
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
     rate = ugapec_rate(local.size, pulls.sum(), p[0])
@@ -144,7 +144,7 @@ def _simple_regret(state, r, n, p):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _plan_gap(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+def _plan_gap(state, r, n, p, active, arms, luck):
     local, pulls = state.local[r, n], state.pulls[r, n]
     settled = settle(local, pulls, active, arms)
     if settled >= 0:
@@ -155,7 +155,7 @@ def _plan_gap(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-de
 
 
 @jit
-def _learn_gap(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+def _learn_gap(state, r, n, p, arms, reward, luck, vote):
     local, pulls = state.local[r, n], state.pulls[r, n]
     if observe(local, state.sums[r, n], pulls, arms, reward) < 0 or fewest_pulls(local, pulls)[0] == 0:
         return SILENT

@@ -26,13 +26,13 @@ class _State(NamedTuple):
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+def _plan(state, r, n, p, active, arms, luck):
     # The global set is not looked at within an epoch.
     return pull_all(state.local[r, n], arms)
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+def _learn(state, r, n, p, arms, reward, luck, vote):
     for k in range(arms.size):
         if arms[k]:
             state.sums[r, n, k] += reward[k]
@@ -56,7 +56,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped
 
 
 @jit
-def _sync(state, r, n, p, active):  # type: ignore[no-untyped-def]
+def _sync(state, r, n, p, active):
     # End of the epoch: 𝒦_n ← 𝒦_n ∩ 𝒦, forget the means, and on to the next.
     local = state.local[r, n]
     local &= active

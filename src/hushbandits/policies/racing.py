@@ -55,7 +55,7 @@ class _State(NamedTuple):
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
+def _plan(state, r, n, p, active, arms, luck):
     # A pass goes through the remaining arms with the fewest pulls.  SER3 draws the next of them; so does SER4, and
     # the die of the reset.
     local, pulls, rank = state.local[r, n], state.pulls[r, n], 0
@@ -72,7 +72,7 @@ def _plan(state, r, n, p, active, arms, luck):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _pass(state, r, n, arms, reward):  # type: ignore[no-untyped-def]
+def _pass(state, r, n, arms, reward):
     # Take the reward in; return τ if that completes a pass over two arms or more, else 0.
     local, pulls = state.local[r, n], state.pulls[r, n]
     pulled = observe(local, state.sums[r, n], pulls, arms, reward)
@@ -83,7 +83,7 @@ def _pass(state, r, n, arms, reward):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+def _learn(state, r, n, p, arms, reward, luck, vote):
     if state.doomed[r, n]:
         if not p[3]:
             return RESETS
@@ -106,7 +106,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped
 
 
 @jit
-def _learn_kl(state, r, n, p, arms, reward, luck, vote):  # type: ignore[no-untyped-def]
+def _learn_kl(state, r, n, p, arms, reward, luck, vote):
     tau = _pass(state, r, n, arms, reward)
     if tau == 0:
         return SILENT
@@ -173,7 +173,8 @@ def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool
     >>> ser4(10, 0.9, 0.25, phi=0.001).params
     (0.9, 0.25, 0.001, 0.0)
     """
-    return Routine(_state, (eta, epsilon, phi, float(alone)), _plan, _learn, nothing_to_take_in, draws=2)
+    params, resets = (eta, epsilon, phi, float(alone)), phi > 0 and not alone
+    return Routine(_state, params, _plan, _learn, nothing_to_take_in, draws=2, resets=resets)
 
 
 def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-__all__ = ["RESETS", "SILENT", "VOTES", "Routine"]
+from hushbandits.core.types import Array
+
+__all__ = ["RESETS", "SILENT", "VOTES", "Routine", "State"]
 
 #: What an agent has learned from an activation: nothing to say, the end of a phase, or that all must begin afresh.
 SILENT, VOTES, RESETS = 0, 1, 2
+
+
+#: A named tuple of arrays with leading axes (R, N); the first is bool, the arms that each agent has not given up.
+State = tuple[Array, ...]
 
 
 class Routine(NamedTuple):
@@ -17,26 +23,30 @@ class Routine(NamedTuple):
     Parameters
     ----------
     state : callable
-        ``state(R, N, K)`` → a named tuple of arrays with leading axes (R, N).
+        ``state(R, N, K)`` → a `State`.
     params : tuple of float
         Handed to every rule as `p`.
     plan : compiled ``(state, r, n, p, active, arms, luck) → int``
         Write the arms to pull in this activation to the empty `arms`; return how many, 0: idle.
     learn : compiled ``(state, r, n, p, arms, reward, luck, vote) → int``
         Take the rewards in, add votes to the empty `vote`; return ``SILENT`` (false), ``VOTES`` (true: a phase
-        ends, the votes are sent, `luck` is spent, and `sync` follows), or ``RESETS``: everybody begins afresh.
+        ends, the votes are sent, `luck` is spent, and `sync` follows), or ``RESETS``: everybody begins afresh, where
+        the env passes resets on (else the same as ``VOTES``).
     sync : compiled ``(state, r, n, p, active)``
         Take in the global set after the votes were counted.
     luck : int
         Uniforms spent by `learn` at the end of a phase.
     draws : int
         Uniforms spent by `plan` in every activation.
+    resets : bool
+        Whether `learn` may return ``RESETS``.
     """
 
-    state: Callable[[int, int, int], Any]
+    state: Callable[[int, int, int], State]
     params: tuple[float, ...]
-    plan: Any
-    learn: Any
-    sync: Any
+    plan: Callable[..., int]
+    learn: Callable[..., int]
+    sync: Callable[..., None]
     luck: int = 0
     draws: int = 0
+    resets: bool = False

@@ -14,7 +14,7 @@ __all__ = ["best_mean", "fewest_pulls", "keep_only", "nothing_to_take_in", "obse
 
 
 @jit
-def read(local, active):  # type: ignore[no-untyped-def]
+def read(local, active):
     """𝒦_n ← 𝒦_n ∩ 𝒦, or 𝒦 itself if that is one arm (algorithm 2, lines 4–12); return |𝒦_n|."""
     alone = active.sum() == 1
     size = 0
@@ -25,7 +25,7 @@ def read(local, active):  # type: ignore[no-untyped-def]
 
 
 @jit
-def fewest_pulls(local, pulls):  # type: ignore[no-untyped-def]
+def fewest_pulls(local, pulls):
     """Fewest pulls of a remaining arm, and how many remaining arms have so few."""
     fewest, ties = -1, 0
     for k in range(local.size):
@@ -37,7 +37,7 @@ def fewest_pulls(local, pulls):  # type: ignore[no-untyped-def]
 
 
 @jit
-def pick(local, pulls, arms, rank):  # type: ignore[no-untyped-def]
+def pick(local, pulls, arms, rank):
     """Choose the remaining arm of that rank, in index order, among those with the fewest pulls."""
     fewest, _ = fewest_pulls(local, pulls)
     for k in range(local.size):
@@ -50,7 +50,7 @@ def pick(local, pulls, arms, rank):  # type: ignore[no-untyped-def]
 
 
 @jit
-def settle(local, pulls, active, arms):  # type: ignore[no-untyped-def]
+def settle(local, pulls, active, arms):
     """Read 𝒦; play what needs no bounds: the last arm, or one never pulled.  Return how many, −1: none yet."""
     size = read(local, active)
     if size == 0:
@@ -61,7 +61,7 @@ def settle(local, pulls, active, arms):  # type: ignore[no-untyped-def]
 
 
 @jit
-def observe(local, sums, pulls, arms, reward):  # type: ignore[no-untyped-def]
+def observe(local, sums, pulls, arms, reward):
     """Take the reward in while two arms or more remain; return the arm that was pulled, −1: nothing to learn."""
     pulled = -1
     if local.sum() > 1:
@@ -74,7 +74,7 @@ def observe(local, sums, pulls, arms, reward):  # type: ignore[no-untyped-def]
 
 
 @jit
-def best_mean(local, sums, pulls):  # type: ignore[no-untyped-def]
+def best_mean(local, sums, pulls):
     """The remaining arm of the largest empirical mean, the first one on ties; −1 if none remains."""
     best, top = -1, -math.inf
     for k in range(local.size):
@@ -84,7 +84,7 @@ def best_mean(local, sums, pulls):  # type: ignore[no-untyped-def]
 
 
 @jit
-def keep_only(local, best, vote):  # type: ignore[no-untyped-def]
+def keep_only(local, best, vote):
     """Give up all remaining arms but one."""
     for k in range(local.size):
         if local[k] and k != best:
@@ -93,5 +93,5 @@ def keep_only(local, best, vote):  # type: ignore[no-untyped-def]
 
 
 @jit
-def nothing_to_take_in(state, r, n, p, active):  # type: ignore[no-untyped-def]
+def nothing_to_take_in(state, r, n, p, active):
     """A player reads 𝒦 before it plays, not after: the `sync` of all these routines."""

@@ -61,7 +61,7 @@ def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> 
 
 
 @jit
-def eliminate(mean, active, width):  # type: ignore[no-untyped-def]
+def eliminate(mean, active, width):
     """Drop from `active` every arm whose ``mean + width`` falls below the best ``mean − width``; return how many stay.
 
     Examples

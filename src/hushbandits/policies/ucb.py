@@ -34,7 +34,7 @@ def ucb_bonus(sigma: float, log_inverse_delta: float, n: float) -> float:
 
 
 @jit
-def argmax_ucb1(s, n, t, arms):  # type: ignore[no-untyped-def]
+def argmax_ucb1(s, n, t, arms):
     """Write ``argmax_k s_k/n_k + √(2 ln t / n_k)`` of every run and agent to `arms`.
 
     An arm never seen comes first; ties go to the lowest index.

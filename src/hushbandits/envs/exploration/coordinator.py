@@ -6,13 +6,24 @@ import math
 
 import numpy as np
 
-from hushbandits.envs.exploration.votes import NOTHING, PLAYERS, VoteState, cast, charge, count, draw_agent, finished, news, settle
 from hushbandits.core.edge import locked
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
+from hushbandits.envs.exploration.votes import (
+    NOTHING,
+    PLAYERS,
+    VoteState,
+    cast,
+    charge,
+    count,
+    draw_agent,
+    finished,
+    news,
+    settle,
+)
 from hushbandits.privacy.observer import best_placed, naming_accuracy
 
 __all__ = [
@@ -31,7 +42,7 @@ __all__ = [
 
 
 @jit
-def draw_agents(cumulative, u, live, who):  # type: ignore[no-untyped-def]
+def draw_agents(cumulative, u, live, who):
     """Who acts next, in every live run."""
     for r in range(u.size):
         if live[r]:
@@ -39,7 +50,7 @@ def draw_agents(cumulative, u, live, who):  # type: ignore[no-untyped-def]
 
 
 @jit
-def cast_rows(vote, live, who, sent):  # type: ignore[no-untyped-def]
+def cast_rows(vote, live, who, sent):
     """Mark what the active agents cast."""
     for r in range(who.size):
         if live[r]:
@@ -47,7 +58,7 @@ def cast_rows(vote, live, who, sent):  # type: ignore[no-untyped-def]
 
 
 @jit
-def bill_rows(vote, reset, leaves, who, left, cost, messages):  # type: ignore[no-untyped-def]
+def bill_rows(vote, reset, leaves, who, left, cost, messages):
     """Charge for the votes and resets that leave their agents: a vote once."""
     for r in range(who.size):
         if leaves[r]:
@@ -57,7 +68,7 @@ def bill_rows(vote, reset, leaves, who, left, cost, messages):  # type: ignore[n
 
 
 @jit
-def count_rows(vote, heard, who, counted, votes, needed, active):  # type: ignore[no-untyped-def]
+def count_rows(vote, heard, who, counted, votes, needed, active):
     """Count the votes that arrived."""
     for r in range(who.size):
         if heard[r]:
@@ -65,14 +76,14 @@ def count_rows(vote, heard, who, counted, votes, needed, active):  # type: ignor
 
 
 @jit
-def charge_rows(pulls, gaps, regret):  # type: ignore[no-untyped-def]
+def charge_rows(pulls, gaps, regret):
     """Add the regret of what was pulled."""
     for r in range(pulls.shape[0]):
         regret[r] += charge(pulls[r], gaps[r])
 
 
 @jit
-def close_rows(who, read, over, stop, live, active, sent, holds, open_seats):  # type: ignore[no-untyped-def]
+def close_rows(who, read, over, stop, live, active, sent, holds, open_seats):
     """Note what the active agents hold, and end the runs that are over or decided."""
     for r in range(who.size):
         if live[r]:

@@ -17,12 +17,14 @@ from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
+from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration import coordinator
 from hushbandits.envs.exploration.coordinator import GlobalSet
 from hushbandits.envs.exploration.payload import Votes, vote_tape
+from hushbandits.envs.exploration.ending import admit, check_end, check_loss, check_time
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
 
@@ -158,7 +160,7 @@ class Exploration(Env):
         known = PROBLEMS[choice("problem", problem, PROBLEMS)]
         self.law = make_law(known.rewards if rewards is None else rewards)
         values, n_arms = draw_means(known.means if means is None else means, n_arms, self.law)
-        self._locations: Any = values
+        self.given_means = values
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = 32.0 * n_agents + float(runs) * (2 * TAPES + n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
@@ -175,8 +177,9 @@ class Exploration(Env):
         self.single = bool(single)
         self.precision = real("precision", precision, 0, closed="low")
         local = confidence_under_loss(self.beta, self.xi, n_arms)
+        voters = int((self.weights > 0).sum())  # an agent that never acts cannot vote
         if strict and threshold is None and self.judge == "coordinator":
-            check_confidence(self.delta, local, n_agents)
+            check_confidence(self.delta, local, voters)
         self.threshold = vote_threshold(delta, local) if threshold is None else count("threshold", threshold, 0)
         #: Votes that remove an arm.
         self.votes_needed = self.threshold + (self.comparison == ">")
@@ -189,21 +192,19 @@ class Exploration(Env):
         self.drift = real("drift", known.drift if drift is None and means is None else drift or 0.0, 0, closed="low")
         self.switches = count("switches", switches, 0)
         self.resets = bool(resets)
-        self._check_time()
-        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
-
-    def _check_time(self) -> None:
+        self.moving = self.drift > 0 or self.switches > 0
+        check_time(self)
+        self._period = self.horizon / (self.switches + 1) if self.horizon and self.switches else math.inf
         if self.stop == "horizon":
             self.fixed_length = True
             self.curve_metrics = ("regret", *type(self).curve_metrics)
-        if self.horizon is None and (self.stop == "horizon" or self.switches):
-            raise ValueError("stop='horizon' and switches need a horizon, such as horizon=100_000")
-        if self.resets and self.stop != "horizon":
-            raise ValueError(f"resets=True needs stop='horizon', not {self.stop!r}")
-        self.moving = self.drift > 0 or self.switches > 0
-        if self.moving and (self.idle == "leaves" or not self.law.unit_interval):
-            raise ValueError("drift and switches need idle='stays' (time is activations) and rewards in [0, 1]")
-        self._period = self.horizon / (self.switches + 1) if self.horizon and self.switches else math.inf
+        check_end(self.stop, self.idle, self.judge, self.votes_needed, voters, self.horizon)
+        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
+        check_loss(self.xi, self.wrappers)
+
+    def admit(self, team: Team) -> None:
+        """As `ending.admit`."""
+        admit(self, team)
 
     @property
     def report(self) -> Fields:
@@ -238,7 +239,7 @@ class Exploration(Env):
 
     def _reset(self, seeds: Seeds) -> None:
         runs, k = len(seeds), self.n_arms
-        self.locations = draw_locations(self._locations, k, self.permute_arms, seeds)
+        self.locations = draw_locations(self.given_means, k, self.permute_arms, seeds)
         self._means = self.law.mean(self.locations)
         self._reward_luck = Uniforms(seeds, "reward", (k,))
         self._turn_luck = Uniforms(seeds, "activation", ())
@@ -331,7 +332,9 @@ class Exploration(Env):
             book.active[:] &= ~(book.live[:, None] & (book.votes >= book.needed))
         else:
             heard = book.live & message["sent"][:, 0]
-            coordinator.count_rows(message["vote"][:, 0], heard, self._who, book.counted, book.votes, book.needed, book.active)
+            coordinator.count_rows(
+                message["vote"][:, 0], heard, self._who, book.counted, book.votes, book.needed, book.active
+            )
         told = {}
         if self.resets:
             told["reset"] = message["reset"][:, 0] & message["sent"][:, 0] & book.live
@@ -369,6 +372,9 @@ class Exploration(Env):
 
     def vote_loss(self) -> tuple[float, str] | None:
         """Rate and tape of lost votes (rate −1: none), or ``None``: then only the beats will do."""
+        begun = self.book.rounds.any() or (self.book.pool != (self.weights > 0)).any()
+        if begun:
+            return None
         if not self.wrappers:
             return -1.0, "no loss"
         only = self.wrappers[0]
@@ -383,8 +389,8 @@ class Exploration(Env):
         return self.law.quantile(luck, where), gaps
 
     def close(self) -> None:
-        """Every run has ended in an episode."""
-        self._phase = "over"
+        """Episodes have played these runs: the beats cannot go on with them."""
+        self._phase = "an episode's" if self.live.any() else "over"
 
     def recommendation(self) -> Array:
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""

@@ -42,8 +42,11 @@ def vote_threshold(delta: float, beta: float) -> int:
     >>> vote_threshold(0.05, 0.5), vote_threshold(0.05, 0.9), vote_threshold(0.25, 0.5)
     (4, 28, 2)
     """
-    quotient = math.log(delta) / math.log(beta)
-    return math.floor(quotient * (1 + 1e-12))
+    return math.floor(_quotient(delta, beta) * (1 + 1e-12))
+
+
+def _quotient(delta: float, beta: float) -> float:
+    return math.log(delta) / math.log(beta)
 
 
 def check_confidence(delta: float, eta: float, n_agents: int) -> None:
@@ -59,7 +62,7 @@ def check_confidence(delta: float, eta: float, n_agents: int) -> None:
         ...
     ValueError: delta=0.05 must lie in [η^N, η²] = [0.0523348, 0.81] for eta=0.9 and n_agents=28; ...
     """
-    quotient = math.log(delta) / math.log(eta)
+    quotient = _quotient(delta, eta)
     if quotient * (1 + 1e-12) < 2:
         hint = f"that takes eta ≥ {math.sqrt(delta):.6g} here"
     elif quotient > n_agents * (1 + 1e-12):

@@ -121,7 +121,7 @@ class ExplorationTask(Task):
 
 
 @jit
-def _count_set(who, reward, pulls, sums):  # type: ignore[no-untyped-def]
+def _count_set(who, reward, pulls, sums):
     for r in range(who.shape[0]):
         for a in range(who.shape[1]):
             for k in range(reward.shape[2]):

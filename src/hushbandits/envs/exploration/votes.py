@@ -107,7 +107,7 @@ def clear(book: VoteState, r: int) -> None:
 
 
 @jit
-def accumulate(weights, pool, cumulative):  # type: ignore[no-untyped-def]
+def accumulate(weights, pool, cumulative):
     """Running sums of the weights of those still in the pool, in index order."""
     total = 0.0
     for n in range(weights.size):
@@ -117,7 +117,7 @@ def accumulate(weights, pool, cumulative):  # type: ignore[no-untyped-def]
 
 
 @jit
-def draw_agent(cumulative, u):  # type: ignore[no-untyped-def]
+def draw_agent(cumulative, u):
     """First agent whose running weight exceeds ``u`` times the total: never one of weight 0."""
     target = u * cumulative[-1]
     low, high = 0, cumulative.size - 1
@@ -134,7 +134,7 @@ def draw_agent(cumulative, u):  # type: ignore[no-untyped-def]
 
 
 @jit
-def retire(weights, pool, cumulative, n):  # type: ignore[no-untyped-def]
+def retire(weights, pool, cumulative, n):
     """Take agent n out of the pool; return whether anybody is left."""
     pool[n] = False
     accumulate(weights, pool, cumulative)
@@ -142,7 +142,7 @@ def retire(weights, pool, cumulative, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def news(vote, ballots):  # type: ignore[no-untyped-def]
+def news(vote, ballots):
     """How many of an agent's votes are not yet on its row of a bit matrix."""
     fresh = 0
     for k in range(vote.size):
@@ -151,14 +151,14 @@ def news(vote, ballots):  # type: ignore[no-untyped-def]
 
 
 @jit
-def cast(vote, ballots):  # type: ignore[no-untyped-def]
+def cast(vote, ballots):
     """Mark an agent's votes on its row of a bit matrix."""
     for k in range(vote.size):
         ballots[k] |= vote[k]
 
 
 @jit
-def count(vote, ballots, votes, needed, active):  # type: ignore[no-untyped-def]
+def count(vote, ballots, votes, needed, active):
     """Count an agent's new votes, drop the arms that have enough; return how many arms are left."""
     left = 0
     for k in range(vote.size):
@@ -172,7 +172,7 @@ def count(vote, ballots, votes, needed, active):  # type: ignore[no-untyped-def]
 
 
 @jit
-def charge(arms, gaps):  # type: ignore[no-untyped-def]
+def charge(arms, gaps):
     """Regret of pulling a set of arms: the sum of their gaps."""
     total = 0.0
     for k in range(arms.size):
@@ -182,7 +182,7 @@ def charge(arms, gaps):  # type: ignore[no-untyped-def]
 
 
 @jit
-def settle(ballot, active, alone, n, holds, open_seats):  # type: ignore[no-untyped-def]
+def settle(ballot, active, alone, n, holds, open_seats):
     """Note what agent n holds after its activation: 𝒦 without its own votes, or 𝒦 itself if that was one arm.
 
     `active` is 𝒦 as the agent read it (that its own votes have left 𝒦 since makes no difference), `alone` whether
@@ -202,7 +202,7 @@ def settle(ballot, active, alone, n, holds, open_seats):  # type: ignore[no-unty
 
 
 @jit
-def finished(stop, left, open_seats):  # type: ignore[no-untyped-def]
+def finished(stop, left, open_seats):
     """Whether a run with |𝒦| = `left` is decided, or will stay as it is."""
     if stop == COORDINATOR:
         return left <= 1

@@ -7,31 +7,22 @@ which reads the same tapes in the same order and so ends with the same bits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.envs.exploration.votes import (
-    PLAYERS,
-    cast,
-    charge,
-    clear,
-    count,
-    draw_agent,
-    finished,
-    news,
-    retire,
-    settle,
-)
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import Ragged, stream
+from hushbandits.core.tapes import LONGEST, Ragged
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
+from hushbandits.envs.exploration.episode import Player, Tapes, compiled
+from hushbandits.envs.exploration.votes import clear
 from hushbandits.policies.routine import RESETS, Routine
 
 __all__ = ["VotingTeam"]
@@ -49,6 +40,8 @@ class VotingTeam(Team):
     hears = ("active",)
     #: Whether all agents work on one agent's state: a central learner.
     shared: ClassVar[bool] = False
+    #: Whether an agent that is done holds an arm within ε of the best and plays it on; else it pulls nothing more.
+    plays_on: ClassVar[bool] = False
 
     def routine(self, n_arms: int) -> Routine:
         """Return the rules of one agent."""
@@ -67,6 +60,9 @@ class VotingTeam(Team):
         self._vote = np.zeros((runs, k), bool)
         self._ended = np.zeros(runs, np.int64)
         self._resets = "reset" in env.fields
+        self._tapes: Tapes | None = None
+        if self._routine.resets and not self._resets:
+            raise ValueError(f"{self.name} resets the vote, and this env knows no resets: build it with resets=True")
 
     def act(self, obs: Obs) -> Array:
         """Ask each active agent's routine for its arms."""
@@ -80,7 +76,7 @@ class VotingTeam(Team):
         )
         return self._arms[:, None]
 
-    def speak(self, reward: Array) -> dict[str, Any] | None:
+    def speak(self, reward: Array) -> dict[str, Array] | None:
         """Vote where a phase ends."""
         width = self._routine.luck
         self._luck.ensure(width)
@@ -102,11 +98,11 @@ class VotingTeam(Team):
             for r in np.flatnonzero(inbox["reset"]):
                 self._restart(int(r))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # Rules are code: whoever has the team's parameters has them.
         return {name: value for name, value in self.__dict__.items() if name not in ("_routine", "_beats")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         if "_active" in state:
             self._make_rules(self._active.shape[1])
@@ -119,53 +115,44 @@ class VotingTeam(Team):
         for array, fresh in zip(self._state, self._fresh, strict=True):
             array[r] = fresh[0, 0]
 
-    def episode(self, env: World, seeds: Seeds) -> bool:
-        """Play every run in compiled code, if the env's wrappers are ones that the episode knows."""
-        world: Any = env
-        loss = world.vote_loss()
-        if loss is None:
-            return False
-        rate, tape = loss
-        routine, n_arms = self._routine, env.n_arms
-        kernel = _episode(routine.plan, routine.learn, routine.sync)
-        arms, vote = np.zeros(n_arms, bool), np.zeros(n_arms, bool)
-        for r, seed in enumerate(seeds):
-            rewards, turns = stream(seed, "reward"), stream(seed, "activation")
-            lost = Ragged([seed], tape)
-            turn = np.array([turns.random()])
-            reset = np.zeros(1, bool)
-            start, at = 0, 0
-            block_turns = block_rewards = gaps = np.empty(0)
-            while env.live[r]:
-                if at == len(block_turns):
-                    start, at = start + at, 0
-                    block_rewards, gaps = world.outcomes(r, rewards.random((_BLOCK, n_arms)), start)
-                    block_turns = turns.random(_BLOCK)
-                self._luck.ensure(routine.draws + routine.luck, r)
-                lost.ensure(n_arms)
-                at = kernel(
-                    self._state, r, self._p, self.shared, routine.draws, routine.luck, self._luck.block, self._luck.at,
-                    block_rewards, gaps, block_turns, at, turn, rate, lost.block[0], lost.at, arms, vote, reset,
-                    world.book,
-                )  # fmt: skip
-                if reset[0]:
-                    reset[0] = False
-                    clear(world.book, r)
+    def episode(self, env: World, until: float = math.inf) -> bool:
+        """Play every run in compiled code, if the env's wrappers are ones that it knows."""
+        if self._tapes is None:
+            loss = env.vote_loss()
+            if loss is None:
+                return False
+            self._tapes = Tapes(env.seeds, *loss)
+        routine, luck, tapes = self._routine, self._luck, self._tapes
+        kernel, goal = compiled(routine), math.ceil(min(until, env.horizon or LONGEST, LONGEST))
+        player = Player(
+            self._state, self._p, self.shared, self._resets, routine.draws, routine.luck, luck.block, luck.at
+        )
+        for r in map(int, np.flatnonzero(env.live)):
+            at, outcomes, rounds = 0, None, env.book.rounds
+            while env.book.live[r] and rounds[r] < goal:
+                if outcomes is None or at == len(outcomes.turns):
+                    # No activation is more than one round: nothing that is read is left over at the goal.
+                    at, outcomes = 0, tapes.outcomes(env, r, min(_BLOCK, goal - int(rounds[r])))
+                luck.ensure(routine.draws + routine.luck, r)
+                loss = tapes.loss(env.n_arms, r)
+                at, reset = kernel(r, goal, player, outcomes, at, tapes.turn, loss, env.book)
+                if reset:
+                    clear(env.book, r)
                     self._restart(r)
-        world.close()
+        env.close()
         return True
 
 
 class _Beats(NamedTuple):
-    plan: Any
-    learn: Any
-    sync: Any
+    plan: Callable[..., None]
+    learn: Callable[..., None]
+    sync: Callable[..., None]
 
 
 @lru_cache
-def _beats(plan: Any, learn: Any, sync: Any) -> _Beats:
+def _beats(plan: Callable[..., int], learn: Callable[..., int], sync: Callable[..., None]) -> _Beats:
     @jit
-    def plan_rows(state, live, who, p, active, luck, at, width, arms):  # type: ignore[no-untyped-def]
+    def plan_rows(state, live, who, p, active, luck, at, width, arms):
         arms[:] = False
         for r in range(who.size):
             if live[r]:
@@ -173,7 +160,7 @@ def _beats(plan: Any, learn: Any, sync: Any) -> _Beats:
                 at[r] += width
 
     @jit
-    def learn_rows(state, live, who, p, arms, reward, luck, at, width, vote, ended):  # type: ignore[no-untyped-def]
+    def learn_rows(state, live, who, p, arms, reward, luck, at, width, vote, ended):
         vote[:] = False
         for r in range(who.size):
             ended[r] = 0
@@ -183,79 +170,9 @@ def _beats(plan: Any, learn: Any, sync: Any) -> _Beats:
                     at[r] += width
 
     @jit
-    def sync_rows(state, ended, who, p, active):  # type: ignore[no-untyped-def]
+    def sync_rows(state, ended, who, p, active):
         for r in range(who.size):
             if ended[r]:
                 sync(state, r, who[r], p, active[r])
 
     return _Beats(plan_rows, learn_rows, sync_rows)
-
-
-@lru_cache
-def _episode(plan: Any, learn: Any, sync: Any) -> Any:
-    @jit
-    def episode(  # type: ignore[no-untyped-def]
-        state, r, p, shared, draws, width, luck, luck_at, rewards, gaps, turns, at, turn, rate, lost, lost_at, arms,
-        vote, reset, book,
-    ):  # fmt: skip
-        # One pass of the loop is one activation: turn, plan, pull, learn, vote, loss, count, settle, sync; as
-        # Exploration's beats, in their order.  Returns where it stopped: at the end of the block or of some luck, at
-        # a reset, or at the end of the run.
-        # Rows are taken out of the book here: within the loop each would cost a reference count.
-        weights, pool, cumulative = book.weights, book.pool[r], book.cumulative[r]
-        sent, counted, votes, standing = book.sent[r], book.counted[r], book.votes[r], book.active[r]
-        holds, open_seats = book.holds[r], book.open_seats[r]
-        rounds, messages, regret = book.rounds[r], book.messages[r], book.regret[r]
-        stop, horizon, vote_cost, round_cost = book.stop, book.horizon, book.vote_cost, book.round_cost
-        leaves, needed = book.leaves, book.needed
-        n_arms, left, metered = vote.size, standing.sum(), gaps.shape[0] > 0
-        spent, thrown = luck_at[r], lost_at[0]
-        live = True
-        while (
-            live
-            and not reset[0]
-            and at < turns.size
-            and spent + draws + width <= luck.shape[1]
-            and thrown + n_arms <= lost.size
-        ):
-            n = draw_agent(cumulative, turn[0])
-            seat = 0 if shared else n
-            turn[0] = turns[at]
-            deserted, ended, alone = False, 0, left == 1
-            arms[:] = False
-            pulled = plan(state, r, seat, p, standing, arms, luck[r, spent : spent + draws])
-            spent += draws
-            if pulled == 0 and leaves:
-                deserted = not retire(weights, pool, cumulative, n)
-            else:
-                rounds += 1
-                messages += round_cost
-            if pulled > 0:
-                if metered:
-                    regret += charge(arms, gaps[at])
-                ended = int(learn(state, r, seat, p, arms, rewards[at], luck[r, spent : spent + width], vote))
-            at += 1
-            if ended > 0:
-                spent += width
-                if vote.any():
-                    cast(vote, sent[n])
-                    if rate >= 0.0:
-                        for k in range(n_arms):
-                            vote[k] = vote[k] and lost[thrown + k] >= rate
-                        thrown += n_arms
-                    messages += vote_cost * news(vote, counted[n])
-                    left = count(vote, counted[n], votes, needed, standing)
-                    vote[:] = False
-            if stop == PLAYERS:
-                settle(sent[n], standing, alone, n, holds, open_seats)
-            if ended > 0:
-                sync(state, r, seat, p, standing)
-            if ended == RESETS:
-                messages += vote_cost
-                reset[0] = True
-            live = not (deserted or (horizon >= 0 and rounds >= horizon) or finished(stop, left, open_seats))
-        luck_at[r], lost_at[0] = spent, thrown
-        book.rounds[r], book.messages[r], book.regret[r], book.live[r] = rounds, messages, regret, live
-        return at
-
-    return episode

@@ -1,0 +1,112 @@
+"""Whether votes can decide a run, and whether it ends at all: what is refused before it is played."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from hushbandits.core.rewards import Law, UniformMeans
+from hushbandits.core.team import Team
+from hushbandits.core.types import Array
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.exploration.voting import VotingTeam
+
+__all__ = ["admit", "check_end", "check_loss", "check_time"]
+
+
+class Vote(Protocol):
+    """What `Exploration` says of itself."""
+
+    stop: str
+    idle: str
+    judge: str
+    votes_needed: int
+    horizon: int | None
+    switches: int
+    resets: bool
+    moving: bool
+    weights: Array
+    law: Law
+    wrappers: tuple[Wrapper, ...]
+    #: Means in every run, or their law.
+    given_means: Array | UniformMeans
+
+
+_HORIZON = "give the env a horizon, such as horizon=100_000"
+
+
+def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
+    """Raise ``ValueError`` unless votes do get lost at the rate ξ that the threshold allows for.
+
+    Examples
+    --------
+    >>> check_loss(0.05, ())
+    Traceback (most recent call last):
+        ...
+    ValueError: xi=0.05 lowers the threshold for votes that get lost, but this env's wrappers lose a share of 0; ...
+    """
+    kept = np.prod([1 - loss[0] for w in wrappers if (loss := w.vote_loss) is not None])
+    if xi > 0 and abs(1 - kept - xi) > 1e-9:
+        raise ValueError(
+            f"xi={xi:g} lowers the threshold for votes that get lost, but this env's wrappers lose a share of "
+            f"{1 - kept:.6g}; add VoteCorruption(xi={xi:g}) and nothing else that loses votes, or leave xi out"
+        )
+
+
+def check_time(env: Vote) -> None:
+    """Raise ``ValueError`` where an env's stop, horizon, resets and moving means contradict each other."""
+    if env.horizon is None and (env.stop == "horizon" or env.switches):
+        raise ValueError("stop='horizon' and switches need a horizon, such as horizon=100_000")
+    if env.resets and env.stop != "horizon":
+        raise ValueError(f"resets=True needs stop='horizon', not {env.stop!r}")
+    if env.moving and (env.idle == "leaves" or not env.law.unit_interval):
+        raise ValueError("drift and switches need idle='stays' (time is activations) and rewards in [0, 1]")
+
+
+def check_end(stop: str, idle: str, judge: str, needed: int, voters: int, horizon: int | None) -> None:
+    """Raise ``ValueError`` where nothing that agents do can end a run.
+
+    Examples
+    --------
+    >>> check_end("coordinator", "stays", "coordinator", 5, 5, None)
+    >>> check_end("coordinator", "stays", "coordinator", 5, 4, 1000)
+    """
+    mute = judge == "everyone" or needed > voters
+    if horizon is None and stop == "coordinator" and idle == "stays" and mute:
+        why = "judge='everyone'" if judge == "everyone" else f"{needed} votes needed of {voters} agents that act"
+        raise ValueError(f"no vote removes an arm ({why}) and nobody leaves (idle='stays'): {_HORIZON}")
+
+
+def admit(env: Vote, team: Team) -> None:
+    """Refuse a team whose runs in `env` cannot be decided, or may never end; warn where votes can do nothing."""
+    if not isinstance(team, VotingTeam):
+        if env.horizon is None:
+            raise ValueError(f"{team.name} may play for ever, for this env has no horizon: {_HORIZON}")
+        return
+    voters = int((env.weights > 0).sum())
+    if env.judge == "coordinator" and env.votes_needed > voters:
+        short = f"{team.name} needs {env.votes_needed} votes to remove an arm, and {voters} agents act"
+        if env.stop == "coordinator":
+            raise ValueError(f"{short}: no run can be decided; take more agents, or a lower threshold")
+        warnings.warn(f"{short}: each goes by its own samples alone", stacklevel=3)
+    if env.horizon is not None:
+        return
+    certain = env.votes_needed == 1 and not env.wrappers
+    if not (env.stop == "players" or certain or (env.idle == "leaves" and not team.plays_on)):
+        raise ValueError(
+            f"agents of {team.name} that are done go on with idle={env.idle!r}, and their votes may never leave one "
+            f"arm (stop='coordinator'): {_HORIZON}, or take stop='players'"
+        )
+    if not team.plays_on and _tied(env):
+        raise ValueError(f"{team.name} may never tell two best arms apart: {_HORIZON}")
+
+
+def _tied(env: Vote) -> bool:
+    """Whether two arms are best in every run."""
+    if isinstance(env.given_means, UniformMeans):
+        return False
+    means = np.sort(env.law.mean(env.given_means))
+    return bool(means[-1] == means[-2])

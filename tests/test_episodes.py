@@ -1,0 +1,201 @@
+"""One loop, two speeds: compiled episodes against the beats, in every kind of vote, and stopped anywhere."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from helpers import build
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.core.face import Face
+from hushbandits.core.play import play, record
+from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.policies.best_arm import ROUTINES, arm_selection
+from hushbandits.policies.elimination import successive_elimination
+from hushbandits.policies.private_elimination import private_elimination
+from hushbandits.wrappers.loss import Loss
+
+ID = "DecentralizedExploration-v0"
+MEANS = [0.3, 0.9, 0.1, 0.5]
+OWN = {
+    "successive": lambda: successive_elimination(0.9),
+    "private": lambda: private_elimination(4, 20.0, 0.9),
+    "SER4 alone": lambda: arm_selection("SER4", 4, 0.9, 0.9, 0.01, alone=True),
+}
+EPSILON = {"Naive": 1.0, "Median": 1.0}
+
+
+class Voters(VotingTeam):
+    """Any routine, in any env."""
+
+    name = "Voters"
+
+    def __init__(self, rules, shared=False):
+        self.rules, self.shared = rules, shared
+
+    def routine(self, n_arms):
+        if self.rules in OWN:
+            return OWN[self.rules]()
+        phi = 0.01 if self.rules == "SER4" else None
+        made = arm_selection(self.rules, n_arms, 0.9, EPSILON.get(self.rules, 0.9), phi)
+        return made._replace(resets=False)  # it is the env that says whether resets are passed on
+
+
+def by_beats(team):
+    team.episode = lambda *_: False
+    return team
+
+
+def compiled(team):
+    def act(obs):
+        raise AssertionError("the beats were played")
+
+    team.act = act
+    return team
+
+
+def equal(one, two, what=""):
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, two[name], err_msg=f"{what} {name}")
+
+
+@st.composite
+def votes(draw):
+    """A vote of any kind that has a horizon."""
+    env = {
+        "n_agents": draw(st.integers(1, 5)),
+        "means": MEANS,
+        "threshold": draw(st.integers(0, 3)),
+        "stop": draw(st.sampled_from(["coordinator", "players", "horizon"])),
+        "idle": draw(st.sampled_from(["leaves", "stays"])),
+        "judge": draw(st.sampled_from(["coordinator", "everyone"])),
+        "round_cost": draw(st.sampled_from([0, 1, "others"])),
+        "horizon": draw(st.integers(1, 700)),
+        "permute_arms": True,
+    }
+    if env["stop"] == "horizon":
+        env["resets"] = draw(st.booleans())
+    if env["idle"] == "stays":
+        env["switches"], env["drift"] = draw(st.integers(0, 2)), draw(st.sampled_from([0.0, 1e-3]))
+    if env["n_agents"] > 1 and draw(st.booleans()):
+        env["agent_distribution"] = [0.0, *[1.0] * (env["n_agents"] - 1)]
+    return env
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rules=st.sampled_from([*ROUTINES, *OWN]),
+    env=votes(),
+    shared=st.booleans(),
+    loss=st.sampled_from([None, 0.0, 0.3, 1.0]),
+    checkpoints=st.lists(st.one_of(st.integers(-1, 800), st.floats(0, 800)), max_size=5),
+    seed=st.integers(0, 2**32),
+)
+def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoints, seed):
+    seen = []
+    for speed in (compiled, by_beats):
+        core = hb.make_core("DPMASE-v0", 3, wrappers=[] if loss is None else [Loss(loss)], **env)
+        team = speed(Voters(rules, shared))
+        seen.append((*record(core, team, seed, checkpoints, core.curve_metrics), core.book._asdict()))
+    for (one, two), what in zip(zip(*seen, strict=True), ("final", "curve", "book"), strict=True):
+        equal(one, two, what)
+
+
+def test_a_reset_is_passed_on_where_the_env_does_and_nowhere_else():
+    """SER4 in a vote without resets: the compiled path used to empty the vote, the beats did not."""
+    rounds = []
+    for speed in (compiled, by_beats):
+        core = hb.make_core(ID, 4, n_agents=32, horizon=30_000)
+        rounds.append(play(core, speed(Voters("SER4")), 0)["rounds"].tolist())
+    assert rounds[0] == rounds[1]
+
+
+def test_a_routine_that_resets_needs_an_env_that_passes_resets_on():
+    core = hb.make_core(ID, n_agents=32, horizon=1000)
+    with pytest.raises(ValueError, match=r"Decentralized-SER4 resets the vote.*resets=True"):
+        play(core, hb.make_team("Decentralized-SER4"))
+    play(core, hb.make_team("Decentralized-SER4", phi=0.0))
+    play(core, hb.make_team("1-Privacy-SER4"))
+
+
+AGENTS = {
+    "DSER4": (ID, "Decentralized-SER4", {"n_agents": 8, "horizon": 4000, "switches": 1}, {"phi": 2e-3}),
+    "SER3": (ID, "Decentralized-SER3", {"n_agents": 8, "drift": 1e-5}, {}),
+    "DP-MASE": ("DPMASE-v0", "DP-MASE", {"n_agents": 8}, {"epsilon": 2.0}),
+    "Corrupted": ("CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 12}, {"eta": 0.6, "xi": 0.05}),
+}
+
+
+def made(case):
+    env_id, agent, env, params = AGENTS[case]
+    kwargs = {"delta": 0.5, **params} if env_id == ID else params
+    return build(env_id, agent, 5, {"means": MEANS, "permute_arms": True, **env}, kwargs)
+
+
+@pytest.mark.parametrize("case", AGENTS)
+def test_curves_do_not_cost_the_compiled_path(case):
+    checkpoints = [1, 2, 3, 50, 777, 778, 2500, 10**6]
+    seen = []
+    for speed in (compiled, by_beats):
+        env, team = made(case)
+        seen.append(record(env, speed(team), 3, checkpoints, env.curve_metrics))
+    equal(seen[0][0], seen[1][0])
+    equal(seen[0][1], seen[1][1])
+    assert all(np.isfinite(curve[:, 3]).all() for curve in seen[0][1].values())
+
+
+@pytest.mark.parametrize("case", AGENTS)
+def test_an_episode_stops_where_it_is_asked_to_and_goes_on(case):
+    env, team = made(case)
+    whole = play(env, team, 1)
+    for until in ([100], [1, 2, 3, 4], [0, 0.5, 17.2, 17.9, 900]):
+        env, team = made(case)
+        env.reset(1)
+        team.reset(Face(env), env.seeds)
+        for stop in until:
+            assert team.episode(env, stop)
+            assert (env.t == math.ceil(stop)).all()
+            assert env.live.all()
+            with pytest.raises(RuntimeError, match="out of turn"):
+                env.pull(np.zeros((5, 1, 4), bool))
+            env, team = pickle.loads(pickle.dumps((env, team)))
+        assert team.episode(env)
+        assert not env.live.any()
+        equal(whole, env.metrics())
+        with pytest.raises(RuntimeError, match="after the end"):
+            env.pull(np.zeros((5, 1, 4), bool))
+
+
+@pytest.mark.parametrize("idle", ["leaves", "stays"])
+def test_an_episode_does_not_go_on_where_the_beats_stopped(idle):
+    env, team = hb.make_core("DPMASE-v0", n_agents=8, idle=idle, horizon=9), hb.make_team("DP-MASE", epsilon=1.0)
+    obs = env.reset(0)
+    team.reset(Face(env), env.seeds)
+    env.pull(np.zeros_like(team.act(obs)))
+    env.talk()
+    assert not team.episode(env)
+    env.reset(0)
+    team.reset(Face(env), env.seeds)
+    assert team.episode(env)
+
+
+@pytest.mark.parametrize("role", ["Decentralized", "0-Privacy", "1-Privacy"])
+def test_ser4_is_a_routine_like_the_others(role):
+    by_name = hb.make_team(f"{role}-SER4", phi=0.01)
+    by_routine = hb.make_team(f"{role}-SER3", routine="SER4", phi=0.01)
+    assert by_name.name == by_routine.name == f"{role}-SER4"
+    assert by_name.protocol({}) == by_routine.protocol({})
+    assert by_name.protocol({}).env["stop"] == "horizon"
+    assert ("resets" in by_name.protocol({}).env) == (role != "1-Privacy")
+    assert hb.make_team(f"{role}-SER4").phi == 1e-4
+    results = [
+        hb.evaluate(ID, team, runs=2, env={"n_agents": 32, "horizon": 2000}).finals for team in (by_name, by_routine)
+    ]
+    equal(*results)
+    for routine in sorted({*ROUTINES} - {"SER4"}):
+        with pytest.raises(ValueError, match=rf"phi=0\.1 is how often SER4 resets; routine='{routine}' never does"):
+            hb.make_team(f"{role}-{routine}", phi=0.1)

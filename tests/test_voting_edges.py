@@ -1,0 +1,253 @@
+"""Votes that cannot decide, runs that would not end, thresholds for losses that nobody suffers: refused."""
+
+import math
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.agents import feraud2019_theory, rio2023_theory
+from hushbandits.core.play import meet, play
+from hushbandits.core.types import Array
+from hushbandits.envs.exploration.problems import vote_threshold
+from hushbandits.policies.best_arm import arm_selection, identify
+from hushbandits.policies.routine import RESETS, SILENT, Routine
+from hushbandits.registry import assemble
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.vote_corruption import VoteCorruption
+
+ID = "DecentralizedExploration-v0"
+
+
+# -- one M ------------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_quotient_is_that_many_votes_everywhere():
+    assert rio2023_theory.corrupted_failure(0.49, 0.7, 0) == pytest.approx(0.49)
+    for m in range(1, 30):
+        for eta in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
+            delta = math.prod([eta] * m)
+            assert vote_threshold(delta, eta) == m
+            assert rio2023_theory.corrupted_failure(delta, eta, 0) == pytest.approx(delta)
+            assert feraud2019_theory.failure(delta, eta) == pytest.approx(delta)
+            assert feraud2019_theory.message_bound(delta, eta, 10) == 10 * m - 1
+
+
+# -- ξ --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_threshold_for_lost_votes_needs_votes_that_get_lost():
+    with pytest.raises(
+        ValueError, match=r"xi=0\.05 lowers the threshold.* lose a share of 0; add VoteCorruption\(xi=0\.05\)"
+    ):
+        hb.make_core("DPMASE-v0", eta=0.9, xi=0.05)
+    with pytest.raises(ValueError, match="lose a share of 0;"):
+        hb.evaluate("DPMASE-v0", "Corrupted-Elimination", agent_kwargs={"xi": 0.05})
+    assert hb.make_core("DPMASE-v0", eta=0.9, xi=0.05, wrappers=[VoteCorruption(0.05)]).threshold == 17
+    assert hb.make_core("CorruptedElimination-v0", xi=0.05).threshold == 17
+
+
+@pytest.mark.parametrize("id", ["DPMASE-v0", "CorruptedElimination-v0", ID])
+@pytest.mark.parametrize(
+    "lost", [[], [Loss(0.05)], [Loss(0.04)], [VoteCorruption(0.05)], [VoteCorruption(0.02), Loss(0.03)], [Loss(0.0)]]
+)
+def test_the_wrappers_together_lose_just_that_share(id, lost):
+    rates = [w.rate for w in lost] + [0.05] * id.startswith("Corrupted")
+    lost = [type(w)(w.rate, name=f"my {w.name}") for w in lost]
+    real = 1 - math.prod(1 - rate for rate in rates)
+    kwargs = {"n_agents": 64, "eta": 0.9, "xi": 0.05, "wrappers": lost}
+    if abs(real - 0.05) < 1e-12:
+        hb.make_core(id, **kwargs)
+    else:
+        with pytest.raises(ValueError, match=rf"lose a share of {real:.6g}"):
+            hb.make_core(id, **kwargs)
+    hb.make_core("DPMASE-v0", wrappers=lost)  # losses that no threshold allows for are the caller's business
+
+
+# -- too few voters ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env", "acting"),
+    [({"n_agents": 4}, 4), ({"n_agents": 1}, 1), ({"n_agents": 6, "agent_distribution": [0, 0, 1, 1, 1, 1]}, 4)],
+)
+def test_no_run_of_too_few_voters_can_be_decided(env, acting):
+    with pytest.raises(ValueError, match=rf"DP-MASE needs 5 votes to remove an arm, and {acting} agents act"):
+        hb.evaluate("DPMASE-v0", "DP-MASE", runs=1, env=env)
+    hb.evaluate("DPMASE-v0", "DP-MASE", runs=1, env={**env, "judge": "everyone"}, agent_kwargs={"epsilon": 2.0})
+    for agent in ("Central", "Independent"):
+        hb.evaluate("DPMASE-v0", agent, runs=1, env=env)
+
+
+def test_an_agent_that_never_acts_cannot_vote():
+    env = {"agent_distribution": [0.0, *[1.0] * 28], "n_agents": 29}
+    with pytest.raises(ValueError, match=r"delta=0\.05 must lie in"):
+        hb.evaluate(ID, "Decentralized-SER3", runs=1, env=env)
+    env = {"agent_distribution": [0.0, *[1.0] * 29], "n_agents": 30}
+    hb.evaluate(ID, "Decentralized-SER3", runs=1, env=env)
+
+
+@pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-SER4"])
+def test_where_players_go_by_their_own_eliminations_a_warning_says_so(agent):
+    env = {"n_agents": 8, "strict": False, "horizon": 500}
+    with pytest.warns(UserWarning, match=rf"{agent} needs 28 votes .* 8 agents act: each goes by its own samples"):
+        hb.evaluate(ID, agent, runs=1, env=env)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hb.evaluate(ID, agent, runs=1, env={**env, "n_agents": 29})
+
+
+# -- runs that would not end -----------------------------------------------------------------------------------------
+
+
+class Stubborn:
+    """Pulls everything, votes nothing."""
+
+    def __init__(self, m, rng, n_arms):
+        self.arms = np.ones(n_arms, bool)
+
+    def act(self, t):
+        return self.arms
+
+
+class Idle(Stubborn):
+    def act(self, t):
+        return ~self.arms
+
+
+VOTES = [
+    {"stop": stop, "idle": idle, "judge": judge}
+    for stop in ("coordinator", "players")
+    for idle in ("leaves", "stays")
+    for judge in ("coordinator", "everyone")
+]
+
+
+@pytest.mark.parametrize("vote", VOTES, ids=str)
+@pytest.mark.parametrize("agent", [Stubborn, Idle])
+def test_whoever_never_votes_needs_a_horizon(agent, vote):
+    with pytest.raises(ValueError, match=r"horizon=100_000"):
+        play(hb.make_core("DPMASE-v0", n_agents=6, **vote), hb.Each(agent))
+    metrics = play(hb.make_core("DPMASE-v0", n_agents=6, horizon=20, **vote), hb.Each(agent))
+    assert metrics["rounds"][0] <= 20
+    assert metrics["inconclusive"][0] == (not metrics["correct"][0])
+
+
+@pytest.mark.parametrize(
+    "needed", [{"threshold": 9}, {"judge": "everyone"}, {"agent_distribution": [1, 0, 0, 0, 0, 0]}]
+)
+def test_a_vote_that_nothing_can_end_needs_a_horizon(needed):
+    given = {"n_agents": 6, "idle": "stays", **needed}
+    with pytest.raises(ValueError, match=r"no vote removes an arm .* horizon=100_000"):
+        hb.make_core("DPMASE-v0", **given)
+    for more in ({"horizon": 9}, {"idle": "leaves"}, {"stop": "players"}):
+        hb.make_core("DPMASE-v0", **{**given, **more})
+
+
+def test_a_vote_that_can_be_lost_needs_a_horizon_where_players_stay():
+    """The one player of 0-Privacy holds its arm for good, and the coordinator waits for votes that were lost."""
+    with pytest.raises(ValueError, match=r"0-Privacy-SE that are done go on .* horizon=100_000"):
+        hb.evaluate(ID, "0-Privacy-SE", runs=1, env={"n_agents": 4}, wrappers=[Loss(0.5)])
+    env = {"n_agents": 4, "horizon": 3000}
+    assert hb.evaluate(ID, "0-Privacy-SE", runs=9, env=env, wrappers=[Loss(0.5)]).final("inconclusive").any()
+
+
+def test_two_best_arms_need_a_horizon_or_a_precision():
+    env = {"means": [0.6, 0.6, 0.1], "n_agents": 64}
+    for agent in ("DP-MASE", "Central", "Independent", "Corrupted-Elimination"):
+        id = "CorruptedElimination-v0" if agent.startswith("Corrupted") else "DPMASE-v0"
+        with pytest.raises(ValueError, match=rf"{agent} may never tell two best arms apart: .*horizon"):
+            hb.evaluate(id, agent, runs=1, env=env)
+        hb.evaluate(id, agent, runs=1, env={**env, "horizon": 100})
+    assert hb.evaluate(ID, "Decentralized-SER3", runs=1, env=env).final("correct").all()
+    drawn = {"means": hb.UniformMeans(0.2, 0.8), "n_arms": 2, "horizon": 50}
+    hb.evaluate("DPMASE-v0", "DP-MASE", runs=1, env=drawn)
+
+
+ROLES = ("Decentralized", "0-Privacy", "1-Privacy")
+VOTERS = [f"{role}-{routine}" for role in ROLES for routine in ("SER3", "LUCB")]
+VOTERS += ["DP-MASE", "Corrupted-Elimination", "Central", "Independent"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    agent=st.sampled_from(VOTERS),
+    id=st.sampled_from(["DPMASE-v0", "CorruptedElimination-v0", ID]),
+    means=st.sampled_from([[0.9, 0.1], [0.9, 0.1, 0.1], [0.9, 0.9, 0.1]]),
+    n_agents=st.integers(1, 7),
+    threshold=st.integers(0, 5),
+    lost=st.sampled_from([None, 0.0, 0.5, 1.0]),
+    own=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agents, threshold, lost, own, seed):
+    """In any env, its own protocol's or a stranger's, a voting agent is refused or stops (long before the cap here)."""
+    params = {"epsilon": 1.0} if agent not in ("Corrupted-Elimination", "Central", "Independent") else {}
+    if agent == "DP-MASE":
+        params = {"epsilon": 5.0, "beta": 0.9}
+    team = hb.make_team(agent, **params)
+    env = {"n_agents": n_agents, "means": means, "strict": False}
+    wrappers = [] if lost is None else [Loss(lost)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if own:
+                core = assemble(id, team, runs=2, env=env, wrappers=wrappers)
+            else:
+                core = hb.make_core(id, 2, threshold=max(threshold, id == ID), wrappers=wrappers, **env)
+            meet(core, team)
+        except ValueError as error:
+            refused = str(error)
+        else:
+            refused = ""
+            core.reset(seed)
+            team.reset(core, core.seeds)
+            assert team.episode(core, 3_000_000)
+            assert not core.live.any()
+    assert not refused or any(word in refused for word in ("horizon", "no run can be decided", "conflicts"))
+
+
+# -- a routine alone -------------------------------------------------------------------------------------------------
+
+
+class Tries(NamedTuple):
+    local: Array
+    pulls: Array
+
+
+def test_identify_begins_afresh_at_a_reset():
+    """A routine that resets twice, each time with one arm given up already: its third life knows nothing of them."""
+    lives = []
+
+    def state(runs, n, k):
+        lives.append([])
+        return Tries(np.ones((runs, n, k), bool), np.zeros((runs, n), np.int64))
+
+    def plan(state, r, n, p, active, arms, luck):
+        arms[:] = state.local[r, n]
+        return arms.sum()
+
+    def learn(state, r, n, p, arms, reward, luck, vote):
+        lives[-1].append(state.local[r, n].tolist())
+        state.pulls[r, n] += 1
+        state.local[r, n, state.pulls[r, n] - 1] = False
+        return RESETS if len(lives) < 3 else SILENT
+
+    arm, pulls = identify(Routine(state, (), plan, learn, None, resets=True), lambda k: 0.0, 3)
+    assert (arm, pulls) == (2, 3 + 3 + 3 + 2)
+    assert lives == [[[True] * 3], [[True] * 3], [[True] * 3, [False, True, True]]]
+
+
+def test_identify_needs_more_pulls_where_ser4_resets():
+    rng = np.random.default_rng(0)
+
+    def pulls(phi, seed):
+        routine = arm_selection("SER4", 3, 0.5, 0.3, phi)
+        return identify(routine, lambda k: float(rng.random() < 0.2 + 0.3 * k), 3, seed=seed)[1]
+
+    plain, reset = (np.mean([pulls(phi, seed) for seed in range(20)]) for phi in (0.0, 0.02))
+    assert reset > 1.5 * plain
