@@ -262,16 +262,20 @@ def test_corners_behave(corner):
 
 
 def test_a_zero_probability_agent_is_never_waited_for():
-    # votes of 5 agents are needed, only 4 can ever act: everyone else leaves, and the run ends
-    env = {"n_agents": 6, "agent_distribution": [0.0, 0.0, 1, 1, 1, 1]}
-    assert (
-        hb.evaluate("DPMASE-v0", "DP-MASE", runs=3, env=env, agent_kwargs={"epsilon": 1.0}).final("inconclusive").all()
-    )
+    # votes of 5 agents are needed, only 4 can ever act: those leave, and the run ends
+    env = hb.make_core("DPMASE-v0", runs=3, n_agents=6, agent_distribution=[0.0, 0.0, 1, 1, 1, 1])
+    team = hb.make_team("DP-MASE", epsilon=1.0)
+    env.reset(0)
+    team.reset(env, env.seeds)
+    assert team.episode(env)
+    assert env.metrics()["inconclusive"].all()
+    with pytest.raises(ValueError, match="4 agents act: no run can be decided"):
+        hb.meet(env, team)
 
 
 def test_means_of_ones_own_may_be_drawn_anew_in_every_run_and_stand_still():
     env = hb.make_core(
-        "DPMASE-v0", runs=3, problem="P3", n_arms=5, means=hb.UniformMeans(0.4, 0.6), n_agents=4, idle="stays"
+        "DPMASE-v0", runs=3, problem="P3", n_arms=5, means=hb.UniformMeans(0.4, 0.6), n_agents=5, idle="stays"
     )
     obs = env.reset(0)
     start = env.means.copy()

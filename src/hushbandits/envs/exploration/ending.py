@@ -95,10 +95,11 @@ def admit(env: Vote, team: Team) -> None:
     if env.horizon is not None:
         return
     certain = env.votes_needed == 1 and not env.wrappers
-    if not (env.stop == "players" or certain or (env.idle == "leaves" and not team.plays_on)):
+    leave, settle = env.idle == "leaves" and not team.plays_on, env.stop == "players" and not team.shared
+    if not (certain or leave or settle):
         raise ValueError(
-            f"agents of {team.name} that are done go on with idle={env.idle!r}, and their votes may never leave one "
-            f"arm (stop='coordinator'): {_HORIZON}, or take stop='players'"
+            f"{team.name} may wait for ever with stop={env.stop!r}, idle={env.idle!r}, {env.votes_needed} votes needed "
+            f"and {len(env.wrappers)} wrappers on their way: {_HORIZON}"
         )
     if not team.plays_on and _tied(env):
         raise ValueError(f"{team.name} may never tell two best arms apart: {_HORIZON}")

@@ -25,6 +25,7 @@ class Player(NamedTuple):
     params: Array
     shared: bool  # one state for all agents
     resets: bool  # whether the env passes resets on
+    single: bool  # whether it takes one arm per activation
     draws: int  # luck of an activation, and of a phase's end
     width: int
     luck: Array  # (R, L)
@@ -124,6 +125,8 @@ def _compiled(
             arms[:] = False
             pulled = plan(state, r, seat, p, standing, arms, luck[spent : spent + draws])
             spent += draws
+            if player.single and pulled > 1:
+                raise ValueError("action must be one arm per activation, or none: single=True")
             if pulled == 0 and leaves:
                 deserted = not retire(weights, pool, cumulative, n)
             else:

@@ -125,7 +125,15 @@ class VotingTeam(Team):
         routine, luck, tapes = self._routine, self._luck, self._tapes
         kernel, goal = compiled(routine), math.ceil(min(until, env.horizon or LONGEST, LONGEST))
         player = Player(
-            self._state, self._p, self.shared, self._resets, routine.draws, routine.luck, luck.block, luck.at
+            self._state,
+            self._p,
+            self.shared,
+            self._resets,
+            env.single,
+            routine.draws,
+            routine.luck,
+            luck.block,
+            luck.at,
         )
         for r in map(int, np.flatnonzero(env.live)):
             at, outcomes, rounds = 0, None, env.book.rounds
