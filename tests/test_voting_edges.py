@@ -37,7 +37,14 @@ def test_a_whole_quotient_is_that_many_votes_everywhere():
             assert feraud2019_theory.message_bound(delta, eta, 10) == 10 * m - 1
 
 
-# -- ξ --------------------------------------------------------------------------------------------------------------
+def test_dp_mase_votes_by_its_own_beta_in_every_env():
+    for id in ("DPMASE-v0", "CorruptedElimination-v0"):
+        assert assemble(id, hb.make_team("DP-MASE", beta=0.5), runs=1).threshold == 4
+    with pytest.raises(ValueError, match=r"eta=0\.9 conflicts with eta=None of agent DP-MASE"):
+        assemble("DPMASE-v0", hb.make_team("DP-MASE"), runs=1, env={"eta": 0.9})
+
+
+# -- ξ ----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_threshold_for_lost_votes_needs_votes_that_get_lost():
@@ -135,6 +142,17 @@ def test_whoever_never_votes_needs_a_horizon(agent, vote):
     metrics = play(hb.make_core("DPMASE-v0", n_agents=6, horizon=20, **vote), hb.Each(agent))
     assert metrics["rounds"][0] <= 20
     assert metrics["inconclusive"][0] == (not metrics["correct"][0])
+
+
+@pytest.mark.parametrize("said", [0, False, None])
+def test_no_arm_of_an_agent_of_ones_own_is_a_row_of_bools(said):
+    class Nothing(Stubborn):
+        def act(self, t):
+            return said
+
+    core = hb.make_core("DPMASE-v0", n_agents=6, idle="stays", horizon=9)
+    with pytest.raises(ValueError, match="act must return 10 bools"):
+        play(core, hb.Each(Nothing))
 
 
 @pytest.mark.parametrize(

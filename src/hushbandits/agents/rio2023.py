@@ -60,8 +60,9 @@ class DPMASE(VotingTeam):
         return "DP-MASE"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Votes exceed ⌊ln δ/ln β⌋; finished agents leave."""
-        return Protocol(env={"delta": self.delta, "beta": self.beta, "comparison": ">", "idle": "leaves"})
+        """Votes exceed ⌊ln δ/ln β⌋ (an env's own η would take the place of β); finished agents leave."""
+        vote = {"delta": self.delta, "beta": self.beta, "eta": None}
+        return Protocol(env={**vote, "comparison": ">", "idle": "leaves"})
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε for the votes (proposition 4.1).
