@@ -11,8 +11,8 @@ from hushbandits.bench.catalog import find
 from hushbandits.bench.experiments import feraud2019
 from hushbandits.bench.observe import observe
 from hushbandits.core.play import play
-from hushbandits.policies.best_arm import ROUTINES, identify
 from hushbandits.envs.exploration.problems import vote_threshold
+from hushbandits.policies.best_arm import ROUTINES, identify
 from hushbandits.privacy.observer import watch
 
 ID = "DecentralizedExploration-v0"

@@ -261,7 +261,8 @@ def _of(by: str, promises: Sequence[Guarantee], wrapper: Wrapper | None, env: En
 
 def _unchecked(wrapper: Wrapper | None, team: Team | None) -> bool:
     """Whether a promise rests on what the team goes by, and nothing says that it does."""
-    rests = getattr(wrapper, "own", "") == "noised" and type(wrapper).tell is Wrapper.tell
+    tells = wrapper is not None and type(wrapper).tell is not Wrapper.tell
+    rests = getattr(wrapper, "own", "") == "noised" and not tells
     return rests and team is not None and getattr(team, "own", "") != "noised"
 
 

@@ -167,10 +167,10 @@ def make_team(agent: AnyAgent, /, **kwargs: Any) -> Team:
     0.5
     """
     plain = callable(agent) and not isinstance(agent, (type, str))
-    spec = Spec(agent) if plain else find(_AGENTS, AGENT, agent)  # type: ignore[arg-type]
+    spec = Spec(agent) if plain else find(_AGENTS, AGENT, agent)
     entry = spec.load()
     if not isinstance(entry, type) or issubclass(entry, Team):
-        return built(Team, f"agent {title(agent)}", spec, kwargs)  # type: ignore[type-abstract]
+        return built(Team, f"agent {title(agent)}", spec, kwargs)
     if kwargs:
         raise TypeError(
             f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,8 @@ def _jump(team: DPMASE, earned: list[float], due: int) -> int:
     """Begin an epoch shortly before its end, where its sums are all that is left of its first activations."""
     if not _restarts(team):
         return 0
-    begin, state = due - _PLAYED, team._state
+    begin = due - _PLAYED
+    state: Any = team._state
     for array, fresh in zip(state, team.routine(2).state(1, 1, 2), strict=True):
         array[:] = fresh[0, 0]
     state.pulls[:] = begin

@@ -51,7 +51,7 @@ class VBSDPAE(BatchedSE):
     def reset(self, env: World, seeds: Seeds) -> None:
         """Nothing seen."""
         super().reset(env, seeds)
-        self._mechanism = env.mechanism  # type: ignore[attr-defined]
+        self._mechanism = env.mechanism
         if self._mechanism.planned(int(self._n.flat[0])).noise is None:
             raise ValueError(f"{self.name} needs a mechanism whose users add noise; those of {self._mechanism.name} do not")
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))

@@ -130,6 +130,11 @@ class Arms:
         self._period = (self._last + 1) / (self.switches + 1) if self.switches else math.inf
         self.moving = self.drift > 0 or self.switches > 0
 
+    @property
+    def given(self) -> Array | None:
+        """``(K,)`` locations that all runs share, but for their order; ``None`` where every run draws its own."""
+        return None if isinstance(self._source, UniformMeans) else self._source
+
     def reset(self, seeds: Seeds) -> None:
         """Draw the arms of every run from its ``instance`` tape."""
         self.locations = draw_locations(self._source, self.n_arms, self.permute, seeds)

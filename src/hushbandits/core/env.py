@@ -20,7 +20,7 @@ from hushbandits.core.rows import put_attributes
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Array, Message, Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
@@ -169,7 +169,7 @@ class Env(World, ABC):
         """Return the standard report of this round."""
 
     @abstractmethod
-    def _transport(self, message: dict[str, Any]) -> Inbox:
+    def _transport(self, message: Payload) -> Inbox:
         """Carry the messages; finish the round."""
 
     @abstractmethod
@@ -338,10 +338,10 @@ class Env(World, ABC):
         """Return what a wrapper sends, checked."""
         return checked_message(what, message, fields, self.who.shape)
 
-    def _spoken(self, message: dict[str, Any] | None) -> None:
+    def _spoken(self, message: Message | None) -> None:
         """Take note of what the team says, before any wrapper meets it; ``None``: the standard report."""
 
-    def _passing(self, message: dict[str, Any]) -> None:
+    def _passing(self, message: Message) -> None:
         """Take note of a message on its way: as it is sent, and behind every wrapper."""
 
     def admit(self, team: Team) -> None:

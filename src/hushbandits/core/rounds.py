@@ -7,7 +7,7 @@ own is a subclass that says what differs: where the arms stand, what a pull pays
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -128,7 +128,7 @@ class Rounds(Env):
 
     setting = "rounds"
     curve_metrics = ("regret", "messages")
-    payload: type[Payload] = Reports
+    payload: ClassVar[type[Payload]] = Reports
     horizon: int
 
     def __init__(

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from hushbandits.core.rewards import Law, UniformMeans
+from hushbandits.core.arms import Arms
+from hushbandits.core.rewards import Law
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
@@ -25,14 +26,11 @@ class Vote(Protocol):
     judge: str
     votes_needed: int
     horizon: int | None
-    switches: int
     resets: bool
-    moving: bool
     weights: Array
     law: Law
     wrappers: tuple[Wrapper, ...]
-    #: Means in every run, or their law.
-    given_means: Array | UniformMeans
+    arms: Arms
 
 
 _HORIZON = "give the env a horizon, such as horizon=100_000"
@@ -48,7 +46,7 @@ def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
         ...
     ValueError: xi=0.05 lowers the threshold for votes that get lost, but this env's wrappers lose a share of 0; ...
     """
-    kept = np.prod([1 - loss[0] for w in wrappers if (loss := w.vote_loss) is not None])
+    kept = np.prod([1 - w.drops for w in wrappers if w.drops is not None])
     if xi > 0 and abs(1 - kept - xi) > 1e-9:
         raise ValueError(
             f"xi={xi:g} lowers the threshold for votes that get lost, but this env's wrappers lose a share of "
@@ -58,11 +56,11 @@ def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
 
 def check_time(env: Vote) -> None:
     """Raise ``ValueError`` where an env's stop, horizon, resets and moving means contradict each other."""
-    if env.horizon is None and (env.stop == "horizon" or env.switches):
-        raise ValueError("stop='horizon' and switches need a horizon, such as horizon=100_000")
+    if env.horizon is None and env.stop == "horizon":
+        raise ValueError("stop='horizon' needs a horizon, such as horizon=100_000")
     if env.resets and env.stop != "horizon":
         raise ValueError(f"resets=True needs stop='horizon', not {env.stop!r}")
-    if env.moving and (env.idle == "leaves" or not env.law.unit_interval):
+    if env.arms.moving and (env.idle == "leaves" or not env.law.unit_interval):
         raise ValueError("drift and switches need idle='stays' (time is activations) and rewards in [0, 1]")
 
 
@@ -107,7 +105,8 @@ def admit(env: Vote, team: Team) -> None:
 
 def _tied(env: Vote) -> bool:
     """Whether two arms are best in every run."""
-    if isinstance(env.given_means, UniformMeans):
+    given = env.arms.given
+    if given is None:
         return False
-    means = np.sort(env.law.mean(env.given_means))
+    means = np.sort(env.law.mean(given))
     return bool(means[-1] == means[-2])

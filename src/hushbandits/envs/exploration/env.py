@@ -10,6 +10,7 @@ import numpy as np
 
 from hushbandits.envs.exploration.task import ExplorationTask
 from hushbandits.envs.exploration.votes import STOPS, VoteState, clear, open_votes, retire
+from hushbandits.core.arms import Arms
 from hushbandits.core.edge import as_array, count
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
@@ -18,14 +19,15 @@ from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.payload import Payload
+from hushbandits.core.types import Array, Message, Seeds
 from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration import coordinator
 from hushbandits.envs.exploration.coordinator import GlobalSet
 from hushbandits.envs.exploration.payload import Votes, vote_tape
 from hushbandits.envs.exploration.ending import admit, check_end, check_loss, check_time
-from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, check_confidence, moving_locations, vote_threshold
+from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, check_confidence, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
 
 __all__ = ["Exploration", "GlobalSet"]
@@ -158,9 +160,16 @@ class Exploration(Env):
         runs: int = 1,
     ):
         known = PROBLEMS[choice("problem", problem, PROBLEMS)]
-        self.law = make_law(known.rewards if rewards is None else rewards)
-        values, n_arms = draw_means(known.means if means is None else means, n_arms, self.law)
-        self.given_means = values
+        self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
+        if self.horizon is None and switches:
+            raise ValueError(f"switches={switches!r} needs a horizon, such as horizon=100_000")
+        #: Where the arms stand.
+        self.arms = Arms(
+            known.means if means is None else means, known.rewards if rewards is None else rewards, n_arms=n_arms,
+            permute=permute_arms, drift=known.drift if drift is None and means is None else drift or 0.0,
+            switches=switches, horizon=self.horizon,
+        )  # fmt: skip
+        self.law, n_arms = self.arms.law, self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = 32.0 * n_agents + float(runs) * (2 * TAPES + n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
@@ -187,14 +196,8 @@ class Exploration(Env):
             self.votes_needed = n_agents + 1
         if self.votes_needed < 1:
             raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
-        self.permute_arms = bool(permute_arms)
-        self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
-        self.drift = real("drift", known.drift if drift is None and means is None else drift or 0.0, 0, closed="low")
-        self.switches = count("switches", switches, 0)
         self.resets = bool(resets)
-        self.moving = self.drift > 0 or self.switches > 0
         check_time(self)
-        self._period = self.horizon / (self.switches + 1) if self.horizon and self.switches else math.inf
         if self.stop == "horizon":
             self.fixed_length = True
             self.curve_metrics = ("regret", *type(self).curve_metrics)
@@ -239,8 +242,7 @@ class Exploration(Env):
 
     def _reset(self, seeds: Seeds) -> None:
         runs, k = len(seeds), self.n_arms
-        self.locations = draw_locations(self.given_means, k, self.permute_arms, seeds)
-        self._means = self.law.mean(self.locations)
+        self.arms.reset(seeds)
         self._reward_luck = Uniforms(seeds, "reward", (k,))
         self._turn_luck = Uniforms(seeds, "activation", ())
         self._seeds = seeds
@@ -257,22 +259,15 @@ class Exploration(Env):
         self._draw()
         self._next = self._who
 
-    def _where(self, r: Any, t: Array) -> Array:
-        if not self.moving:
-            return self.locations[r]
-        return moving_locations(self.locations[r], t, self.drift, self._period)
-
-    def _gaps(self, locations: Array) -> Array:
-        means = self.law.mean(locations)
-        return means.max(-1, keepdims=True) - means
+    @property
+    def locations(self) -> Array:
+        """``(R, K)`` arm locations, now."""
+        return self.arms.at(self.book.rounds)
 
     @property
     def means(self) -> Array:
         """``(R, K)`` arm means, now."""
-        if not self.moving:
-            return self._means
-        last = math.inf if self.horizon is None else self.horizon - 1  # the next switch would come right after
-        return self.law.mean(self._where(self._runs, np.minimum(self.book.rounds, last)))
+        return self.arms.means(self.book.rounds)
 
     def _draw(self) -> None:
         coordinator.draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
@@ -289,11 +284,11 @@ class Exploration(Env):
     def _pull(self, action: Array) -> Array:
         # One row of luck per activation, pulled or not: rows of all runs stay in step.
         luck, book = self._reward_luck.next(), self.book
-        where = self._where(self._runs, book.rounds)
+        stand = self.arms.look(book.rounds)
         pulls = action[:, 0] & book.live[:, None]
-        reward = np.where(pulls, self.law.quantile(luck, where), np.nan)
+        reward = np.where(pulls, self.law.quantile(luck, stand.location), np.nan)
         if self.stop == "horizon":
-            coordinator.charge_rows(pulls, self._gaps(where), book.regret)
+            coordinator.charge_rows(pulls, stand.gap, book.regret)
         counted = book.live.copy()
         if self.idle == "leaves":
             counted &= pulls.any(1)
@@ -313,16 +308,16 @@ class Exploration(Env):
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
-    def _spoken(self, message: dict[str, Any] | None) -> None:
+    def _spoken(self, message: Message | None) -> None:
         if message is not None:
             coordinator.cast_rows(message["vote"][:, 0], self.book.live, self._who, self.book.sent)
 
-    def _passing(self, message: dict[str, Any]) -> None:
+    def _passing(self, message: Message) -> None:
         # What leaves an agent is what the last wrapper that sees single votes lets through.
         if "vote" in message:
             self._leaving_votes = message["vote"][:, 0]
 
-    def _transport(self, message: dict[str, Any]) -> GlobalSet:
+    def _transport(self, message: Payload) -> GlobalSet:
         book = self.book
         reset = message["reset"][:, 0] if self.resets else np.zeros(self.runs, bool)
         leaves, votes = book.live & message["sent"][:, 0], self._leaving_votes
@@ -382,11 +377,11 @@ class Exploration(Env):
 
     def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]:
         """Rewards of run r at the uniforms (B, K) from activation `start` on, and gaps: (0, K) if not counted."""
-        where = self._where(r, np.arange(start, start + len(luck)))
+        stand = self.arms.look(np.arange(start, start + len(luck)), run=r)
         gaps = np.empty((0, self.n_arms))
         if self.stop == "horizon":
-            gaps = np.ascontiguousarray(np.broadcast_to(self._gaps(where), luck.shape))
-        return self.law.quantile(luck, where), gaps
+            gaps = np.ascontiguousarray(np.broadcast_to(stand.gap, luck.shape))
+        return self.law.quantile(luck, stand.location), gaps
 
     def close(self) -> None:
         """Episodes have played these runs: the beats cannot go on with them."""

@@ -12,7 +12,7 @@ import numpy as np
 from hushbandits.core.types import Array
 from hushbandits.core.validate import nearest, real, reals
 
-__all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "moving_locations", "vote_threshold"]
+__all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "vote_threshold"]
 
 
 @dataclass(frozen=True)
@@ -73,37 +73,6 @@ def check_confidence(delta: float, eta: float, n_agents: int) -> None:
         f"delta={delta:g} must lie in [η^N, η²] = [{eta**n_agents:.6g}, {eta**2:.6g}] for eta={eta:g} and "
         f"n_agents={n_agents}; {hint}, and strict=False runs it anyway"
     )
-
-
-def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
-    """Where the arms stand after t rounds, ``(…, K)``.
-
-    All but the best fall by `drift` a round down to 0 (Féraud et al. 2019, problem 3); every `period` rounds the
-    means move on by one arm, so that another arm is the best.
-
-    Parameters
-    ----------
-    start : (…, K) array
-        At round 0.
-    t : (…) int array
-        Rounds, against the leading axes of `start`.
-    drift, period : float
-        0 and ∞: nothing moves.
-
-    Examples
-    --------
-    >>> moving_locations(np.array([0.7, 0.5, 0.1]), np.array([0, 20_000]), 1e-5, np.inf).round(9).tolist()
-    [[0.7, 0.5, 0.1], [0.7, 0.3, 0.0]]
-    >>> moving_locations(np.array([0.7, 0.5, 0.1]), np.array([9, 10]), 0.0, 10).tolist()
-    [[0.7, 0.5, 0.1], [0.1, 0.7, 0.5]]
-    """
-    t = np.asarray(t)[..., None]
-    fallen = np.maximum(start - drift * t, 0.0)
-    now = np.where(start == start.max(-1, keepdims=True), start, fallen)
-    if period == math.inf:
-        return now
-    arms = np.arange(start.shape[-1])
-    return np.take_along_axis(now, (arms - (t // period).astype(np.int64)) % arms.size, -1)
 
 
 def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:

@@ -19,7 +19,8 @@ from hushbandits.core.roles import Privatizer
 from hushbandits.core.arms import Arms
 from hushbandits.core.rewards import Law, UniformMeans, make_law
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.payload import Payload
+from hushbandits.core.types import Array, Message, Seeds
 from hushbandits.core.validate import choice, integer
 from hushbandits.core.wrapper import Wrapper
 
@@ -212,7 +213,7 @@ class Feedback(Env):
         said = {name: value for name, value in message.items() if name in ("bits", *rest)}
         return {**checked_message(what, said, {"bits": _BITS, **rest}, shape), "reward": crowd}
 
-    def _transport(self, message: dict[str, Any]) -> BlockInbox:
+    def _transport(self, message: Payload) -> BlockInbox:
         crowd: Cohort = message["reward"]
         arrived = message["sent"] & (crowd.n > 0)
         self._bits += crowd.n * message["bits"]
