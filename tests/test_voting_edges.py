@@ -144,6 +144,16 @@ def test_whoever_never_votes_needs_a_horizon(agent, vote):
     assert metrics["inconclusive"][0] == (not metrics["correct"][0])
 
 
+def test_a_team_of_ones_own_may_say_that_its_votes_end_every_run():
+    env = {"n_agents": 6, "means": [0.9, 0.1]}
+    assert play(hb.make_core("DPMASE-v0", **env), hb.make_team("Random"))["rounds"][0] > 0
+    refused = [(hb.make_team("Random", rate=0.0), {}, ()), (hb.make_team("Random"), {"judge": "everyone"}, ()),
+               (hb.make_team("Random"), {"threshold": 6}, ()), (hb.make_team("Random"), {}, (Loss(1.0),))]  # fmt: skip
+    for team, more, wrappers in refused:
+        with pytest.raises(ValueError, match="Random may play for ever"):
+            play(hb.make_core("DPMASE-v0", wrappers=wrappers, **env, **more), team)
+
+
 @pytest.mark.parametrize("said", [0, False, None])
 def test_no_arm_of_an_agent_of_ones_own_is_a_row_of_bools(said):
     class Nothing(Stubborn):

@@ -38,6 +38,11 @@ class Random(Team):
         self.rate = probability("rate", rate)
         self.block = integer("block", block, 1)
 
+    @property
+    def ends(self) -> bool:  # type: ignore[override]
+        """Whether every arm is voted out in the end."""
+        return self.rate > 0
+
     def reset(self, env: World, seeds: Seeds) -> None:
         """Open one tape per run."""
         self._env = env

@@ -54,6 +54,8 @@ class Team(Promising):
     fields: Fields | None = None
     #: Fields that it must find in its inbox (``tally``: pulls and sums per arm).
     hears: tuple[str, ...] = ()
+    #: Whether its votes end every run that votes can end; an env without a horizon takes no other team.
+    ends: bool = False
 
     @property
     def name(self) -> str:

@@ -46,12 +46,17 @@ def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
         ...
     ValueError: xi=0.05 lowers the threshold for votes that get lost, but this env's wrappers lose a share of 0; ...
     """
-    kept = np.prod([1 - w.drops for w in wrappers if w.drops is not None])
+    kept = _kept(wrappers)
     if xi > 0 and abs(1 - kept - xi) > 1e-9:
         raise ValueError(
             f"xi={xi:g} lowers the threshold for votes that get lost, but this env's wrappers lose a share of "
             f"{1 - kept:.6g}; add VoteCorruption(xi={xi:g}) and nothing else that loses votes, or leave xi out"
         )
+
+
+def _kept(wrappers: Sequence[Wrapper]) -> float:
+    """How many of the votes get through, where wrappers say what they lose."""
+    return float(np.prod([1 - w.drops for w in wrappers if w.drops is not None]))
 
 
 def check_time(env: Vote) -> None:
@@ -80,16 +85,18 @@ def check_end(stop: str, idle: str, judge: str, needed: int, voters: int, horizo
 
 def admit(env: Vote, team: Team) -> None:
     """Refuse a team whose runs in `env` cannot be decided, or may never end; warn where votes can do nothing."""
+    voters = int((env.weights > 0).sum())
+    short = env.judge == "coordinator" and env.votes_needed > voters
     if not isinstance(team, VotingTeam):
-        if env.horizon is None:
+        counts = env.judge == "coordinator" and not short and _kept(env.wrappers) > 0
+        if env.horizon is None and not (team.ends and counts):
             raise ValueError(f"{team.name} may play for ever, for this env has no horizon: {_HORIZON}")
         return
-    voters = int((env.weights > 0).sum())
-    if env.judge == "coordinator" and env.votes_needed > voters:
-        short = f"{team.name} needs {env.votes_needed} votes to remove an arm, and {voters} agents act"
+    if short:
+        sentence = f"{team.name} needs {env.votes_needed} votes to remove an arm, and {voters} agents act"
         if env.stop == "coordinator":
-            raise ValueError(f"{short}: no run can be decided; take more agents, or a lower threshold")
-        warnings.warn(f"{short}: each goes by its own samples alone", stacklevel=3)
+            raise ValueError(f"{sentence}: no run can be decided; take more agents, or a lower threshold")
+        warnings.warn(f"{sentence}: each goes by its own samples alone", stacklevel=3)
     if env.horizon is not None:
         return
     certain = env.votes_needed == 1 and not env.wrappers

@@ -38,6 +38,7 @@ class VotingTeam(Team):
 
     setting = "exploration"
     hears = ("active",)
+    ends = True
     #: Whether all agents work on one agent's state: a central learner.
     shared: ClassVar[bool] = False
     #: Whether an agent that is done holds an arm within ε of the best and plays it on; else it pulls nothing more.
