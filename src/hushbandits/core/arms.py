@@ -145,13 +145,23 @@ class Arms:
         mean = self.law.mean(location)
         return Standing(location, mean, mean.max(-1, keepdims=True) - mean)
 
+    def move(self, start: Array, t: Array) -> Array:
+        """Where arms that stood at `start`, ``(…, K)``, are after `t` rounds ``(…)``; for subclasses with `moving` set.
+
+        Examples
+        --------
+        >>> Arms([0.75, 0.5], "bernoulli", drift=0.25, horizon=3).move(np.array([0.75, 0.5]), np.array([1])).tolist()
+        [[0.75, 0.25]]
+        """
+        return moving_locations(start, t, self.drift, self._period)
+
     def _where(self, t: Array | int, run: int | None) -> Array:
         """Locations of arms that move."""
         start = self.locations if run is None else self.locations[run]
         if run is None:
             t = np.broadcast_to(t, (len(start),)) if np.ndim(t) == 0 else np.asarray(t)
             start = start.reshape(len(start), *[1] * (t.ndim - 1), self.n_arms)
-        return moving_locations(start, np.minimum(t, self._last), self.drift, self._period)
+        return self.move(start, np.minimum(t, self._last))
 
     def look(self, t: Array | int, run: int | None = None) -> Standing:
         """Locations, means and gaps in round t.

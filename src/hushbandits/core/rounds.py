@@ -87,7 +87,8 @@ class Everyone(Inbox):
 class Rounds(Env):
     """M agents play one K-armed bandit, one pull each per round, for T rounds.
 
-    A subclass may replace `_rewards` (what pulls pay), `_transport` (who hears whom) and `report`.
+    A subclass may replace `arms_class` (how arms move), `_rewards` (what pulls pay), `_charge` (their regret),
+    `_transport` (who hears whom) and `report`.
 
     Parameters
     ----------
@@ -129,6 +130,8 @@ class Rounds(Env):
     setting = "rounds"
     curve_metrics = ("regret", "messages")
     payload: ClassVar[type[Payload]] = Reports
+    #: How the arms move.
+    arms_class: ClassVar[type[Arms]] = Arms
     horizon: int
 
     def __init__(
@@ -149,7 +152,7 @@ class Rounds(Env):
     ):
         self.horizon = count("horizon", horizon, 1, LONGEST)
         #: Where the arms stand.
-        self.arms = Arms(
+        self.arms = self.arms_class(
             means, rewards, n_arms=n_arms, permute=permute_arms, drift=drift, switches=switches, horizon=self.horizon
         )
         self.law = self.arms.law
@@ -214,9 +217,14 @@ class Rounds(Env):
     def _pull(self, action: Array) -> Array:
         self._arm = action
         location, gap = self.arms.pick(action, self._t)
+        gap = self._charge(action, gap)
         self._regret += gap if self._abreast else gap * self._live[:, None]
         self._reward = locked(self._rewards(action, location, self._luck.next()))
         return self._reward
+
+    def _charge(self, arm: Array, gap: Array) -> Array:
+        """The regret of pulls, ``(R, M)``, given how much less than the best their arms pay."""
+        return gap
 
     def _rewards(self, arm: Array, location: Array, u: Array) -> Array:
         """What pulls pay, ``(R, M)``: arms, where these stand, and one uniform each."""

@@ -52,11 +52,9 @@ class Feedback(Env):
         T, the users of each server; a block is cut there.
     permute_arms : bool
         Shuffle the arms of every run.
-    drift : float
-        By how much the means of all arms but the best fall per user, down to 0.
     switches : int
-        How often within the horizon the means move on by one arm, at equal distances.  A block of users stands where
-        its first user finds the arms, and pays regret by that.
+        How often within the horizon the means move on by one arm, at equal distances; a block is cut there, so that
+        its users all meet the same arms.
     users : str
         ``"pooled"``: a block is a description, and only its sum is drawn; ``"each"``: users one by one, the path
         that a real secure aggregation plugs into, in memory runs × servers × the longest block.  Both give the
@@ -97,7 +95,6 @@ class Feedback(Env):
         rewards: str | Law = "clipped-gaussian",
         horizon: int = 1_000_000,
         permute_arms: bool = False,
-        drift: float = 0.0,
         switches: int = 0,
         users: str = "pooled",
         wrappers: Sequence[Wrapper] = (),
@@ -113,7 +110,7 @@ class Feedback(Env):
         self.horizon = count("horizon", horizon, 1, LONGEST)
         #: Where the arms stand, by the users that a server has had.
         self.arms = Arms(
-            means, self.law, n_arms=n_arms, permute=permute_arms, drift=drift, switches=switches, horizon=self.horizon
+            means, self.law, n_arms=n_arms, permute=permute_arms, switches=switches, horizon=self.horizon
         )
         n_arms = self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
@@ -174,9 +171,9 @@ class Feedback(Env):
 
     def _pull(self, action: tuple[Array, Array]) -> Array:
         arm, n = action
-        left = self.horizon - self.served
-        self._n = np.where(left > 0, np.minimum(n, left), 0).astype(np.int64)
-        self._arm = np.where(left > 0, arm, 0)
+        left = np.minimum(self.horizon - self.served, self.arms.stretch(self.served))
+        self._n = np.where(self.served < self.horizon, np.minimum(n, left), 0).astype(np.int64)
+        self._arm = np.where(self._n > 0, arm, 0)
         # One uniform of the tape seeds a block: however its rewards are drawn, the next block's are not moved.
         self._seed = (self._luck.next() * 2.0**53).astype(np.int64)
         self._location, gap = self.arms.pick(self._arm, self.served)
