@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hushbandits.privacy.accounting import compose, concentrated_sum, pure_curve, to_epsilon, zcdp_curve
+from hushbandits.privacy.accounting import (
+    advanced_composition,
+    compose,
+    concentrated_sum,
+    pure_curve,
+    skellam_curve,
+    to_epsilon,
+    zcdp_curve,
+)
 from hushbandits.privacy.audit import polya_epsilon
 from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import guaranteed
@@ -109,3 +117,19 @@ def test_polya_noise_at_the_edge_of_what_a_transform_resolves(shape, b):
     """For every sensitivity, so that P(g) falls just inside, just outside, and far beyond."""
     for g in range(1, round(30 * b)):
         assert polya_epsilon(shape, b, g) == pytest.approx(max(g / b, polya_by_hand(shape, b, g)), rel=1e-6), g
+
+
+@pytest.mark.parametrize(
+    ("sigma2", "d", "alpha", "first"), [(100.0, 10, 3, True), (0.5, 2, 2, False), (9.0, 4, 40, False)]
+)
+def test_skellam_s_curve_is_the_smaller_of_two_bounds(sigma2, d, alpha, first):
+    bounds = ((2 * alpha - 1) * d**2 + 6 * d) / (4 * sigma2**2), 3 * d / (2 * sigma2)
+    assert (bounds[0] < bounds[1]) == first
+    assert skellam_curve(sigma2, d)(alpha) == pytest.approx(alpha * d**2 / (2 * sigma2) + min(bounds), rel=1e-12)
+
+
+def test_a_few_blocks_are_added_up_with_their_deltas():
+    assert advanced_composition(0.1, 1e-3, 2, 1e-6) == (0.2, 2e-3)
+    epsilon, delta = advanced_composition(0.01, 1e-9, 10_000, 1e-6)
+    assert epsilon == pytest.approx(0.01 * math.sqrt(2e4 * math.log(1e6)) + 100 * math.expm1(0.01), rel=1e-12)
+    assert delta == pytest.approx(1e-5 + 1e-6)
