@@ -1,0 +1,96 @@
+"""The pieces of exact composition against brute force."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from hushbandits.privacy.divergence import (
+    _discounted,
+    _tilted,
+    circle_profile,
+    composed_epsilon,
+    epsilon_at,
+    pure_profile,
+    shift_profile,
+    worst_profile,
+)
+from hushbandits.privacy.samplers import DiscreteGaussian, Skellam
+
+WEIGHTS = st.lists(st.floats(0, 1), min_size=2, max_size=6).filter(lambda w: sum(w) > 0.1)
+
+
+def hockey(p, q, x):
+    """The larger δ at ε = x of two laws, outcome by outcome."""
+    return max(sum(max(a - math.exp(x) * b, 0.0) for a, b in zip(*pair, strict=True)) for pair in ((p, q), (q, p)))
+
+
+@settings(deadline=None)
+@given(WEIGHTS, st.integers(1, 3), st.sampled_from([0.0, 0.01, 0.3]), st.floats(0, 3))
+def test_shifts_on_a_line(weights, shift, lost, x):
+    pmf = np.array(weights) / sum(weights)
+    nobody = [[0.0] * s for s in range(shift + 1)]
+    worst = max(hockey([*pmf, *nobody[s]], [*nobody[s], *pmf], x) for s in range(1, shift + 1))
+    assert shift_profile(pmf, shift, lost)(np.array([x]))[0] == pytest.approx(min(worst + lost, 1.0), abs=1e-9)
+
+
+@settings(deadline=None)
+@given(WEIGHTS, st.integers(1, 5), st.floats(0, 3))
+def test_turns_of_a_circle(weights, sensitivity, x):
+    pmf = np.array(weights) / sum(weights)
+    worst = max(hockey(pmf, np.roll(pmf, s), x) for s in range(1, sensitivity + 1))
+    assert circle_profile(pmf, sensitivity)(np.array([x]))[0] == pytest.approx(worst, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n", "step"), [(1, 1.0), (40, 0.1), (1700, 1.0), (700, 2.5), (999, 0.5)])
+def test_discounted_tails_across_blocks(n, step):
+    p = np.random.default_rng(0).random(n)
+    after, brute = 0.0, []
+    for value in p[::-1]:  # backwards, one by one
+        after = value + math.exp(-step) * after
+        brute.append(after)
+    np.testing.assert_allclose(_discounted(p, step), brute[::-1], rtol=1e-10)
+
+
+@pytest.mark.parametrize("law", [Skellam(4.0), DiscreteGaussian(5.0)], ids=repr)
+@pytest.mark.parametrize(("n", "tilt"), [(1, 0.0), (3, 0.0), (3, 0.4), (1, 1.1)])
+def test_tilted_sums(law, n, tilt):
+    x = np.arange(-90, 91)
+    one = law.pmf(x)
+    pmf = one
+    for _ in range(n - 1):
+        pmf = np.convolve(pmf, one)
+    line = np.arange(-90 * n, 90 * n + 1)
+    weight = pmf * np.exp(tilt * line)
+    centre, log_mgf, half = _tilted(law, n, 2001, tilt)
+    assert log_mgf == pytest.approx(math.log(weight.sum()), abs=1e-9)
+    assert centre == pytest.approx((weight @ line) / weight.sum(), abs=1e-8)
+    np.testing.assert_allclose(half[:60], (weight / weight.sum())[90 * n : 90 * n + 60], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "times", "delta"), [(0.5, 7, 1e-3), (0.1, 60, 1e-6), (2.0, 3, 1e-2), (1.0, 20, 1e-9)]
+)
+def test_coins_flipped_together(epsilon, times, delta):
+    """Randomized response, k times: the loss is a walk of ±ε, so that δ is a sum over a binomial law."""
+    found = composed_epsilon(pure_profile(epsilon), times, delta)
+    up = stats.binom.pmf(np.arange(times + 1), times, 1 / (1 + math.exp(-epsilon)))
+    loss = (2 * np.arange(times + 1) - times) * epsilon
+
+    def exact(x):
+        return float((up * np.maximum(-np.expm1(np.minimum(x - loss, 0.0)), 0.0)).sum())
+
+    assert exact(found) <= delta  # never too small
+    assert exact(found - 1e-3 * epsilon * times) > delta  # and hardly too large
+
+
+def test_epsilon_at_is_the_smallest_that_will_do():
+    profile = worst_profile([pure_profile(1.0), pure_profile(0.5, 0.01)])
+    for delta in (0.02, 0.1, 0.3):
+        found = epsilon_at(profile, delta)
+        assert profile(np.array([found]))[0] <= delta < profile(np.array([found - 1e-9]))[0]
+    assert epsilon_at(profile, 0.005) == math.inf
+    assert epsilon_at(profile, 1.0) <= 1e-9
