@@ -1,11 +1,15 @@
 """The shortest interval that holds q points: of several the one nearest the middle rank, then the lower."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.estimators.rules import shortest_window
+from hushbandits.estimators.robust import TrimmedMean
+from hushbandits.estimators.rules import kept_points, shortest_window
+from hushbandits.estimators.running import follow
 from hushbandits.estimators.tails import _middle
 
 
@@ -56,3 +60,20 @@ def test_the_median_of_two_sorted_lists_and_one_more(y, x, spare):
         return
     got = _middle(np.sort(np.array(y, float)), np.sort(np.array(x, float)), float(spare or 0), len(values))
     assert got == np.median(values)
+
+
+@pytest.mark.parametrize("far", [100.0, -100.0])
+def test_where_no_x_lies_in_the_window_it_is_its_middle(far):
+    """By the sample as a whole, and as it grows."""
+    n, delta = 120, 0.3
+    y = np.random.default_rng(3).random(n)
+    sample = np.empty(2 * n)
+    sample[0::2], sample[1::2] = far, y
+    q = kept_points(n, -math.log(delta), 0.05)
+    low, high = window(np.sort(y).tolist(), q)
+    assert 0 < q < n
+    assert TrimmedMean(0.05)(sample, delta) == low + 0.5 * (high - low)
+    running, out = follow(TrimmedMean(0.05), (1, 1, 1), 2 * n, -math.log(delta)), np.zeros((1, 1, 1))
+    running.add(np.zeros((1, 1, 2 * n), int), sample[None, None], np.ones((1, 1, 2 * n), bool))
+    running.estimates(-math.log(delta), out)
+    assert out.item() == low + 0.5 * (high - low)
