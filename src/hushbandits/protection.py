@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from html import escape
 from textwrap import fill
@@ -14,6 +14,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
+from hushbandits.core.types import Params
 from hushbandits.core.validate import shown
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import assemble, make_core, make_team, not_the_envs
@@ -113,7 +114,7 @@ class Protection:
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Line]:
         return iter(self.lines)
 
     def __len__(self) -> int:
@@ -148,7 +149,7 @@ def privacy(
     env: AnyEnv | Env | Any,
     agent: AnyAgent | Team | None = None,
     *,
-    agent_kwargs: Mapping[str, Any] | None = None,
+    agent_kwargs: Params | None = None,
     wrappers: Sequence[AnyWrapper] = (),
     **kwargs: Any,
 ) -> Protection:
@@ -261,9 +262,9 @@ def _of(by: str, promises: Sequence[Guarantee], wrapper: Wrapper | None, env: En
 
 def _unchecked(wrapper: Wrapper | None, team: Team | None) -> bool:
     """Whether a promise rests on what the team goes by, and nothing says that it does."""
-    tells = wrapper is not None and type(wrapper).tell is not Wrapper.tell
-    rests = getattr(wrapper, "own", "") == "noised" and not tells
-    return rests and team is not None and getattr(team, "own", "") != "noised"
+    if wrapper is None or team is None or getattr(wrapper, "own", "") != "noised":
+        return False
+    return type(wrapper).tell is Wrapper.tell and getattr(team, "own", "") != "noised"
 
 
 def _counting(promise: Guarantee, beside: Sequence[Guarantee]) -> str:

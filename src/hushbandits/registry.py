@@ -32,6 +32,7 @@ from hushbandits.core.entries import (
 from hushbandits.core.env import Env
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
+from hushbandits.core.types import Params
 from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
 
@@ -64,7 +65,7 @@ def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
     table[name] = spec
 
 
-def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: Any) -> None:
+def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
     """Add an env, here and as ``hushbandits/<id>`` in PettingZoo's own registry.
 
     Parameters
@@ -89,12 +90,12 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
     pettingzoo.register("parallel", public, "hushbandits.views.parallel:make", kwargs={"id": id})
 
 
-def register_agent(name: str, entry: Entry, /, **defaults: Any) -> None:
+def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
     """Add a team: a `Team` class, one for `Each`, a function that returns a team, or ``"package.module:Class"``."""
     _add(_AGENTS, "an agent", name, Spec(entry, defaults))
 
 
-def register_wrapper(name: str, entry: Entry, /, **defaults: Any) -> None:
+def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
     """Add a wrapper: a `Wrapper` class or ``"package.module:Class"``."""
     _add(_WRAPPERS, "a wrapper", name, Spec(entry, defaults))
 
@@ -143,7 +144,7 @@ def clock(id: str) -> str:
     return str(getattr(find(_ENVS, ENV, id).load(), "clock", "time"))
 
 
-def make_team(agent: AnyAgent, /, **kwargs: Any) -> Team:
+def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     """Build an agent.
 
     Parameters
@@ -178,7 +179,7 @@ def make_team(agent: AnyAgent, /, **kwargs: Any) -> Team:
     return Each(entry)
 
 
-def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: Any) -> Wrapper:
+def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
     """Build a wrapper, by its name, ``"my_module:MyWrapper"`` or class; errors as `make_team`.
 
     Examples
@@ -210,7 +211,7 @@ def _brought(spec: Spec) -> dict[str, list[str]]:
     return {name: parameters(find(_WRAPPERS, WRAPPER, name).load()) for name in spec.wrappers}
 
 
-def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: Any) -> Env:
+def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
     """Build the array core of an env.
 
     Parameters
@@ -263,7 +264,7 @@ def assemble(
     team: Team,
     *,
     runs: int,
-    env: Mapping[str, Any] | None = None,
+    env: Params | None = None,
     wrappers: Sequence[AnyWrapper] = (),
 ) -> Env:
     """Build the env that `team`'s protocol asks for.
@@ -315,7 +316,7 @@ def _env_parameters(spec: Spec) -> list[str]:
     return [*parameters(spec.load()), *(p for names in _brought(spec).values() for p in names)]
 
 
-def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Mapping[str, Any]) -> None:
+def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Params) -> None:
     """Raise ``TypeError`` where a parameter given to the agent is the env's."""
     if params and (isinstance(agent, (type, str)) or not callable(agent)):
         entry = find(_AGENTS, AGENT, agent).load()
@@ -323,14 +324,14 @@ def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Mapping[str, Any]) -> 
         misplaced(f"agent {title(agent)}", params, entry, (), [env])
 
 
-def own_entries() -> dict[str, dict[str, Any]]:
+def own_entries() -> dict[str, dict[str, Spec]]:
     """Return what was registered since the package was imported, for workers to `adopt`."""
     tables = {"envs": _ENVS, "agents": _AGENTS, "wrappers": _WRAPPERS}
     own = {kind: {n: s for n, s in table.items() if n not in _SHIPPED[kind]} for kind, table in tables.items()}
     return {kind: entries for kind, entries in own.items() if entries}
 
 
-def adopt(entries: Mapping[str, Mapping[str, Any]]) -> None:
+def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
     """Register in a worker what its parent had registered."""
     for kind, table in (("envs", _ENVS), ("agents", _AGENTS), ("wrappers", _WRAPPERS)):
         table.update(entries.get(kind, {}))

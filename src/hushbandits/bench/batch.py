@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.play import log_checkpoints, meet, record
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import integer
 from hushbandits.registry import assemble, make_team, not_the_envs
 
@@ -44,8 +43,8 @@ def prepare(
     env: AnyEnv,
     agent: AnyAgent | Team,
     runs: int,
-    env_params: Mapping[str, Any],
-    params: Mapping[str, Any],
+    env_params: Params,
+    params: Params,
     wrappers: Sequence[AnyWrapper],
 ) -> tuple[Env, Team]:
     """Build env and team and let them meet; all that bad input can raise, it raises here."""
@@ -97,8 +96,8 @@ def play_batch(
     env: AnyEnv,
     agent: AnyAgent | Team,
     seeds: Seeds,
-    env_params: Mapping[str, Any],
-    params: Mapping[str, Any],
+    env_params: Params,
+    params: Params,
     wrappers: Sequence[AnyWrapper],
     checkpoints: int | Sequence[int] | None,
 ) -> Played:

@@ -18,12 +18,15 @@ from hushbandits.core.validate import integer, shown
 __all__ = ["canonical", "digest", "plain", "thaw"]
 
 #: Value classes that may stand in an experiment, by the name under which they are written.
-_CLASSES: dict[str, type[Any]] = {"UniformMeans": UniformMeans, **{law.__name__: law for law in LAWS.values()}}
+_CLASSES: dict[str, type[Law | UniformMeans]] = {
+    "UniformMeans": UniformMeans,
+    **{law.__name__: law for law in LAWS.values()},
+}
 _MOST_NODES = 100_000
 _LARGE = 2**4096
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return `value` as what JSON can hold: equal values become equal texts.
 
     A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (one's own
@@ -81,7 +84,7 @@ def _path(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def thaw(value: Any) -> Any:
+def thaw(value: object) -> Any:
     """Return what `plain` was given, up to number types: the inverse for laws and graphs.
 
     Examples
@@ -102,7 +105,7 @@ def thaw(value: Any) -> Any:
     return {k: thaw(v) for k, v in value.items()}
 
 
-def _graph(inner: Any) -> nx.Graph:
+def _graph(inner: object) -> nx.Graph:
     """The graph that `plain` wrote; ``{"Graph": {"nodes": 3, "edges": [[0, 1], [1, 2]]}}`` in a file may say less."""
     if not isinstance(inner, dict) or set(inner) != {"nodes", "edges"} or not isinstance(inner["edges"], list):
         raise ValueError(f"Graph={shown(inner)} must be a table of nodes, a number, and edges, a list of pairs")
@@ -114,7 +117,7 @@ def _graph(inner: Any) -> nx.Graph:
     return graph
 
 
-def _law(kind: type[Any], inner: Any) -> Any:
+def _law(kind: type[Any], inner: object) -> Any:
     """The law of that class; ``{"Gaussian": {"sigma": 0.5}}``."""
     known = [f.name for f in fields(kind)]
     if not isinstance(inner, dict) or not set(inner) <= set(known):
@@ -123,7 +126,7 @@ def _law(kind: type[Any], inner: Any) -> Any:
     return kind(**inner)
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """Return the canonical JSON of `value`: sorted keys, no spaces.
 
     Examples
@@ -134,7 +137,7 @@ def canonical(value: Any) -> str:
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Return the SHA-256 of the canonical JSON, 64 hex digits.
 
     Examples

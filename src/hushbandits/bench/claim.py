@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from hushbandits.core.types import Params
 from hushbandits.core.validate import choice, real
 
 __all__ = ["Claim"]
 
 #: Names a line of an experiment: an agent's label, or ``{"agent": label, "env.life": 2}`` to fix swept values too.
-Line = str | Mapping[str, Any]
+Line = str | Params
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Claim:
     statistic: str = "mean"
     above: float | None = None
     below: float | None = None
-    at: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    at: Mapping[str, Sequence[object]] = field(default_factory=dict)
     time: float | None = None
     per_time: bool = False
     source: str = ""

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cloudpickle import dumps
@@ -22,10 +22,13 @@ from hushbandits.core.limits import affordable
 from hushbandits.core.names import reach
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import integer, nearest, shown
 from hushbandits.protection import Protection, protection
 from hushbandits.registry import adopt, make_team, not_the_envs, own_entries
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Results", "evaluate"]
 
@@ -38,8 +41,8 @@ _Task = tuple[
     AnyEnv,
     AnyAgent | Team,
     Seeds,
-    Mapping[str, Any],
-    Mapping[str, Any],
+    Params,
+    Params,
     Sequence[AnyWrapper],
     int | Sequence[int] | None,
 ]
@@ -88,7 +91,7 @@ class Results:
             raise ValueError(f"no curve is named {metric!r}{nearest(metric, self.curves)}")
         return self.times, self.curves[metric]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One tidy row per run and scalar metric, a ``pandas.DataFrame`` (run, metric, time, value)."""
         import pandas as pd
 
@@ -107,8 +110,8 @@ def evaluate(
     agent: AnyAgent | Team,
     runs: int = 20,
     seed: int = 0,
-    env: Mapping[str, Any] | None = None,
-    agent_kwargs: Mapping[str, Any] | None = None,
+    env: Params | None = None,
+    agent_kwargs: Params | None = None,
     wrappers: Sequence[AnyWrapper] = (),
     jobs: int = 1,
     checkpoints: int | Sequence[int] | None = None,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hushbandits.core.entries import AnyAgent, AnyEnv
 from hushbandits.core.play import play
 from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.core.types import Params
 from hushbandits.privacy.observer import watch
 from hushbandits.registry import assemble, make_team
 
@@ -21,8 +22,8 @@ def observe(
     *,
     runs: int = 100,
     seed: int = 0,
-    env: Mapping[str, Any] | None = None,
-    agent_kwargs: Mapping[str, Any] | None = None,
+    env: Params | None = None,
+    agent_kwargs: Params | None = None,
 ) -> dict[int, tuple[float, float]]:
     """Play an exploration agent to its end, and let an observer who knows the algorithm name an arm.
 

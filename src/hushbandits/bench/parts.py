@@ -8,6 +8,7 @@ from typing import Any
 
 from hushbandits.bench import shapes
 from hushbandits.bench.canonical import plain, thaw
+from hushbandits.core.types import Params
 from hushbandits.core.validate import choice, shown
 
 __all__ = ["Figure", "Use"]
@@ -40,7 +41,7 @@ class Use:
     label: str | None
     on: str | None
 
-    def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: Any):
+    def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: object):
         for what, value in (("name", name), ("label", label), ("on", on)):
             if not (shapes.text(value) and value) and (what == "name" or value is not None):
                 raise ValueError(f"{what}={shown(value)} of a Use must be a text without control characters")
@@ -49,20 +50,20 @@ class Use:
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "on", on)
 
-    def having(self, /, **params: Any) -> Use:
+    def having(self, /, **params: object) -> Use:
         """Return a copy with other parameters besides."""
         for key in params:
             if key in ("use", "label", "on"):  # these say who plays; a TOML file has them in the same table
                 raise ValueError(f"{self.name}.{key} is no parameter; declare another line with {key} = …")
         return Use(self.name, label=self.label, on=self.on, **{**self.params, **params})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As in a TOML file: ``{"use": name, "epsilon": 0.1, …}``."""
         extra = {k: v for k, v in (("label", self.label), ("on", self.on)) if v is not None}
         return {"use": self.name, **extra, **plain(self.params)}
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Use:
+    def from_dict(cls, table: Params) -> Use:
         """Inverse of `to_dict`."""
         if not shapes.mapping(table) or not isinstance(table.get("use"), str):
             raise ValueError(f"{shown(table)} must be a table with a name, such as {{use = 'UCB1', label = 'alone'}}")
@@ -115,7 +116,7 @@ class Figure:
     since: float | None = None
     lines: Sequence[str] = ()
     by: str = ""
-    at: Mapping[str, Any] = field(default_factory=dict)
+    at: Params = field(default_factory=dict)
     title: str = ""
     bounds: Mapping[str, str] = field(default_factory=dict)
 

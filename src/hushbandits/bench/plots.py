@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from hushbandits.bench.spec import Experiment, Figure
 from hushbandits.bench.store import Store
 from hushbandits.bench.vocabulary import metric, words
 from hushbandits.registry import clock, list_envs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 __all__ = ["CSS", "png", "svg"]
 
@@ -90,7 +94,7 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _inline(drawn: Any, name: str) -> str:
+def _inline(drawn: Canvas, name: str) -> str:
     import matplotlib
 
     out = io.StringIO()
@@ -119,7 +123,7 @@ def _panels(store: Store, experiment: Experiment, trusted: Collection[str] | Non
     return [(f, lines) for f, lines in panels if lines]
 
 
-def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink: _Ink, title: str = "") -> Any:
+def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink: _Ink, title: str = "") -> Canvas:
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
@@ -160,7 +164,7 @@ def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink
     return canvas
 
 
-def _panel(axes: Any, experiment: Experiment, figure: Figure, lines: list[Series], ink: _Ink) -> None:
+def _panel(axes: Axes, experiment: Experiment, figure: Figure, lines: list[Series], ink: _Ink) -> None:
     axes.grid(True, color=ink.grid, linewidth=0.8)
     shown = lines[:_MOST]
     swept = figure.x not in ("time", "runs")
@@ -215,13 +219,14 @@ def _short(text: str, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _ecdf(axes: Any, line: Series, colour: str, ink: _Ink) -> None:
+def _ecdf(axes: Axes, line: Series, colour: str, ink: _Ink) -> None:
     x = np.concatenate([line.x[:1], line.x])
     axes.step(x, np.concatenate([[0], line.center]), where="post", color=colour, label=_short(line.legend))
+    assert line.median is not None
     axes.plot([line.median], [0.5], "o", color=colour, markersize=6, markeredgecolor=ink.paper)
 
 
-def _points(axes: Any, line: Series, colour: str, i: int, n: int, categories: bool, log: bool, ink: _Ink) -> None:
+def _points(axes: Axes, line: Series, colour: str, i: int, n: int, categories: bool, log: bool, ink: _Ink) -> None:
     x = np.arange(len(line.x), dtype=float) if categories else np.asarray(line.x)
     # Lines stand a little apart, so that their intervals can be told from each other.
     aside = (i - (n - 1) / 2) * min(0.025, 0.1 / n)
@@ -238,10 +243,10 @@ def _points(axes: Any, line: Series, colour: str, i: int, n: int, categories: bo
         axes.plot(at, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5, zorder=5)
 
 
-def _scales(axes: Any, figure: Figure, lines: list[Series], categories: bool) -> None:
+def _scales(axes: Axes, figure: Figure, lines: list[Series], categories: bool) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-    def plain(value: float, _: Any) -> str:
+    def plain(value: float, _: float | None) -> str:
         if value == 0:
             return "0"
         for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from hushbandits.bench.integrity import WHOLE, checksums, whole_sum
 from hushbandits.bench.schema import SUMMED
 from hushbandits.bench.spec import Cell, Experiment
 from hushbandits.core.types import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Reader"]
 
@@ -206,7 +209,7 @@ class Reader:
         if found != whole or not parts.keys() <= runs:
             raise damaged(self.path, f"runs of cell {at} do not match their checksums")
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """All rows as a ``pandas.DataFrame``; see `rows`."""
         import pandas as pd
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from hushbandits.bench.canonical import plain
@@ -25,6 +24,8 @@ from hushbandits.protection import HEADS
 __all__ = ["PAGE", "write"]
 
 PAGE = "report.html"
+#: What stands in a table: a text, or a text and what it is sorted by.
+_Value = str | tuple[str, float | None]
 _MOST = 400  # cells per table
 _KINDS = {"holds": ["holds"], "does not hold": ["not"], "undecided": ["muted"]}
 
@@ -178,7 +179,7 @@ def _claims(store: Store, experiment: Experiment) -> str:
     if not experiment.claims:
         return ""
     m = family(experiment.name) or len(experiment.claims)
-    rows: list[list[Any]] = []
+    rows: list[list[_Value]] = []
     for verdict in judge(store, experiment, m):
         worst, claim = verdict.worst, verdict.claim
         where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
@@ -203,7 +204,7 @@ def _claims(store: Store, experiment: Experiment) -> str:
     )
 
 
-def _row(line: Line, swept: Sequence[str]) -> list[Any]:
+def _row(line: Line, swept: Sequence[str]) -> list[_Value]:
     return [
         line.cell.line,
         *(_cell(line.cell.point[p]) for p in swept),
@@ -216,18 +217,18 @@ def _row(line: Line, swept: Sequence[str]) -> list[Any]:
     ]
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> _Value:
     return (number(value), value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], texts: Iterable[int] = ()) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[_Value]], texts: Iterable[int] = ()) -> str:
     """Return a sortable table; a value is a text, or a pair (text, number to sort by); columns `texts` stand left."""
     left = set(texts)
 
     def mark(i: int) -> str:
         return ' class="t"' if i in left else ""
 
-    def data(i: int, value: Any) -> str:
+    def data(i: int, value: _Value) -> str:
         if not isinstance(value, tuple):
             text = str(value)
             kinds = ["t"] * (i in left) + ["wrap"] * (len(text) > 40) + _KINDS.get(text, [])
@@ -249,7 +250,7 @@ def _words(use: Use) -> str:
     return f"{use.name}{on} ({pairs})" if pairs else f"{use.name}{on}"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return json.dumps(plain(value), ensure_ascii=False)
 
 

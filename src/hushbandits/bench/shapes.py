@@ -5,18 +5,19 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from hushbandits.core.types import Params
 from hushbandits.core.validate import nearest, shown
 
 __all__ = ["check", "mapping", "sequence", "swept", "text"]
 
-_Test = Callable[[Any], bool]
+_Test = Callable[[object], bool]
 
 
-def text(value: Any) -> bool:
+def text(value: object) -> TypeGuard[str]:
     """Whether `value` is a text that can be written anywhere: no half characters, nothing that steers a terminal.
 
     Examples
@@ -29,12 +30,12 @@ def text(value: Any) -> bool:
     return value.isprintable() or not any(unicodedata.category(c) in ("Cc", "Cs") for c in value if c not in "\n\t")
 
 
-def sequence(value: Any) -> bool:
+def sequence(value: object) -> TypeGuard[Sequence[object]]:
     """Whether `value` lists things; a text does not."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
-def mapping(value: Any) -> bool:
+def mapping(value: object) -> TypeGuard[Params]:
     """Whether `value` is a table with texts for keys."""
     return isinstance(value, Mapping) and all(map(text, value))
 
@@ -55,13 +56,13 @@ def _maybe(test: _Test) -> _Test:
     return lambda value: value is None or test(value)
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     # a bool is an int to Python, and no number of anything to a reader
     whole = isinstance(value, (int, np.integer)) or (isinstance(value, (float, np.floating)) and value.is_integer())
     return whole and not isinstance(value, bool)
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
@@ -82,9 +83,9 @@ KINDS: dict[str, tuple[_Test, str]] = {
         f"an integer or a list of at most {LONGEST:,} integers",
     ),
     "Sequence[str]": (_many(text), "a list of texts"),
-    "Mapping[str, Any]": (mapping, "a table"),
+    "Params": (mapping, "a table"),
     "Mapping[str, str]": (_table(text), "a table of texts"),
-    "Mapping[str, Sequence[Any]]": (mapping, "a table"),
+    "Mapping[str, Sequence[object]]": (mapping, "a table"),
     "Line": (lambda v: text(v) or mapping(v), "a text or a table"),
     "Line | None": (_maybe(lambda v: text(v) or mapping(v)), "a text or a table"),
     "Use": (_PARTS["Use"], "a Use"),
@@ -96,7 +97,7 @@ KINDS: dict[str, tuple[_Test, str]] = {
 }
 
 
-def check(kind: type[Any], given: Mapping[str, Any], what: str) -> None:
+def check(kind: type[Any], given: Params, what: str) -> None:
     """Raise ``ValueError`` for the first of the given fields that `kind` does not know or that has another shape.
 
     Examples

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from hushbandits.bench.claim import Claim
 from hushbandits.bench.files import plain_name
 from hushbandits.bench.parts import Figure, Use
 from hushbandits.bench.vocabulary import symbol
-from hushbandits.core.types import Seeds
+from hushbandits.core.types import Params, Seeds
 from hushbandits.core.validate import integer, nearest, shown
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
+
+_Part = TypeVar("_Part", Figure, Claim)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Cell:
     point: dict[str, Any]
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, object]:
         """All that decides its numbers, as plain values."""
         return {
             "env": {"use": self.env.name, **plain(self.env.params)},
@@ -115,14 +117,14 @@ class Experiment:
     agents: Sequence[Use]
     source: str = ""
     wrappers: Sequence[Use] | Mapping[str, Sequence[Use]] = ()
-    sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    sweep: Mapping[str, Sequence[object]] = field(default_factory=dict)
     paired: Sequence[str] = ()
     runs: int = 20
     checkpoints: int | Sequence[int] | None = None
     metrics: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     claims: Sequence[Claim] = ()
-    quick: Mapping[str, Any] = field(default_factory=dict)
+    quick: Params = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         plain_name("experiment name", self.name)
@@ -201,9 +203,9 @@ class Experiment:
 
     # -- as data ----------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As in a TOML file; fields at their defaults are left out."""
-        table: dict[str, Any] = {}
+        table: dict[str, object] = {}
         for f in fields(self):
             value = getattr(self, f.name)
             if f.name == "env":
@@ -223,7 +225,7 @@ class Experiment:
         return table
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Experiment:
+    def from_dict(cls, table: Params) -> Experiment:
         """Inverse of `to_dict`; unknown names raise ``ValueError`` with the nearest ones."""
         if not shapes.mapping(table):
             raise ValueError(f"an experiment must be a table, not {shown(table)}")
@@ -245,15 +247,17 @@ class Experiment:
                 table["wrappers"] = {k: _uses(f"wrappers.{k}", v) for k, v in wrappers.items()}
             else:
                 table["wrappers"] = _uses("wrappers", wrappers)
-            for key, kind in (("figures", Figure), ("claims", Claim)):
-                table[key] = tuple(_filled(kind, part, key) for part in _tables(key, table.get(key, ())))
+            table["figures"] = tuple(
+                _filled(Figure, f, "figures") for f in _tables("figures", table.get("figures", ()))
+            )
+            table["claims"] = tuple(_filled(Claim, c, "claims") for c in _tables("claims", table.get("claims", ())))
         except (ValueError, TypeError) as error:
             raise type(error)(f"experiment {name}: {error}") from None
         return cls(**table)
 
     # -- variations -------------------------------------------------------------------------------------------
 
-    def overriding(self, changes: Mapping[str, Any]) -> Experiment:
+    def overriding(self, changes: Params) -> Experiment:
         """Return the experiment with other values.
 
         Parameters
@@ -296,7 +300,7 @@ class Experiment:
         return replace(self, agents=(*self.agents, *agents))
 
 
-def _aimed(use: Use, point: Mapping[str, Any], kind: str = "") -> Use:
+def _aimed(use: Use, point: Params, kind: str = "") -> Use:
     """`use` with those values of `point` that name it, or its kind."""
     mine = {}
     for key, value in point.items():
@@ -327,11 +331,11 @@ def _line(agent: str, wrappers: str) -> str:
     return f"{agent} · {wrappers}" if wrappers else agent
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _lean(part: Any) -> dict[str, Any]:
+def _lean(part: Figure | Claim) -> dict[str, object]:
     """Fields that differ from their defaults, as plain values."""
     lean = {}
     for f in fields(part):
@@ -342,18 +346,17 @@ def _lean(part: Any) -> dict[str, Any]:
     return lean
 
 
-def _tables(key: str, parts: Any) -> Sequence[Any]:
+def _tables(key: str, parts: object) -> Sequence[Any]:
     if not shapes.sequence(parts):
         raise ValueError(f"{key}={shown(parts)} must be a list of tables")
-    found: Sequence[Any] = parts
-    return found
+    return parts
 
 
-def _uses(key: str, parts: Any) -> tuple[Use, ...]:
+def _uses(key: str, parts: object) -> tuple[Use, ...]:
     return tuple(map(Use.from_dict, _tables(key, parts)))
 
 
-def _filled(kind: type[Any], table: Any, what: str) -> Any:
+def _filled(kind: type[_Part], table: object, what: str) -> _Part:
     if not shapes.mapping(table):
         raise ValueError(f"{what}: {shown(table)} must be a table")
     shapes.check(kind, table, what)

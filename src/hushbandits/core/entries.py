@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from hushbandits.core.env import Env
 from hushbandits.core.names import Kind, own_class
 from hushbandits.core.team import Team
+from hushbandits.core.types import Params
 from hushbandits.core.validate import check_flags, check_keywords, nearest, shown
 from hushbandits.core.wrapper import Wrapper
 
@@ -55,7 +56,7 @@ AGENT = Kind(
 WRAPPER = Kind("wrapper", lambda cls: issubclass(cls, Wrapper), "a Wrapper class")
 
 
-def find(table: dict[str, Spec], kind: Kind, given: Any) -> Spec:
+def find(table: dict[str, Spec], kind: Kind, given: object) -> Spec:
     """The entry of a registered name, of ``"module:Class"``, or of a class."""
     if isinstance(given, type):
         return Spec(kind.checked(f"{kind.name} {given.__name__}", given))
@@ -80,7 +81,7 @@ def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:
     return given.name if isinstance(given, (Team, Wrapper)) else str(getattr(given, "__name__", type(given).__name__))
 
 
-def built(kind: type[_Made], what: str, spec: Spec, given: Mapping[str, Any]) -> _Made:
+def built(kind: type[_Made], what: str, spec: Spec, given: Params) -> _Made:
     """What an entry makes of its parameters, checked."""
     entry = spec.load()
     check_keywords(what, entry, given)
@@ -129,7 +130,7 @@ def open_ended(function: Callable[..., Any]) -> bool:
 
 def misplaced(
     what: str,
-    given: Mapping[str, Any],
+    given: Params,
     entry: Callable[..., Any],
     also: Collection[str],
     owners: Iterable[tuple[str, Collection[str], str]],

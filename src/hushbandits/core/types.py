@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Message", "Seeds"]
+__all__ = ["Array", "Message", "Params", "Seeds"]
 
 Array = NDArray[Any]
 Message = Mapping[str, Any]
+#: Parameters by name: whoever takes them checks them.
+Params = Mapping[str, Any]
 Seeds = Sequence[np.random.SeedSequence]
