@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from tyro.conf import Positional, UseAppendAction, arg
@@ -18,6 +18,7 @@ from hushbandits.bench.errors import RunError, StoreError
 from hushbandits.bench.files import plain_name
 from hushbandits.bench.store import FILE, Store
 from hushbandits.bench.terminal import let_go, spell_out
+from hushbandits.core.entries import Spec
 from hushbandits.core.interrupt import asleep, awake
 from hushbandits.core.names import words
 
@@ -109,7 +110,7 @@ def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|exp
     from hushbandits.bench.catalog import modules
     from hushbandits.core.validate import choice
 
-    def about(table: dict[str, Any]) -> dict[str, str]:
+    def about(table: Mapping[str, Spec]) -> dict[str, str]:
         lines = {}
         for name, spec in sorted(table.items()):
             first = (spec.load().__doc__ or "").strip().partition("\n")[0]
@@ -330,7 +331,7 @@ def main(args: Sequence[str] | None = None) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
         print(_HELP)
         return 0
-    commands: dict[str, Any] = {
+    commands: dict[str, Callable[..., int]] = {
         "run": run,
         "list": list_,
         "report": report,

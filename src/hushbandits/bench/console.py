@@ -14,6 +14,8 @@ from hushbandits.bench.store import Store
 from hushbandits.core.validate import shown
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hushbandits.bench.spec import Experiment
 
 __all__ = ["asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
@@ -105,7 +107,7 @@ def publish(store: Store, trusted: Collection[str] | None = None) -> None:
             print(path)
 
 
-def make_console(stderr: bool = False) -> Any:
+def make_console(stderr: bool = False) -> Console:
     """Return a rich console that does not cut tables when it is piped."""
     from rich.console import Console
 

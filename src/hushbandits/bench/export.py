@@ -33,7 +33,7 @@ def _csv(store: Store, out: TextIO) -> None:
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     """Return what stands in a cell: a text that a spreadsheet would calculate is quoted."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
@@ -70,8 +70,8 @@ def _parquet(store: Store, out: IO[bytes]) -> None:
             writer.write_table(pa.Table.from_pylist(full, schema=schema))
 
 
-def _chunks(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    chunk: list[dict[str, Any]] = []
+def _chunks(rows: Iterable[dict[str, object]], size: int) -> Iterator[list[dict[str, object]]]:
+    chunk: list[dict[str, object]] = []
     for row in rows:
         chunk.append(row)
         if len(chunk) == size:

@@ -20,7 +20,7 @@ _SPECIAL = frozenset('<>:"/\\|?*')
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 
 
-def plain_name(what: str, name: Any) -> str:
+def plain_name(what: str, name: object) -> str:
     """Return `name` if it is a file name, on every system, that stays in its folder; else raise ``ValueError``.
 
     Examples

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from hushbandits import registry
 from hushbandits.bench.parts import Use
@@ -20,7 +19,7 @@ from hushbandits.core.names import reach
 __all__ = ["own_sources", "used"]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

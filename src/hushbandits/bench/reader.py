@@ -60,7 +60,7 @@ class Reader:
         if not same:
             raise damaged(self.path, f"rows of cell {self._ids[key]} do not match their checksums")
 
-    def _noted(self, column: str, where: str, values: Sequence[Any]) -> dict[tuple[str, int], int]:
+    def _noted(self, column: str, where: str, values: Sequence[object]) -> dict[tuple[str, int], int]:
         sql = f"SELECT metric, run, {column} FROM sums WHERE {where} AND {column} IS NOT NULL"
         return {(metric, run): total for metric, run, total in self._db.execute(sql, values)}
 

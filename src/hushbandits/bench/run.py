@@ -273,7 +273,7 @@ def _refuse_edits(store: Store, own: dict[str, str]) -> None:
                 )
 
 
-def _work(store: Store, tasks: Sequence[_Task], jobs: int, bar: Any) -> list[Failure]:
+def _work(store: Store, tasks: Sequence[_Task], jobs: int, bar: Bar | Silent) -> list[Failure]:
     failures = []
     for task, answer in _answers(tasks, jobs, bar):
         if isinstance(answer, str):
@@ -285,7 +285,7 @@ def _work(store: Store, tasks: Sequence[_Task], jobs: int, bar: Any) -> list[Fai
     return failures
 
 
-def _answers(tasks: Sequence[_Task], jobs: int, bar: Any) -> Iterator[tuple[_Task, _Answer]]:
+def _answers(tasks: Sequence[_Task], jobs: int, bar: Bar | Silent) -> Iterator[tuple[_Task, _Answer]]:
     def announced() -> Iterator[_Task]:
         for task in tasks:
             bar.at(task.cell.label)

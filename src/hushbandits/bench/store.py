@@ -18,7 +18,7 @@ from hushbandits.bench.integrity import WHOLE, checksum, whole_sum
 from hushbandits.bench.lock import Lock
 from hushbandits.bench.reader import Reader
 from hushbandits.bench.spec import Cell, Experiment
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Params
 
 __all__ = ["FILE", "LOCK", "Store"]
 
@@ -148,7 +148,7 @@ class Store(Reader):
             self._db.execute("COMMIT")
         self.experiments = tuple(experiments)
 
-    def begin_session(self, started: str, about: dict[str, Any]) -> None:
+    def begin_session(self, started: str, about: Params) -> None:
         """Note where the rows to come are made."""
         with self._clearly():
             self._db.execute("INSERT INTO sessions (started, about) VALUES (?, ?)", (started, canonical(about)))

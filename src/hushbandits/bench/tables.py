@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hushbandits.bench.spec import Cell, Experiment
 from hushbandits.bench.stats import Interval, mean_interval, median_interval, share_interval
 from hushbandits.bench.store import Store
 from hushbandits.bench.vocabulary import metric as known_metric
 from hushbandits.bench.vocabulary import symbol
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["Line", "interval", "lines", "number", "print_tables"]
 
@@ -76,7 +79,7 @@ def interval(bounds: Interval | None) -> str:
     return f"[{number(bounds[0])}, {number(bounds[1])}]"
 
 
-def print_tables(store: Store, console: Any, most: int = 40) -> None:
+def print_tables(store: Store, console: Console, most: int = 40) -> None:
     """Print one table per experiment, of at most `most` cells."""
     from rich import box
     from rich.markup import escape

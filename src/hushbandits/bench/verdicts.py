@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from hushbandits.bench.spec import Cell, Experiment
 from hushbandits.bench.stats import STATISTICS, Interval
 from hushbandits.bench.store import Store
 from hushbandits.bench.vocabulary import metric, symbol
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Params
 from hushbandits.core.validate import nearest
 
 __all__ = ["ALPHA", "Finding", "Verdict", "check_claims", "judge"]
@@ -134,7 +134,7 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 # -- which cells ----------------------------------------------------------------------------------------------
 
 
-def _selection(line: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _selection(line: str | Params) -> tuple[str, dict[str, Any]]:
     if isinstance(line, str):
         return line, {}
     fixed = dict(line)
@@ -191,7 +191,7 @@ def check_claims(experiment: Experiment) -> None:
             raise ValueError(f"{experiment.name}, claim {claim.sentence!r}: of a rate, take a value or a difference")
 
 
-def _positive(value: Any) -> bool:
+def _positive(value: object) -> bool:
     return isinstance(value, (int, float)) and value > 0
 
 

@@ -5,9 +5,10 @@ The table is in ``docs/harness.md``, "Words in numbers".  Fixed before the runs;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
+
+from hushbandits.core.types import Params
 
 __all__ = [
     "CLEARLY_LESS",
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 #: ``above`` and ``below`` of a claim.
-Region = Mapping[str, Any]
+Region = Params
 
 
 def _region(**ends: float) -> Region:

@@ -13,6 +13,7 @@ from hushbandits.bench import words
 from hushbandits.bench.claim import Claim
 from hushbandits.bench.spec import Experiment, Figure, Use
 from hushbandits.core.rewards import UniformMeans
+from hushbandits.core.types import Params
 
 __all__ = ["EXPERIMENTS"]
 
@@ -37,7 +38,7 @@ S10, S100 = dist_rdp(), dist_rdp(100.0)
 
 def models(epsilon: float) -> list[Use]:
     """Every trust model at one ε."""
-    named: dict[str, tuple[str | None, dict[str, Any]]] = {
+    named: dict[str, tuple[str | None, Params]] = {
         "CDP-SE": ("CentralDP-v0", {}),
         "LDP-SE": ("LocalDP-v0", {}),
         "Dist-DP-SE": (None, {}),

@@ -7,7 +7,7 @@ Dimitrakakis 2016), Q uniform on [0, 1], all agents byzantine, and how diameter/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -18,14 +18,14 @@ from hushbandits.bench import words
 from hushbandits.bench.claim import Claim
 from hushbandits.bench.spec import Experiment, Figure, Use
 from hushbandits.core.rewards import UniformMeans
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Params
 from hushbandits.envs.network.graphs import adjacency, clique_cover, hop_distances, power_graph
 from hushbandits.registry import make_core
 
 __all__ = ["EXPERIMENTS", "byzantine_bound", "private_bound"]
 
 SMALL = {"env.n_agents": 50, "env.edge_probability": 0.2}
-RANDOM_GRAPH: dict[str, Any] = {"n_agents": 200, "n_arms": 5, "graph": "erdos-renyi", "edge_probability": 0.1}
+RANDOM_GRAPH: Params = {"n_agents": 200, "n_arms": 5, "graph": "erdos-renyi", "edge_probability": 0.1}
 _INSTANCES = 15
 
 
@@ -35,7 +35,7 @@ def _cover(power: bytes, m: int) -> int:
     return len(clique_cover(np.frombuffer(power, bool).reshape(m, m)))
 
 
-def _median(bound: Callable[..., Array], env: Mapping[str, Any], t: Array, epsilon: float) -> Array:
+def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) -> Array:
     """Median of a bound over instances drawn as the env draws them; χ̄ from a greedy cover of each power graph."""
     core = make_core("CoopNetwork-v0", runs=_INSTANCES, **env)
     core.reset(0)
@@ -49,14 +49,14 @@ def _median(bound: Callable[..., Array], env: Mapping[str, Any], t: Array, epsil
     return np.median(lines, 0)
 
 
-def private_bound(env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) -> Array:
+def private_bound(env: Params, agent: Params, x: Array) -> Array:
     """Dashed line of Private-UCB (the agents with a v) against time."""
     if "v" not in agent:
         return np.full(len(x), np.nan)
     return _median(theory.private_regret, env, x, agent["epsilon"])
 
 
-def byzantine_bound(env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) -> Array:
+def byzantine_bound(env: Params, agent: Params, x: Array) -> Array:
     """Dashed line of Byzantine-UCB with the trimmed mean against time; NaN where it is infinite."""
     if agent.get("mean") != "trimmed":
         return np.full(len(x), np.nan)
@@ -77,7 +77,7 @@ def _ratio(sentence: str, of: Any, over: Any, **region: Any) -> Claim:
     return Claim(sentence=sentence, metric="regret", effect="ratio", of=of, over=over, **region)
 
 
-def _at(line: Use, **point: Any) -> dict[str, Any]:
+def _at(line: Use, **point: Any) -> Params:
     return {"agent": line.label or line.name, **{f"env.{k}": v for k, v in point.items()}}
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.bench import words
-from hushbandits.bench.claim import Claim
+from hushbandits.bench.claim import Claim, Line
 from hushbandits.bench.spec import Experiment, Figure, Use
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 
 __all__ = ["EXPERIMENTS", "corollary_1", "corollary_2", "theorem_1"]
@@ -38,26 +37,26 @@ ROUTINES = ("SER3", "UGapEc")
 AGENTS = [make(r) for make in (decentralized, lambda r: baseline(0, r), lambda r: baseline(1, r)) for r in ROUTINES]
 
 
-def corollary_1(env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) -> Array:
+def corollary_1(env: Params, agent: Params, x: Array) -> Array:
     """Dashed line of Decentralized Median Elimination against N; NaN for agents without a vote."""
     return _dashed(theory.median_samples(10, ETA, EPSILON), env, agent, x)
 
 
-def corollary_2(env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) -> Array:
+def corollary_2(env: Params, agent: Params, x: Array) -> Array:
     """Dashed line of Decentralized SE and SER3 (theorem 3) against N; NaN for agents without a vote."""
     means = PROBLEMS[env.get("problem", "P1")].means
     gaps = [max(means) - mean for mean in means]
     return _dashed(theory.elimination_samples(gaps, ETA, EPSILON), env, agent, x)
 
 
-def _dashed(own: int, env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) -> Array:
+def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
     if "eta" not in agent:
         return np.full(len(x), np.nan)
     m, p = vote_threshold(DELTA, ETA), env.get("agent_distribution", "uniform")
     return np.array([theory.stopping_samples(own, agent_weights(p, int(n)).tolist(), m, DELTA) for n in x])
 
 
-def theorem_1(env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) -> Array:
+def theorem_1(env: Params, agent: Params, x: Array) -> Array:
     """Dashed line of the messages of Decentralized Elimination, MK − 1; NaN for agents without a vote."""
     return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
 
@@ -66,11 +65,11 @@ def _here(function: str) -> str:
     return f"{__name__}:{function}"
 
 
-def _ratio(of: Any, over: Any, sentence: str, **region: Any) -> Claim:
+def _ratio(of: Line, over: Line, sentence: str, **region: Any) -> Claim:
     return Claim(sentence=sentence, metric=region.pop("metric", "rounds"), effect="ratio", of=of, over=over, **region)
 
 
-def _slope(of: Any, sentence: str, **region: Any) -> Claim:
+def _slope(of: Line, sentence: str, **region: Any) -> Claim:
     return Claim(sentence=sentence, metric="rounds", effect="slope", of=of, along="env.n_agents", **region)
 
 
@@ -129,7 +128,7 @@ def _message_claims() -> list[Claim]:
     ]  # fmt: skip
 
 
-def _at(agent: str, distribution: str, n_agents: int | None = None) -> dict[str, Any]:
+def _at(agent: str, distribution: str, n_agents: int | None = None) -> Params:
     line = {"agent": agent, "env.agent_distribution": distribution}
     return line if n_agents is None else {**line, "env.n_agents": n_agents}
 

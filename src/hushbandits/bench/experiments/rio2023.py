@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from hushbandits.agents import rio2023_theory as theory
 from hushbandits.bench import words
-from hushbandits.bench.claim import Claim
+from hushbandits.bench.claim import Claim, Line
 from hushbandits.bench.spec import Experiment, Figure, Use
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.policies.elimination import confidence_under_loss
 
@@ -24,12 +23,12 @@ EPSILONS, XIS, BETAS, ETAS = (0.05, 0.1, 0.25), (0, 0.05, 0.1), (0.3, 0.5, 0.8),
 CORRUPTED = "CorruptedElimination-v0"
 
 
-def _gaps(env: Mapping[str, Any]) -> list[float]:
+def _gaps(env: Params) -> list[float]:
     means = PROBLEMS[env.get("problem", "P1")].means
     return [max(means) - m for m in means]
 
 
-def proposition_4_3(env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) -> Array:
+def proposition_4_3(env: Params, agent: Params, x: Array) -> Array:
     """Dashed line of DP-MASE against N; NaN for the other agents."""
     if "epsilon" not in agent:
         return np.full(len(x), np.nan)
@@ -39,7 +38,7 @@ def proposition_4_3(env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) 
     return np.array([theory.mase_rounds(local, agent_weights(p, int(n)).tolist(), m, delta) for n in x])
 
 
-def proposition_5_3(env: Mapping[str, Any], agent: Mapping[str, Any], x: Array) -> Array:
+def proposition_5_3(env: Params, agent: Params, x: Array) -> Array:
     """Dashed line of Corrupted Elimination against N (with probability ½); NaN for the other agents."""
     if "eta" not in agent:
         return np.full(len(x), np.nan)
@@ -69,13 +68,13 @@ BASELINES = [Use("Central", delta=0.05), Use("Independent", delta=0.05)]
 METHODS = [str(use.label) for use in (*DP_LINES, *CORRUPTED_LINES)]
 
 
-def _against(of: Any, over: Any, sentence: str, region: words.Region, **more: Any) -> Claim:
+def _against(of: Line, over: Line, sentence: str, region: words.Region, **more: Any) -> Claim:
     return Claim(sentence=sentence, metric="rounds", effect="ratio", of=of, over=over, **region, **more)
 
 
 def _epsilon_claims() -> list[Claim]:
     """How much ε costs: first the figure's statistic, the mean at every N, then a reading of our own."""
-    own: dict[str, Any] = {
+    own: Params = {
         "statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]},
         "source": "own reading of the same sentence",
     }  # fmt: skip
@@ -91,7 +90,7 @@ def _epsilon_claims() -> list[Claim]:
 
 
 def _figure_1_claims() -> list[Claim]:
-    along: dict[str, Any] = {"metric": "rounds", "effect": "slope", "along": "env.n_agents"}
+    along: Params = {"metric": "rounds", "effect": "slope", "along": "env.n_agents"}
     claims = [
         Claim(sentence=f"Sample complexity grows with the number of agents. ({line})", of=line, above=0, **along)
         for line in (*METHODS, "Independent")
