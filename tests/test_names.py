@@ -10,6 +10,7 @@ import pytest
 import hushbandits as hb
 from hushbandits.bench.canonical import canonical
 from hushbandits.bench.spec import Use
+from hushbandits.bench.store import FILE, Store
 from hushbandits.cli import main
 from hushbandits.core.rewards import Law, make_law
 
@@ -208,6 +209,39 @@ def test_a_file_is_told_what_to_write(own, capsys, option):
     assert "it names a module, not a file: go to the folder of x.py" in err
     assert err.count("\n") == 1
     assert not os.path.exists("runs")
+
+
+@pytest.mark.parametrize("given", [3, None, ["UCB1"], b"UCB1"])
+def test_what_is_no_name_and_no_class(given):
+    for make, kind in ((hb.make_core, "env"), (hb.make_team, "agent"), (hb.make_wrapper, "wrapper")):
+        with pytest.raises(ValueError, match=f"^{kind}=.* must be .* class.*, or a name$"):
+            make(given)
+
+
+def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
+    """Asked to go on in it, one's own declaration is compared with it, and what it names stays unknown."""
+    net = hb.Experiment(
+        name="mine", title="Theirs", env=Use(f"{own}:Net", rewards=f"{own}:Coin"), agents=[Use(f"{own}:First")],
+        wrappers=[Use(f"{own}:Mute")], runs=2, metrics=("regret",),
+    )  # fmt: skip
+    os.makedirs("theirs")
+    with Store(Path("theirs") / FILE, [net], 0) as store:
+        for cell in net.cells():
+            store.add(cell, range(2), {"regret": np.ones(2), "epsilon": np.ones(2)}, {}, np.zeros(0))
+    Path("plain.toml").write_text('name = "mine"\nenv = { use = "CoopNetwork-v0" }\nagents = [{ use = "UCB1" }]\n')
+    assert main(["run", "plain.toml", "--out", "theirs"]) == 2
+    assert "holds another run" in capsys.readouterr().err
+    for command in ("report", "check", "export"):
+        assert main([command, "theirs"]) == 0
+    assert own not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["../x.py:X", "nowhere_at_all:X", "os:system", "hushbandits.core.rewards:Bernoulli"])
+def test_the_audit_names_what_is_wrong(capsys, name):
+    assert main(["audit", name]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert f"mechanism '{name}'" in err
 
 
 def test_an_env_that_takes_no_runs_is_told_so(own):

@@ -64,7 +64,9 @@ def find(table: dict[str, Spec], kind: Kind, given: object) -> Spec:
         return table[given]
     if isinstance(given, str) and ":" in given:
         return Spec(own_class(kind, given))
-    hint = "; one of your own reads module:Class" if isinstance(given, str) and "." in given else ""
+    if not isinstance(given, str):
+        raise ValueError(f"{kind.name}={shown(given)} must be {kind.says}, or a name")
+    hint = "; one of your own reads module:Class" if "." in given else ""
     raise ValueError(f"no {kind.name} is named {shown(given)}{nearest(str(given), table)}{hint}")
 
 
