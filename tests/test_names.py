@@ -9,6 +9,7 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.bench.canonical import canonical
+from hushbandits.bench.own import own_sources
 from hushbandits.bench.spec import Use
 from hushbandits.bench.store import FILE, Store
 from hushbandits.cli import main
@@ -253,6 +254,13 @@ def test_an_agent_that_builds_no_team(own):
     hb.make_team(f"{own}:First")
     with pytest.raises(TypeError, match="agent nothing must build a Team, not a int"):
         hb.make_team(sys.modules[own].nothing)
+
+
+def test_own_code_is_known_by_all_its_names(own):
+    use = Use(f"{own}:Net", rewards={f"{own}:Coin": {"bias": 0.2}})
+    experiment = hb.Experiment(name="x", title="x", env=use, agents=[Use("UCB1")], wrappers=[Use(f"{own}:Mute")])
+    assert set(own_sources([experiment])) == {f"{own}:Net", f"{own}:Coin", f"{own}:Mute"}
+    assert own not in sys.modules
 
 
 def test_laws_with_parameters(own):

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import os
+import pickle
 import re
 import sqlite3
 import sys
@@ -209,6 +210,22 @@ def test_results_say_what_was_spent():
     spent = results.final("epsilon").max()
     assert f"ε up to {spent:.4g} (metric epsilon)" in str(results.privacy)
     assert spent <= max(line.epsilon for line in results.privacy if math.isfinite(line.epsilon))
+
+
+def test_results_travel_with_what_was_promised():
+    class Local:
+        def __init__(self, m, rng): ...
+        def act(self, t):
+            return 0
+
+    results = hb.evaluate(
+        "CoopNetwork-v0", Local, runs=1, env={"horizon": 20, "n_agents": 3}, wrappers=["LocalLaplace"]
+    )
+    back = pickle.loads(pickle.dumps(results))
+    assert back.privacy.lines == results.privacy.lines
+    assert back.final("regret").tolist() == results.final("regret").tolist()
+    with pytest.raises(ValueError, match="do not know who played"):
+        type(results)({}, {}, results.times).privacy  # noqa: B018
 
 
 def test_the_room_and_the_question_share_a_name():

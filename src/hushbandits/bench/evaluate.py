@@ -77,6 +77,11 @@ class Results:
         table = protection(*self.met)
         return replace(table, notes=(*table.notes, *spent(self.finals)))
 
+    def __getstate__(self) -> dict[str, object]:
+        # Who played may be of a class that no other process knows; what was promised is data.
+        told = {} if self.met is None else {"privacy": self.privacy}
+        return {**vars(self), **told, "met": None}
+
     def final(self, metric: str) -> Array:
         """``(runs,)`` values at the end (``(runs, M)`` for per-agent metrics)."""
         if metric not in self.finals:
