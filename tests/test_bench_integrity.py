@@ -349,10 +349,10 @@ def test_a_data_file_that_was_edited_is_not_mixed(tmp_path, monkeypatch):
 
 def test_registered_envs_agents_and_wrappers_of_ones_own_count(monkeypatch):
     monkeypatch.setitem(
-        registry._AGENTS, "OwnTeam", registry._Spec(type("OwnTeam", (hb.Team,), {"__module__": __name__}))
+        registry._AGENTS, "OwnTeam", registry.Spec(type("OwnTeam", (hb.Team,), {"__module__": __name__}))
     )
-    monkeypatch.setitem(registry._WRAPPERS, "OwnWrapper", registry._Spec("bench_helpers:Nothing"))
-    monkeypatch.setitem(registry._ENVS, "OwnEnv-v0", registry._Spec("damage:Nothing", wrappers=("OwnWrapper",)))
+    monkeypatch.setitem(registry._WRAPPERS, "OwnWrapper", registry.Spec("bench_helpers:Nothing"))
+    monkeypatch.setitem(registry._ENVS, "OwnEnv-v0", registry.Spec("damage:Nothing", wrappers=("OwnWrapper",)))
     for uses, names in (
         ({"agents": [Use("OwnTeam")]}, {"OwnTeam"}),
         ({"wrappers": [Use("OwnWrapper")]}, {"OwnWrapper"}),

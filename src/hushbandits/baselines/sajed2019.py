@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hushbandits.agents.chowdhury2023 import SuccessiveElimination
+from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
 from hushbandits.policies.successive import epoch_length, radii
 
 __all__ = ["DPSE"]

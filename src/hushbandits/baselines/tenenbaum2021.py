@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushbandits.agents.chowdhury2023 import BatchedSE
-from hushbandits.core.world import World
 from hushbandits.core.messages import Inbox
 from hushbandits.core.types import Seeds
+from hushbandits.core.world import World
 
 __all__ = ["VBSDPAE"]
 

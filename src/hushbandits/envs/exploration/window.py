@@ -43,6 +43,8 @@ class VoteWindow:
             raise ValueError(f"min_cohort={min_cohort} needs as many agents; n_agents={env.n_agents}")
 
     cohort = "that are added up"
+    #: What no run owns (`hushbandits.core.rows`).
+    not_rows = ("_runs",)
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """Votes in, a sum per arm out; nothing else passes."""
