@@ -6,10 +6,16 @@ import pytest
 import hushbandits as hb
 from hushbandits.core.tapes import run_seeds
 
+STRICT = "DecentralizedExploration-v0"
 SMALL = {"n_agents": 5, "horizon": 40}
 FEW = {"n_agents": 5, "horizon": 9}
 CASES = [
-    *[(id, {"horizon": 400} if id.endswith("DP-v0") or id.startswith("LTR") else SMALL, ()) for id in hb.list_envs()],
+    *[
+        (id, {"horizon": 400} if id.endswith("DP-v0") or id.startswith("LTR") else SMALL, ())
+        for id in hb.list_envs()
+        if id != STRICT
+    ],
+    (STRICT, {**SMALL, "strict": False, "single": False}, ()),
     ("DPMASE-v0", {**SMALL, "means": [0.9, 0.1], "permute_arms": True, "idle": "stays", "switches": 2}, ()),
     ("CoopNetwork-v0", {**FEW, "means": hb.UniformMeans(0.1, 0.9), "n_arms": 3, "switches": 1}, ()),
     ("CoopNetwork-v0", {**FEW, "graph": "erdos-renyi", "edge_probability": 0.5}, ()),
@@ -19,7 +25,8 @@ CASES = [
     ("DistDP-v0", {"horizon": 300, "n_agents": 3, "users": "each", "switches": 1}, ()),
     ("ShuffleDP-v0", {"horizon": 300, "users": "each", "shuffle": "binary-sum", "delta": 1e-3}, ()),
     *[("CoopNetwork-v0", FEW, (w,)) for w in ("Huber", "Loss", "LocalLaplace", "Shuffle", "SecAgg", "PrivateMeans")],
-    *[("CentralDP-v0", {"horizon": 300}, (w,)) for w in ("Huber", "Loss", "LocalLaplace", "Shuffle", "SecAgg")],
+    *[("CentralDP-v0", {"horizon": 300}, (w,)) for w in ("Huber", "Loss", "LocalLaplace", "Shuffle")],
+    ("LTR-v0", {"horizon": 300}, ("SecAgg",)),
     *[("DPMASE-v0", SMALL, (w,)) for w in ("Loss", "Shuffle", "SecAgg")],
 ]
 

@@ -116,7 +116,7 @@ class SuccessiveElimination(Team):
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Phase 1, all arms active."""
-        mechanism = env.mechanism  # type: ignore[attr-defined]
+        mechanism = env.mechanism
         if mechanism is None:
             raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
         for name in self.shared:
@@ -181,7 +181,7 @@ class SuccessiveElimination(Team):
 
         With ``calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
         """
-        truth = env.means[:, None]  # type: ignore[attr-defined]
+        truth = env.means[:, None]
         covered = ((self._least <= truth) & (truth <= self._most)).all((1, 2))
         marks = {} if self.calibrated else {"uncalibrated": np.full(len(covered), not self._own_radius)}
         return {"covered": covered, **marks}
