@@ -51,18 +51,37 @@ def test_imports_point_down(path):
         assert LEVEL[other] < LEVEL[own] or other == own, f"{own}/{path.name} imports upwards or sideways: {module}"
 
 
+def arrows(name):
+    """What a module imports, at its head, late or for its types alone, file by file."""
+    path = ROOT.joinpath(*name.split(".")[1:])
+    tree = ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hushbandits"):
+            full = [f"{node.module}.{a.name}" for a in node.names]
+            yield from (m if m in MODULES else node.module for m in full)
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name in MODULES)
+
+
 def test_imports_run_in_no_circle():
-    """Those that run when a module loads; types and late imports may point anywhere below."""
-    graph = nx.DiGraph()
-    for name in MODULES:
-        path = ROOT.joinpath(*name.split(".")[1:])
-        tree = ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text())
-        for node in tree.body:
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hushbandits"):
-                full = [f"{node.module}.{a.name}" for a in node.names]
-                graph.add_edges_from((name, m if m in MODULES else node.module) for m in full)
+    """Late imports and those for types count as well: a file can be understood before those that stand on it."""
+    graph = nx.DiGraph((name, other) for name in MODULES for other in arrows(name))
     assert graph.number_of_edges() > 100
     assert nx.is_directed_acyclic_graph(graph), nx.find_cycle(graph)
+
+
+def test_core_knows_no_setting():
+    """No module of it is named after what one setting has, and nothing asks which setting an env is."""
+    named = {"vote", "votes", "ballot", "slots", "flood", "cohort", "crowd", "pool", "window", "graph"}
+    assert not {p.stem for p in (ROOT / "core").glob("*.py")} & named
+    shared = [*(p for d in ("core", "wrappers", "views") for p in (ROOT / d).glob("*.py")), ROOT / "testing.py"]
+    for path in shared:
+        for node in ast.walk(ast.parse(path.read_text())):
+            asked = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            asked += [node.slice] if isinstance(node, ast.Subscript) else []
+            settings = [x for x in asked if isinstance(x, ast.Attribute) and x.attr == "setting"]
+            meeting = path.name == "play.py" and len(settings) == 2  # a team meets an env
+            assert not settings or meeting, f"{path.name}:{node.lineno} asks which setting this is"
 
 
 @pytest.mark.parametrize("name", [m for m in MODULES if not m.endswith("__main__")])

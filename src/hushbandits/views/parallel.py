@@ -242,11 +242,19 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         if self.render_mode is None:
             raise RuntimeError(f"render needs make(..., render_mode=) to be one of {self.metadata['render_modes']}")
         if self.render_mode == "ansi":
-            return render.text(self)
+            return render.text(self.task, self._title())
         if self.render_mode == "rgb_array":
-            return render.picture(self)
-        self._window = render.show(self, self._window)
+            return render.picture(self.task, self._title())
+        self._window = render.show(self.task, self._title(), self._window)
         return None
+
+    def _title(self) -> str:
+        core = self.core
+        facts = [str(self.metadata["name"]).removeprefix("hushbandits/")]
+        facts.append(f"{core.clock} {int(core.t[0]):,} of {core.horizon:,}")
+        metrics = self.metrics()
+        facts += [f"{name} {metrics[name]:,.0f}" for name in ("messages", "regret", "bits") if name in metrics]
+        return " · ".join(facts if self.agents else [*facts, "over"])
 
     def close(self) -> None:
         """Close the window, if there is one."""

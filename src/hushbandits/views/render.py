@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from hushbandits.core.task import Task
 from hushbandits.core.types import Array
-
-if TYPE_CHECKING:
-    from hushbandits.views.parallel import ParallelView
 
 __all__ = ["close", "picture", "show", "text"]
 
@@ -17,24 +15,24 @@ _SIZE = (7.2, 3.6)  # inches
 _DPI = 100
 
 
-def text(env: ParallelView) -> str:
+def text(task: Task, title: str) -> str:
     """Return a few lines."""
-    return "\n".join([_title(env), *env.task.say()])
+    return "\n".join([title, *task.say()])
 
 
-def picture(env: ParallelView) -> Array:
+def picture(task: Task, title: str) -> Array:
     """Return ``(H, W, 3)`` uint8."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    _draw(env, figure)
+    _draw(task, title, figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def show(env: ParallelView, window: Any = None) -> Any:
+def show(task: Task, title: str, window: Any = None) -> Any:
     """Draw into `window` (``None``: open one) and return it; a backend without windows draws unseen."""
     from matplotlib import pyplot as plt
 
@@ -43,7 +41,7 @@ def show(env: ParallelView, window: Any = None) -> Any:
         if plt.get_backend().lower() not in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"):
             plt.show(block=False)
     window.clear()
-    _draw(env, window)
+    _draw(task, title, window)
     window.canvas.draw_idle()
     window.canvas.flush_events()
     return window
@@ -56,14 +54,6 @@ def close(window: Any) -> None:
     plt.close(window)
 
 
-def _draw(env: ParallelView, figure: Any) -> None:
-    env.task.draw(figure)
-    figure.suptitle(_title(env), fontsize=11)
-
-
-def _title(env: ParallelView) -> str:
-    core = env.core
-    facts = [env.metadata["name"].removeprefix("hushbandits/"), f"{core.clock} {int(core.t[0]):,} of {core.horizon:,}"]
-    metrics = env.metrics()
-    facts += [f"{name} {metrics[name]:,.0f}" for name in ("messages", "regret", "bits") if name in metrics]
-    return " · ".join(facts if env.agents else [*facts, "over"])
+def _draw(task: Task, title: str, figure: Any) -> None:
+    task.draw(figure)
+    figure.suptitle(title, fontsize=11)
