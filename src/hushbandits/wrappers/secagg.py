@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import LARGEST, Fields, Inbox
-from hushbandits.core.payload import Payload
+from hushbandits.core.messages import LARGEST
+from hushbandits.core.payload import Channel
 from hushbandits.core.roles import SecureFunction
-from hushbandits.core.types import Seeds
 from hushbandits.core.validate import integer, real
 from hushbandits.core.world import World
+from hushbandits.wrappers.passage import Passage
 
 __all__ = ["SecAgg"]
 
 _ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 
-class SecAgg(SecureFunction):
+class SecAgg(Passage, SecureFunction):
     """An ideal secure aggregation between senders and receivers: they get ``Σ y mod m`` and nothing else.
 
     Feedback: adds a block's messages up; a mechanism before it names the modulus, raw rewards are encoded on a
@@ -75,30 +75,13 @@ class SecAgg(SecureFunction):
                 f"and sums must stay below 2^62 = {_ROOM:.3g}; give it a smaller grid"
             )
 
-    def sends(self, fields: Fields, env: World) -> Fields:
-        """Hide the individuals."""
-        self._channel = env.payload.sealed(self, env)
-        return self._channel.sends(fields, env)
-
-    def hears(self, fields: Fields, env: World) -> Fields:
-        """Sums."""
-        return self._channel.hears(fields, env)
-
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
-        self._channel.reset(env, seeds)
-
-    def send(self, message: Payload, env: World) -> Payload:
-        """Add up."""
-        return self._channel.send(message, env)
-
-    def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Decode what was encoded here."""
-        return self._channel.deliver(inbox, env)
+    def channel(self, env: World) -> Channel:
+        """The setting's."""
+        return env.payload.sealed(self, env)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """Hides messages among their cohort; the sum itself is not noised here."""
-        cohort = env.payload.sealed(self, env).cohort
+        cohort = self.channel(env).cohort
         between = (
             "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that differ "
             "in one sender is its message",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Fields, Inbox
-from hushbandits.core.payload import Payload
-from hushbandits.core.types import Seeds
+from hushbandits.core.payload import Channel
 from hushbandits.core.world import World
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.wrappers.passage import Passage
 
 __all__ = ["Shuffle"]
 
 
-class Shuffle(Wrapper):
+class Shuffle(Passage):
     """An ideal shuffler between senders and receivers: the multiset of messages, and nothing else.
 
     Network: each receiver's arrivals of a round in a uniform order, ``who`` and delays gone (so an agent that
@@ -40,26 +38,9 @@ class Shuffle(Wrapper):
         super().__init__(name=name)
         self.window, self.min_cohort = window, min_cohort
 
-    def sends(self, fields: Fields, env: World) -> Fields:
-        """As the setting's shuffle does."""
-        self._channel = env.payload.shuffled(self, env)
-        return self._channel.sends(fields, env)
-
-    def hears(self, fields: Fields, env: World) -> Fields:
-        """Without the sender's name."""
-        return self._channel.hears(fields, env)
-
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
-        self._channel.reset(env, seeds)
-
-    def send(self, message: Payload, env: World) -> Payload:
-        """Gather a window's votes (exploration); permute a block's users (feedback)."""
-        return self._channel.send(message, env)
-
-    def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Hide senders and order (network)."""
-        return self._channel.deliver(inbox, env)
+    def channel(self, env: World) -> Channel:
+        """The setting's."""
+        return env.payload.shuffled(self, env)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """Anonymity among the cohort; no differential privacy by itself."""

@@ -1,0 +1,42 @@
+"""What `Shuffle` and `SecAgg` share: messages pass through a channel that the setting knows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.payload import Channel, Payload
+from hushbandits.core.types import Seeds
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = ["Passage"]
+
+
+class Passage(Wrapper):
+    """Base of wrappers whose way out and way in belong together."""
+
+    @abstractmethod
+    def channel(self, env: World) -> Channel:
+        """Return a fresh channel of the env's setting."""
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """As the channel says."""
+        self._channel = self.channel(env)
+        return self._channel.sends(fields, env)
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """As the channel says."""
+        return self._channel.hears(fields, env)
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Open the tape."""
+        self._channel.reset(env, seeds)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Out."""
+        return self._channel.send(message, env)
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        """In."""
+        return self._channel.deliver(inbox, env)
