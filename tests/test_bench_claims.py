@@ -100,7 +100,7 @@ def test_a_rate_has_clopper_and_pearsons_interval(tmp_path):
     def rate(line, n, rng):
         return np.r_[np.ones(RUNS - 1), 0.0]
 
-    fields = {"env": Use("DPMASE-v0"), "agents": [Use("DP-MASE", label="A")]}
+    fields = {"env": Use("DPMASE-v0"), "agents": [Use("DP-MASE", label="A", beta=0.05)]}
     one = claim(metric="correct", above=0.8)
     found = judged(tmp_path, one, rate, metric="correct", **fields)
     assert found.verdict == "holds"
@@ -108,7 +108,7 @@ def test_a_rate_has_clopper_and_pearsons_interval(tmp_path):
 
 
 def test_a_difference_of_equal_rates_is_no_certainty(tmp_path):
-    fields = {"env": Use("DPMASE-v0"), "agents": [Use("DP-MASE", label="A"), Use("Random", label="B")]}
+    fields = {"env": Use("DPMASE-v0"), "agents": [Use("DP-MASE", label="A", beta=0.05), Use("Random", label="B")]}
     one = claim(metric="correct", effect="difference", over="B", above=-0.01)
     found = judged(tmp_path, one, lambda *_: np.ones(RUNS), metric="correct", **fields)
     assert found.verdict == "undecided"
@@ -288,7 +288,7 @@ def test_a_claim_that_cannot_be_judged_is_refused(fields, message):
 def test_a_slope_of_a_rate_is_refused():
     one = claim(metric="correct", effect="slope", along="env.n_agents", above=0)
     with pytest.raises(ValueError, match="of a rate, take a value or a difference"):
-        check([experiment(one, env=Use("DPMASE-v0"), agents=[Use("DP-MASE", label="A")])])
+        check([experiment(one, env=Use("DPMASE-v0"), agents=[Use("DP-MASE", label="A", beta=0.05)])])
 
 
 # -- reproduce --------------------------------------------------------------------------------------------------

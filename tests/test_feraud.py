@@ -270,11 +270,11 @@ def test_too_few_players_end_by_their_own_eliminations(agent):
 BAD = {
     "one arm per activation": ({}, "one arm per activation"),
     "stop": ({"stop": "never"}, "stop='never' is not one of coordinator, players, horizon"),
-    "horizon": ({"stop": "horizon"}, "need a horizon"),
-    "switches": ({"switches": 1}, "need a horizon"),
+    "horizon": ({"stop": "horizon"}, "needs? a horizon"),
+    "switches": ({"switches": 1}, "needs? a horizon"),
     "resets": ({"resets": True}, "resets=True needs stop='horizon', not 'players'"),
     "leaves": ({"problem": "P3", "idle": "leaves"}, "idle='stays'"),
-    "gaussian": ({"problem": "P2", "drift": 0.1}, r"rewards in \[0, 1\]"),
+    "gaussian": ({"problem": "P2", "drift": 0.1}, r"means lie in \[0, 1\]"),
     "groups": ({"agent_distribution": "50/100"}, "two percentages"),
     "one group": ({"agent_distribution": "90/50", "n_agents": 2, "strict": False}, "needs more agents"),
 }
