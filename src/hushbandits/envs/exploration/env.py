@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -236,7 +236,7 @@ class Exploration(Env):
         require("a vote that agents may reset", ("reset",), fields)
         return {**told, "reset": Field((), "?")}
 
-    def task(self, **options: Any) -> ExplorationTask:
+    def task(self, **options: object) -> ExplorationTask:
         """How a learner meets it."""
         return ExplorationTask(self, **self._asked(ExplorationTask, options))
 
@@ -272,7 +272,7 @@ class Exploration(Env):
     def _draw(self) -> None:
         coordinator.draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
 
-    def _check_action(self, action: Any) -> Array:
+    def _check_action(self, action: object) -> Array:
         action = as_array(action)
         shape = (self.runs, 1, self.n_arms)
         if action.shape != shape or action.dtype != bool:
@@ -304,7 +304,7 @@ class Exploration(Env):
         self._next, self._who = self._who, self._acted
         return reward[:, None]  # NaN where an arm was not pulled
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> dict[str, Array]:
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 

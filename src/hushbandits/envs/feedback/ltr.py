@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from hushbandits.core.messages import Fields
 from hushbandits.core.rewards import Law
 from hushbandits.core.types import Array
 from hushbandits.core.validate import integer, shown
@@ -237,7 +237,7 @@ def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, .
     return Relevance(counts / counts.sum(1, keepdims=True))
 
 
-def _file(path: Any) -> Path:
+def _file(path: str | Path) -> Path:
     try:
         file = Path(path).expanduser()
         if file.is_file():
@@ -288,8 +288,8 @@ class LTR(Feedback):
         permute_arms: bool = False,
         users: str = "pooled",
         wrappers: Sequence[Wrapper] = (),
-        speech: Any = None,
-        fields: Any = None,
+        speech: Fields | None = None,
+        fields: Fields | None = None,
         runs: int = 1,
     ):
         file = None if path is None else _file(path)

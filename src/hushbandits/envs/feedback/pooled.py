@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ def block_generator(seed: int) -> np.random.Generator:
 
 
 @jit
-def _running_sum(values, start):  # type: ignore[no-untyped-def]
+def _running_sum(values, start):
     for x in values:
         start += x
     return start
@@ -89,7 +88,7 @@ class Pooled(Cohort):
         self._noises: tuple[_Noises, ...] = ()  # added at the end: a sum of noises is the noise of the sum
         self._total: Array | None = None
 
-    def _with(self, **changes: Any) -> Pooled:
+    def _with(self, **changes: object) -> Pooled:
         if self._total is not None:
             raise RuntimeError("this crowd's sum has been drawn; nothing can happen to its users any more")
         crowd = object.__new__(Pooled)
