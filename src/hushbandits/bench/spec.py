@@ -39,7 +39,7 @@ class Cell:
     #: Legend entry: the agent's label (and the wrappers', where they vary).
     line: str
     #: Values of the sweep, by parameter.
-    point: dict[str, Any]
+    point: Params
 
     @cached_property
     def spec(self) -> dict[str, object]:

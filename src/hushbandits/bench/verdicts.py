@@ -14,7 +14,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -134,7 +133,7 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 # -- which cells ----------------------------------------------------------------------------------------------
 
 
-def _selection(line: str | Params) -> tuple[str, dict[str, Any]]:
+def _selection(line: str | Params) -> tuple[str, Params]:
     if isinstance(line, str):
         return line, {}
     fixed = dict(line)

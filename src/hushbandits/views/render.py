@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.types import Array
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from hushbandits.views.parallel import ParallelView
 
 __all__ = ["close", "picture", "show", "text"]
@@ -34,7 +36,7 @@ def picture(env: ParallelView) -> Array:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def show(env: ParallelView, window: Any = None) -> Any:
+def show(env: ParallelView, window: Figure | None = None) -> Figure:
     """Draw into `window` (``None``: open one) and return it; a backend without windows draws unseen."""
     from matplotlib import pyplot as plt
 
@@ -49,14 +51,14 @@ def show(env: ParallelView, window: Any = None) -> Any:
     return window
 
 
-def close(window: Any) -> None:
+def close(window: Figure) -> None:
     """Close what `show` opened."""
     from matplotlib import pyplot as plt
 
     plt.close(window)
 
 
-def _draw(env: ParallelView, figure: Any) -> None:
+def _draw(env: ParallelView, figure: Figure) -> None:
     env.task.draw(figure)
     figure.suptitle(_title(env), fontsize=11)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,7 @@ class CentralLaplace(Mechanism):
         noise = self.added(n)
         return law_profile(noise, 1, self.planned(n).g) if self.discrete else laplace_profile(1 / noise.b)  # type: ignore[attr-defined]
 
-    def _details(self, n: int) -> dict[str, Any]:
+    def _details(self, n: int) -> dict[str, object]:
         return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}
 
     def _noised(self, message: Payload) -> Payload:
