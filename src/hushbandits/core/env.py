@@ -22,7 +22,7 @@ from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.world import World
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.wrapper import Wrapper, distinct
 
 __all__ = ["Env"]
 
@@ -83,7 +83,7 @@ class Env(World, ABC):
         self.n_agents = count("n_agents", n_agents, 1)
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
-        self.wrappers = tuple(copy.deepcopy(w) for w in _distinct(wrappers))
+        self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
         #: What the team sends.
         self.fields: Fields = self._spoken_fields(speech, fields)
         self._whole = speech is None and fields is None
@@ -388,14 +388,3 @@ def _ours(part: Wrapper | Law) -> bool:
 
 def _carried(fields: Fields) -> Fields:
     return {**fields, "sent": Field(dtype="?")}
-
-
-def _distinct(wrappers: object) -> Sequence[Wrapper]:
-    """Return wrappers with distinct names, or raise ``ValueError``."""
-    if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
-        raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
-    names = [w.name for w in wrappers]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
-    return wrappers

@@ -34,6 +34,12 @@ Wrapped = TypeVar("Wrapped", bound="Env | ParallelView")
 class ParallelView(ParallelEnv[str, Array, object]):
     """One run of an array core, agents as ``agent_0``, ``agent_1``, … (built by `make`).
 
+    A *merged* step (``beats=1``) delivers the messages of its actions, about what was pulled in the step before, and
+    then pulls; the last talk happens inside the last step, with nothing to say but the standard report.  So a merged
+    agent hears one round later than an agent of the array core, and its scores are those of another experiment; the
+    last infos say which (``beats``, ``metrics``).  ``beats=2`` makes pull and talk steps of their own and replays a
+    run of the core exactly.  In feedback the users answer inside the step either way.
+
     Parameters
     ----------
     core : Env
@@ -269,23 +275,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
 
 def make(
-    id: AnyEnv,
-    *,
-    wrappers: Sequence[AnyWrapper] = (),
-    beats: int = 1,
-    render_mode: str | None = None,
-    speech: Mapping[str, Field] | None = None,
-    max_cycles: int | None = None,
-    reward: str | None = None,
+    id: AnyEnv, *, wrappers: Sequence[AnyWrapper] = (), beats: int = 1, render_mode: str | None = None,
+    speech: Mapping[str, Field] | None = None, max_cycles: int | None = None, reward: str | None = None,
     **kwargs: Any,
-) -> ParallelView:
-    """Build a PettingZoo parallel env.
-
-    A *merged* step (``beats=1``) delivers the messages of its actions, about what was pulled in the step before, and
-    then pulls; the last talk happens inside the last step, with nothing to say but the standard report.  So a merged
-    agent hears one round later than an agent of the array core, and its scores are those of another experiment; the
-    last infos say which (``beats``, ``metrics``).  ``beats=2`` makes pull and talk steps of their own and replays a
-    run of the core exactly.  In feedback the users answer inside the step either way.
+) -> ParallelView:  # fmt: skip
+    """Build a PettingZoo parallel env; what its steps are, `ParallelView` says.
 
     Parameters
     ----------
@@ -315,10 +309,8 @@ def make(
 
     Raises
     ------
-    ValueError
-        Unknown id (with the nearest ones), or a bad parameter.
-    TypeError
-        A parameter that neither the env nor its protocol takes.
+    ValueError, TypeError
+        Unknown id (with the nearest ones), a bad parameter, or one that neither the env nor its protocol takes.
 
     Examples
     --------

@@ -127,38 +127,16 @@ class Exploration(Env):
               "precision", "resets")  # fmt: skip
 
     def __init__(
-        self,
-        *,
-        problem: str = "P1",
-        means: Sequence[float] | UniformMeans | None = None,
-        rewards: str | Law | None = None,
-        n_arms: int | None = None,
-        n_agents: int = 64,
-        agent_distribution: str | Sequence[float] = "uniform",
-        threshold: int | None = None,
-        comparison: str = ">",
-        delta: float = 0.05,
-        beta: float = 0.5,
-        eta: float | None = None,
-        xi: float = 0.0,
-        judge: str = "coordinator",
-        vote_cost: int = 1,
-        round_cost: int | str = 0,
-        idle: str = "leaves",
-        stop: str = "coordinator",
-        single: bool = False,
-        precision: float = 0.0,
-        strict: bool = False,
-        drift: float | None = None,
-        switches: int = 0,
-        resets: bool = False,
-        permute_arms: bool = False,
-        horizon: int | None = None,
-        wrappers: Sequence[Wrapper] = (),
-        speech: Fields | None = None,
-        fields: Fields | None = None,
-        runs: int = 1,
-    ):
+        self, *, problem: str = "P1", means: Sequence[float] | UniformMeans | None = None,
+        rewards: str | Law | None = None, n_arms: int | None = None, n_agents: int = 64,
+        agent_distribution: str | Sequence[float] = "uniform", threshold: int | None = None, comparison: str = ">",
+        delta: float = 0.05, beta: float = 0.5, eta: float | None = None, xi: float = 0.0,
+        judge: str = "coordinator", vote_cost: int = 1, round_cost: int | str = 0, idle: str = "leaves",
+        stop: str = "coordinator", single: bool = False, precision: float = 0.0, strict: bool = False,
+        drift: float | None = None, switches: int = 0, resets: bool = False, permute_arms: bool = False,
+        horizon: int | None = None, wrappers: Sequence[Wrapper] = (), speech: Fields | None = None,
+        fields: Fields | None = None, runs: int = 1,
+    ):  # fmt: skip
         known = PROBLEMS[choice("problem", problem, PROBLEMS)]
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
         if self.horizon is None and switches:
