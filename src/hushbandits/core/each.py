@@ -67,7 +67,7 @@ class Each(Team):
     ):
         self._factory = factory
         self._name = name or str(getattr(factory, "__name__", "Each"))
-        self.setting = setting  # type: ignore[misc]
+        self.setting = setting
         self.fields = fields
 
     @property

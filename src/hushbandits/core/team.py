@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from hushbandits.core.guarantee import Promising
 from hushbandits.core.messages import Fields, Inbox
@@ -49,7 +48,7 @@ class Team(Promising):
     """
 
     #: The setting it plays in (``exploration``, ``network``, ``feedback``); ``""``: any.
-    setting: ClassVar[str] = ""
+    setting: str = ""
     #: Fields of its own messages; ``None``: it sends the env's standard report.
     fields: Fields | None = None
     #: Fields that it must find in its inbox (``tally``: pulls and sums per arm).

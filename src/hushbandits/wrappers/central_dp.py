@@ -85,7 +85,7 @@ class CentralLaplace(Mechanism):
     def seen(self, n: int, survivors: int) -> Profile:
         """The server's own noise, however many take part."""
         noise = self.added(n)
-        return law_profile(noise, 1, self.planned(n).g) if self.discrete else laplace_profile(1 / noise.b)  # type: ignore[attr-defined]
+        return laplace_profile(1 / noise.b) if isinstance(noise, Laplace) else law_profile(noise, 1, self.planned(n).g)
 
     def _details(self, n: int) -> dict[str, object]:
         return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}

@@ -115,7 +115,7 @@ class Pooled(Cohort):
         moved = [_thin(part.n, rates, rngs) for part in self._parts]
         stay = [replace(part, n=part.n - gone) for part, gone in zip(self._parts, moved, strict=True)]
         there = np.full(self.planned.shape, float(location))
-        return self._with(_parts=(*stay, _Part(sum(moved), law, there)))  # type: ignore[arg-type]
+        return self._with(_parts=(*stay, _Part(sum(moved[1:], moved[0]), law, there)))
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
         """Summed at the end, by the noise's own law of sums."""

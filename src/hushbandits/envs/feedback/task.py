@@ -60,8 +60,8 @@ class FeedbackTask(Task):
     def fits(self, action: Array) -> bool:
         """An arm and a power of two each."""
         pairs = action.dtype.kind in "iu" and action.shape[1:] == (2,)
-        top = self.action_space.nvec  # type: ignore[attr-defined]
-        return pairs and bool(action.min() >= 0 and (action < top).all())
+        assert isinstance(self.action_space, spaces.MultiDiscrete)
+        return pairs and bool(action.min() >= 0 and (action < self.action_space.nvec).all())
 
     def pull(self, action: Array) -> Array:
         """Blocks of users pull what they were told."""
