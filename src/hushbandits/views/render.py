@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hushbandits.core.types import Array
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from hushbandits.views.parallel import ParallelView
 
 __all__ = ["close", "picture", "show", "text"]
@@ -36,7 +34,7 @@ def picture(env: ParallelView) -> Array:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def show(env: ParallelView, window: Figure | None = None) -> Figure:
+def show(env: ParallelView, window: Any = None) -> Any:
     """Draw into `window` (``None``: open one) and return it; a backend without windows draws unseen."""
     from matplotlib import pyplot as plt
 
@@ -51,14 +49,14 @@ def show(env: ParallelView, window: Figure | None = None) -> Figure:
     return window
 
 
-def close(window: Figure) -> None:
+def close(window: Any) -> None:
     """Close what `show` opened."""
     from matplotlib import pyplot as plt
 
     plt.close(window)
 
 
-def _draw(env: ParallelView, figure: Figure) -> None:
+def _draw(env: ParallelView, figure: Any) -> None:
     env.task.draw(figure)
     figure.suptitle(_title(env), fontsize=11)
 
