@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from mutants import AsPrinted, ForgottenPrecision, GammaScale, OneSided, ReusedSeed
 from scipy import stats
-from test_audit_mutants import AsPrinted, ForgottenPrecision, GammaScale, OneSided, ReusedSeed
 
 import hushbandits as hb
 from hushbandits.audits.black import black_box, one_run

@@ -1,423 +1,64 @@
-"""Broken mechanisms of every kind that we could think of: each is refuted, by a check that has a name."""
+"""Broken mechanisms (`mutants`): each is refuted, by a check that has a name."""
 
-import dataclasses
-import math
-
-import numpy as np
+import mutants
 import pytest
-from scipy import stats
 
-from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.audits.drawn import long_run
 from hushbandits.audits.suite import UNSEEN, Budget, checks
-from hushbandits.core.jit import jit
-from hushbandits.policies.successive import radii
-from hushbandits.privacy.divergence import pure_profile
-from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.plans import distributed_pure
-from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
-from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
 
 BUDGET = Budget(samples=1800, largest=150, runs=10)
 
 
 def failures(name, what="", budget=BUDGET):
-    """Checks that refute a mutant of this file, of kinds that begin with `what`."""
+    """Checks that refute a mutant, of kinds that begin with `what`."""
     found = []
-    for check in checks([f"{__name__}:{name}"], budget):
+    for check in checks([f"mutants:{name}"], budget):
         if check.what.startswith(what):
             found += [v.check for v in check.run() if not v.passed]
     return found
 
 
-# -- plans whose law is too weak -------------------------------------------------------------------------------------
-
-
-class GammaScale(DiscreteLaplace):
-    """The released sampler, whose gamma scale is (1−p)/p for p = e^(−ε/g): β and 1 − β swapped."""
-
-    def plan(self, n):
-        plan = super().plan(n)
-        wrong = -1 / math.log(1 - math.exp(-1 / plan.noise.b))
-        return dataclasses.replace(plan, noise=PolyaDifference(1 / n, wrong))
-
-
-class ForgottenPrecision(DiscreteLaplace):
-    """Scale 1/ε on an integer sum of sensitivity g."""
-
-    def plan(self, n):
-        return dataclasses.replace(super().plan(n), noise=PolyaDifference(1 / n, 1 / self.epsilon))
-
-
-@dataclasses.dataclass(frozen=True)
-class OneSidedLaw(NoiseLaw):
-    r: float
-    b: float
-
-    def draw(self, rng, size):
-        return rng.negative_binomial(self.r, -math.expm1(-1 / self.b), size)
-
-    def wrapped_pmf(self, n, m):
-        k = np.arange(20 * m)
-        return np.bincount(k % m, weights=stats.nbinom.pmf(k, n * self.r, -math.expm1(-1 / self.b)), minlength=m)
-
-
-class OneSided(DiscreteLaplace):
-    """γ⁺ alone."""
-
-    def plan(self, n):
-        plan = super().plan(n)
-        return dataclasses.replace(plan, noise=OneSidedLaw(1 / n, plan.noise.b), tau=2 * plan.tau)
-
-    def price(self, n, survivors):
-        return Spent(self.epsilon)
-
-
-class AsPrinted(ShuffledLaplace):
-    """Theorem 3 with e^(−ε/g) where it charges ε′ = ε/2."""
-
-    def __init__(self):
-        super().__init__(1.0, shuffle="pure")
-
-    def plan(self, n):
-        return distributed_pure(n, self.epsilon, self._p)
-
-
-class NoNoise(DiscreteLaplace):
-    """Nobody adds anything."""
-
-    def plan(self, n):
-        return dataclasses.replace(super().plan(n), noise=None)
-
-    def _noised(self, crowd):
-        return crowd
-
-    def price(self, n, survivors):
-        return Spent(self.epsilon)
-
-
-# -- words that are larger than the law ------------------------------------------------------------------------------
-
-
-class Dropouts(DiscreteLaplace):
-    """The price of a block is ε however few are left."""
-
-    def price(self, n, survivors):
-        return Spent(self.epsilon)
-
-
-class Boast(DiscreteLaplace):
-    """Promises half of what its noise gives, and says that an observer sees nothing."""
-
-    def promises(self, env):
-        return tuple(dataclasses.replace(g, epsilon=g.epsilon / 2) for g in super().promises(env))
-
-    def seen(self, n, survivors):
-        return pure_profile(self.epsilon / 2)
-
-
-class CheapLedger(DiscreteLaplace):
-    """An honest price, with a Rényi curve of half of it."""
-
-    def price(self, n, survivors):
-        spent = super().price(n, survivors)
-        return Spent(spent.epsilon, 0.0, lambda alpha: spent.curve(alpha) / 4)
-
-
-# -- noise that is not what the plan says ----------------------------------------------------------------------------
-
-
-class Half(DiscreteLaplace):
-    """Draws noise of half the planned scale."""
-
-    def _law(self, law):
-        return PolyaDifference(law.r, law.b / 2)
-
-
-class HalfAtATenth(Half):
-    def __init__(self):
-        super().__init__(0.1)
-
-
-class HalfAtTen(Half):
-    def __init__(self):
-        super().__init__(10.0)
-
-
-class ReusedSeed(DiscreteLaplace):
-    """The same noise for every block."""
-
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._again = [seed.spawn(1)[0] for seed in seeds]
-
-    def send(self, message, env):
-        self._rngs = [np.random.default_rng(seed) for seed in self._again]
-        return super().send(message, env)
-
-
-class ReusedPairs(DiscreteLaplace):
-    """Every second block has the noise of the one before it."""
-
-    _block = 0
-
-    def _noised(self, crowd):
-        if self._block % 2:
-            for rng, state in zip(self._rngs, self._states, strict=True):
-                rng.bit_generator.state = state
-        self._states = [rng.bit_generator.state for rng in self._rngs]
-        self._block += 1
-        return super()._noised(crowd)
-
-
-class ReusedRuns(DiscreteLaplace):
-    """Every run has the noise of the first."""
-
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._rngs = [np.random.default_rng(7) for _ in seeds]
-
-
-class Sometimes(DiscreteLaplace):
-    """Base of those that leave the noise out now and then."""
-
-    _block = -1
-
-    def _noised(self, crowd):
-        self._block += 1
-        noised = super()._noised(crowd)
-        return crowd if self._missing(crowd) else noised
-
-    def _missing(self, crowd):
-        raise NotImplementedError
-
-
-class DependsOnTheSum(Sometimes):
-    """No noise where more than half of all rewards are 1."""
-
-    def _missing(self, crowd):
-        return hasattr(crowd, "_x") and crowd._x.sum() > 0.75 * crowd._x.size * crowd._x.max()
-
-
-class LastUser(Sometimes):
-    """No noise where the last user's reward is 1, the only one."""
-
-    def _missing(self, crowd):
-        return hasattr(crowd, "_x") and crowd._x[0, 0, -1] > 0 and crowd._x[0, 0, :-1].sum() == 0
-
-
-class OnePercent(Sometimes):
-    """No noise in one block of a hundred."""
-
-    def _missing(self, crowd):
-        return np.random.default_rng(self._block).random() < 0.01
-
-
-class UnusualSize(Sometimes):
-    """No noise in blocks of 77."""
-
-    def _missing(self, crowd):
-        return crowd.planned[0, 0] == 77
-
-
-class AfterBlock1000(Sometimes):
-    """No noise from block 1000 on."""
-
-    def _missing(self, crowd):
-        return self._block >= 1000
-
-
-# -- leaks beside the sum --------------------------------------------------------------------------------------------
-
-
-class LeakInN(DiscreteLaplace):
-    """One user less where the first one's reward is 1."""
-
-    def send(self, message, env):
-        first = message["reward"]._x[:, :, 0] > 0
-        message = super().send(message, env)
-        message["reward"].n = message["reward"].n - first
-        return message
-
-
-class LeakInBits(DiscreteLaplace):
-    """One bit more where the last user's reward is 1."""
-
-    def send(self, message, env):
-        last = message["reward"]._x[:, :, -1] > 0
-        message = super().send(message, env)
-        return {**message, "bits": message["bits"] + last}
-
-
-class FloatBits(DiscreteLaplace):
-    """The last user's reward in the last bits of the decoded sum."""
-
-    def send(self, message, env):
-        self._last = message["reward"]._x[:, :, -1]
-        return super().send(message, env)
-
-    def deliver(self, inbox, env):
-        inbox = super().deliver(inbox, env)
-        return inbox.decoded(inbox.total("reward") + 2.0**-30 * self._last)
-
-
-# -- messages on a graph ---------------------------------------------------------------------------------------------
-
-
-class ReusedReleases(PrivateMeans):
-    """One draw per agent, used for every release."""
-
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._luck = Frozen(self._luck)
-
-
-class OneAgentBare(LocalLaplace):
-    """The second agent adds no noise."""
-
-    def _noised(self, reward):
-        noised = super()._noised(reward)
-        noised[:, 1] = reward[:, 1]
-        return noised
-
-
-class SameForAll(LocalLaplace):
-    """All agents of a round share one draw."""
-
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._luck = Shared(self._luck)
-
-
-class Frozen:
-    def __init__(self, tape):
-        self._row = tape.next().copy()
-
-    def next(self):
-        return self._row
-
-
-class Shared:
-    def __init__(self, tape):
-        self._tape = tape
-
-    def next(self):
-        row = self._tape.next().copy()
-        row[:] = row[:, :1]
-        return row
-
-
-# -- secure functions ------------------------------------------------------------------------------------------------
-
-
-class SmallCohorts(SecAgg):
-    """Opens whatever there is."""
-
-    def reset(self, env, seeds):
-        self.min_cohort = 1
-        super().reset(env, seeds)
-
-
-class KeepsTheOrder(Shuffle):
-    """Takes the names off, and leaves everyone in place."""
-
-    def deliver(self, inbox, env):
-        if env.setting != "network":
-            return inbox
-        return inbox._hide_senders(lambda: np.broadcast_to(np.arange(inbox.arrived.shape[2]), inbox.arrived.shape))
-
-
-class BareWindows(SecAgg):
-    """Adds up single ballots."""
-
-    def accept(self, fields, env):
-        fields = super().accept(fields, env)
-        if env.setting == "exploration":
-            self._channel._votes.window = self._channel._votes.min_cohort = 1
-        return fields
-
-
-# -- votes -----------------------------------------------------------------------------------------------------------
-
-
-@jit
-def _bare(state, r, n, p, arms, reward, luck, vote):
-    for k in range(arms.size):
-        if arms[k]:
-            state.sums[r, n, k] += reward[k]
-    state.pulls[r, n] += 1
-    due = state.due[r, n]
-    if state.pulls[r, n] < due:
-        return False
-    h, c = radii(arms.size, 1, p[0], p[1], due)
-    for k in range(arms.size):
-        if (state.sums[r, n].max() - state.sums[r, n, k]) / due > 2.0 * (h + c):
-            vote[k] = True
-    return True
-
-
-class BareVotes(DPMASE):
-    """Votes by the means, and adds noise when it is too late."""
-
-    def __init__(self):
-        super().__init__(epsilon=1.0)
-
-    def routine(self, n_arms):
-        return super().routine(n_arms)._replace(learn=_bare)
-
-
-class HalfVotes(DPMASE):
-    """Noise of 2ε."""
-
-    def __init__(self):
-        super().__init__(epsilon=1.0)
-
-    def routine(self, n_arms):
-        return super().routine(n_arms)._replace(params=(2 * self.epsilon, self.beta))
-
-
 #: Mutant, kind of check, and the words of a check that refutes it.
 REFUTED = [
-    (GammaScale, "white box", "promise"),
-    (ForgottenPrecision, "white box", "promise"),
-    (OneSided, "white box", "promise"),
-    (AsPrinted, "white box", "promise"),
-    (NoNoise, "white box", "promise"),
-    (Dropouts, "white box", "left: price"),
-    (Boast, "white box", "promise"),
-    (Boast, "white box", "profile"),
-    (CheapLedger, "white box", "ledger, 3 blocks"),
-    (HalfAtATenth, "drawn law", "the noise's law"),
-    (HalfAtTen, "drawn law", "the noise's law"),
-    (Half, "black box", "black box"),
-    (ReusedSeed, "drawn law", "block 1 later"),
-    (ReusedSeed, "black box", "z = z′"),
-    (ReusedPairs, "drawn law", "block 1 later"),
-    (ReusedRuns, "drawn law", "the next run"),
-    (DependsOnTheSum, "drawn law", "by background (worst: 1)"),
-    (LastUser, "drawn law", "by background (worst: 5)"),
-    (LastUser, "black box", "black box"),
-    (UnusualSize, "drawn law", "by size (worst: 77)"),
-    (AfterBlock1000, "drawn law", "by stretch of the run"),
-    (LeakInN, "black box", " n"),
-    (LeakInBits, "black box", "bits"),
-    (FloatBits, "black box", "sums off the grid"),
-    (ReusedReleases, "drawn law", "two views"),
-    (OneAgentBare, "drawn law", "by agent (worst: 1)"),
-    (OneAgentBare, "black box", "agent 1's messages"),
-    (SameForAll, "drawn law", "the next run or seat"),
-    (SmallCohorts, "secure function", "blocks of fewer than 5 users"),
-    (SmallCohorts, "secure function", "rounds of fewer than 3 messages"),
-    (BareWindows, "secure function", "votes of fewer than 3 agents"),
-    (KeepsTheOrder, "secure function", "order, network"),
-    (BareVotes, "black box", "votes"),
-    (HalfVotes, "black box", "votes"),
+    (mutants.GammaScale, "white box", "promise"),
+    (mutants.ForgottenPrecision, "white box", "promise"),
+    (mutants.OneSided, "white box", "promise"),
+    (mutants.AsPrinted, "white box", "promise"),
+    (mutants.NoNoise, "white box", "promise"),
+    (mutants.Dropouts, "white box", "left: price"),
+    (mutants.Boast, "white box", "promise"),
+    (mutants.Boast, "white box", "profile"),
+    (mutants.CheapLedger, "white box", "ledger, 3 blocks"),
+    (mutants.HalfAtATenth, "drawn law", "the noise's law"),
+    (mutants.HalfAtTen, "drawn law", "the noise's law"),
+    (mutants.Half, "black box", "black box"),
+    (mutants.ReusedSeed, "drawn law", "block 1 later"),
+    (mutants.ReusedSeed, "black box", "z = z′"),
+    (mutants.ReusedPairs, "drawn law", "block 1 later"),
+    (mutants.ReusedRuns, "drawn law", "the next run"),
+    (mutants.DependsOnTheSum, "drawn law", "by background (worst: 1)"),
+    (mutants.LastUser, "drawn law", "by background (worst: 5)"),
+    (mutants.LastUser, "black box", "black box"),
+    (mutants.UnusualSize, "drawn law", "by size (worst: 77)"),
+    (mutants.AfterBlock1000, "drawn law", "by stretch of the run"),
+    (mutants.LeakInN, "black box", " n"),
+    (mutants.LeakInBits, "black box", "bits"),
+    (mutants.FloatBits, "black box", "sums off the grid"),
+    (mutants.ReusedReleases, "drawn law", "two views"),
+    (mutants.OneAgentBare, "drawn law", "by agent (worst: 1)"),
+    (mutants.OneAgentBare, "black box", "agent 1's messages"),
+    (mutants.SameForAll, "drawn law", "the next run or seat"),
+    (mutants.SmallCohorts, "secure function", "blocks of fewer than 5 users"),
+    (mutants.SmallCohorts, "secure function", "rounds of fewer than 3 messages"),
+    (mutants.BareWindows, "secure function", "votes of fewer than 3 agents"),
+    (mutants.KeepsTheOrder, "secure function", "order, network"),
+    (mutants.BareVotes, "black box", "votes"),
+    (mutants.HalfVotes, "black box", "votes"),
 ]
 _found = {}
 
@@ -426,12 +67,12 @@ _found = {}
 def test_a_named_check_refutes_it(mutant, what, words):
     key = mutant.__name__, what
     if key not in _found:
-        _found[key] = failures(*key, Budget(samples=6000) if mutant is HalfVotes else BUDGET)
+        _found[key] = failures(*key, Budget(samples=6000) if mutant is mutants.HalfVotes else BUDGET)
     assert any(words in check for check in _found[key]), _found[key]
 
 
 def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
-    verdicts = list(long_run([OnePercent(), SecAgg()], "mutant", 256, 32))
+    verdicts = list(long_run([mutants.OnePercent(), SecAgg()], "mutant", 256, 32))
     assert "drawn, 2,040 blocks: blocks without noise" in [v.check for v in verdicts if not v.passed]
 
 
@@ -447,23 +88,7 @@ def test_the_honest_ones_that_they_are_made_of_pass():
 # -- what no black box can see ---------------------------------------------------------------------------------------
 
 
-class NeverPlayed(Sometimes):
-    """No noise in blocks of 100,003."""
-
-    def _missing(self, crowd):
-        return crowd.planned[0, 0] == 100_003
-
-
-class Secret(Sometimes):
-    """No noise where the first nine rewards spell a password."""
-
-    def _missing(self, crowd):
-        word = np.array([1, 1, 0, 1, 0, 0, 1, 1, 1])
-        x = getattr(crowd, "_x", np.zeros((1, 1, 0)))[0, 0]
-        return len(x) >= 9 and (np.sign(x[:9]) == word).all()
-
-
-@pytest.mark.parametrize("mutant", [NeverPlayed, Secret])
+@pytest.mark.parametrize("mutant", [mutants.NeverPlayed, mutants.Secret])
 def test_some_mutants_pass_and_the_page_says_why(mutant):
     assert failures(mutant.__name__) == []
     reason = {"NeverPlayed": "a trigger that is never played", "Secret": "a secret trigger"}[mutant.__name__]

@@ -7,7 +7,6 @@ Adding one is one line here; entries are imported when they are first used.  Whe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import pettingzoo
 from pettingzoo.env_registry.exceptions import PettingZooRegistryError
@@ -254,7 +253,7 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     return env
 
 
-def _lacking(what: str, entry: Callable[..., Any]) -> None:
+def _lacking(what: str, entry: Callable[..., object]) -> None:
     if not open_ended(entry):
         raise TypeError(f"{what} must take runs= and wrappers=, and hand them on to Env.__init__")
 

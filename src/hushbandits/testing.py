@@ -17,23 +17,25 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hushbandits.core.env import Env
-from hushbandits.core.types import Array
+from hushbandits.core.obs import Obs
+from hushbandits.core.task import Space
+from hushbandits.core.types import Array, Message, Params
 from hushbandits.core.validate import nearest
 from hushbandits.registry import list_envs
 
 __all__ = ["Policy", "check_env"]
 
 #: ``policy(agent, observation, space)`` → an action; the space is a seeded copy of the agent's own.
-Policy = Callable[[str, Any, spaces.Space[Any]], Any]
+Policy = Callable[[str, Any, Space], object]
 
 
 def check_env(
-    env: str | ParallelEnv[str, Any, Any] | Callable[[], ParallelEnv[str, Any, Any]],
+    env: str | ParallelEnv | Callable[[], ParallelEnv],
     *,
     seed: int = 0,
     policy: Policy | None = None,
     random_rewards: bool = True,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> None:
     """Raise ``AssertionError``, with the step and the agent, unless a parallel env keeps its promises.
 
@@ -87,7 +89,7 @@ def check_env(
             _check_row(build().unwrapped, seed, policy)
 
 
-def _builder(env: Any, kwargs: dict[str, Any]) -> Callable[[], ParallelEnv[str, Any, Any]]:
+def _builder(env: str | ParallelEnv | Callable[[], ParallelEnv], kwargs: Params) -> Callable[[], ParallelEnv]:
     if isinstance(env, str):
         if env not in list_envs():
             raise ValueError(f"no env is named {env!r}{nearest(env, list_envs())}")
@@ -115,7 +117,7 @@ def _globals_kept() -> Iterator[None]:
 # -- episodes ---------------------------------------------------------------------------------------------------
 
 
-def _guarded(build: Callable[[], Any], seed: int, policy: Policy) -> dict[str, Any]:
+def _guarded(build: Callable[[], ParallelEnv], seed: int, policy: Policy) -> _Trace:
     """Build, play, and see that the global generators were left alone."""
     before = np.random.get_state(), random.getstate()  # noqa: NPY002
     trace = _episode(build(), seed, policy)
@@ -125,21 +127,25 @@ def _guarded(build: Callable[[], Any], seed: int, policy: Policy) -> dict[str, A
     return trace
 
 
-def _actors(env: Any, seed: int) -> dict[str, spaces.Space[Any]]:
+def _actors(env: ParallelEnv, seed: int) -> dict[str, Space]:
     own = {agent: copy.deepcopy(env.action_space(agent)) for agent in env.possible_agents}
     for m, space in enumerate(own.values()):
         space.seed(seed + m)
     return own
 
 
-def _act(env: Any, observations: Mapping[str, Any], actors: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+def _act(
+    env: ParallelEnv, observations: Mapping[str, object], actors: Mapping[str, Space], policy: Policy
+) -> dict[str, object]:
     return {agent: policy(agent, observations[agent], actors[agent]) for agent in env.agents}
 
 
+#: All that was seen, by step.
+_Trace = dict[str, dict[str, Any]]
 _PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
-def _episode(env: Any, seed: int | None, policy: Policy, pickle_at: int | None = None) -> dict[str, Any]:
+def _episode(env: ParallelEnv, seed: int | None, policy: Policy, pickle_at: int | None = None) -> _Trace:
     """Play one episode, checking every step; return all that was seen."""
     actors = _actors(env, 0 if seed is None else seed)
     observations, infos = env.reset(seed=seed)
@@ -147,7 +153,7 @@ def _episode(env: Any, seed: int | None, policy: Policy, pickle_at: int | None =
     _require(everyone == list(env.possible_agents), f"after reset agents are {everyone}, not all of possible_agents")
     _require(isinstance(infos, dict) and set(infos) >= set(everyone), "reset must return infos for all agents")
     _check_observations(env, observations, everyone, "reset")
-    trace: dict[str, Any] = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
+    trace: _Trace = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
     while env.agents:
         at = f"step {len(trace)}"
         if pickle_at == len(trace):
@@ -163,7 +169,7 @@ def _episode(env: Any, seed: int | None, policy: Policy, pickle_at: int | None =
     return trace
 
 
-def _check_spaces(env: Any) -> None:
+def _check_spaces(env: ParallelEnv) -> None:
     agents = list(env.possible_agents)
     _require(len(agents) > 0 and len(set(agents)) == len(agents), f"possible_agents={agents} must be distinct names")
     for kind in ("observation_space", "action_space"):
@@ -177,7 +183,7 @@ def _check_spaces(env: Any) -> None:
         )
 
 
-def _check_observations(env: Any, observations: Any, everyone: list[str], at: str) -> None:
+def _check_observations(env: ParallelEnv, observations: Any, everyone: list[str], at: str) -> None:
     _require(
         isinstance(observations, dict) and set(observations) >= set(everyone),
         f"{at}: observations must be a dict of all agents",
@@ -188,7 +194,7 @@ def _check_observations(env: Any, observations: Any, everyone: list[str], at: st
         _check_member(env.state_space, env.state(), f"{at}: state()")
 
 
-def _check_member(space: spaces.Space[Any], value: Any, what: str) -> None:
+def _check_member(space: Space, value: Any, what: str) -> None:
     if isinstance(space, spaces.Box):
         _require(isinstance(value, np.ndarray), f"{what} is a {type(value).__name__}, not an array")
         _require(value.dtype == space.dtype, f"{what} has dtype {value.dtype}, its space {space.dtype}")
@@ -202,7 +208,7 @@ def _check_member(space: spaces.Space[Any], value: Any, what: str) -> None:
     _require(space.contains(value), f"{what} lies outside its space {space}: {value!r}")
 
 
-def _check_returns(env: Any, returned: Any, everyone: list[str], at: str) -> None:
+def _check_returns(env: ParallelEnv, returned: Any, everyone: list[str], at: str) -> None:
     _require(isinstance(returned, tuple) and len(returned) == 5, f"{at} must return five dicts")
     for name, part in zip(_PARTS, returned, strict=True):
         _require(isinstance(part, dict) and set(part) >= set(everyone), f"{at}: {name} must be a dict of all agents")
@@ -225,7 +231,7 @@ def _check_returns(env: Any, returned: Any, everyone: list[str], at: str) -> Non
 # -- promises -----------------------------------------------------------------------------------------------------
 
 
-def _check_luck(build: Callable[[], Any], seed: int, first: dict[str, Any]) -> None:
+def _check_luck(build: Callable[[], ParallelEnv], seed: int, first: _Trace) -> None:
     # The same actions throughout, so that only the env can make the difference.
     played = [seen["actions"] for at, seen in first.items() if at != "reset"]
 
@@ -243,8 +249,8 @@ def _check_luck(build: Callable[[], Any], seed: int, first: dict[str, Any]) -> N
     )
 
 
-def _replayed(env: Any, seed: int | None, played: list[dict[str, Any]]) -> list[Any]:
-    trace: list[Any] = [copy.deepcopy(env.reset(seed=seed))]
+def _replayed(env: ParallelEnv, seed: int | None, played: list[dict[str, object]]) -> list[object]:
+    trace: list[object] = [copy.deepcopy(env.reset(seed=seed))]
     for actions in played:
         if not env.agents:
             break
@@ -252,7 +258,7 @@ def _replayed(env: Any, seed: int | None, played: list[dict[str, Any]]) -> list[
     return trace
 
 
-def _check_pickle(build: Callable[[], Any], seed: int, policy: Policy, first: dict[str, Any]) -> None:
+def _check_pickle(build: Callable[[], ParallelEnv], seed: int, policy: Policy, first: _Trace) -> None:
     middle = max(1, len(first) // 2)
     try:
         again = _episode(build(), seed, policy, pickle_at=middle)
@@ -261,14 +267,14 @@ def _check_pickle(build: Callable[[], Any], seed: int, policy: Policy, first: di
     _same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
 
 
-def _check_row(view: Any, seed: int, policy: Policy) -> None:
+def _check_row(view: ParallelEnv, seed: int, policy: Policy) -> None:
     """Step `view` beat by beat, and a row of the core with a task of its own next to it."""
     row = copy.deepcopy(view.core).task(**view.options)
     view.beats, view.max_cycles = 2, None
-    heard: list[Any] = []
+    heard: list[Obs] = []
     talk = view.core.talk
 
-    def overheard(message: Any = None) -> Any:
+    def overheard(message: Message | None = None) -> Obs:
         heard.append(talk(message))
         return heard[-1]
 
@@ -299,7 +305,7 @@ def _each(names: list[str], earned: Array) -> dict[str, float]:
     return {name: float(x) for name, x in zip(names, earned, strict=True)}
 
 
-def _slots(inbox: Any) -> dict[str, Any]:
+def _slots(inbox: Any) -> dict[str, object]:
     """Every slot of an inbox, and the sums over it where there are any."""
     seen = {"arrived": inbox.arrived, **{field: inbox[field] for field in inbox.fields if field != "tally"}}
     try:
@@ -317,12 +323,12 @@ def _require(promise: bool, broken: str) -> None:
 # -- comparing ----------------------------------------------------------------------------------------------------
 
 
-def _same(one: Any, two: Any, what: str) -> None:
+def _same(one: object, two: object, what: str) -> None:
     found = _difference(one, two)
     _require(found is None, f"{what} differ at {found}")
 
 
-def _difference(one: Any, two: Any) -> str | None:
+def _difference(one: object, two: object) -> str | None:
     """Where two nested values first differ and how, or ``None``; NaN equals NaN."""
     if isinstance(one, Mapping) and isinstance(two, Mapping):
         for key, value in one.items():

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
+from hushbandits.core.types import Params
 from hushbandits.core.validate import choice, real
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.successive import batch_radius
 from hushbandits.privacy.plans import precision
 from hushbandits.privacy.pmf import tail_quantile
@@ -91,7 +93,7 @@ class DistDPSE(BatchedSE):
 
     def noise(self) -> tuple[float, float]:
         """Rounding and Lap_ℤ(g/ε)."""
-        return math.sqrt(2) / self._epsilon, 1 / self._epsilon  # type: ignore[attr-defined]
+        return math.sqrt(2) / self._epsilon, 1 / self._epsilon
 
 
 class DistRDPSE(BatchedSE):
@@ -114,6 +116,7 @@ class DistRDPSE(BatchedSE):
 
     mechanisms = ("Skellam",)
     shared = ("epsilon", "confidence", "scale")
+    _scale: float
     wrappers = ("Skellam", "SecAgg")
 
     def __init__(
@@ -135,7 +138,7 @@ class DistRDPSE(BatchedSE):
 
     def noise(self) -> tuple[float, float]:
         """Rounding at precision ⌈sε√n⌉ and the tail of Skellam noise (proposition 1)."""
-        s, epsilon = self._scale, self._epsilon  # type: ignore[attr-defined]
+        s, epsilon = self._scale, self._epsilon
         return 2 / epsilon + math.sqrt(2) / (s * epsilon), 1 / (s * epsilon)
 
 
@@ -165,7 +168,7 @@ class DistCDPSE(DistRDPSE):
 
     def noise(self) -> tuple[float, float]:
         """Rounding and a sub-Gaussian sum."""
-        s, epsilon = self._scale, self._epsilon  # type: ignore[attr-defined]
+        s, epsilon = self._scale, self._epsilon
         return (math.sqrt(2) + math.sqrt(2) / s) / epsilon, 0.0
 
 
@@ -180,7 +183,7 @@ class CDPSE(DistDPSE):
     """
 
     mechanisms = ("CentralLaplace",)
-    fixed: ClassVar[dict[str, Any]] = {"discrete": True}
+    fixed: ClassVar[Params] = {"discrete": True}
     wrappers = ("CentralLaplace",)
 
     @property
@@ -219,11 +222,11 @@ class LDPSE(BatchedSE):
 
     def noise(self) -> tuple[float, float]:
         """Rounding alone."""
-        return math.sqrt(2) / self._epsilon, 0.0  # type: ignore[attr-defined]
+        return math.sqrt(2) / self._epsilon, 0.0
 
     def width(self, m: int, b: int, n: int) -> float:
         """``β(b)``."""
-        tail = _local_tail(n, self._epsilon, self._p / (m * b * b))  # type: ignore[attr-defined]
+        tail = _local_tail(n, self._epsilon, self._p / (m * b * b))
         return super().width(m, b, n) + tail / n
 
 
@@ -246,6 +249,7 @@ class ShuffleDPSE(BatchedSE):
 
     mechanisms = ("ShuffledLaplace",)
     shared = ("epsilon", "confidence", "shuffle")
+    _shuffle: str
     wrappers = ("ShuffledNoise", "ShuffledSum")
     first = 32.0
 
@@ -266,14 +270,14 @@ class ShuffleDPSE(BatchedSE):
         """As registered."""
         return "Shuffle-DP-SE"
 
-    def _meets(self, mechanism: Any) -> bool:
+    def _meets(self, mechanism: Wrapper) -> bool:
         self.noise()  # what it says of binary sums is more to the point
         return super()._meets(mechanism)
 
     def noise(self) -> tuple[float, float]:
         """As `DistDPSE`, at the ε that the noise takes."""
-        share = {"split-and-mix": 1.0, "pure": 0.5}.get(self._shuffle)  # type: ignore[attr-defined]
+        share = {"split-and-mix": 1.0, "pure": 0.5}.get(self._shuffle)
         if share is None:
             raise ValueError(f"{self.name} needs shuffle='split-and-mix' or 'pure'; 'binary-sum' is VB-SDP-AE's")
-        epsilon = share * self._epsilon  # type: ignore[attr-defined]
+        epsilon = share * self._epsilon
         return math.sqrt(2) / epsilon, 1 / epsilon

@@ -5,16 +5,17 @@ Algorithm 1 of Chowdhury & Zhou 2023 without its batches and radius; `chowdhury2
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import flag, real
 from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.successive import eliminate
 from hushbandits.privacy.plans import confidence_level
 
@@ -51,11 +52,13 @@ class SuccessiveElimination(Team):
     hears = ("reward", "n")
     #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
     shared: tuple[str, ...] = ("epsilon", "confidence")
+    _epsilon: float
+    _confidence: float | str
     #: Mechanisms (classes by name, or what they call themselves in ``noise_as``) that its radius holds for; empty: it
     #: makes no statement.
     mechanisms: ClassVar[tuple[str, ...]] = ()
     #: Parameters of the mechanism that the algorithm fixes.
-    fixed: ClassVar[dict[str, Any]] = {}
+    fixed: ClassVar[Params] = {}
     #: The protocol's wrappers, for an env that has none; the first is the mechanism.
     wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
 
@@ -68,7 +71,7 @@ class SuccessiveElimination(Team):
         if confidence is not None:
             confidence_level(confidence, 2)
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """The mechanism gets the agent's ε and p; an env without a mechanism gets it from the agent."""
         given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
         there = settings.get("mechanism", True)
@@ -92,7 +95,7 @@ class SuccessiveElimination(Team):
                 f"calibrated=False plays it all the same, and marks the result"
             )
 
-    def _meets(self, mechanism: Any) -> bool:
+    def _meets(self, mechanism: Wrapper) -> bool:
         """Whether the radius is this mechanism's; raises ``ValueError`` where it must be."""
         if not self.mechanisms:
             return True
@@ -127,7 +130,7 @@ class SuccessiveElimination(Team):
                 raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
             setattr(self, f"_{name}", its)
         self._own_radius = self._meets(mechanism)
-        self._p = confidence_level(self._confidence, env.horizon)  # type: ignore[attr-defined]
+        self._p = confidence_level(self._confidence, env.horizon)
         shape = (len(seeds), env.n_agents)
         self._horizon = env.horizon
         self._active = np.ones((*shape, env.n_arms), bool)

@@ -14,6 +14,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.names import Kind, own_class
 from hushbandits.core.team import Team
+from hushbandits.core.types import Params
 from hushbandits.core.validate import nearest
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
@@ -26,7 +27,7 @@ from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
 __all__ = ["VARIANTS", "Case", "claims", "everything", "hider", "named"]
 
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
-VARIANTS: dict[str, list[dict[str, Any]]] = {
+VARIANTS: dict[str, list[Params]] = {
     "CentralDP-v0": [{}, {"discrete": True}],
     "DistDP-v0": [{}, {"t_min": 0.75}, {"sampler": "exact"}],
     "DistRDP-v0": [{}, {"t_min": 0.75, "scale": 1.0}],
@@ -95,7 +96,7 @@ def everything() -> list[str]:
     ]
 
 
-def _label(name: str, parameters: dict[str, Any]) -> str:
+def _label(name: str, parameters: Params) -> str:
     return " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
 
 
@@ -156,7 +157,7 @@ def _of_env(id: str) -> list[Case]:
     return cases
 
 
-def _maker(id: str, parameters: dict[str, Any]) -> Callable[[float], Env]:
+def _maker(id: str, parameters: Params) -> Callable[[float], Env]:
     def make(epsilon: float) -> Env:
         try:
             return make_core(id, epsilon=epsilon, **parameters)
@@ -201,7 +202,7 @@ def _suited(wrapper: Wrapper, setting: str) -> Env | None:
         return None
     behind: list[Wrapper] = []
     if isinstance(wrapper, Mechanism) and wrapper.hidden_by == "sum":
-        sums: list[Any] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]
+        sums: list[Wrapper] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]
         own = getattr(wrapper, "shuffle", None)
         behind = [s for s in sums if wrapper.seals(s) and (own is None or getattr(s, "shuffle", None) == own)][:1]
     return Feedback(users="each", wrappers=[wrapper, *behind])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,11 @@ from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
+from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array
+from hushbandits.core.types import Action, Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
@@ -24,6 +25,9 @@ from hushbandits.registry import make_core
 from hushbandits.wrappers.loss import Loss
 
 __all__ = ["cohorts", "fits", "order", "routes", "windows"]
+
+#: What makes a wrapper, given its parameters.
+_Make = Callable[..., Wrapper]
 
 
 class _Tap(Wrapper):
@@ -81,15 +85,23 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
 def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, edge_loss: float) -> Array:
     # who stands where in the inbox of the first agent; rewards tell
     n = len(values)
-    core: Any = make_core(
+    core = make_core(
         "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=2,
         wrappers=[shuffle], edge_loss=edge_loss,
     )  # fmt: skip
     core.reset(seed)
-    core.law.now = values
-    core.pull(np.zeros((runs, n), int))
-    inbox = core.talk().inbox
+    inbox = _heard(core, values, np.zeros((runs, n), int))
     return np.rint(inbox["reward"][:, 0] * (n + 1)).astype(int) - 1
+
+
+def _heard(core: Env, rewards: Array, action: Action) -> Inbox:
+    """What is heard in a round, whose rewards are told where the law is `Told`."""
+    if isinstance(core.law, Told):
+        core.law.now = rewards
+    core.pull(action)
+    inbox = core.talk().inbox
+    assert inbox is not None
+    return inbox
 
 
 def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
@@ -98,14 +110,13 @@ def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
             x = np.broadcast_to(_names(3), (*message["n"].shape, 3)).copy()
             return message.but(reward=Individuals(x, message["n"]))
 
-    core: Any = Feedback(users="each", runs=runs, horizon=3, wrappers=[Names(), shuffle])
+    core = Feedback(users="each", runs=runs, horizon=3, wrappers=[Names(), shuffle])
     core.reset(seed)
-    core.pull((np.zeros((runs, 1), int), np.full((runs, 1), 3)))
-    inbox = core.talk().inbox
+    inbox = _heard(core, np.zeros(1), (np.zeros((runs, 1), int), np.full((runs, 1), 3)))
     return np.rint(inbox["users"][:, 0, 0] * 4).astype(int) - 1
 
 
-def cohorts(make: Any, subject: str, runs: int = 400, seed: int = 0) -> Iterator[Verdict]:
+def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterator[Verdict]:
     """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round.
 
     Parameters
@@ -122,17 +133,15 @@ def cohorts(make: Any, subject: str, runs: int = 400, seed: int = 0) -> Iterator
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
     tap = _Tap()
-    core: Any = make_core(
+    core = make_core(
         "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
         wrappers=[Loss(0.5), tap, make(min_cohort=least)],
     )  # fmt: skip
     core.reset(seed)
     opened = 0
     for _ in range(10):
-        core.law.now = 1.0
-        core.pull(np.zeros((runs, n), int))
-        inbox = core.talk().inbox
-        sent = next(w for w in core.wrappers if w.name == tap.name).message["sent"]
+        inbox = _heard(core, np.ones(n), np.zeros((runs, n), int))
+        sent = next(w for w in core.wrappers if isinstance(w, _Tap)).message["sent"]
         heard = sent.sum(1, keepdims=True) - sent
         pulls, sums = inbox.tally()
         told = inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
@@ -145,21 +154,21 @@ class _Voter(Team):
 
     setting = "exploration"
 
-    def reset(self, env: World, seeds: Any) -> None:
+    def reset(self, env: World, seeds: Seeds) -> None:
         self._rng, self._k = np.random.default_rng(0), env.n_arms
 
-    def act(self, obs: Any) -> Array:
+    def act(self, obs: Obs) -> Array:
         return np.ones((*obs.who.shape, self._k), bool)
 
-    def speak(self, reward: Array) -> dict[str, Any]:
+    def speak(self, reward: Array) -> dict[str, Array]:
         return {"vote": self._rng.random((len(reward), 1, self._k)) < 0.2}
 
 
-def windows(make: Any, subject: str, runs: int = 200, rounds: int = 80, seed: int = 0) -> Iterator[Verdict]:
+def windows(make: _Make, subject: str, runs: int = 200, rounds: int = 80, seed: int = 0) -> Iterator[Verdict]:
     """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
     least, window = 3, 2
     tap = _Tap()
-    core: Any = make_core(
+    core = make_core(
         "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=rounds,
         wrappers=[make(window=window, min_cohort=least), tap],
     )  # fmt: skip
@@ -171,15 +180,16 @@ def windows(make: Any, subject: str, runs: int = 200, rounds: int = 80, seed: in
     while obs.live.any():
         acted[np.arange(runs), obs.who[:, 0]] = True
         obs = core.pull(team.act(obs))
+        assert obs.reward is not None
         obs = core.talk(team.speak(obs.reward))
-        message = core.wrappers[-1].message
+        message = next(w for w in core.wrappers if isinstance(w, _Tap)).message
         told = message["tally"].any((1, 2)) if "tally" in message else message["vote"].any((1, 2))
         alone += int((told & (acted.sum(1) < least)).sum())
         acted[told] = False
     yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")
 
 
-def routes(make: Any, subject: str, settings: Sequence[str], runs: int, level: float, seed: int) -> Iterator[Verdict]:
+def routes(make: _Make, subject: str, settings: Sequence[str], runs: int, level: float, seed: int) -> Iterator[Verdict]:
     """All that fits a secure function, by what it takes."""
     if "cohorts" in settings:
         yield from cohorts(make, subject, min(runs, 400), seed)

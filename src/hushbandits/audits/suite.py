@@ -21,6 +21,7 @@ from hushbandits.audits.votes import epoch_votes
 from hushbandits.audits.white import compositions, every_size, white_box
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Field
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.samplers import PolyaDifference
@@ -140,12 +141,13 @@ def _of(case: Case, budget: Budget) -> list[Check]:
 def _made(case: Case, epsilon: float) -> tuple[Env, Mechanism, Guarantee]:
     env = case.make(epsilon) if case.make is not None else case.env
     env.reset(0)
-    mechanism: Any = next(w for w in env.wrappers if w.name == case.owner.name)
+    mechanism = next(w for w in env.wrappers if w.name == case.owner.name)
+    assert isinstance(mechanism, Mechanism)
     return env, mechanism, claims(mechanism, env)[0]
 
 
 def _epsilons(case: Case) -> tuple[float, ...]:
-    return GRID if case.make is not None else (case.owner.epsilon,)  # type: ignore[union-attr]
+    return GRID if case.make is not None else (cast(Mechanism, case.owner).epsilon,)
 
 
 def _exact(case: Case) -> Iterator[Verdict]:
@@ -184,7 +186,7 @@ def _mechanism_black(case: Case, budget: Budget) -> Iterator[Verdict]:
         local = mechanism.hidden_by == "noise"
         sizes = (1,) if local else (64, 19) if budget.thorough else (64,)
         runs = budget.samples // 20 if mechanism.sampler == "exact" else budget.samples
-        coded = "modulus" in mechanism.sends({"reward": None, "n": None}, env)  # type: ignore[dict-item]
+        coded = "modulus" in mechanism.sends({"reward": Field(), "n": Field(dtype="i8")}, env)
         for n in sizes:
             yield black_box(
                 env.wrappers, promise.epsilon, promise.delta, n, runs, budget.level, budget.seed, subject, _WHERE,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
+from hushbandits.core.types import Params
 from hushbandits.policies.successive import epoch_length, radii
 
 __all__ = ["DPSE"]
@@ -24,7 +25,7 @@ class DPSE(SuccessiveElimination):
     """
 
     mechanisms = ("CentralLaplace",)
-    fixed: ClassVar[dict[str, Any]] = {"discrete": False}
+    fixed: ClassVar[Params] = {"discrete": False}
     wrappers = ("CentralLaplace",)
 
     @property
@@ -34,9 +35,9 @@ class DPSE(SuccessiveElimination):
 
     def length(self, m: int, b: int) -> float:
         """``R(e)``."""
-        return epoch_length(m, b, self._epsilon, self._p)  # type: ignore[attr-defined]
+        return epoch_length(m, b, self._epsilon, self._p)
 
     def width(self, m: int, b: int, n: int) -> float:
         """``h + c``."""
-        h, c = radii(m, b, self._epsilon, self._p, float(n))  # type: ignore[attr-defined]
+        h, c = radii(m, b, self._epsilon, self._p, float(n))
         return h + c

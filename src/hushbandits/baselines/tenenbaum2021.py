@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from hushbandits.agents.chowdhury2023 import BatchedSE
 from hushbandits.core.messages import Inbox
-from hushbandits.core.types import Seeds
+from hushbandits.core.types import Params, Seeds
 from hushbandits.core.world import World
 
 __all__ = ["VBSDPAE"]
@@ -40,7 +40,7 @@ class VBSDPAE(BatchedSE):
     """
 
     mechanisms = ("BinarySum",)
-    fixed: ClassVar[dict[str, Any]] = {"shuffle": "binary-sum"}
+    fixed: ClassVar[Params] = {"shuffle": "binary-sum"}
     wrappers = ("ShuffledNoise", "ShuffledSum")
 
     @property

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from hushbandits.core.world import World
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import streams
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Action, Array, Seeds
 from hushbandits.core.validate import integer, probability
 
 __all__ = ["Random"]
@@ -48,9 +47,10 @@ class Random(Team):
         self._env = env
         self._rngs = streams(seeds, f"agent/{self.name}")
 
-    def act(self, obs: Obs) -> Any:
+    def act(self, obs: Obs) -> Action:
         """Draw actions."""
-        return self._env.random_action(self._rngs, block=self.block)
+        action: Action = self._env.random_action(self._rngs, block=self.block)
+        return action
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
         """Draw messages."""

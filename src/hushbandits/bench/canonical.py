@@ -68,8 +68,8 @@ def plain(value: object) -> Any:
         labels = {node: i for i, node in enumerate(value.nodes)}
         edges = sorted(sorted((labels[a], labels[b])) for a, b in value.edges)
         return {"Graph": {"nodes": len(labels), "edges": edges}}
-    if isinstance(value, (UniformMeans, Law)) and type(value).__name__ in _CLASSES:
-        return {type(value).__name__: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}  # type: ignore[arg-type]
+    if isinstance(value, (UniformMeans, Law)) and is_dataclass(value) and type(value).__name__ in _CLASSES:
+        return {type(value).__name__: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
     if isinstance(value, Law) and is_dataclass(value) and (path := _path(type(value))):
         return {path: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
     raise TypeError(
@@ -117,7 +117,7 @@ def _graph(inner: object) -> nx.Graph:
     return graph
 
 
-def _law(kind: type[Any], inner: object) -> Any:
+def _law(kind: type[Any], inner: object) -> object:
     """The law of that class; ``{"Gaussian": {"sigma": 0.5}}``."""
     known = [f.name for f in fields(kind)]
     if not isinstance(inner, dict) or not set(inner) <= set(known):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hushbandits.bench.errors import StoreError
 from hushbandits.bench.store import Store
@@ -40,7 +40,7 @@ def asked(
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
-def assignment(text: str) -> tuple[str, Any]:
+def assignment(text: str) -> tuple[str, object]:
     """Split ``key=value``; the value is a TOML literal, ``none``, ``True`` or ``False``, or else a string."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

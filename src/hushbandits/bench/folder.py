@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from pathlib import Path
 
 from hushbandits.bench.batch import BATCH, prepare, sampled
@@ -29,8 +29,10 @@ def afford_points(checkpoints: int | Sequence[int] | None, runs: int) -> None:
     """Raise ``ValueError`` if curves at so many checkpoints, of so many runs at once, take too much memory."""
     if checkpoints is None:
         return
-    listed = hasattr(checkpoints, "__len__") and not isinstance(checkpoints, str)
-    points = len(checkpoints) if listed else integer("checkpoints", checkpoints, 0)  # type: ignore[arg-type]
+    if isinstance(checkpoints, Sized) and not isinstance(checkpoints, str):
+        points = len(checkpoints)
+    else:
+        points = integer("checkpoints", checkpoints, 0)
     affordable(f"checkpoints={points}", points * (_POINT + 8.0 * runs * _CURVES))
 
 

@@ -10,12 +10,13 @@ import itertools
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import itemgetter
-from typing import Any
 
-__all__ = ["WHOLE", "checksum", "checksums", "text_sum", "whole_sum"]
+__all__ = ["WHOLE", "Row", "checksum", "checksums", "text_sum", "whole_sum"]
 
+#: Run, metric, time (``None``: the end) and value (``None``: NaN).
+Row = tuple[int, str, float | None, float | None]
 #: The metric under which the sum of a whole run stands.
 WHOLE = ""
 
@@ -50,7 +51,7 @@ def checksum(key: str, metric: str, run: int, points: Iterable[tuple[float | Non
     return zlib.crc32(struct.pack(f"<{len(numbers)}d", *numbers), text_sum(key, metric, str(run)))
 
 
-def checksums(key: str, rows: Iterable[Sequence[Any]]) -> dict[tuple[str, int], int]:
+def checksums(key: str, rows: Iterable[Row]) -> dict[tuple[str, int], int]:
     """Sum up a cell's rows (run, metric, time, value), those of one metric and run together, by (metric, run).
 
     Examples

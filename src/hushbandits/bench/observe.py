@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from hushbandits.core.entries import AnyAgent, AnyEnv
 from hushbandits.core.play import play
@@ -56,7 +55,7 @@ def observe(
     True
     """
     team = make_team(agent, **(agent_kwargs or {}))
-    core: Any = assemble(env_id, team, runs=runs, env={"permute_arms": True, **(env or {})})
+    core = assemble(env_id, team, runs=runs, env={"permute_arms": True, **(env or {})})
     for c in watched:
         if not 1 <= c <= core.n_agents:
             raise ValueError(f"watched={c} must be between 1 and n_agents={core.n_agents}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from hushbandits.bench import shapes
 from hushbandits.bench.canonical import plain, thaw
@@ -37,7 +36,7 @@ class Use:
     """
 
     name: str
-    params: dict[str, Any]
+    params: Params
     label: str | None
     on: str | None
 

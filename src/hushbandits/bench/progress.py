@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = ["Bar", "Silent"]
 
@@ -45,7 +48,7 @@ class Bar(Silent):
         self._total, self._after = total, after
         self._done, self._what = 0, ""
         self._lock = threading.Lock()
-        self._bar: Any = None
+        self._bar: Progress | None = None
         self._timer: threading.Timer | None = None
         self._over = False
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from hushbandits.bench.canonical import canonical
 from hushbandits.bench.errors import damaged, in_words
-from hushbandits.bench.integrity import WHOLE, checksums, whole_sum
+from hushbandits.bench.integrity import WHOLE, Row, checksums, whole_sum
 from hushbandits.bench.schema import SUMMED
 from hushbandits.bench.spec import Cell, Experiment
 from hushbandits.core.types import Array
@@ -51,7 +51,7 @@ class Reader:
                 raise damaged(self.path, "it holds text that is none") from None
             raise
 
-    def _compare(self, key: str, rows: Iterable[Sequence[Any]], noted: dict[tuple[str, int], int]) -> None:
+    def _compare(self, key: str, rows: Iterable[Row], noted: dict[tuple[str, int], int]) -> None:
         """Raise unless a cell's rows (run, metric, time, value) are those whose sums are noted."""
         try:
             same = checksums(key, rows) == noted
@@ -148,7 +148,7 @@ class Reader:
             raise damaged(self.path, "what it says of its sessions cannot be read")
         return told
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, object]]:
         """Tidy rows in a fixed order: experiment, cell, agent, the swept values, run, metric, time, value.
 
         ``time`` is ``None`` for values at the end.

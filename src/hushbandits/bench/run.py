@@ -170,10 +170,8 @@ def run(
         The folder: a new one, or one that holds the same experiments and seed (then it resumes).
     seed : int
         Master seed; a run's own seed depends on it and on the env part of its cell.
-    jobs : int
-        Processes; −1 for one per core.  Neither this nor `batch` changes a number.
-    batch : int
-        Most runs per batch, the unit that is committed.
+    jobs, batch : int
+        Processes (−1: one per core), and most runs per batch, the unit that is committed; neither changes a number.
     progress : bool
         Show a bar on a terminal's stderr.
     notify : callable, optional

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
@@ -97,7 +97,7 @@ KINDS: dict[str, tuple[_Test, str]] = {
 }
 
 
-def check(kind: type[Any], given: Params, what: str) -> None:
+def check(kind: type, given: Params, what: str) -> None:
     """Raise ``ValueError`` for the first of the given fields that `kind` does not know or that has another shape.
 
     Examples

@@ -35,11 +35,11 @@ class Cell:
     wrappers: tuple[Use, ...]
     agent: Use
     world: str
-    checkpoints: int | tuple[int, ...] | None
+    checkpoints: int | Sequence[int] | None
     #: Legend entry: the agent's label (and the wrappers', where they vary).
     line: str
     #: Values of the sweep, by parameter.
-    point: dict[str, Any]
+    point: Params
 
     @cached_property
     def spec(self) -> dict[str, object]:
@@ -198,7 +198,7 @@ class Experiment:
                     played = _aimed(agent, point, "agent")
                     on = env if agent.on is None else Use(agent.on, **env.params)
                     line = _line(label, choice_label)
-                    found.append(Cell(on, wrappers, played, world, self.checkpoints, line, point))  # type: ignore[arg-type]
+                    found.append(Cell(on, wrappers, played, world, self.checkpoints, line, point))
         return found
 
     # -- as data ----------------------------------------------------------------------------------------------

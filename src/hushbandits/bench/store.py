@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Store(Reader):
         self.path = Path(path)
         if create is None and not self.path.is_file():
             raise StoreError(f"there are no results in {self.path.parent}: no file {self.path.name}")
-        self._release: Any = lambda: None
+        self._release: Callable[[], object] = lambda: None
         if not readonly:
             try:
                 lock = Lock(self.path.with_name(LOCK))
@@ -212,6 +212,6 @@ class Store(Reader):
             self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)
 
 
-def _real(value: Any) -> float | None:
+def _real(value: SupportsFloat) -> float | None:
     number = float(value)
     return None if np.isnan(number) else number

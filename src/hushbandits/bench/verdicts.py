@@ -14,7 +14,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -134,7 +133,7 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 # -- which cells ----------------------------------------------------------------------------------------------
 
 
-def _selection(line: str | Params) -> tuple[str, dict[str, Any]]:
+def _selection(line: str | Params) -> tuple[str, Params]:
     if isinstance(line, str):
         return line, {}
     fixed = dict(line)
@@ -161,6 +160,7 @@ def _points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]
     for key, values in claim.at.items():
         if key in free:
             free[key] = [v for v in free[key] if canonical(v) in map(canonical, values)]
+    among = None if claim.along is None else claim.at.get(claim.along)
     found = []
     for combo in itertools.product(*free.values()):
         point = dict(zip(free, combo, strict=True))
@@ -170,7 +170,7 @@ def _points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]
             for value in experiment.sweep[claim.along] if claim.along else [None]:
                 full = {**point, **fixed, **({claim.along: value} if claim.along else {})}
                 place = {k: full[k] for k in experiment.sweep}
-                if claim.along in claim.at and canonical(value) not in map(canonical, claim.at[claim.along]):  # type: ignore[index]
+                if among is not None and canonical(value) not in map(canonical, among):
                     continue
                 if (label, canonical(place)) not in by_place:
                     raise ValueError(f"{what}: the sweep has no point {place}")

@@ -10,11 +10,13 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.messages import Field, Inbox
-from hushbandits.core.task import WIDE, Part, Task, count
+from hushbandits.core.task import WIDE, Part, Space, Task, count
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 
 __all__ = ["ArmTask", "speech_space"]
+
+Spoken = Array | dict[str, Array]
 
 
 class ArmTask(Task):
@@ -61,7 +63,7 @@ class ArmTask(Task):
             said[f"heard_{name}"] = (math.prod(field.shape), *((-WIDE, WIDE) if core.wrappers else (low, 1.0)))
         return heard | said
 
-    def _action_space(self) -> spaces.Space[Any]:
+    def _action_space(self) -> Space:
         arm = spaces.Discrete(self.core.n_arms)
         return spaces.Dict({"arm": arm, **{name: s for name, (_, s) in self._speech.items()}}) if self._speech else arm
 
@@ -70,7 +72,7 @@ class ArmTask(Task):
         arms = action.ndim == 1 and action.dtype.kind in "iu"  # True is no arm
         return arms and bool(action.min() >= 0 and action.max() < self.core.n_arms)
 
-    def _stack(self, values: Sequence[Any]) -> Any | None:
+    def _stack(self, values: Sequence[Any]) -> Spoken | None:
         if not self._speech:
             return super()._stack(values)
         try:
@@ -97,17 +99,18 @@ class ArmTask(Task):
             self._obs[..., self.layout["heard_width"]] = 1.0
         self._once = np.ones(self._idle.shape)
 
-    def pull(self, action: Any) -> Array:
+    def pull(self, action: Spoken) -> Array:
         """Everyone pulls."""
         self.arm = np.asarray(action["arm"] if self._speech else action, np.int64)
         self.obs = self.core.pull(self.arm)
-        reward: Any = self.obs.reward
+        reward = self.obs.reward
+        assert reward is not None
         count(self.arm, self._once, reward, self.pulls, self.sums)
         self._show("own", self._seats, self.pulls, self.sums)
         self._tick(self.obs.t + 1)  # the core counts a round when it is over
         return reward
 
-    def talk(self, action: Any | None) -> Array:
+    def talk(self, action: Spoken | None) -> Array:
         """Everyone reports, says what was declared, and hears."""
         core = self.core
         message = None
@@ -145,7 +148,7 @@ class ArmTask(Task):
         return late
 
 
-def speech_space(name: str, field: Field) -> spaces.Space[Any]:
+def speech_space(name: str, field: Field) -> Space:
     """Return the space of one declared field: bits, or floats in [−1, 1].
 
     Examples

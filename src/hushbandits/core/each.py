@@ -14,7 +14,7 @@ from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import own_stream
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Action, Array, Seeds
 from hushbandits.core.validate import nearest
 from hushbandits.core.world import World
 
@@ -67,7 +67,7 @@ class Each(Team):
     ):
         self._factory = factory
         self._name = name or str(getattr(factory, "__name__", "Each"))
-        self.setting = setting  # type: ignore[misc]
+        self.setting = setting
         self.fields = fields
 
     @property
@@ -92,7 +92,7 @@ class Each(Team):
     def _name_of(self, r: int, a: int) -> str:
         return f"agent {self._who[r, a]} of {self.name} in round {int(self._t[r]) + 1} of run {r}"
 
-    def act(self, obs: Obs) -> Any:
+    def act(self, obs: Obs) -> Action:
         """Ask every acting agent for its action."""
         self._who, self._t = obs.who.copy(), obs.t.copy()
         action = self._face.no_action()
@@ -103,7 +103,7 @@ class Each(Team):
                 part[r, a] = value
         return action
 
-    def _took(self, value: Any, r: int, a: int) -> list[Array]:
+    def _took(self, value: object, r: int, a: int) -> list[Array]:
         fields = self._face.actions
         values = [value] if len(fields) == 1 else list(value) if isinstance(value, (tuple, list, np.ndarray)) else []
         if len(values) == len(fields):
@@ -132,7 +132,7 @@ class Each(Team):
                 message[k][r, a] = value
         return message
 
-    def _words(self, words: Any, r: int, a: int) -> dict[str, Array]:
+    def _words(self, words: object, r: int, a: int) -> dict[str, Array]:
         """What an agent said, field by field, checked."""
         fields = self._face.fields
         if not self._face.agents_speak:
@@ -171,6 +171,6 @@ def _an(field: Field) -> str:
     return f"an integer {span}" if field.kind in "iu" else f"a number {span}"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."

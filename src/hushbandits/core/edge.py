@@ -5,9 +5,8 @@ Compiled code indexes with what it is given, so nothing reaches it that has not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ def locked(value: Array) -> Array:
     return view
 
 
-def count(name: str, value: Any, low: int, high: int = MOST) -> int:
+def count(name: str, value: object, low: int, high: int = MOST) -> int:
     """Return `value` as an int that is at least `low` and no absurd number, or raise ``ValueError``.
 
     Examples
@@ -69,7 +68,7 @@ def count(name: str, value: Any, low: int, high: int = MOST) -> int:
     return n
 
 
-def as_array(value: Any) -> Array:
+def as_array(value: object) -> Array:
     """Return an array, of shape () and dtype object where there is none to be had (ragged lists).
 
     Examples
@@ -83,7 +82,7 @@ def as_array(value: Any) -> Array:
         return np.empty((), object)
 
 
-def checked(what: str, value: Any, field: Field, lead: tuple[int, ...], message: str = "") -> Array:
+def checked(what: str, value: object, field: Field, lead: tuple[int, ...], message: str = "") -> Array:
     """Return `value` as a new array ``(*lead, *field.shape)`` of the field's dtype, or raise ``ValueError``.
 
     Parameters
@@ -135,7 +134,7 @@ def inside(values: Array, low: float, high: float) -> bool:
 
 
 @jit
-def _inside(values, low, high):  # type: ignore[no-untyped-def]
+def _inside(values, low, high):
     outside = 0
     for i in range(values.size):  # in this form it is vectorised
         outside += 0 if (values[i] >= low) & (values[i] <= high) else 1  # NaN is outside
@@ -155,7 +154,7 @@ def _refuse(what: str, array: Array, low: float, high: float, kind: str, lead: i
     raise ValueError(f"{what} holds {array[tuple(bad)]}{place}; allowed are {whole}")
 
 
-def checked_message(what: str, message: Any, fields: Fields, lead: tuple[int, ...]) -> dict[str, Any]:
+def checked_message(what: str, message: object, fields: Fields, lead: tuple[int, ...]) -> dict[str, Array]:
     """Return a message's fields as new arrays of their declared form, with ``sent``, or raise ``ValueError``.
 
     Examples
@@ -183,7 +182,7 @@ def checked_message(what: str, message: Any, fields: Fields, lead: tuple[int, ..
     return out
 
 
-def checked_speech(what: str, speech: Any, report: Fields) -> Fields:
+def checked_speech(what: str, speech: object, report: Fields) -> Fields:
     """Return declared fields, those of the standard report in its ranges; raise ``ValueError`` where they differ.
 
     Examples
@@ -207,7 +206,7 @@ def checked_speech(what: str, speech: Any, report: Fields) -> Fields:
     return out
 
 
-def checked_rows(rows: Any, runs: int) -> Array:
+def checked_rows(rows: object, runs: int) -> Array:
     """Return numbers of runs, all different, or raise ``ValueError``.
 
     Examples
@@ -224,7 +223,7 @@ def checked_rows(rows: Any, runs: int) -> Array:
     return array.astype(np.int64)
 
 
-def checked_seeds(seeds: Any, runs: int, sow: Any) -> Seeds:
+def checked_seeds(seeds: object, runs: int, sow: Callable[[int, int], Seeds]) -> Seeds:
     """Return one SeedSequence per run: of ``sow(seed, runs)`` where `seeds` is an int, else as given.
 
     Examples
@@ -236,8 +235,7 @@ def checked_seeds(seeds: Any, runs: int, sow: Any) -> Seeds:
     """
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
         return list(sow(integer("seed", seeds, 0, np.inf), runs))
-    known = isinstance(seeds, Sequence) and len(seeds) > 0
-    if not known or not all(isinstance(s, np.random.SeedSequence) for s in seeds):
+    if not isinstance(seeds, Sequence) or not seeds or not all(isinstance(s, np.random.SeedSequence) for s in seeds):
         shown = repr(seeds)
         shown = shown if len(shown) < 60 else f"{type(seeds).__name__}"
         raise ValueError(

@@ -20,7 +20,7 @@ __all__ = [
     "misplaced", "open_ended", "parameters", "title",
 ]  # fmt: skip
 
-Entry = str | Callable[..., Any]
+Entry = str | Callable[..., object]
 #: What may stand for an env, an agent, a wrapper: a registered name, ``"module:Class"``, or the class itself.
 AnyEnv = str | type[Env]
 AnyAgent = str | type[Any] | Callable[..., Team]
@@ -34,7 +34,7 @@ class Spec:
     """A line of a table: what builds it, and with which parameters of its own."""
 
     entry: Entry
-    defaults: dict[str, Any] = field(default_factory=dict)
+    defaults: Params = field(default_factory=dict)
     #: Registered wrappers that belong to an env; each takes those of the env's parameters that it knows.
     wrappers: tuple[str, ...] = ()
 
@@ -94,7 +94,7 @@ def built(kind: type[_Made], what: str, spec: Spec, given: Params) -> _Made:
     return made
 
 
-def parameters(function: Callable[..., Any]) -> list[str]:
+def parameters(function: Callable[..., object]) -> list[str]:
     """Return the names of its parameters, without ``name``.
 
     Examples
@@ -107,7 +107,7 @@ def parameters(function: Callable[..., Any]) -> list[str]:
     return [n for n, p in signature.parameters.items() if p.kind in kinds and n not in ("self", "name")]
 
 
-def default(function: Callable[..., Any], name: str) -> object:
+def default(function: Callable[..., object], name: str) -> object:
     """Return what a parameter is by default; ``None`` where there is no such parameter.
 
     Examples
@@ -119,7 +119,7 @@ def default(function: Callable[..., Any], name: str) -> object:
     return None if parameter is None else parameter.default
 
 
-def open_ended(function: Callable[..., Any]) -> bool:
+def open_ended(function: Callable[..., object]) -> bool:
     """Whether it takes any keyword.
 
     Examples
@@ -133,7 +133,7 @@ def open_ended(function: Callable[..., Any]) -> bool:
 def misplaced(
     what: str,
     given: Params,
-    entry: Callable[..., Any],
+    entry: Callable[..., object],
     also: Collection[str],
     owners: Iterable[tuple[str, Collection[str], str]],
 ) -> None:

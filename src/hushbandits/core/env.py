@@ -20,9 +20,9 @@ from hushbandits.core.rows import put_attributes
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Message, Seeds
+from hushbandits.core.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.world import World
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.wrapper import Wrapper, distinct
 
 __all__ = ["Env"]
 
@@ -68,7 +68,7 @@ class Env(World, ABC):
     #: Family of its reward laws.
     law: Law
     #: Id (or class), parameters and wrappers that it was made from, where a registry made it.
-    spec: tuple[str | type[Env], dict[str, Any], tuple[Wrapper, ...]] | None = None
+    spec: tuple[str | type[Env], Params, tuple[Wrapper, ...]] | None = None
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Env(World, ABC):
         self.n_agents = count("n_agents", n_agents, 1)
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
-        self.wrappers = tuple(copy.deepcopy(w) for w in _distinct(wrappers))
+        self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
         #: What the team sends.
         self.fields: Fields = self._spoken_fields(speech, fields)
         self._whole = speech is None and fields is None
@@ -165,7 +165,7 @@ class Env(World, ABC):
         """Play checked actions; return rewards."""
 
     @abstractmethod
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> Message:
         """Return the standard report of this round."""
 
     @abstractmethod
@@ -191,7 +191,7 @@ class Env(World, ABC):
     def who(self) -> Array:
         """``(R, A)`` acting agents."""
 
-    def _check_action(self, action: Any) -> Any:
+    def _check_action(self, action: object) -> Action:
         """Return the action as arrays, or raise ``ValueError``."""
         fields, shape = self.actions, self.who.shape
         if len(fields) == 1:
@@ -202,13 +202,13 @@ class Env(World, ABC):
             checked(name, x, field, shape, "action") for x, (name, field) in zip(action, fields.items(), strict=True)
         )
 
-    def no_action(self) -> Any:
+    def no_action(self) -> Action:
         """Return an action that does least: arm 0, no arm of a set, a block of one user."""
         shape = self.who.shape
         least = [np.full((*shape, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
         return least[0] if len(least) == 1 else tuple(least)
 
-    def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Any:
+    def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
         """Return a uniform arm for everyone, from one generator per run; `block`: users of a block, where there are."""
         arms = np.stack([rng.integers(self.n_arms, size=self.who.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
@@ -218,7 +218,7 @@ class Env(World, ABC):
         """Return what somebody without a mind says; ``None``: the standard report.  `rate`: of votes."""
         return None
 
-    def standard_report(self) -> dict[str, Any]:
+    def standard_report(self) -> dict[str, Array]:
         """Return what is sent where a team says nothing of its own, between the beats."""
         return {name: np.array(value) for name, value in self._report().items()}
 
@@ -281,7 +281,7 @@ class Env(World, ABC):
     def _restarted(self, rows: Array) -> None:
         """Mend what rows that start afresh leave behind in what all runs share."""
 
-    def pull(self, action: Any) -> Obs:
+    def pull(self, action: object) -> Obs:
         """Beat 1: arms in, own rewards out."""
         self._expect("pull")
         reward = self._pull(self._check_action(action))
@@ -291,7 +291,7 @@ class Env(World, ABC):
         self._phase = "talk"
         return self._seen(reward=locked(reward))
 
-    def talk(self, message: dict[str, Any] | None = None) -> Obs:
+    def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (``None``: the standard report), inboxes out."""
         self._expect("talk")
         said = None if message is None else self._said(message)
@@ -318,7 +318,7 @@ class Env(World, ABC):
         self._phase = "pull" if self.live.any() else "over"
         return self._seen(inbox=inbox)
 
-    def _standard(self) -> dict[str, Any]:
+    def _standard(self) -> Message:
         message = {"sent": np.ones(self.who.shape, bool), **self._report()}
         if self._whole:
             return message
@@ -330,11 +330,11 @@ class Env(World, ABC):
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
         return Obs(locked(self.t), locked(self.live), locked(self.who), reward, inbox)
 
-    def _said(self, message: Any) -> dict[str, Any]:
+    def _said(self, message: Message) -> Message:
         """Return what the team says, checked."""
         return checked_message("message", message, self.fields, self.who.shape)
 
-    def _checked(self, what: str, message: Any, fields: Fields) -> dict[str, Any]:
+    def _checked(self, what: str, message: Message, fields: Fields) -> Message:
         """Return what a wrapper sends, checked."""
         return checked_message(what, message, fields, self.who.shape)
 
@@ -357,11 +357,11 @@ class Env(World, ABC):
         """Every wrapper's promises, outermost first."""
         return tuple(g for w in self.wrappers for g in w.privacy(self))
 
-    def task(self, **options: Any) -> Task:
+    def task(self, **options: object) -> Task:
         """How a learner meets it; `options` are the setting's own."""
         raise NotImplementedError(f"{type(self).__name__} has no task for learners")
 
-    def _asked(self, task: type[Task], options: dict[str, Any]) -> dict[str, Any]:
+    def _asked(self, task: type[Task], options: Params) -> Params:
         """Options of a task, checked."""
         known = [name for name in inspect.signature(task).parameters if name != "core"]
         for name, value in options.items():
@@ -388,14 +388,3 @@ def _ours(part: Wrapper | Law) -> bool:
 
 def _carried(fields: Fields) -> Fields:
     return {**fields, "sent": Field(dtype="?")}
-
-
-def _distinct(wrappers: Any) -> Sequence[Wrapper]:
-    """Return wrappers with distinct names, or raise ``ValueError``."""
-    if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
-        raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
-    names = [w.name for w in wrappers]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
-    return wrappers

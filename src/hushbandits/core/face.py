@@ -52,7 +52,7 @@ class Face(World):
         self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers"))
 
     @property
-    def wrappers(self) -> tuple[Any, ...]:
+    def wrappers(self) -> tuple[Wrapper, ...]:
         """The wrappers as configured, without their state."""
         return self._env.configured
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 from hushbandits.core.world import World
 
@@ -55,7 +55,7 @@ def void(guarantee: Guarantee, why: str) -> Guarantee:
 class Promising:
     """Base of what may promise privacy, wrappers and teams: a subclass claims, this class says what holds."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "privacy" in vars(cls):
             raise TypeError(f"{cls.__name__} must define promises(env), not privacy(env): the base says what holds")

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 __all__ = ["asleep", "awake", "held_back"]
 
@@ -27,7 +26,7 @@ def _is_command() -> bool:
 _COMMAND = _is_command()  # asked before anything changes argv
 
 
-def _leave(*_: Any) -> None:
+def _leave(*_: object) -> None:
     # No exception: in the middle of an import or of the interpreter's end it would come out as something else.
     os.write(2, b"hushbandits: stopped\n")
     os._exit(130)

@@ -13,10 +13,10 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import CPUCodegen
 from numba.core.registry import CPUDispatcher
 
 __all__ = ["jit", "source_digest"]
@@ -46,7 +46,7 @@ def source_digest(root: Path | None = None) -> str:
 _DIGEST = source_digest()
 
 
-def _ours(function: Callable[..., Any]) -> bool:
+def _ours(function: Callable[..., object]) -> bool:
     return function.__module__.partition(".")[0] == __name__.partition(".")[0] and function.__closure__ is None
 
 
@@ -55,7 +55,7 @@ _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 
 class _SourceCache(FunctionCache):
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., object]):
         super().__init__(function)
         self._cache_file = IndexDataCacheFile(
             cache_path=self._cache_path,
@@ -63,7 +63,7 @@ class _SourceCache(FunctionCache):
             source_stamp=self._impl.locator.get_source_stamp(),
         )
 
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
+    def _index_key(self, sig: object, codegen: CPUCodegen) -> tuple[object, ...]:
         cells = [cell.cell_contents for cell in self._py_func.__closure__ or ()]
         if not all(isinstance(cell, CPUDispatcher) and _ours(cell.py_func) for cell in cells):
             return super()._index_key(sig, codegen)
@@ -74,18 +74,18 @@ class _SourceCache(FunctionCache):
 
     # A disk that is full, or whose folder may no longer be written, costs the compiled code's copy and nothing else.
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         try:
             return super().load_overload(sig, target_context)
         except _UNUSABLE:
             return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         with contextlib.suppress(*_UNUSABLE):
             super().save_overload(sig, data)
 
 
-def jit(function: Callable[..., Any]) -> Any:
+def jit(function: Callable[..., object]) -> CPUDispatcher:
     """Compile `function` to machine code at its first call and keep the result on disk.
 
     ``error_model="numpy"``: division follows IEEE (Python's zero check would block vectorising).

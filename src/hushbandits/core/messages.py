@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ class Field:
         if not whole:
             raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
         kind = np.dtype(self.dtype)
-        of: Any = float if kind.kind == "f" else int
+        of: type[float] = float if kind.kind == "f" else int
         least: float
         most: float
         if kind.kind in "iu":
@@ -75,7 +74,7 @@ class Field:
             object.__setattr__(self, name, value)
 
     #: Its dtype, and its lowest and highest value.
-    form: np.dtype[Any] = dataclasses.field(init=False, repr=False, compare=False)
+    form: np.dtype[np.generic] = dataclasses.field(init=False, repr=False, compare=False)
     range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
 
     @property

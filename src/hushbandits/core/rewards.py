@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -17,7 +16,7 @@ from scipy import special
 from hushbandits.core.messages import LARGEST
 from hushbandits.core.names import Kind, own_class
 from hushbandits.core.tapes import streams
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import check_keywords, integer, nearest, real, reals, shown
 
 __all__ = [
@@ -286,7 +285,7 @@ LAWS: dict[str, type[Law]] = {
 _LAW = Kind("reward law", lambda cls: issubclass(cls, Law), "a Law class")
 
 
-def make_law(rewards: str | Law | type[Law] | Mapping[str, Mapping[str, Any]]) -> Law:
+def make_law(rewards: str | Law | type[Law] | Mapping[str, Params]) -> Law:
     """Return the law of that name, or the law itself.
 
     A name is one of `LAWS`, or ``"module:Class"`` of one's own; ``{"module:Class": {"sigma": 0.5}}`` has parameters.
@@ -298,10 +297,10 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Mapping[str, Any]]) -
     """
     if isinstance(rewards, Law):
         return rewards
-    given: Mapping[str, Any] = {}
+    given: Params = {}
     if isinstance(rewards, Mapping) and len(rewards) == 1:
         ((rewards, given),) = rewards.items()
-    made: Any = None
+    made: type[Law] | None = None
     if isinstance(rewards, type):
         made = _LAW.checked(f"rewards={shown(rewards)}", rewards)
     elif isinstance(rewards, str):

@@ -11,7 +11,7 @@ import textwrap
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -21,13 +21,17 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 
-__all__ = ["WIDE", "Part", "Task", "count"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["WIDE", "Part", "Space", "Task", "count"]
 
 #: Bounds of what has none: an observation space should be finite.
 WIDE = float(np.finfo(np.float32).max)
 
 #: Width, low and high of a part of an observation.
 Part = tuple[int, float, float]
+Space = spaces.Space[Any]
 
 
 class Task(ABC):
@@ -48,7 +52,7 @@ class Task(ABC):
     #: Whether a merged step carries the round's messages at once, because the agents have none of their own.
     prompt: ClassVar[bool] = False
     #: (R, M) arms pulled or prescribed last, where an agent pulls one; ``None`` before the first.
-    arm: Any = None
+    arm: Array | None = None
     #: Whether a learner may say more than the standard report.
     speaks: ClassVar[bool] = False
     #: What every info says, because it is no ordinary episode.
@@ -81,7 +85,7 @@ class Task(ABC):
         """Parts of an observation besides the shared ones."""
 
     @abstractmethod
-    def _action_space(self) -> spaces.Space[Any]: ...
+    def _action_space(self) -> Space: ...
 
     @abstractmethod
     def fits(self, action: Array) -> bool:
@@ -110,7 +114,7 @@ class Task(ABC):
             f"pulls per arm {' '.join(f'{k}:{n:.0f}' for k, n in enumerate(self.pulls[0].sum(0)))}, best arm {best}"
         ]
 
-    def draw(self, figure: Any) -> None:
+    def draw(self, figure: Figure) -> None:
         """Draw a picture into a Matplotlib figure."""
         axes = figure.add_subplot()
         axes.bar(np.arange(self.core.n_arms), self.pulls[0].sum(0))
@@ -136,7 +140,7 @@ class Task(ABC):
         self._obs = np.zeros((*shape, *self.observation_space.shape), np.float32)
         self._obs[..., self.layout["own_width"]] = 1.0
 
-    def read(self, values: Sequence[Any], names: Sequence[str]) -> Any:
+    def read(self, values: Sequence[object], names: Sequence[str]) -> Any:
         """Stack the actions of R·M agents to ``(R, M, …)``.
 
         Raises
@@ -193,7 +197,7 @@ class Task(ABC):
 
 
 @jit
-def count(arm, n, total, pulls, sums):  # type: ignore[no-untyped-def]
+def count(arm, n, total, pulls, sums):
     """Add every agent's `n` pulls of one arm."""
     for r in range(arm.shape[0]):
         for m in range(arm.shape[1]):
@@ -202,7 +206,7 @@ def count(arm, n, total, pulls, sums):  # type: ignore[no-untyped-def]
 
 
 @jit
-def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
+def show(who, pulls, sums, obs, mean, width):
     """Write ``sums/pulls`` from column `mean` on and ``1/√(1 + pulls)`` from column `width` on."""
     for r in range(who.shape[0]):
         for m in who[r]:
@@ -212,17 +216,17 @@ def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
                 obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = textwrap.shorten(repr(value), 60, placeholder=" …")
     return f"{text} ({value.dtype}, shape {value.shape})" if isinstance(value, np.ndarray) else text
 
 
-def _complex(value: Any) -> bool:
+def _complex(value: object) -> bool:
     # a MultiBinary takes 1 + 0j for a bit
     return any(map(np.iscomplexobj, value.values() if isinstance(value, dict) else [value]))
 
 
-def _spell(space: spaces.Space[Any], value: Any) -> Any:
+def _spell(space: Space, value: Any) -> object:
     if isinstance(space, spaces.Dict):
         return {name: np.asarray(value[name], part.dtype) for name, part in space.items()}
     return np.asarray(value, space.dtype)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
 
 from hushbandits.core.guarantee import Promising
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.world import World
 
 __all__ = ["Protocol", "Team"]
@@ -29,8 +28,8 @@ class Protocol:
         behind the caller's own.
     """
 
-    env: dict[str, Any] = field(default_factory=dict)
-    wrappers: tuple[tuple[str, dict[str, Any]], ...] = ()
+    env: Params = field(default_factory=dict)
+    wrappers: tuple[tuple[str, Params], ...] = ()
 
 
 class Team(Promising):
@@ -49,7 +48,7 @@ class Team(Promising):
     """
 
     #: The setting it plays in (``exploration``, ``network``, ``feedback``); ``""``: any.
-    setting: ClassVar[str] = ""
+    setting: str = ""
     #: Fields of its own messages; ``None``: it sends the env's standard report.
     fields: Fields | None = None
     #: Fields that it must find in its inbox (``tally``: pulls and sums per arm).
@@ -62,7 +61,7 @@ class Team(Promising):
         """Names the tape that its own randomness comes from."""
         return type(self).__name__
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """What this agent needs of an env with these `settings`."""
         return Protocol()
 
@@ -88,11 +87,11 @@ class Team(Promising):
             For its own tapes, ``f"agent/{name}"``.
         """
 
-    def act(self, obs: Obs) -> Any:
+    def act(self, obs: Obs) -> Action:
         """Beat 1: choose arms."""
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 
-    def speak(self, reward: Array) -> dict[str, Any] | None:
+    def speak(self, reward: Array) -> Message | None:
         """Beat 2: what to send; ``None`` is the env's standard report."""
         return None
 

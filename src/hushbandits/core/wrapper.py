@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 
-__all__ = ["Wrapper"]
+__all__ = ["Wrapper", "distinct"]
 
 
 class Wrapper(Promising):
@@ -96,3 +97,22 @@ class Wrapper(Promising):
         state = vars(self)
         pairs = [f"{k}={state[k]!r}" for k in taken if k in state and k != "name"]
         return f"{type(self).__name__}({', '.join(pairs)})"
+
+
+def distinct(wrappers: object) -> Sequence[Wrapper]:
+    """Return wrappers with distinct names, or raise ``ValueError``.
+
+    Examples
+    --------
+    >>> distinct([Wrapper(), Wrapper()])
+    Traceback (most recent call last):
+        ...
+    ValueError: two wrappers are named 'Wrapper'; give one of them another name=
+    """
+    if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
+        raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
+    names = [w.name for w in wrappers]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
+    return wrappers

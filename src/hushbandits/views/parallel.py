@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -13,11 +13,15 @@ from pettingzoo import ParallelEnv
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field
+from hushbandits.core.task import Space
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Params
 from hushbandits.core.validate import choice, integer
 from hushbandits.protection import Protection, privacy
 from hushbandits.registry import make_core
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["HORIZON", "ParallelView", "make", "wrap"]
 
@@ -27,8 +31,14 @@ HORIZON = 100_000
 Wrapped = TypeVar("Wrapped", bound="Env | ParallelView")
 
 
-class ParallelView(ParallelEnv[str, Any, Any]):
+class ParallelView(ParallelEnv[str, Array, object]):
     """One run of an array core, agents as ``agent_0``, ``agent_1``, … (built by `make`).
+
+    A *merged* step (``beats=1``) delivers the messages of its actions, about what was pulled in the step before, and
+    then pulls; the last talk happens inside the last step, with nothing to say but the standard report.  So a merged
+    agent hears one round later than an agent of the array core, and its scores are those of another experiment; the
+    last infos say which (``beats``, ``metrics``).  ``beats=2`` makes pull and talk steps of their own and replays a
+    run of the core exactly.  In feedback the users answer inside the step either way.
 
     Parameters
     ----------
@@ -55,7 +65,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         All agents' observations in a row.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012
+    metadata: Params = {  # noqa: RUF012
         "name": "hushbandits",
         "render_modes": ["human", "rgb_array", "ansi"],
         "is_parallelizable": True,
@@ -69,7 +79,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         beats: int = 1,
         render_mode: str | None = None,
         max_cycles: int | None = None,
-        **options: Any,
+        **options: object,
     ):
         if core.runs != 1 or core.horizon is None:
             raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
@@ -91,22 +101,22 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         self.agents: list[str] = []
         box = self.task.observation_space
         self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
-        self._spaces: dict[str, dict[str, spaces.Space[Any]]] = {"observation": {}, "action": {}}
+        self._spaces: dict[str, dict[str, Space]] = {"observation": {}, "action": {}}
         self._labels = self.task.labels
         self._begun = False
-        self._window: Any = None
+        self._window: Figure | None = None
 
     # -- spaces -----------------------------------------------------------------------------------------------
 
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
+    def observation_space(self, agent: str) -> Space:
         """Return this agent's own space, the same object at each call."""
         return self._space("observation", self.task.observation_space, agent)
 
-    def action_space(self, agent: str) -> spaces.Space[Any]:
+    def action_space(self, agent: str) -> Space:
         """Return this agent's own space, the same object at each call."""
         return self._space("action", self.task.action_space, agent)
 
-    def _space(self, kind: str, shared: spaces.Space[Any], agent: str) -> spaces.Space[Any]:
+    def _space(self, kind: str, shared: Space, agent: str) -> Space:
         # A space carries a generator: with a shared one, seeding an agent's would seed everybody's.
         own = self._spaces[kind]
         if agent not in own:
@@ -127,8 +137,8 @@ class ParallelView(ParallelEnv[str, Any, Any]):
     # -- the episode --------------------------------------------------------------------------------------------
 
     def reset(
-        self, seed: int | None = None, options: Mapping[str, Any] | None = None
-    ) -> tuple[dict[str, Array], dict[str, dict[str, Any]]]:
+        self, seed: int | None = None, options: Params | None = None
+    ) -> tuple[dict[str, Array], dict[str, dict[str, object]]]:
         """Start an episode.
 
         Parameters
@@ -138,8 +148,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         options : mapping, optional
             Ignored.
         """
-        entropy: Any = np.random.SeedSequence().entropy
-        self.task.reset(entropy if seed is None else integer("seed", seed, 0, np.inf))
+        self.task.reset(integer("seed", np.random.SeedSequence().entropy if seed is None else seed, 0, np.inf))
         self.agents = self.possible_agents[:]
         self._begun, self._cycles = True, 0
         self._open = False  # whether a round waits for its talk
@@ -149,8 +158,8 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         return observations, {agent: dict(self._labels) for agent in self.agents}
 
     def step(
-        self, actions: Mapping[str, Any]
-    ) -> tuple[dict[str, Array], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+        self, actions: Mapping[str, object]
+    ) -> tuple[dict[str, Array], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, object]]]:
         """Play one step with an action of every agent.
 
         Raises
@@ -186,7 +195,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             self.agents = []
         solved = over and not live and bool(task.solved()[0])
         observations = self._observe(over)
-        infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
+        infos: dict[str, dict[str, object]] = {agent: {} for agent in agents}
         if self._labels or over:
             last = {"beats": self.beats, "metrics": self.metrics()} if over else {}
             for info in infos.values():
@@ -207,7 +216,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         rows = self.task.observe(pull, self._open and not over)[0]
         return dict(zip(self.possible_agents, rows, strict=True))
 
-    def _read(self, actions: Mapping[str, Any]) -> Any:
+    def _read(self, actions: Mapping[str, object]) -> object:
         try:
             values = [actions[agent] for agent in self.agents]
         except KeyError as missing:
@@ -225,7 +234,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             raise RuntimeError("state before the start of an episode: call reset() first")
         return self.task.state()[0]
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, float | Array]:
         """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
         return {k: v[0].item() if v.ndim == 1 else v[0].copy() for k, v in self.core.metrics().items()}
 
@@ -233,7 +242,7 @@ class ParallelView(ParallelEnv[str, Any, Any]):
         """Say who is protected from whom here, by how much, and under which assumptions; see `hushbandits.privacy`."""
         return privacy(self.core, agent)
 
-    def render(self) -> Any:
+    def render(self) -> str | Array | None:
         """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
         import hushbandits.views.render as render
 
@@ -269,28 +278,16 @@ class ParallelView(ParallelEnv[str, Any, Any]):
             core, beats=self.beats, render_mode=self.render_mode, max_cycles=self.max_cycles, **self.options
         )
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_window": None}  # a window stays where it is
 
 
 def make(
-    id: AnyEnv,
-    *,
-    wrappers: Sequence[AnyWrapper] = (),
-    beats: int = 1,
-    render_mode: str | None = None,
-    speech: Mapping[str, Field] | None = None,
-    max_cycles: int | None = None,
-    reward: str | None = None,
+    id: AnyEnv, *, wrappers: Sequence[AnyWrapper] = (), beats: int = 1, render_mode: str | None = None,
+    speech: Mapping[str, Field] | None = None, max_cycles: int | None = None, reward: str | None = None,
     **kwargs: Any,
-) -> ParallelView:
-    """Build a PettingZoo parallel env.
-
-    A *merged* step (``beats=1``) delivers the messages of its actions, about what was pulled in the step before, and
-    then pulls; the last talk happens inside the last step, with nothing to say but the standard report.  So a merged
-    agent hears one round later than an agent of the array core, and its scores are those of another experiment; the
-    last infos say which (``beats``, ``metrics``).  ``beats=2`` makes pull and talk steps of their own and replays a
-    run of the core exactly.  In feedback the users answer inside the step either way.
+) -> ParallelView:  # fmt: skip
+    """Build a PettingZoo parallel env; what its steps are, `ParallelView` says.
 
     Parameters
     ----------
@@ -320,10 +317,8 @@ def make(
 
     Raises
     ------
-    ValueError
-        Unknown id (with the nearest ones), or a bad parameter.
-    TypeError
-        A parameter that neither the env nor its protocol takes.
+    ValueError, TypeError
+        Unknown id (with the nearest ones), a bad parameter, or one that neither the env nor its protocol takes.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -86,9 +85,9 @@ class CentralLaplace(Mechanism):
     def seen(self, n: int, survivors: int) -> Profile:
         """The server's own noise, however many take part."""
         noise = self.added(n)
-        return law_profile(noise, 1, self.planned(n).g) if self.discrete else laplace_profile(1 / noise.b)  # type: ignore[attr-defined]
+        return laplace_profile(1 / noise.b) if isinstance(noise, Laplace) else law_profile(noise, 1, self.planned(n).g)
 
-    def _details(self, n: int) -> dict[str, Any]:
+    def _details(self, n: int) -> dict[str, object]:
         return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}
 
     def _noised(self, message: Payload) -> Payload:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -113,7 +113,7 @@ class Mechanism(Privatizer):
         """``epsilon``, ``delta`` (R,): what no user has spent more than."""
         return {"epsilon": self.ledger.worst.copy(), "delta": self.ledger.worst_delta.copy()}
 
-    def _details(self, n: int) -> dict[str, Any]:
+    def _details(self, n: int) -> dict[str, object]:
         plan = self.planned(n)
         return {"g": plan.g, "noise": repr(plan.noise)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -127,38 +127,16 @@ class Exploration(Env):
               "precision", "resets")  # fmt: skip
 
     def __init__(
-        self,
-        *,
-        problem: str = "P1",
-        means: Sequence[float] | UniformMeans | None = None,
-        rewards: str | Law | None = None,
-        n_arms: int | None = None,
-        n_agents: int = 64,
-        agent_distribution: str | Sequence[float] = "uniform",
-        threshold: int | None = None,
-        comparison: str = ">",
-        delta: float = 0.05,
-        beta: float = 0.5,
-        eta: float | None = None,
-        xi: float = 0.0,
-        judge: str = "coordinator",
-        vote_cost: int = 1,
-        round_cost: int | str = 0,
-        idle: str = "leaves",
-        stop: str = "coordinator",
-        single: bool = False,
-        precision: float = 0.0,
-        strict: bool = False,
-        drift: float | None = None,
-        switches: int = 0,
-        resets: bool = False,
-        permute_arms: bool = False,
-        horizon: int | None = None,
-        wrappers: Sequence[Wrapper] = (),
-        speech: Fields | None = None,
-        fields: Fields | None = None,
-        runs: int = 1,
-    ):
+        self, *, problem: str = "P1", means: Sequence[float] | UniformMeans | None = None,
+        rewards: str | Law | None = None, n_arms: int | None = None, n_agents: int = 64,
+        agent_distribution: str | Sequence[float] = "uniform", threshold: int | None = None, comparison: str = ">",
+        delta: float = 0.05, beta: float = 0.5, eta: float | None = None, xi: float = 0.0,
+        judge: str = "coordinator", vote_cost: int = 1, round_cost: int | str = 0, idle: str = "leaves",
+        stop: str = "coordinator", single: bool = False, precision: float = 0.0, strict: bool = False,
+        drift: float | None = None, switches: int = 0, resets: bool = False, permute_arms: bool = False,
+        horizon: int | None = None, wrappers: Sequence[Wrapper] = (), speech: Fields | None = None,
+        fields: Fields | None = None, runs: int = 1,
+    ):  # fmt: skip
         known = PROBLEMS[choice("problem", problem, PROBLEMS)]
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
         if self.horizon is None and switches:
@@ -236,7 +214,7 @@ class Exploration(Env):
         require("a vote that agents may reset", ("reset",), fields)
         return {**told, "reset": Field((), "?")}
 
-    def task(self, **options: Any) -> ExplorationTask:
+    def task(self, **options: object) -> ExplorationTask:
         """How a learner meets it."""
         return ExplorationTask(self, **self._asked(ExplorationTask, options))
 
@@ -272,7 +250,7 @@ class Exploration(Env):
     def _draw(self) -> None:
         coordinator.draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
 
-    def _check_action(self, action: Any) -> Array:
+    def _check_action(self, action: object) -> Array:
         action = as_array(action)
         shape = (self.runs, 1, self.n_arms)
         if action.shape != shape or action.dtype != bool:
@@ -304,7 +282,7 @@ class Exploration(Env):
         self._next, self._who = self._who, self._acted
         return reward[:, None]  # NaN where an arm was not pulled
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> dict[str, Array]:
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.task import Task
+from hushbandits.core.world import World
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["draw", "say"]
 
 _IN, _OUT = "#2a6fbb", "#c9ced6"
 
 
-def _names(core: Any) -> list[str]:
+def _names(core: World) -> list[str]:
     return [f"{k}\n{mean:.3g}" for k, mean in enumerate(core.means[0])]
 
 
 def say(task: Task) -> list[str]:
-    core: Any = task.core
+    core = task.core
     active = core._active[0]
     votes = " ".join(f"{k}:{v}" for k, v in enumerate(core.votes[0]))
     return [
@@ -28,8 +32,8 @@ def say(task: Task) -> list[str]:
     ]
 
 
-def draw(task: Task, figure: Any) -> None:
-    core: Any = task.core
+def draw(task: Task, figure: Figure) -> None:
+    core = task.core
     axes = figure.add_subplot()
     active = core._active[0]
     arms = np.arange(core.n_arms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -12,7 +12,10 @@ from hushbandits.envs.exploration import picture
 from hushbandits.envs.exploration.votes import finished
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.task import Task, Part
+from hushbandits.core.task import Part, Space, Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["ExplorationTask"]
 
@@ -37,14 +40,14 @@ class ExplorationTask(Task):
         k = self.core.n_arms
         return {"own_votes": (k, 0.0, 1.0), "active": (k, 0.0, 1.0)}
 
-    def _action_space(self) -> spaces.Space[Any]:
-        core: Any = self.core
+    def _action_space(self) -> Space:
+        core = self.core
         k = core.n_arms
         return spaces.MultiDiscrete([k + 1, *[2] * k]) if core.single else spaces.MultiBinary(2 * k)
 
     def fits(self, action: Array) -> bool:
         """Two rows of bits each, or an arm and a row of bits."""
-        core: Any = self.core
+        core = self.core
         k = core.n_arms
         width, most = (k + 1, k) if core.single else (2 * k, 1)
         whole = action.dtype.kind in "biu" and action.shape[1:] == (width,)
@@ -56,19 +59,20 @@ class ExplorationTask(Task):
         self._runs = np.arange(self.core.runs)
         self._obs[..., self.layout["active"]] = 1.0
 
-    def pull(self, action: Any) -> Array:
+    def pull(self, action: Array) -> Array:
         """The next agent pulls its arm set; one more round costs everyone."""
-        core: Any = self.core
+        core = self.core
         before, who = self.obs.t, self.obs.who
         asked = action[self._runs[:, None], who, : -core.n_arms]
         self.obs = core.pull(asked == np.arange(core.n_arms) if core.single else asked.astype(bool))
-        reward: Any = self.obs.reward
+        reward = self.obs.reward
+        assert reward is not None
         _count_set(who, reward, self.pulls, self.sums)
         self._show("own", who, self.pulls, self.sums)
         self._tick(self.obs.t)
         return self._idle - ((self.obs.t - before) / core.horizon)[:, None]
 
-    def talk(self, action: Any | None) -> Array:
+    def talk(self, action: Array | None) -> Array:
         """Whoever pulled last votes; everyone is told 𝒦."""
         core, message = self.core, None
         if action is not None:
@@ -79,13 +83,14 @@ class ExplorationTask(Task):
                 cast = (*seat, self.layout["own_votes"])
                 self._obs[cast] = np.maximum(self._obs[cast], vote)
         self.obs = core.talk(message)
-        inbox: Any = self.obs.inbox
+        inbox = self.obs.inbox
+        assert inbox is not None
         self._obs[..., self.layout["active"]] = inbox["active"][:, :, 0]
         return self._idle
 
     def closing(self) -> Array:
         """Nobody is left to act, or the rounds are used up."""
-        core: Any = self.core
+        core = self.core
         late: Array = core.deserted | (self.obs.t >= core.horizon)
         return late
 
@@ -95,7 +100,7 @@ class ExplorationTask(Task):
 
     def solved(self) -> Array:
         """Decided, or nobody is left to act."""
-        core: Any = self.core
+        core = self.core
         book = core.book
         rows = zip(book.active.sum(1), book.open_seats, strict=True)
         decided = [finished(book.stop, left, seats) for left, seats in rows]
@@ -104,7 +109,7 @@ class ExplorationTask(Task):
 
     def observe(self, pull: bool, talk: bool) -> Array:
         """The flags single out the next agent, and the one that pulled last."""
-        core: Any = self.core
+        core = self.core
         for flag, due, agent in (("acts", pull, core.upcoming), ("speaks", talk, self.obs.who[:, 0])):
             self._obs[..., self.layout[flag]] = 0.0
             if due:
@@ -115,7 +120,7 @@ class ExplorationTask(Task):
         """As `picture.say`."""
         return picture.say(self)
 
-    def draw(self, figure: Any) -> None:
+    def draw(self, figure: Figure) -> None:
         """As `picture.draw`."""
         picture.draw(self, figure)
 

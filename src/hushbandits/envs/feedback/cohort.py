@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class Cohort(ABC):
 
 
 @jit
-def _sums(values, present, out):  # type: ignore[no-untyped-def]
+def _sums(values, present, out):
     # In sequence: a float sum must not depend on how far the rows are padded.
     for r in range(values.shape[0]):
         for m in range(values.shape[1]):
@@ -110,7 +110,7 @@ def _sums(values, present, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _modular_sums(values, present, modulus, out):  # type: ignore[no-untyped-def]
+def _modular_sums(values, present, modulus, out):
     for r in range(values.shape[0]):
         for m in range(values.shape[1]):
             for u in range(values.shape[2]):
@@ -235,16 +235,16 @@ class Sealed(Cohort):
     def __init__(self, n: Array, planned: Array, total: Array, by: str):
         self.n, self.planned, self._total, self._by = n, planned, total, by
 
-    def _closed(self, *_: Any) -> Any:
+    def _closed(self, *_: object, **__: object) -> NoReturn:
         raise ValueError(f"{self._by} hides individual messages: only their sum is to be had")
 
-    map: Any = _closed
-    drop: Any = _closed
-    replace: Any = _closed
-    add: Any = _closed
-    encode: Any = _closed
-    modulo: Any = _closed
-    values: Any = _closed
+    map = _closed
+    drop = _closed
+    replace = _closed
+    add = _closed
+    encode = _closed
+    modulo = _closed
+    values = _closed
 
     def total(self) -> Array:
         """All that is left."""

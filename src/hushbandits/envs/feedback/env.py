@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -138,7 +137,7 @@ class Feedback(Env):
         """The wrapper that privatizes and decodes sums, if there is one."""
         return next((w for w in self.wrappers if isinstance(w, Privatizer)), None)
 
-    def task(self, **options: Any) -> FeedbackTask:
+    def task(self, **options: object) -> FeedbackTask:
         """How a learner meets it."""
         return FeedbackTask(self, **self._asked(FeedbackTask, options))
 
@@ -152,7 +151,7 @@ class Feedback(Env):
         self._regret = np.zeros(shape)
         self._bits = np.zeros(shape, np.int64)
 
-    def _check_action(self, action: Any) -> tuple[Array, Array]:
+    def _check_action(self, action: object) -> tuple[Array, Array]:
         if not isinstance(action, tuple) or len(action) != 2:
             raise ValueError(f"action must be a pair (arm, n), not {type(action).__name__}")
         arm, n = as_array(action[0]), as_array(action[1])
@@ -181,7 +180,7 @@ class Feedback(Env):
         self.served += self._n
         return np.full(self._n.shape, np.nan)
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> Message:
         location = self._location
         crowd: Cohort
         if self.users == "pooled":
@@ -197,10 +196,10 @@ class Feedback(Env):
         bits = np.full(self._n.shape, _RAW_BITS)
         return {"reward": crowd, "n": self._n, "bits": bits, "sent": self._n > 0}
 
-    def _said(self, message: Any) -> dict[str, Any]:
+    def _said(self, message: Message) -> Message:
         raise ValueError("message: in the feedback setting users speak, not servers; talk() takes none")
 
-    def _checked(self, what: str, message: Any, fields: Fields) -> dict[str, Any]:
+    def _checked(self, what: str, message: Message, fields: Fields) -> Message:
         """Users' messages are a crowd; the rest are arrays."""
         shape = self._who.shape
         crowd = message.get("reward") if isinstance(message, dict) else None

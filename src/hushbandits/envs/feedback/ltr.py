@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from hushbandits.core.messages import Fields
 from hushbandits.core.rewards import Law
 from hushbandits.core.types import Array
 from hushbandits.core.validate import integer, shown
@@ -76,26 +76,10 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
             continue
         if head not in ("0", "1", "2", "3", "4"):
             raise ValueError(f"{name}, line {number}: relevance {shown(head)} must be one of 0, 1, 2, 3, 4")
-        if pairs and pairs[0].startswith("qid:"):
-            if not pairs[0][4:].isdecimal():
-                raise ValueError(f"{name}, line {number}: {shown(pairs[0])} is not qid:number")
-            pairs = pairs[1:]
-        seen = set()
-        for pair in pairs:
-            found = _PAIR.fullmatch(pair)
-            if not found:
-                raise ValueError(f"{name}, line {number}: {shown(pair)} is not feature:value")
-            f, v = int(found[1][:20]), float(found[2])  # 20 digits say as surely as all that it is too large
-            if f < 1 or not abs(v) <= _LARGEST:
-                raise ValueError(f"{name}, line {number}: {shown(pair)} needs a feature ≥ 1 and a finite value")
-            if f > FEATURES:
-                raise ValueError(f"{name}, line {number}: {shown(pair)} needs a feature ≤ {FEATURES:,}")
-            if f in seen:
-                raise ValueError(f"{name}, line {number}: feature {f} occurs twice")
-            seen.add(f)
-            index.append(len(labels))
-            column.append(f - 1)
-            value.append(v)
+        row = _pairs(pairs, f"{name}, line {number}")
+        index += [len(labels)] * len(row)
+        column += [f - 1 for f in row]
+        value += row.values()
         labels.append(int(head))
     if not labels:
         raise ValueError(f"{name} has no rows")
@@ -105,6 +89,28 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
     features = np.zeros((len(labels), width), np.float32)
     features[index, column] = value
     return np.array(labels), features
+
+
+def _pairs(words: Sequence[str], where: str) -> dict[int, float]:
+    """Values by feature, of a line's words behind its relevance."""
+    if words and words[0].startswith("qid:"):
+        if not words[0][4:].isdecimal():
+            raise ValueError(f"{where}: {shown(words[0])} is not qid:number")
+        words = words[1:]
+    row: dict[int, float] = {}
+    for pair in words:
+        found = _PAIR.fullmatch(pair)
+        if not found:
+            raise ValueError(f"{where}: {shown(pair)} is not feature:value")
+        f, v = int(found[1][:20]), float(found[2])  # 20 digits say as surely as all that it is too large
+        if f < 1 or not abs(v) <= _LARGEST:
+            raise ValueError(f"{where}: {shown(pair)} needs a feature ≥ 1 and a finite value")
+        if f > FEATURES:
+            raise ValueError(f"{where}: {shown(pair)} needs a feature ≤ {FEATURES:,}")
+        if f in row:
+            raise ValueError(f"{where}: feature {f} occurs twice")
+        row[f] = v
+    return row
 
 
 def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
@@ -237,7 +243,7 @@ def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, .
     return Relevance(counts / counts.sum(1, keepdims=True))
 
 
-def _file(path: Any) -> Path:
+def _file(path: str | Path) -> Path:
     try:
         file = Path(path).expanduser()
         if file.is_file():
@@ -288,8 +294,8 @@ class LTR(Feedback):
         permute_arms: bool = False,
         users: str = "pooled",
         wrappers: Sequence[Wrapper] = (),
-        speech: Any = None,
-        fields: Any = None,
+        speech: Fields | None = None,
+        fields: Fields | None = None,
         runs: int = 1,
     ):
         file = None if path is None else _file(path)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.task import Task
 from hushbandits.core.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["draw", "say"]
 
@@ -21,7 +24,7 @@ def _decoded(task: Task) -> tuple[Array, Array]:
 
 
 def say(task: Task) -> list[str]:
-    core: Any = task.core
+    core = task.core
     users, mean = _decoded(task)
     found = " ".join(f"{k}:{m:.3f}" for k, m in enumerate(mean) if users[k])
     return [
@@ -30,8 +33,8 @@ def say(task: Task) -> list[str]:
     ]
 
 
-def draw(task: Task, figure: Any) -> None:
-    core: Any = task.core
+def draw(task: Task, figure: Figure) -> None:
+    core = task.core
     left, right = figure.subplots(1, 2)
     users, mean = _decoded(task)
     truth = core.means[0]

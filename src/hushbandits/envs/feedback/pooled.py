@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ def block_generator(seed: int) -> np.random.Generator:
 
 
 @jit
-def _running_sum(values, start):  # type: ignore[no-untyped-def]
+def _running_sum(values, start):
     for x in values:
         start += x
     return start
@@ -89,7 +88,7 @@ class Pooled(Cohort):
         self._noises: tuple[_Noises, ...] = ()  # added at the end: a sum of noises is the noise of the sum
         self._total: Array | None = None
 
-    def _with(self, **changes: Any) -> Pooled:
+    def _with(self, **changes: object) -> Pooled:
         if self._total is not None:
             raise RuntimeError("this crowd's sum has been drawn; nothing can happen to its users any more")
         crowd = object.__new__(Pooled)
@@ -116,7 +115,7 @@ class Pooled(Cohort):
         moved = [_thin(part.n, rates, rngs) for part in self._parts]
         stay = [replace(part, n=part.n - gone) for part, gone in zip(self._parts, moved, strict=True)]
         there = np.full(self.planned.shape, float(location))
-        return self._with(_parts=(*stay, _Part(sum(moved), law, there)))  # type: ignore[arg-type]
+        return self._with(_parts=(*stay, _Part(sum(moved[1:], moved[0]), law, there)))
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
         """Summed at the end, by the noise's own law of sums."""

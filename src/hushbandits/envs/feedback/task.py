@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -12,6 +12,9 @@ from hushbandits.core.validate import choice
 from hushbandits.core.world import World
 from hushbandits.core.types import Array
 from hushbandits.core.task import Task, Part, count
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["FeedbackTask"]
 
@@ -51,18 +54,18 @@ class FeedbackTask(Task):
     def _parts(self) -> dict[str, Part]:
         return {}
 
-    def _action_space(self) -> spaces.Space[Any]:
+    def _action_space(self) -> spaces.MultiDiscrete:
         return spaces.MultiDiscrete([self.core.n_arms, int(self.core.horizon).bit_length()])
 
     def fits(self, action: Array) -> bool:
         """An arm and a power of two each."""
         pairs = action.dtype.kind in "iu" and action.shape[1:] == (2,)
-        top = self.action_space.nvec  # type: ignore[attr-defined]
-        return pairs and bool(action.min() >= 0 and (action < top).all())
+        assert isinstance(self.action_space, spaces.MultiDiscrete)
+        return pairs and bool(action.min() >= 0 and (action < self.action_space.nvec).all())
 
-    def pull(self, action: Any) -> Array:
+    def pull(self, action: Array) -> Array:
         """Blocks of users pull what they were told."""
-        core: Any = self.core
+        core = self.core
         self.arm = np.ascontiguousarray(action[..., 0], np.int64)
         self._asked = core.served < core.horizon
         if self._oracle:
@@ -70,11 +73,12 @@ class FeedbackTask(Task):
         self.obs = core.pull((self.arm, 1 << action[..., 1].astype(np.int64)))
         return self._idle
 
-    def talk(self, action: Any | None) -> Array:
+    def talk(self, action: object) -> Array:
         """The users report; the server has nothing to say."""
-        core: Any = self.core
+        core = self.core
         self.obs = core.talk()
-        inbox: Any = self.obs.inbox
+        inbox = self.obs.inbox
+        assert inbox is not None
         n, total = inbox.total("n"), inbox.total("reward")
         count(self.arm, n, total, self.pulls, self.sums)
         self._show("own", self._seats, self.pulls, self.sums)
@@ -85,13 +89,13 @@ class FeedbackTask(Task):
 
     def closing(self) -> Array:
         """Every server has had its T users."""
-        core: Any = self.core
+        core = self.core
         done: Array = (core.served >= core.horizon).all(1)
         return done
 
     def observe(self, pull: bool, talk: bool) -> Array:
         """Servers never speak; one whose users are used up does not act either."""
-        core: Any = self.core
+        core = self.core
         self._obs[..., self.layout["acts"]] = (pull & (core.served < core.horizon))[..., None]
         return self._obs.copy()
 
@@ -99,6 +103,6 @@ class FeedbackTask(Task):
         """As `picture.say`."""
         return picture.say(self)
 
-    def draw(self, figure: Any) -> None:
+    def draw(self, figure: Figure) -> None:
         """As `picture.draw`."""
         picture.draw(self, figure)
