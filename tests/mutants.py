@@ -173,10 +173,10 @@ class Sometimes(DiscreteLaplace):
 
     _block = -1
 
-    def _noised(self, crowd):
+    def _noised(self, message):
         self._block += 1
-        noised = super()._noised(crowd)
-        return crowd if self._missing(crowd) else noised
+        noised = super()._noised(message)
+        return message if self._missing(message["reward"]) else noised
 
     def _missing(self, crowd):
         raise NotImplementedError
@@ -265,10 +265,13 @@ class ReusedReleases(PrivateMeans):
 class OneAgentBare(LocalLaplace):
     """The second agent adds no noise."""
 
-    def _noised(self, reward):
-        noised = super()._noised(reward)
-        noised[:, 1] = reward[:, 1]
-        return noised
+    def send(self, message, env):
+        noised = super().send(message, env)
+        if not env.payload.named:
+            return noised
+        reward = noised["reward"].copy()
+        reward[:, 1] = message["reward"][:, 1]
+        return message.but(reward=reward)
 
 
 class SameForAll(LocalLaplace):
@@ -320,11 +323,11 @@ class KeepsTheOrder(Shuffle):
 class BareWindows(SecAgg):
     """Adds up single ballots."""
 
-    def accept(self, fields, env):
-        fields = super().accept(fields, env)
+    def channel(self, env):
+        channel = super().channel(env)
         if env.setting == "exploration":
-            self._channel._votes.window = self._channel._votes.min_cohort = 1
-        return fields
+            channel.window = channel.min_cohort = 1
+        return channel
 
 
 # -- votes -----------------------------------------------------------------------------------------------------------

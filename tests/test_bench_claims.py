@@ -108,7 +108,8 @@ def test_a_rate_has_clopper_and_pearsons_interval(tmp_path):
 
 
 def test_a_difference_of_equal_rates_is_no_certainty(tmp_path):
-    fields = {"env": Use("DPMASE-v0", horizon=1000), "agents": [Use("DP-MASE", label="A", beta=0.05), Use("Random", label="B")]}
+    agents = [Use("DP-MASE", label="A", beta=0.05), Use("Random", label="B")]
+    fields = {"env": Use("DPMASE-v0", horizon=1000), "agents": agents}
     one = claim(metric="correct", effect="difference", over="B", above=-0.01)
     found = judged(tmp_path, one, lambda *_: np.ones(RUNS), metric="correct", **fields)
     assert found.verdict == "undecided"

@@ -90,7 +90,8 @@ def test_bands_say_what_they_are(tmp_path):
 
 
 def test_rates_have_exact_bands(tmp_path):
-    whole = known(env=Use("DPMASE-v0"), agents=[Use("DP-MASE", label="B", beta=0.05)], metrics=(), sweep={"env.n_agents": (4, 8)})
+    agents = [Use("DP-MASE", label="B", beta=0.05)]
+    whole = known(env=Use("DPMASE-v0"), agents=agents, metrics=(), sweep={"env.n_agents": (4, 8)})
     with filled(tmp_path, whole, metric="correct") as store:
         (one,) = series(store, whole, Figure(y="correct", x="env.n_agents"))
     share = int((rows(whole.cells()[0]) > 50).sum())

@@ -272,7 +272,7 @@ def test_shuffled_states_are_as_many_and_add_up():
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: hb.make_core("CoopNetwork-v0", edge_loss=1.5), r"edge_loss=1.5 must lie in \[0, 1\]"),
     (lambda: hb.make_core("CoopNetwork-v0", extra_delay=-1), "extra_delay=-1 must be an integer ≥ 0"),
-    (lambda: hb.make_core("DistDP-v0", wrappers=[Huber(0.1, relays=True)]), "needs messages that can be changed by those who pass them on: blocks of users cannot"),
+    (lambda: hb.make_core("DistDP-v0", wrappers=[Huber(0.1, relays=True)]), "who pass them on: blocks"),
     (lambda: hb.make_core("PrivateNetwork-v0", wrappers=[Huber(0.1, relays=True)]),
      "Huber at relays needs the message field 'reward'"),
 ])  # fmt: skip
