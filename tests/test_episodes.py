@@ -2,11 +2,12 @@
 
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from helpers import build
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
@@ -100,7 +101,11 @@ def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoi
     for speed in (compiled, by_beats):
         core = hb.make_core("DPMASE-v0", 3, wrappers=[] if loss is None else [Loss(loss)], **env)
         team = speed(Voters(rules, shared))
-        seen.append((*record(core, team, seed, checkpoints, core.curve_metrics), core.book._asdict()))
+        # Too few to decide: refused where the coordinator ends a run, else a warning.
+        assume(core.stop != "coordinator" or core.judge == "everyone" or core.votes_needed <= (core.weights > 0).sum())
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Voters needs")
+            seen.append((*record(core, team, seed, checkpoints, core.curve_metrics), core.book._asdict()))
     for (one, two), what in zip(zip(*seen, strict=True), ("final", "curve", "book"), strict=True):
         equal(one, two, what)
 

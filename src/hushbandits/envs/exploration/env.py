@@ -139,7 +139,7 @@ class Exploration(Env):
     ):  # fmt: skip
         known = PROBLEMS[choice("problem", problem, PROBLEMS)]
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
-        if self.horizon is None and switches:
+        if self.horizon is None and count("switches", switches, 0):
             raise ValueError(f"switches={switches!r} needs a horizon, such as horizon=100_000")
         #: Where the arms stand.
         self.arms = Arms(
