@@ -28,7 +28,7 @@ Policy = Callable[[str, Any, spaces.Space[Any]], Any]
 
 
 def check_env(
-    env: str | ParallelEnv[str, Any, Any] | Callable[[], ParallelEnv[str, Any, Any]],
+    env: str | type[Env] | ParallelEnv[str, Any, Any] | Callable[[], ParallelEnv[str, Any, Any]],
     *,
     seed: int = 0,
     policy: Policy | None = None,
@@ -51,8 +51,9 @@ def check_env(
 
     Parameters
     ----------
-    env : str, ParallelEnv, or callable
-        A registered id, a *fresh* env (it is copied, not played), or a function that builds one.
+    env : str, class, ParallelEnv, or callable
+        An id, ``"my_module:MyEnv"`` or an `Env` class; a *fresh* env (it is copied, not played); or a function that
+        builds one.
     seed : int
         Episodes are played under `seed` and a few seeds after it.
     policy : callable, optional
@@ -60,7 +61,7 @@ def check_env(
     random_rewards : bool
         Set to false for an env without luck: then seeds need not make a difference.
     **kwargs
-        For an id: parameters of the env (a shorter ``horizon``).
+        For an id or a class: parameters of the env (a shorter ``horizon``).
 
     Examples
     --------
@@ -88,10 +89,15 @@ def check_env(
 
 
 def _builder(env: Any, kwargs: dict[str, Any]) -> Callable[[], ParallelEnv[str, Any, Any]]:
-    if isinstance(env, str):
-        if env not in list_envs():
+    own = isinstance(env, type) and issubclass(env, Env)
+    if isinstance(env, str) or own:
+        if env in list_envs():
+            spec: Any = f"hushbandits/{env}"
+        elif own or ":" in env:
+            spec = pettingzoo.EnvSpec("hushbandits/Own", "hushbandits.views.parallel:make", {"id": env})
+        else:
             raise ValueError(f"no env is named {env!r}{nearest(env, list_envs())}")
-        return lambda: pettingzoo.make("parallel", f"hushbandits/{env}", **copy.deepcopy(kwargs))
+        return lambda: pettingzoo.make("parallel", spec, **copy.deepcopy(kwargs))
     if kwargs:
         raise TypeError(f"parameters ({', '.join(kwargs)}) go with an id, not with an env that is built already")
     if isinstance(env, ParallelEnv):
