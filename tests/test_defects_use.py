@@ -1,6 +1,7 @@
 """What use has broken, and what stands next to it: an answer is right, or one sentence says why there is none."""
 
 import copy
+import operator
 import pickle
 import time
 
@@ -78,8 +79,7 @@ def test_before_the_start_the_sentence_names_what_was_asked_for(id):
     asked = ["t", "live", "who", "means"] + ["recommendation"] * (core.setting == "exploration")
     for name in ("metrics", "standard_report", *asked):
         with pytest.raises(RuntimeError, match=rf"^{name} before the start: call reset\(seeds\) first$"):
-            value = getattr(core, name)
-            value()
+            operator.methodcaller(name)(core)
     for attribute in ("nothing_of_that_name", "_nothing"):
         assert not hasattr(core, attribute)
         with pytest.raises(AttributeError, match=f"'{type(core).__name__}' object has no attribute '{attribute}'"):
@@ -164,7 +164,7 @@ def test_a_graph_that_no_memory_holds_says_how_much_it_would_take(env, n_agents)
 
 def test_the_limit_of_an_env_of_ones_own_can_be_raised(monkeypatch):
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.01")
-    with pytest.raises(ValueError, match="n_agents=1000 .*more than the 0.01 GiB allowed; set HUSHBANDITS_MEMORY"):
+    with pytest.raises(ValueError, match=r"n_agents=1000 .*more than the 0.01 GiB allowed; set HUSHBANDITS_MEMORY"):
         Alone(n_agents=1000)
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.1")
     Alone(n_agents=1000)
