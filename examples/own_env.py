@@ -1,6 +1,6 @@
 """Two envs of one's own: a graph whose arms have seasons, and channels that pay only whoever is alone on them.
 
-Run me, or name me: ``hushbandits evaluate own_env:Seasons Multi-UCB`` in this folder.
+Run me, or name me: ``hushbandits run own_env.toml`` in this folder.
 """
 
 import numpy as np

@@ -1,16 +1,76 @@
-"""The examples of every page of the documentation run."""
+"""The examples of every page of the documentation run; a page that writes files is followed in an empty folder."""
 
 import doctest
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import pettingzoo
 import pytest
 
-PAGES = sorted(p for p in (Path(__file__).parents[1] / "docs").glob("*.md") if ">>>" in p.read_text())
+from hushbandits import registry
+from hushbandits.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(p for p in (ROOT / "docs").glob("*.md") if ">>>" in p.read_text())
+#: Blocks that say which file they are.
+FILES = re.compile(r"```(?:python|toml)\n# (\w+\.(?:py|toml))\n(.*?)```", re.S)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_the_examples_run(page):
+def examined(page):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     result = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if not FILES.search(p.read_text())], ids=lambda p: p.name)
+def test_the_examples_run(page):
+    examined(page)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder of a stranger's; what is imported from it, or registered meanwhile, is gone afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    for table in ("_ENVS", "_WRAPPERS", "_AGENTS"):
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+    before = set(pettingzoo.parallel_registry)
+    yield tmp_path
+    for id in set(pettingzoo.parallel_registry) - before:
+        del pettingzoo.parallel_registry[id]
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+def obeyed(command, capsys):
+    """Run one line of a shell, those of the package in this process."""
+    program, *args = shlex.split(command)
+    if program == "hushbandits":
+        code, said = main(args), capsys.readouterr()
+    else:
+        assert program == "python"
+        done = subprocess.run([sys.executable, *args], capture_output=True, text=True)
+        code, said = done.returncode, (done.stdout, done.stderr)
+    assert code == 0, (command, said)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if FILES.search(p.read_text())], ids=lambda p: p.name)
+def test_a_stranger_who_follows_the_page_succeeds(page, folder, capsys, monkeypatch):
+    text = page.read_text()
+    for name, content in FILES.findall(text):
+        Path(name).write_text(content)
+    monkeypatch.syspath_prepend(folder)
+    examined(page)
+    for block in re.findall(r"```bash\n(.*?)```", text, re.S):
+        for command in block.splitlines():
+            obeyed(command, capsys)
+
+
+def test_the_page_shows_the_examples_as_they_are():
+    shown = dict(FILES.findall((ROOT / "docs/extend.md").read_text()))
+    for name in ("own_env.py", "own_env.toml"):
+        assert shown[name] == (ROOT / "examples" / name).read_text()

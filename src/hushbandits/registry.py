@@ -22,6 +22,7 @@ from hushbandits.core.entries import (
     Entry,
     Spec,
     built,
+    called,
     find,
     misplaced,
     open_ended,
@@ -248,7 +249,7 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
     mine = {k: v for k, v in merged.items() if k not in taken or k in known}
-    env: Env = entry(runs=runs, wrappers=(*made, *protocol), **mine)
+    env: Env = called(f"env {title(id)}", entry, {**mine, "runs": runs, "wrappers": (*made, *protocol)})
     env.spec = (id, dict(kwargs), made)
     return env
 

@@ -30,7 +30,7 @@ Policy = Callable[[str, Any, Space], object]
 
 
 def check_env(
-    env: str | ParallelEnv | Callable[[], ParallelEnv],
+    env: str | type[Env] | ParallelEnv | Callable[[], ParallelEnv],
     *,
     seed: int = 0,
     policy: Policy | None = None,
@@ -53,8 +53,9 @@ def check_env(
 
     Parameters
     ----------
-    env : str, ParallelEnv, or callable
-        A registered id, a *fresh* env (it is copied, not played), or a function that builds one.
+    env : str, class, ParallelEnv, or callable
+        An id, ``"my_module:MyEnv"`` or an `Env` class; a *fresh* env (it is copied, not played); or a function that
+        builds one.
     seed : int
         Episodes are played under `seed` and a few seeds after it.
     policy : callable, optional
@@ -62,7 +63,7 @@ def check_env(
     random_rewards : bool
         Set to false for an env without luck: then seeds need not make a difference.
     **kwargs
-        For an id: parameters of the env (a shorter ``horizon``).
+        For an id or a class: parameters of the env (a shorter ``horizon``).
 
     Examples
     --------
@@ -89,11 +90,17 @@ def check_env(
             _check_row(build().unwrapped, seed, policy)
 
 
-def _builder(env: str | ParallelEnv | Callable[[], ParallelEnv], kwargs: Params) -> Callable[[], ParallelEnv]:
-    if isinstance(env, str):
-        if env not in list_envs():
+def _builder(
+    env: str | type[Env] | ParallelEnv | Callable[[], ParallelEnv], kwargs: Params
+) -> Callable[[], ParallelEnv]:
+    if isinstance(env, str) or (isinstance(env, type) and issubclass(env, Env)):
+        if env in list_envs():
+            spec: str | pettingzoo.EnvSpec = f"hushbandits/{env}"
+        elif not isinstance(env, str) or ":" in env:
+            spec = pettingzoo.EnvSpec("hushbandits/Own", "hushbandits.views.parallel:make", {"id": env})
+        else:
             raise ValueError(f"no env is named {env!r}{nearest(env, list_envs())}")
-        return lambda: pettingzoo.make("parallel", f"hushbandits/{env}", **copy.deepcopy(kwargs))
+        return lambda: pettingzoo.make("parallel", spec, **copy.deepcopy(kwargs))
     if kwargs:
         raise TypeError(f"parameters ({', '.join(kwargs)}) go with an id, not with an env that is built already")
     if isinstance(env, ParallelEnv):

@@ -122,13 +122,19 @@ class Each(Team):
             return None
         # Whoever says nothing of its own sends the standard report, if that is what the team sends at all.
         message = {k: np.zeros((*self._who.shape, *f.shape), f.dtype) for k, f in self._face.fields.items()}
-        message["sent"] = np.zeros(self._who.shape, bool)
-        if self.fields is None:
-            message.update(self._face.standard_report())
-            message["sent"] = np.ones(self._who.shape, bool)
-        for (r, a), words in said.items():
+        message["sent"] = np.full(self._who.shape, self.fields is None)
+        standard = {} if self.fields is not None else self._face.standard_report()
+        message.update(standard)
+        unsaid = [k for k in self._face.fields if k not in standard]
+        for r, a, _ in self._acting():
+            words = said.get((r, a))
+            if words is None and self.fields is not None:
+                continue
+            spoken = {} if words is None else self._words(words, r, a)
+            if lacking := [k for k in unsaid if k not in spoken]:
+                raise ValueError(f"{self._name_of(r, a)}: speak must say {lacking[0]!r}, for nobody says it instead")
             message["sent"][r, a] = True
-            for k, value in self._words(words, r, a).items():
+            for k, value in spoken.items():
                 message[k][r, a] = value
         return message
 

@@ -16,8 +16,8 @@ from hushbandits.core.validate import check_flags, check_keywords, nearest, show
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
-    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Spec", "built", "default", "find",
-    "misplaced", "open_ended", "parameters", "title",
+    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Spec", "built", "called", "default",
+    "find", "misplaced", "open_ended", "parameters", "title",
 ]  # fmt: skip
 
 Entry = str | Callable[..., object]
@@ -88,10 +88,33 @@ def built(kind: type[_Made], what: str, spec: Spec, given: Params) -> _Made:
     entry = spec.load()
     check_keywords(what, entry, given)
     check_flags(entry, given)
-    made = entry(**{**spec.defaults, **given})
+    made = called(what, entry, {**spec.defaults, **given})
     if not isinstance(made, kind):
         raise TypeError(f"{what} must build a {kind.__name__}, not a {type(made).__name__}")
     return made
+
+
+def called(what: str, entry: Callable[..., _Made], given: Params) -> _Made:
+    """What an entry makes of its parameters; what ``**rest`` hands on, and nobody takes, is named with the nearest.
+
+    Examples
+    --------
+    >>> class Mine(Wrapper):
+    ...     def __init__(self, rate=0.1, **rest):
+    ...         super().__init__(**rest)
+    >>> called("wrapper Mine", Mine, {"rat": 0.5})
+    Traceback (most recent call last):
+        ...
+    TypeError: wrapper Mine takes no parameter 'rat'; did you mean rate?
+    """
+    try:
+        return entry(**given)
+    except TypeError as error:
+        wrong = [name for name in given if f"unexpected keyword argument {name!r}" in str(error)]
+        if not wrong:
+            raise
+        known = [p for cls in getattr(entry, "__mro__", ()) if "__init__" in vars(cls) for p in parameters(cls)]
+        raise TypeError(f"{what} takes no parameter {wrong[0]!r}{nearest(wrong[0], known)}") from error
 
 
 def parameters(function: Callable[..., object]) -> list[str]:

@@ -220,6 +220,7 @@ class Env(World, ABC):
 
     def standard_report(self) -> dict[str, Array]:
         """Return what is sent where a team says nothing of its own, between the beats."""
+        self._begun("standard_report")
         return {name: np.array(value) for name, value in self._report().items()}
 
     # -- the round --------------------------------------------------------------------------------------------
@@ -349,8 +350,7 @@ class Env(World, ABC):
 
     def metrics(self) -> dict[str, Array]:
         """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure."""
-        if self._phase == "new":
-            raise RuntimeError("metrics before the start: call reset(seeds) first")
+        self._begun("metrics")
         return {**self._metrics(), **{name: value for w in self.wrappers for name, value in w.metrics(self).items()}}
 
     def privacy(self) -> tuple[Guarantee, ...]:
@@ -372,13 +372,21 @@ class Env(World, ABC):
                 )
         return options
 
+    def _begun(self, what: str) -> None:
+        if vars(self).get("_phase") == "new":
+            raise RuntimeError(f"{what} before the start: call reset(seeds) first")
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(type(self), name):  # a property of what only a reset puts there
+            self._begun(name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _expect(self, phase: str) -> None:
         if self._phase == phase:
             return
         if self._phase == "over":
             raise RuntimeError(f"{phase} after the end: every run has finished; call reset(seeds)")
-        if self._phase == "new":
-            raise RuntimeError(f"{phase} before the start: call reset(seeds) first")
+        self._begun(phase)
         raise RuntimeError(f"{phase} out of turn: this round's next beat is {self._phase}")
 
 

@@ -367,6 +367,7 @@ class Exploration(Env):
 
     def recommendation(self) -> Array:
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
+        self._begun("recommendation")
         return coordinator.recommend(self.book, self._seeds)
 
     def privacy(self) -> tuple[Guarantee, ...]:

@@ -1,0 +1,45 @@
+"""Envs of one's own, as a stranger's module on the path has them."""
+
+import numpy as np
+
+from hushbandits.core.arms import Arms
+from hushbandits.core.rounds import Rounds
+from hushbandits.core.tapes import Uniforms
+
+
+class Jumps(Arms):
+    """The best arm moves on every `period` rounds, and nobody is told."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.moving = True
+
+    def move(self, start, t):
+        arms = np.arange(start.shape[-1])
+        source = (arms - np.asarray(t)[..., None] // 7) % arms.size
+        shape = np.broadcast_shapes(start.shape, source.shape)
+        return np.take_along_axis(np.broadcast_to(start, shape), np.broadcast_to(source, shape), -1)
+
+
+class Weather(Rounds):
+    """All agents' rewards of a round are halved where it rains: a tape and a parameter of its own, and a metric."""
+
+    setting = "weather"
+    arms_class = Jumps
+
+    def __init__(self, *, rain=0.3, **rest):
+        self.rain = rain
+        super().__init__(**rest)
+
+    def _reset(self, seeds):
+        super()._reset(seeds)
+        self._sky = Uniforms(seeds, "weather", ())
+        self._wet = np.zeros(len(seeds), np.int64)
+
+    def _rewards(self, arm, location, u):
+        wet = self._sky.next() < self.rain
+        self._wet += wet & self._live
+        return super()._rewards(arm, location, u) * np.where(wet, 0.5, 1.0)[:, None]
+
+    def _metrics(self):
+        return {**super()._metrics(), "wet": self._wet.copy()}

@@ -1,0 +1,215 @@
+"""What use has broken, and what stands next to it: an answer is right, or one sentence says why there is none."""
+
+import copy
+import operator
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.core.payload import Payload
+from hushbandits.core.reports import Reports
+from hushbandits.core.rounds import Rounds
+from hushbandits.wrappers.shuffle import Shuffle
+
+NET = {"n_agents": 3, "horizon": 4}
+
+
+class Alone(Rounds):
+    setting = "alone"
+
+
+def one_sentence(error):
+    return "\n" not in str(error.value)
+
+
+# -- shuffles ----------------------------------------------------------------------------------------------------
+
+
+def test_a_shuffle_that_a_setting_does_not_know_is_refused():
+    """It passed the senders' names on, under a promise that they were removed."""
+    for build in (lambda: Alone(wrappers=[Shuffle()]), lambda: hb.make_core(Alone, wrappers=["Shuffle"])):
+        with pytest.raises(ValueError, match="Shuffle needs messages that can be shuffled: reports cannot") as error:
+            build()
+        assert one_sentence(error)
+
+
+def test_a_payload_that_claims_a_verb_and_has_none_says_so():
+    class Claims(Reports):
+        verbs = {**Reports.verbs, "shuffle": (), "seal": ()}  # noqa: RUF012
+
+    class Careless(Alone):
+        payload = Claims
+
+    for name in ("Shuffle", "SecAgg"):
+        with pytest.raises((NotImplementedError, ValueError)):
+            Careless(wrappers=[hb.make_wrapper(name)])
+    assert issubclass(Claims, Payload)
+
+
+@pytest.mark.parametrize("id", [id for id in hb.list_envs() if "Elimination" not in id])
+def test_whoever_shuffles_hears_no_sender(id):
+    wrapper = Shuffle(window=4)
+    core = hb.make_core(id, wrappers=[wrapper])
+    assert "sender" not in core.inbox_fields
+
+
+# -- how wrappers look, and what there is before the start ---------------------------------------------------------
+
+PLAYED = [(id, ()) for id in hb.list_envs()] + [("CoopNetwork-v0", (w,)) for w in ("Huber", "Loss", "SecAgg", "Shuffle",
+          "LocalLaplace", "PrivateMeans")] + [("DPMASE-v0", (w,)) for w in ("Loss", "VoteCorruption")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("id", "wrappers"), PLAYED, ids=str)
+def test_a_wrapper_looks_the_same_before_and_after(id, wrappers):
+    """It printed the arrays of its run, as some of them are named like parameters."""
+    more = {"n_agents": 32, "single": False} if "Decentralized" in id else {}
+    core = hb.make_core(id, wrappers=list(wrappers), horizon=20, **more)
+    before = [repr(w) for w in core.wrappers]
+    hb.play(core, hb.make_team("Random"))
+    assert [repr(w) for w in core.wrappers] == before
+    assert all(len(text) < 200 and "array" not in text and "\n" not in text for text in before)
+
+
+@pytest.mark.parametrize("id", hb.list_envs())
+def test_before_the_start_the_sentence_names_what_was_asked_for(id):
+    core = hb.make_core(id)
+    asked = ["t", "live", "who", "means"] + ["recommendation"] * (core.setting == "exploration")
+    for name in ("metrics", "standard_report", *asked):
+        with pytest.raises(RuntimeError, match=rf"^{name} before the start: call reset\(seeds\) first$"):
+            operator.methodcaller(name)(core)
+    for attribute in ("nothing_of_that_name", "_nothing"):
+        assert not hasattr(core, attribute)
+        with pytest.raises(AttributeError, match=f"'{type(core).__name__}' object has no attribute '{attribute}'"):
+            getattr(core, attribute)
+    for twin in (copy.copy(core), copy.deepcopy(core), pickle.loads(pickle.dumps(core))):
+        twin.reset(0)
+        assert twin.t.tolist() == [0]
+        assert not hasattr(twin, "nothing_of_that_name")
+    assert hb.make(id).core.n_arms == core.n_arms
+
+
+# -- what a plain agent leaves unsaid ------------------------------------------------------------------------------
+
+
+class Quiet:
+    words = None
+
+    def __init__(self, m, rng):
+        self.m = m
+
+    def act(self, t):
+        return 0
+
+    def speak(self, reward):
+        return type(self).words(self.m)
+
+
+OWN = {"x": hb.Field(), "y": hb.Field(dtype="i8")}
+
+
+@pytest.mark.parametrize(
+    ("fields", "speech", "words", "lacking"),
+    [
+        (OWN, None, lambda m: {"x": 1.0} if m == 1 else {"x": 1.0, "y": 2}, "y"),
+        (OWN, None, lambda m: {} if m == 1 else None, "x"),
+        (None, {"x": hb.Field()}, lambda m: None if m == 1 else {"x": 1.0}, "x"),
+        (None, {"x": hb.Field()}, lambda m: {"arm": 2} if m == 1 else {"x": 1.0}, "x"),
+    ],
+)
+def test_what_nobody_says_is_not_a_zero(fields, speech, words, lacking):
+    agent = type("Quiet1", (Quiet,), {"words": staticmethod(words)})
+    core = hb.make_core("CoopNetwork-v0", graph="complete", fields=fields, speech=speech, **NET)
+    with pytest.raises(
+        ValueError, match=f"^agent 1 of Quiet1 in round 1 of run 0: speak must say '{lacking}'"
+    ) as error:
+        hb.play(core, hb.Each(agent, fields=fields))
+    assert one_sentence(error)
+
+
+def test_what_is_said_whole_arrives_and_who_says_nothing_of_own_fields_is_silent():
+    heard = []
+
+    class Some(Quiet):
+        @staticmethod
+        def words(m):
+            return {"x": 0.5, "y": m} if m else None
+
+        def hear(self, messages):
+            heard.extend((self.m, int(message["sender"]), int(message["y"])) for message in messages)
+
+    core = hb.make_core("CoopNetwork-v0", graph="complete", fields=OWN, n_agents=3, horizon=2)
+    hb.play(core, hb.Each(Some, fields=OWN))  # agents whose run is over hear nothing any more
+    assert sorted(heard) == [(0, 1, 1), (0, 2, 2), (1, 2, 2), (2, 1, 1)]
+
+
+# -- sizes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env", "n_agents"), [("CoopNetwork-v0", 10**6), (Alone, 10**6), (Alone, 10**5), ("CoopNetwork-v0", 10**5)]
+)
+def test_a_graph_that_no_memory_holds_says_how_much_it_would_take(env, n_agents):
+    graph = {} if env is Alone else {"graph": "complete"}
+    start = time.perf_counter()
+    with pytest.raises(
+        ValueError, match=rf"n_agents={n_agents} .*would take [\d.e+]+ GiB, more than the 8 GiB"
+    ) as error:
+        hb.evaluate(env, "Random", runs=1, env={"n_agents": n_agents, **graph})
+    assert one_sentence(error)
+    assert time.perf_counter() - start < 5
+
+
+def test_the_limit_of_an_env_of_ones_own_can_be_raised(monkeypatch):
+    monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.01")
+    with pytest.raises(ValueError, match=r"n_agents=1000 .*more than the 0.01 GiB allowed; set HUSHBANDITS_MEMORY"):
+        Alone(n_agents=1000)
+    monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.1")
+    Alone(n_agents=1000)
+
+
+# -- views ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("id", "bad"),
+    [
+        *[("CoopNetwork-v0", bad) for bad in (1.7, np.nan, np.inf, None, -1, 10, np.float32(1), "1", [1])],
+        *[("DPMASE-v0", bad) for bad in (0, None, np.full(20, 0.5), np.full(20, np.nan), [0] * 19, [2] * 20)],
+        *[("DistDP-v0", bad) for bad in (0, None, (0.5, 3), (0, np.nan), (10, 3), (0, -1), (0,), (0, 1, 2))],
+    ],
+    ids=str,
+)
+def test_a_learners_bad_action_names_the_agent_and_its_space(id, bad):
+    view = hb.make(id, horizon=50, **({"n_agents": 3} if id != "DistDP-v0" else {}))
+    view.reset(seed=0)
+    actions = {agent: view.action_space(agent).sample() for agent in view.agents}
+    with pytest.raises(ValueError, match=r"of agent_0 lies outside its space") as error:
+        view.step({**actions, "agent_0": bad})
+    assert one_sentence(error)
+
+
+# -- losses, radii, ends --------------------------------------------------------------------------------------------
+
+
+def test_no_word_is_passed_over():
+    """The issue's own examples, once each; their neighbours stand with their subjects."""
+    from hushbandits.agents.rio2023_theory import corrupted_failure
+
+    assert corrupted_failure(0.49, 0.7, 0) == pytest.approx(0.49)
+    for ask, says in {
+        lambda: hb.make_core("DPMASE-v0", eta=0.9, xi=0.05): "xi=0.05 lowers the threshold",
+        lambda: hb.evaluate("LocalDP-v0", "Dist-DP-SE"): "has a radius for the noise of DiscreteLaplace",
+        lambda: hb.evaluate("CentralDP-v0", "Dist-DP-SE"): "has a radius for the noise of DiscreteLaplace",
+        lambda: hb.evaluate("DPMASE-v0", "DP-MASE", env={"n_agents": 3}): "needs 5 votes to remove an arm, and 3",
+        lambda: hb.evaluate("DPMASE-v0", "Random", agent_kwargs={"rate": 0.0}): "may play for ever",
+        lambda: hb.evaluate("CoopNetwork-v0", "UCB1", env=NET, checkpoints=[5]): "5 lies beyond the horizon of 4",
+        lambda: hb.make_core("DecentralizedExploration-v0", epsilon=0.5): "did you mean precision",
+        lambda: hb.make_team("../x.py:X"): "write x:X",
+    }.items():
+        with pytest.raises((ValueError, TypeError), match=says) as error:
+            ask()
+        assert one_sentence(error)
+    assert hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, env=NET, wrappers=["Loss"]).final("regret").shape == (1,)
