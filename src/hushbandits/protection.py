@@ -146,13 +146,9 @@ class Protection:
 
 
 def privacy(
-    env: AnyEnv | Env | Any,
-    agent: AnyAgent | Team | None = None,
-    *,
-    agent_kwargs: Params | None = None,
-    wrappers: Sequence[AnyWrapper] = (),
-    **kwargs: Any,
-) -> Protection:
+    env: AnyEnv | Env | Any, agent: AnyAgent | Team | None = None, *,
+    agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), **kwargs: Any,
+) -> Protection:  # fmt: skip
     """Say who is protected from whom where an agent plays in an env, by how much, and under which assumptions.
 
     Parameters

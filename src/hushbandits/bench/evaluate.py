@@ -111,17 +111,10 @@ class Results:
 
 
 def evaluate(
-    env_id: AnyEnv,
-    agent: AnyAgent | Team,
-    runs: int = 20,
-    seed: int = 0,
-    env: Params | None = None,
-    agent_kwargs: Params | None = None,
-    wrappers: Sequence[AnyWrapper] = (),
-    jobs: int = 1,
-    checkpoints: int | Sequence[int] | None = None,
-    progress: bool = True,
-) -> Results:
+    env_id: AnyEnv, agent: AnyAgent | Team, runs: int = 20, seed: int = 0, env: Params | None = None,
+    agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), jobs: int = 1,
+    checkpoints: int | Sequence[int] | None = None, progress: bool = True,
+) -> Results:  # fmt: skip
     """Play an agent in an env for a number of independent runs.
 
     Parameters
@@ -167,7 +160,18 @@ def evaluate(
     affordable(f"runs={runs}", float(runs) * _RUN)
     afford_points(checkpoints, runs)
     jobs = cpu_count() if jobs == -1 else integer("jobs", jobs, 1)
-    env, agent_kwargs = dict(env or {}), dict(agent_kwargs or {})
+    batches = split(range(runs), jobs)
+    made, task = _met((env_id, agent, (), dict(env or {}), dict(agent_kwargs or {}), wrappers, checkpoints))
+    seeds = run_seeds(seed, runs)
+    parts = _parts([(*task[:2], [seeds[r] for r in batch], *task[3:]) for batch in batches], jobs, progress)
+    finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
+    curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
+    return Results(finals, curves, parts[0][2], made)
+
+
+def _met(task: _Task) -> tuple[tuple[Env, Team], _Task]:
+    """Env and team that the arguments stand for, having met; and the arguments, with the agent built where one is."""
+    env_id, agent, seeds, env, agent_kwargs, wrappers, checkpoints = task
     if isinstance(agent, Team) and agent_kwargs:
         raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is built already")
     if not isinstance(agent, (str, Team)):
@@ -175,28 +179,24 @@ def evaluate(
         agent = make_team(agent, **agent_kwargs)
     built, team = prepare(env_id, agent, 1, env, agent_kwargs, wrappers)
     sampled(checkpoints, built)
-    seeds = run_seeds(seed, runs)
-    batches = [[seeds[r] for r in batch] for batch in split(range(runs), jobs)]
+    return (built, team), (env_id, agent, seeds, env, agent_kwargs, wrappers, checkpoints)
 
-    def task(i: int) -> _Task:
-        return env_id, agent, batches[i], env, agent_kwargs, wrappers, checkpoints
 
+def _parts(tasks: Sequence[_Task], jobs: int, progress: bool) -> list[Played]:
+    """Play all tasks; what each of them gave, in their order."""
     played: dict[int, Played] = {}
-    jobs = min(jobs, len(batches))
-    with Bar(runs, after=PATIENCE) if progress else Silent() as bar:
-        bar.at(f"{title(agent)} on {title(env_id)}")
+    jobs = min(jobs, len(tasks))
+    with Bar(sum(len(task[2]) for task in tasks), after=PATIENCE) if progress else Silent() as bar:
+        bar.at(f"{title(tasks[0][1])} on {title(tasks[0][0])}")
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
         if jobs == 1:
-            calls = (delayed(_here)(i, task(i)) for i in range(len(batches)))
+            calls = (delayed(_here)(i, task) for i, task in enumerate(tasks))
         else:  # what a worker unpickles may be of a module in our folder, which it must know first
-            calls = (delayed(_there)(i, os.getcwd(), dumps((own_entries(), task(i)))) for i in range(len(batches)))
+            calls = (delayed(_there)(i, os.getcwd(), dumps((own_entries(), task))) for i, task in enumerate(tasks))
         for i, part in parallel(calls):
             played[i] = part
-            bar.advance(len(batches[i]))
-    parts = [played[i] for i in range(len(batches))]
-    finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
-    curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
-    return Results(finals, curves, parts[0][2], (built, team))
+            bar.advance(len(tasks[i][2]))
+    return [played[i] for i in range(len(tasks))]
 
 
 def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:
