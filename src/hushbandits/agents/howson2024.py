@@ -36,7 +36,7 @@ def graph_median(distance: Array) -> Array:
 
 
 @jit
-def _next_arm(s, n, sigma, log_inverse_delta):  # type: ignore[no-untyped-def]
+def _next_arm(s, n, sigma, log_inverse_delta):
     best, top = 0, -math.inf
     for k in range(n.size):
         x = math.inf if n[k] == 0.0 else s[k] / n[k] + ucb_bonus(sigma, log_inverse_delta, n[k])
@@ -46,7 +46,7 @@ def _next_arm(s, n, sigma, log_inverse_delta):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _enqueue(arm, reward, arrived, queue, head, size):  # type: ignore[no-untyped-def]
+def _enqueue(arm, reward, arrived, queue, head, size):
     runs, slots = arm.shape
     depth = queue.shape[2]
     for r in range(runs):
@@ -58,7 +58,7 @@ def _enqueue(arm, reward, arrived, queue, head, size):  # type: ignore[no-untype
 
 
 @jit
-def _lead(s, n, queue, head, size, sigma, log_inverse_delta, arms):  # type: ignore[no-untyped-def]
+def _lead(s, n, queue, head, size, sigma, log_inverse_delta, arms):
     depth = queue.shape[2]
     for r in range(arms.size):
         k = _next_arm(s[r], n[r], sigma, log_inverse_delta)

@@ -1,0 +1,139 @@
+"""One loop, two speeds, in the network: compiled rounds against the beats, in everything that they leave behind."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.core.arms import Arms
+from hushbandits.core.face import Face
+from hushbandits.core.messages import Field
+from hushbandits.core.play import _beats, record
+from hushbandits.core.rewards import Law
+from hushbandits.core.tapes import Uniforms
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.registry import assemble
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+
+ID = "CoopNetwork-v0"
+COMPILED = ["Multi-UCB", "UCB1"]
+SHIPPED = ["bernoulli", "gaussian", "clipped-gaussian", "uniform", "constant"]
+
+
+def equal(one, two, path=""):
+    """Everything that two envs or teams hold: arrays, tapes, rings, generators."""
+    assert type(one) is type(two), path
+    if isinstance(one, np.ndarray):
+        np.testing.assert_array_equal(one, two, err_msg=path)
+        assert one.dtype == two.dtype, path
+    elif isinstance(one, np.random.Generator):
+        assert one.bit_generator.state == two.bit_generator.state, path
+    elif isinstance(one, dict):
+        assert one.keys() == two.keys(), path
+        for name in one:
+            equal(one[name], two[name], f"{path}.{name}")
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(two), path
+        for i, pair in enumerate(zip(one, two, strict=True)):
+            equal(*pair, f"{path}[{i}]")
+    elif isinstance(one, Uniforms):  # what is unread; the rest is memory
+        equal([one._at, one._rngs, one._block[one._at :]], [two._at, two._rngs, two._block[two._at :]], path)
+    elif hasattr(one, "__dict__") and not callable(one):
+        own = ({k: v for k, v in vars(x).items() if k not in ("episode", "seeds")} for x in (one, two))
+        equal(*own, path)
+    elif not callable(one):
+        assert one == two or one is two, path
+
+
+def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
+    team = hb.make_team(agent) if isinstance(agent, str) else agent
+    core = assemble(make, team, runs=runs, wrappers=wrappers, env={"means": [0.3, 0.7, 0.5], **(env or {})})
+    core.reset(seed)
+    team.reset(Face(core), core.seeds)
+    return core, team
+
+
+def by_beats(core, team, until=math.inf):
+    """As `play`, up to round `until`."""
+    obs = core._seen()
+    while obs.live.any() and core.t[0] < until:
+        obs = core.pull(team.act(obs))
+        obs = core.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+
+
+@st.composite
+def networks(draw):
+    """A network of any kind that has an episode."""
+    graph = draw(st.sampled_from(["cycle", "grid", "star", "complete", "path", "erdos-renyi"]))
+    m = draw(st.sampled_from([1, 4, 9])) if graph == "grid" else draw(st.integers(1, 8))
+    if graph == "cycle":
+        m = max(m, 3)
+    return {
+        "n_agents": m,
+        "graph": graph,
+        "edge_probability": 0.6,
+        "life": draw(st.sampled_from([None, 0, 1, 2, 99, "diameter", "diameter/2", "ceil(diameter/2)"])),
+        "extra_delay": draw(st.integers(0, 2)),
+        "horizon": draw(st.integers(1, 90)),
+        "rewards": draw(st.sampled_from(SHIPPED)),
+        "means": draw(st.sampled_from([(0.3, 0.7, 0.5), (0.5, 0.5), hb.UniformMeans(0.2, 0.8)])),
+        "n_arms": None,
+        "permute_arms": draw(st.booleans()),
+    }
+
+
+def filled(env):
+    return {**env, "n_arms": 4} if isinstance(env["means"], hb.UniformMeans) else env
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    agent=st.sampled_from(COMPILED),
+    env=networks(),
+    runs=st.integers(1, 4),
+    losses=st.lists(st.sampled_from([0.0, 0.3, 1.0]), max_size=2),
+    stops=st.lists(st.one_of(st.integers(-1, 100), st.floats(0, 100)), max_size=4),
+    seed=st.integers(0, 2**32),
+)
+def test_episodes_and_beats_leave_the_same_behind_and_take_turns(agent, env, runs, losses, stops, seed):
+    env = filled(env)
+    wrappers = [Loss(rate, name=f"L{i}") for i, rate in enumerate(losses)]
+    core, team = begun(agent, runs, wrappers, seed, env)
+    twin, other = begun(agent, runs, wrappers, seed, env)
+    for i, stop in enumerate([*sorted(stops), math.inf]):
+        if i % 3 == 2:
+            by_beats(core, team, stop)
+        else:
+            assert team.episode(core, stop)
+        by_beats(twin, other, stop)
+        equal(core, twin)
+        equal(team, other)
+        core, team = pickle.loads(pickle.dumps((core, team)))
+    assert not core.live.any()
+    assert team.episode(core)  # nothing is left to play
+    equal(core.metrics(), twin.metrics())
+    with pytest.raises(RuntimeError, match="after the end"):
+        core.pull(np.zeros((runs, core.n_agents), int))
+
+
+@pytest.mark.parametrize("agent", COMPILED)
+@pytest.mark.parametrize("env", [{"n_agents": 5}, {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5}])
+def test_curves_and_long_tapes(agent, env):
+    """More rounds than a block of a tape holds."""
+    env = {**env, "horizon": 7000, "means": [0.3, 0.7, 0.5]}
+    seen = []
+    for speed in (True, False):
+        team = hb.make_team(agent)
+        core = assemble(ID, team, runs=3, wrappers=[Loss(0.2)], env=env)
+        if not speed:
+            team.episode = lambda *_: False
+        seen.append(record(core, team, 1, [1, 2, 50, 3277, 6999, 7000, 10**6], core.curve_metrics))
+    for one, two in zip(*seen, strict=True):
+        equal(one, two)
