@@ -11,19 +11,46 @@ from hypothesis import strategies as st
 import hushbandits as hb
 from hushbandits.core.arms import Arms
 from hushbandits.core.face import Face
-from hushbandits.core.messages import Field
-from hushbandits.core.play import _beats, record
+from hushbandits.core.play import record
 from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import Uniforms
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.registry import assemble
-from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 
 ID = "CoopNetwork-v0"
-COMPILED = ["Multi-UCB", "UCB1"]
-SHIPPED = ["bernoulli", "gaussian", "clipped-gaussian", "uniform", "constant"]
+
+
+class Own(Law):
+    """A law of one's own."""
+
+    def __post_init__(self):
+        pass
+
+    def quantile(self, u, location):
+        return np.sqrt(u) * location
+
+    def __repr__(self):
+        return "Own()"
+
+
+class Tides(Arms):
+    """Arms that move as nobody's do."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.moving = True
+
+    def move(self, start, t):
+        return np.clip(start + 0.2 * np.sin(np.asarray(t)[..., None] / 5 + np.arange(start.shape[-1])), 0.0, 1.0)
+
+
+class Tidal(CoopNetwork):
+    arms_class = Tides
+
+
+COMPILED = ["Multi-UCB", "UCB1", "QuACK-UCB"]
+LAWS = ["bernoulli", "gaussian", "clipped-gaussian", "uniform", "constant", "beta", "truncated-gaussian", Own()]
 
 
 def equal(one, two, path=""):
@@ -52,6 +79,7 @@ def equal(one, two, path=""):
 
 
 def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
+    """An env and a team that are about to play."""
     team = hb.make_team(agent) if isinstance(agent, str) else agent
     core = assemble(make, team, runs=runs, wrappers=wrappers, env={"means": [0.3, 0.7, 0.5], **(env or {})})
     core.reset(seed)
@@ -82,10 +110,11 @@ def networks(draw):
         "life": draw(st.sampled_from([None, 0, 1, 2, 99, "diameter", "diameter/2", "ceil(diameter/2)"])),
         "extra_delay": draw(st.integers(0, 2)),
         "horizon": draw(st.integers(1, 90)),
-        "rewards": draw(st.sampled_from(SHIPPED)),
+        "rewards": draw(st.sampled_from(LAWS)),
         "means": draw(st.sampled_from([(0.3, 0.7, 0.5), (0.5, 0.5), hb.UniformMeans(0.2, 0.8)])),
         "n_arms": None,
         "permute_arms": draw(st.booleans()),
+        "switches": draw(st.sampled_from([0, 0, 2])),
     }
 
 
@@ -93,20 +122,25 @@ def filled(env):
     return {**env, "n_arms": 4} if isinstance(env["means"], hb.UniformMeans) else env
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     agent=st.sampled_from(COMPILED),
+    make=st.sampled_from([ID, ID, Tidal]),
     env=networks(),
     runs=st.integers(1, 4),
     losses=st.lists(st.sampled_from([0.0, 0.3, 1.0]), max_size=2),
     stops=st.lists(st.one_of(st.integers(-1, 100), st.floats(0, 100)), max_size=4),
     seed=st.integers(0, 2**32),
 )
-def test_episodes_and_beats_leave_the_same_behind_and_take_turns(agent, env, runs, losses, stops, seed):
+def test_episodes_and_beats_leave_the_same_behind_and_take_turns(agent, make, env, runs, losses, stops, seed):
     env = filled(env)
+    if make is Tidal:
+        env["switches"], env["rewards"] = 0, "beta"
+    if agent == "QuACK-UCB":
+        env["life"] = None
     wrappers = [Loss(rate, name=f"L{i}") for i, rate in enumerate(losses)]
-    core, team = begun(agent, runs, wrappers, seed, env)
-    twin, other = begun(agent, runs, wrappers, seed, env)
+    core, team = begun(agent, runs, wrappers, seed, env, make)
+    twin, other = begun(agent, runs, wrappers, seed, env, make)
     for i, stop in enumerate([*sorted(stops), math.inf]):
         if i % 3 == 2:
             by_beats(core, team, stop)

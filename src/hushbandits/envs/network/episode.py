@@ -17,6 +17,7 @@ from hushbandits.core.arms import Arms
 from hushbandits.core.edge import locked
 from hushbandits.core.jit import jit
 from hushbandits.core.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Uniform
+from hushbandits.core.tapes import LONGEST
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array
 from hushbandits.core.world import World
@@ -64,11 +65,12 @@ class Mail(NamedTuple):
 class Books(NamedTuple):
     """What a round leaves behind besides."""
 
-    arms: Array  # (R, M) of the last round
+    arms: Array  # (R, M) the team's
     rewards: Array  # (R, M) of the last round
     regret: Array  # (R, M)
     messages: Array  # (R,)
     edges: Array  # (G, M) transmissions of one post
+    sends: bool
 
 
 class Payment(NamedTuple):
@@ -105,31 +107,78 @@ class NetworkTeam(Team):
         """A named tuple of the arrays that the rules read and write: the team's own, and room for sums."""
         raise NotImplementedError(f"{type(self).__name__} must define state()")
 
+    def ahead(self) -> int:
+        """How many rounds the rules can play from here; 0: the next one goes by the beats."""
+        return LONGEST
+
     def episode(self, env: World, until: float = math.inf) -> bool:
         """Play every run in compiled code, if env and wrappers are ones that it knows."""
         if not (_ruled(self) and isinstance(env, CoopNetwork) and _known(env)):
             return False
-        goal = math.ceil(min(until, env.horizon))
-        state, rules = self.state(), self.rules
-        kernel = _compiled(rules.act, rules.learn, rules.hear)
-        ring, slots = env._ring, env.slots
-        mail = Mail(
-            ring.values["arm"], ring.values["reward"], ring.sent, ring.held, slots.sender, slots.delay, slots.degree,
-            slots.lag, slots.shell,
-        )  # fmt: skip
-        books = Books(self._arm, np.zeros(self._arm.shape), env._regret, env._messages, env._edges)
-        payment = _payment(env)
+        goal, rules = math.ceil(min(until, env.horizon)), self.rules
+        gears, payment = _compiled(rules.act, rules.learn, rules.hear), _payment(env)
         while (t := int(env._t[0])) < goal:
-            luck = _shifted(env.law, env._luck.some(goal - t))
-            kept = _kept(env, len(luck))
-            kernel(state, mail, books, payment, luck, kept, t, ring.t, rules.sends)
-            ring.t += len(luck)
-            env._t += len(luck)
-            env._arm, env._told = self._arm.copy(), locked(books.rewards.copy())
-            env._reward = env._told
-        env._live = env._t < env.horizon
-        env._phase = "pull" if env._live.any() else "over"
+            rounds = min(goal - t, self.ahead())
+            if rounds == 0:
+                _beat(env, self)
+            elif payment is None:
+                _by_rounds(env, self, gears)
+            else:
+                _by_blocks(env, self, gears, payment, rounds)
         return True
+
+
+def _beat(env: CoopNetwork, team: Team) -> None:
+    obs = env.pull(team.act(env._seen()))
+    assert obs.reward is not None
+    obs = env.talk(team.speak(obs.reward))
+    assert obs.inbox is not None
+    team.hear(obs.inbox)
+
+
+def _by_blocks(env: CoopNetwork, team: NetworkTeam, gears: _Gears, payment: Payment, most: int) -> None:
+    """Some rounds at once, of arms and laws whose rewards are compiled."""
+    luck = _shifted(env.law, env._luck.some(most))
+    mail, books = _mail(env), _books(env, team)
+    kept = _kept(env, len(luck))
+    gears.rounds(team.state(), mail, books, payment, luck, kept, int(env._t[0]), env._ring.t)
+    now = (env._ring.t + len(luck)) % env._ring.depth
+    env._arm, env._reward = mail.arm[now].copy(), locked(mail.reward[now].copy())
+    env._told = env._reward
+    _tick(env, len(luck))
+
+
+def _by_rounds(env: CoopNetwork, team: NetworkTeam, gears: _Gears) -> None:
+    """One round, whose rewards the env works out: any law, arms that move."""
+    state, mail, books = team.state(), _mail(env), _books(env, team)
+    gears.act(state, books, int(env._t[0]) + 1)
+    reward = env._told = env._pull(books.arms.copy())
+    kept = _kept(env, 1)
+    if not env._known_law:
+        what = "message that leaves" if books.sends else "message"
+        message = {"arm": env._arm, "reward": reward, "sent": np.ones(reward.shape, bool)}
+        reward = env._checked(what, message, env._leaving)["reward"]
+    np.copyto(books.rewards, reward)
+    gears.close(state, mail, books, kept, env._ring.t)
+    _tick(env, 1)
+
+
+def _tick(env: CoopNetwork, rounds: int) -> None:
+    env._ring.t += rounds
+    env._t += rounds
+    env._live = env._t < env.horizon
+    env._phase = "pull" if env._live.any() else "over"
+
+
+def _mail(env: CoopNetwork) -> Mail:
+    ring, at = env._ring, env.slots
+    posts = ring.values["arm"], ring.values["reward"], ring.sent, ring.held
+    return Mail(*posts, at.sender, at.delay, at.degree, at.lag, at.shell)
+
+
+def _books(env: CoopNetwork, team: NetworkTeam) -> Books:
+    arms = team._arm
+    return Books(arms, np.empty(arms.shape), env._regret, env._messages, env._edges, team.rules.sends)
 
 
 _BEATS = ("act", "speak", "hear")
@@ -143,7 +192,7 @@ def _ruled(team: NetworkTeam) -> bool:
 
 
 #: What a subclass of the env may change without changing a round.
-_FREE = {"arms_class", "curve_metrics", "public", "task", "not_rows", "stateful"}
+_FREE = {"_abc_impl", "arms_class", "curve_metrics", "public", "task", "not_rows", "stateful"}
 
 
 def _known(env: CoopNetwork) -> bool:
@@ -157,9 +206,6 @@ def _known(env: CoopNetwork) -> bool:
         and env._phase in ("pull", "over")
         and not (env.edge_loss or env._meddlers)
         and all(_drops(w) for w in env.wrappers)
-        and not env.arms.moving
-        and type(env.arms) is Arms
-        and (type(env.law) is Bernoulli or type(env.law) in _SHIFTS)
     )
 
 
@@ -168,9 +214,12 @@ def _drops(wrapper: Wrapper) -> bool:
     return wrapper.drops is not None and cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
 
 
-def _payment(env: CoopNetwork) -> Payment:
-    low, high = _SHIFTS.get(type(env.law), (0.0, 1.0))
-    return Payment(env.arms.at(0), env.arms.gap(0), type(env.law) is Bernoulli, low, high)
+def _payment(env: CoopNetwork) -> Payment | None:
+    """How rewards are worked out in compiled code, if they can be."""
+    law, coin = type(env.law), type(env.law) is Bernoulli
+    if not (coin or law in _SHIFTS) or env.arms.moving or type(env.arms) is not Arms:
+        return None
+    return Payment(env.arms.at(0), env.arms.gap(0), coin, *_SHIFTS.get(law, (0.0, 1.0)))
 
 
 def _shifted(law: Law, u: Array) -> Array:
@@ -196,36 +245,61 @@ def _kept(env: CoopNetwork, rounds: int) -> Array:
     return kept
 
 
+@jit
+def _pay(payment, luck, i, r, books):
+    location, gap, low, high = payment.location, payment.gap, payment.low, payment.high
+    arms, rewards, regret = books.arms, books.rewards, books.regret
+    for m in range(arms.shape[1]):
+        k, u = arms[r, m], luck[i, r, m]
+        regret[r, m] += gap[r, k]
+        if payment.coin:
+            rewards[r, m] = 1.0 if u < location[r, k] else 0.0
+        else:
+            rewards[r, m] = min(max(location[r, k] + u, low), high)
+
+
+@jit
+def _post(mail, books, kept, i, r, posted):
+    # as Ring.post, and the transmissions that a post sets off
+    depth, _, agents = mail.sent.shape
+    before, now, spent, g = posted % depth, (posted + 1) % depth, 0, r % books.edges.shape[0]
+    for m in range(agents):
+        leaves = books.sends and (kept.shape[0] == 0 or kept[i, r, m])
+        mail.arm[now, r, m], mail.reward[now, r, m] = books.arms[r, m], books.rewards[r, m]
+        mail.sent[now, r, m], mail.held[now, r, m] = leaves, leaves or mail.held[before, r, m]
+        if leaves:
+            spent += books.edges[g, m]
+    books.messages[r] += spent
+
+
+class _Gears(NamedTuple):
+    rounds: Callable[..., None]  # blocks of rounds
+    act: Callable[..., None]  # a round up to its rewards
+    close: Callable[..., None]  # and from there on
+
+
 @lru_cache
-def _compiled(act: Callable[..., None], learn: Callable[..., None], hear: Callable[..., None]) -> Callable[..., None]:
+def _compiled(act: Callable[..., None], learn: Callable[..., None], hear: Callable[..., None]) -> _Gears:
     @jit
-    def rounds(state, mail, books, payment, luck, kept, t, posted, sends):
-        # Run by run: what one run touches stays in the caches.
-        arms, rewards, regret, edges = books.arms, books.rewards, books.regret, books.edges
-        location, gap, coin, low, high = payment.location, payment.gap, payment.coin, payment.low, payment.high
-        arm, reward, sent, held = mail.arm, mail.reward, mail.sent, mail.held
-        depth, runs, agents = sent.shape
-        lossy = kept.shape[0] > 0
-        for r in range(runs):
-            g = r % edges.shape[0]
+    def rounds(state, mail, books, payment, luck, kept, t, posted):
+        for r in range(luck.shape[1]):  # run by run: what one touches stays in the caches
             for i in range(luck.shape[0]):
-                act(state, t + i + 1, r, arms)
-                before, now, spent = (posted + i) % depth, (posted + i + 1) % depth, 0
-                for m in range(agents):
-                    k, u = arms[r, m], luck[i, r, m]
-                    regret[r, m] += gap[r, k]
-                    if coin:
-                        x = 1.0 if u < location[r, k] else 0.0
-                    else:
-                        x = min(max(location[r, k] + u, low), high)
-                    rewards[r, m] = x
-                    leaves = sends and (not lossy or kept[i, r, m])
-                    arm[now, r, m], reward[now, r, m], sent[now, r, m] = k, x, leaves
-                    held[now, r, m] = leaves or held[before, r, m]
-                    if leaves:
-                        spent += edges[g, m]
-                books.messages[r] += spent
-                learn(state, r, arms, rewards)
+                act(state, t + i + 1, r, books.arms)
+                _pay(payment, luck, i, r, books)
+                _post(mail, books, kept, i, r, posted + i)
+                learn(state, r, books.arms, books.rewards)
                 hear(state, r, mail, posted + i + 1)
 
-    return rounds
+    @jit
+    def begin(state, books, t):
+        for r in range(books.arms.shape[0]):
+            act(state, t, r, books.arms)
+
+    @jit
+    def close(state, mail, books, kept, posted):
+        for r in range(books.arms.shape[0]):
+            _post(mail, books, kept, 0, r, posted)
+            learn(state, r, books.arms, books.rewards)
+            hear(state, r, mail, posted + 1)
+
+    return _Gears(rounds, begin, close)
