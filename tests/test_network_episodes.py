@@ -14,8 +14,10 @@ from hushbandits.core.face import Face
 from hushbandits.core.play import record
 from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import Uniforms
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.registry import assemble
+from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 
 ID = "CoopNetwork-v0"
@@ -171,3 +173,115 @@ def test_curves_and_long_tapes(agent, env):
         seen.append(record(core, team, 1, [1, 2, 50, 3277, 6999, 7000, 10**6], core.curve_metrics))
     for one, two in zip(*seen, strict=True):
         equal(one, two)
+
+
+class Silent(Wrapper):
+    """Drops as a stranger's wrapper may."""
+
+    drops = 1.0
+
+    def send(self, message, env):
+        return message.but(sent=np.zeros_like(message["sent"]))
+
+
+class Deaf(Loss):
+    """Drops, and does more than that."""
+
+    def deliver(self, inbox, env):
+        return inbox
+
+
+class Charging(CoopNetwork):
+    def _charge(self, arm, gap):
+        return gap + 1.0
+
+
+class OwnAct(type(hb.make_team("Multi-UCB"))):
+    def act(self, obs):
+        self._arm[:] = 1
+        return self._arm
+
+
+class OwnHear(type(hb.make_team("UCB1"))):
+    def hear(self, inbox):
+        self._s += 0.25
+
+
+BEATS = {
+    "an own beat": {"agent": OwnAct()},
+    "another own beat": {"agent": OwnHear()},
+    "an env that charges": {"make": Charging},
+    "edges that fail": {"env": {"edge_loss": 0.5}},
+    "another wrapper": {"wrappers": [Huber(0.5)]},
+    "relays": {"wrappers": [Huber(0.5, relays=True)]},
+    "a loss that does more": {"wrappers": [Deaf(0.5)]},
+}
+
+
+@pytest.mark.parametrize("case", BEATS)
+def test_what_episodes_do_not_know_goes_by_the_beats(case):
+    core, team = begun(**{"agent": "Multi-UCB", **BEATS[case]})
+    assert not team.episode(core)
+    assert (core.t == 0).all()
+    assert team.act(core._seen()).shape == (2, 16)
+
+
+def test_a_beat_replaced_in_one_team_goes_by_the_beats():
+    core, team = begun("Multi-UCB")
+    team.hear = lambda inbox: None
+    assert not team.episode(core)
+
+
+def test_runs_out_of_step_and_half_a_round_go_by_the_beats():
+    core, team = begun("Multi-UCB", env={"horizon": 9})
+    obs = core.pull(team.act(core._seen()))
+    assert not team.episode(core)
+    core.talk(team.speak(obs.reward))
+    core.reset(1, rows=[1])
+    assert not team.episode(core)
+    by_beats(core, team)
+    assert not team.episode(core)
+    core.reset(0)
+    team.reset(Face(core), core.seeds)
+    assert team.episode(core)
+
+
+@pytest.mark.parametrize("agent", COMPILED)
+def test_a_strangers_loss_is_one_of_those_that_episodes_know(agent):
+    core, team = begun(agent, wrappers=[Silent(), Loss(0.5)], env={"horizon": 40})
+    twin, other = begun(agent, wrappers=[Silent(), Loss(0.5)], env={"horizon": 40})
+    assert team.episode(core)
+    by_beats(twin, other)
+    equal(core, twin)
+    equal(team, other)
+    assert (core.metrics()["messages"] == 0).all()
+
+
+class Broken(Own):
+    def quantile(self, u, location):
+        return np.where(u < 0.9, u, np.nan)
+
+
+@pytest.mark.parametrize("agent", COMPILED)
+def test_a_law_whose_rewards_are_none_is_named_alike(agent):
+    said = []
+    for speed in ("episode", "beats"):
+        core, team = begun(agent, env={"rewards": Broken()})
+        with pytest.raises(ValueError, match="reward") as error:
+            team.episode(core) if speed == "episode" else by_beats(core, team)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+
+
+def test_queues_that_grow():
+    """More reports than a queue holds: arms that the leader does not want."""
+    env = {"n_agents": 12, "graph": "star", "means": [0.1, 0.9], "horizon": 2000, "extra_delay": 3}
+    core, team = begun("QuACK-UCB", env=env)
+    twin, other = begun("QuACK-UCB", env=env)
+    for each in (team, other):
+        each._queue = each._queue[:, :, :13].copy()
+    assert team.episode(core)
+    by_beats(twin, other)
+    equal(core, twin)
+    equal(team, other)
+    assert team._queue.shape[2] > 13

@@ -180,7 +180,7 @@ class QuACKUCB(NetworkTeam):
             )
         self._leader = leaders[graph]
         self._runs = np.arange(runs)
-        self._queue = np.zeros((runs, n_arms, 4 * agents))
+        self._queue = np.zeros((runs, n_arms, 16 * agents))
         self._head = np.zeros((runs, n_arms), np.int64)
         self._size = np.zeros((runs, n_arms), np.int64)
         self._n, self._s = np.zeros((runs, n_arms)), np.zeros((runs, n_arms))

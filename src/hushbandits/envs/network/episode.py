@@ -16,6 +16,7 @@ import numpy as np
 from hushbandits.core.arms import Arms
 from hushbandits.core.edge import locked
 from hushbandits.core.jit import jit
+from hushbandits.core.payload import Payload
 from hushbandits.core.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Uniform
 from hushbandits.core.tapes import LONGEST
 from hushbandits.core.team import Team
@@ -76,8 +77,8 @@ class Books(NamedTuple):
 class Payment(NamedTuple):
     """What a pull pays, given its luck: whether this is below the location, or the location plus it, clipped."""
 
-    location: Array  # (R, K)
-    gap: Array  # (R, K)
+    location: Array  # (R, rounds, K), or (R, 1, K): all alike
+    gap: Array
     coin: bool
     low: float
     high: float
@@ -116,15 +117,15 @@ class NetworkTeam(Team):
         if not (_ruled(self) and isinstance(env, CoopNetwork) and _known(env)):
             return False
         goal, rules = math.ceil(min(until, env.horizon)), self.rules
-        gears, payment = _compiled(rules.act, rules.learn, rules.hear), _payment(env)
+        gears, blocks = _compiled(rules.act, rules.learn, rules.hear), _pays(env)
         while (t := int(env._t[0])) < goal:
             rounds = min(goal - t, self.ahead())
             if rounds == 0:
                 _beat(env, self)
-            elif payment is None:
-                _by_rounds(env, self, gears)
+            elif blocks:
+                _by_blocks(env, self, gears, rounds)
             else:
-                _by_blocks(env, self, gears, payment, rounds)
+                _by_rounds(env, self, gears, rounds)
         return True
 
 
@@ -136,31 +137,36 @@ def _beat(env: CoopNetwork, team: Team) -> None:
     team.hear(obs.inbox)
 
 
-def _by_blocks(env: CoopNetwork, team: NetworkTeam, gears: _Gears, payment: Payment, most: int) -> None:
-    """Some rounds at once, of arms and laws whose rewards are compiled."""
-    luck = _shifted(env.law, env._luck.some(most))
-    mail, books = _mail(env), _books(env, team)
-    kept = _kept(env, len(luck))
-    gears.rounds(team.state(), mail, books, payment, luck, kept, int(env._t[0]), env._ring.t)
-    now = (env._ring.t + len(luck)) % env._ring.depth
+def _by_blocks(env: CoopNetwork, team: NetworkTeam, gears: _Gears, most: int) -> None:
+    """Some rounds at once, where rewards are compiled."""
+    law, t, mail, books = env.law, int(env._t[0]), _mail(env), _books(env, team)
+    luck = env._luck.some(min(most, max(1, _BLOCK // env.n_arms)))
+    rounds = len(luck)
+    stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
+    low, high = _SHIFTS.get(type(law), (0.0, 1.0))
+    payment = Payment(np.array(stand.location), np.array(stand.gap), type(law) is Bernoulli, low, high)
+    kept = _kept(env, rounds)
+    gears.rounds(team.state(), mail, books, payment, _shifted(law, luck), kept, t, env._ring.t)
+    now = (env._ring.t + rounds) % env._ring.depth
     env._arm, env._reward = mail.arm[now].copy(), locked(mail.reward[now].copy())
     env._told = env._reward
-    _tick(env, len(luck))
+    _tick(env, rounds)
 
 
-def _by_rounds(env: CoopNetwork, team: NetworkTeam, gears: _Gears) -> None:
-    """One round, whose rewards the env works out: any law, arms that move."""
+def _by_rounds(env: CoopNetwork, team: NetworkTeam, gears: _Gears, rounds: int) -> None:
+    """Some rounds one by one, whose rewards the env works out: any law, any arms."""
     state, mail, books = team.state(), _mail(env), _books(env, team)
-    gears.act(state, books, int(env._t[0]) + 1)
-    reward = env._told = env._pull(books.arms.copy())
-    kept = _kept(env, 1)
-    if not env._known_law:
-        what = "message that leaves" if books.sends else "message"
-        message = {"arm": env._arm, "reward": reward, "sent": np.ones(reward.shape, bool)}
-        reward = env._checked(what, message, env._leaving)["reward"]
-    np.copyto(books.rewards, reward)
-    gears.close(state, mail, books, kept, env._ring.t)
-    _tick(env, 1)
+    what = "message that leaves" if books.sends else "message"
+    for _ in range(rounds):
+        gears.act(state, books, int(env._t[0]) + 1)
+        reward = env._told = env._pull(books.arms.copy())
+        kept = _kept(env, 1)
+        if not env._known_law:
+            message = {"arm": env._arm, "reward": reward, "sent": np.ones(reward.shape, bool)}
+            reward = env._checked(what, message, env._leaving)["reward"]
+        np.copyto(books.rewards, reward)
+        gears.close(state, mail, books, kept, env._ring.t)
+        _tick(env, 1)
 
 
 def _tick(env: CoopNetwork, rounds: int) -> None:
@@ -181,6 +187,7 @@ def _books(env: CoopNetwork, team: NetworkTeam) -> Books:
     return Books(arms, np.empty(arms.shape), env._regret, env._messages, env._edges, team.rules.sends)
 
 
+_BLOCK = 1 << 14  # numbers per run that are worked out ahead
 _BEATS = ("act", "speak", "hear")
 
 
@@ -214,12 +221,12 @@ def _drops(wrapper: Wrapper) -> bool:
     return wrapper.drops is not None and cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
 
 
-def _payment(env: CoopNetwork) -> Payment | None:
-    """How rewards are worked out in compiled code, if they can be."""
-    law, coin = type(env.law), type(env.law) is Bernoulli
-    if not (coin or law in _SHIFTS) or env.arms.moving or type(env.arms) is not Arms:
-        return None
-    return Payment(env.arms.at(0), env.arms.gap(0), coin, *_SHIFTS.get(law, (0.0, 1.0)))
+def _pays(env: CoopNetwork) -> bool:
+    """Whether rewards can be worked out in compiled code."""
+    law = type(env.law)
+    # The gaps of arms that move are worked out for many rounds at once only where that takes no special function.
+    plain = type(env.arms) is Arms and (law.mean is Law.mean or not env.arms.moving)
+    return plain and (law is Bernoulli or law in _SHIFTS)
 
 
 def _shifted(law: Law, u: Array) -> Array:
@@ -238,7 +245,7 @@ def _kept(env: CoopNetwork, rounds: int) -> Array:
     kept = np.empty((rounds, *shape), bool)
     everyone = env.payload(arm=np.zeros(shape, np.int64), reward=np.zeros(shape), sent=np.ones(shape, bool))
     for row in kept:
-        message = everyone
+        message: Payload = everyone
         for wrapper in env.wrappers:
             message = wrapper.send(message, env)
         row[:] = message["sent"]
@@ -249,13 +256,14 @@ def _kept(env: CoopNetwork, rounds: int) -> Array:
 def _pay(payment, luck, i, r, books):
     location, gap, low, high = payment.location, payment.gap, payment.low, payment.high
     arms, rewards, regret = books.arms, books.rewards, books.regret
+    at = i % location.shape[1]
     for m in range(arms.shape[1]):
         k, u = arms[r, m], luck[i, r, m]
-        regret[r, m] += gap[r, k]
+        regret[r, m] += gap[r, at, k]
         if payment.coin:
-            rewards[r, m] = 1.0 if u < location[r, k] else 0.0
+            rewards[r, m] = 1.0 if u < location[r, at, k] else 0.0
         else:
-            rewards[r, m] = min(max(location[r, k] + u, low), high)
+            rewards[r, m] = min(max(location[r, at, k] + u, low), high)
 
 
 @jit
