@@ -12,7 +12,7 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
-from hushbandits.envs.network.reductions import tally_run
+from hushbandits.envs.network.reductions import tally
 from hushbandits.policies.ucb import argmax_ucb1, argmax_ucb1_run
 
 __all__ = ["MultiUCB", "act", "learn"]
@@ -21,7 +21,7 @@ __all__ = ["MultiUCB", "act", "learn"]
 class _Sums(NamedTuple):
     n: Array  # (R, M, K)
     s: Array  # (R, M, K)
-    heard: Array  # (M, K, 2) room for a round's arrivals
+    heard: Array  # (1, M, K, 2) room for a round's arrivals
 
 
 @jit
@@ -43,11 +43,11 @@ def learn(own, r, arms, rewards):
 def _hear(own, r, mail, t):
     n, s, heard = own.n, own.s, own.heard
     heard[:] = 0.0
-    tally_run(mail.arm, mail.reward, mail.sent, mail.sender, mail.shell, t, r, heard)
+    tally(mail.arm, mail.reward, mail.sent, mail.sender, mail.shell, t, r, heard)
     for m in range(n.shape[1]):
         for k in range(n.shape[2]):
-            n[r, m, k] += heard[m, k, 0]
-            s[r, m, k] += heard[m, k, 1]
+            n[r, m, k] += heard[0, m, k, 0]
+            s[r, m, k] += heard[0, m, k, 1]
 
 
 class MultiUCB(NetworkTeam):
@@ -93,4 +93,4 @@ class MultiUCB(NetworkTeam):
 
     def state(self) -> _Sums:
         """Counts and sums."""
-        return _Sums(self._n, self._s, np.zeros((*self._n.shape[1:], 2)))
+        return _Sums(self._n, self._s, np.zeros((1, *self._n.shape[1:], 2)))

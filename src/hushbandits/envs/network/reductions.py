@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.core.jit import jit
 
-__all__ = ["gather", "tally", "tally_run", "total", "weighted"]
+__all__ = ["gather", "tally", "total", "weighted"]
 
 
 @jit
@@ -31,31 +31,28 @@ def gather(value, mask, sender, delay, degree, t, out):
 
 
 @jit
-def tally_run(arm, reward, sent, receiver, shell, t, r, out):
-    """Add one run's arrivals to `out`, ``(M, K, 2)``: pulls and sums side by side, in one cache line."""
+def tally(arm, reward, sent, receiver, shell, t, first, out):
+    """Add the arrivals of the runs `first`, `first` + 1, … to `out`, ``(n, M, K, 2)``.
+
+    Pulls and sums lie side by side, in one cache line.
+    """
     depth, _, agents = sent.shape
-    g = r % receiver.shape[0]
     # Unsigned indices spare Numba the test for negative ones.
-    row = np.uint64(2 * out.shape[1])
+    row = np.uint64(2 * out.shape[2])
     one = np.uint64(1)
-    flat = out.reshape(-1)
-    for w in range(agents):
-        i = t % depth
-        for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
-            if sent[i, r, w]:
-                pull, x = np.uint64(2 * arm[i, r, w]), reward[i, r, w]
-                for s in range(np.uint64(shell[g, w, d - 1]), np.uint64(shell[g, w, d])):
-                    at = np.uint64(receiver[g, w, s]) * row + pull
-                    flat[at] += 1.0
-                    flat[at + one] += x
-            i = i - 1 if i > 0 else depth - 1
-
-
-@jit
-def tally(arm, reward, sent, receiver, shell, t, out):
-    """Add everyone's arrivals to `out`, ``(R, M, K, 2)``."""
-    for r in range(sent.shape[1]):
-        tally_run(arm, reward, sent, receiver, shell, t, r, out[r])
+    for r in range(first, first + out.shape[0]):
+        g = r % receiver.shape[0]
+        flat = out[r - first].reshape(-1)
+        for w in range(agents):
+            i = t % depth
+            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
+                if sent[i, r, w]:
+                    pull, x = np.uint64(2 * arm[i, r, w]), reward[i, r, w]
+                    for s in range(np.uint64(shell[g, w, d - 1]), np.uint64(shell[g, w, d])):
+                        at = np.uint64(receiver[g, w, s]) * row + pull
+                        flat[at] += 1.0
+                        flat[at + one] += x
+                i = i - 1 if i > 0 else depth - 1
 
 
 @jit

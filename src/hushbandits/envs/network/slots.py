@@ -269,7 +269,7 @@ class SlotInbox(Inbox):
         self._needs()
         ring, slots = self._ring, self._slots
         out = np.zeros((*ring.sent.shape[1:], self._n_arms, 2))
-        tally(ring.values["arm"], ring.values["reward"], ring.sent, slots.sender, slots.shell, ring.t, out)
+        tally(ring.values["arm"], ring.values["reward"], ring.sent, slots.sender, slots.shell, ring.t, 0, out)
         return out[..., 0], out[..., 1]
 
     def total(self, field: str, weight: str | None = None) -> Array:
