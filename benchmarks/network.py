@@ -1,6 +1,7 @@
-"""Speed of the delayed graph: ``python benchmarks/network.py [agents|robust|flood]``.
+"""Speed of the delayed graph: ``python benchmarks/network.py [agents|speeds|robust|flood]``.
 
 ``agents``  agent-pulls per second of whole episodes (14 × 14 grid, K = 10, 32 runs, γ unlimited), one core.
+``speeds``  µs per round by the beats and by episodes, one after the other, the least of five; and their ratio.
 ``robust``  seconds of one run of Byzantine-UCB, M = 200, T = 1000, by estimator, rewards and γ.
 ``flood``   cost and memory of one round's messages over M and γ.  A round hands Σ_m |{m′ : 0 < d(m, m′) ≤ γ}| reports
             over, so its time grows as M·S with S the size of a γ-neighbourhood; the ring keeps γ rounds of M posts and
@@ -20,8 +21,22 @@ from hushbandits.registry import assemble
 GRID = {"n_agents": 196, "graph": "grid"}
 
 
-def seconds(agent: str, runs: int, horizon: int, **env: object) -> float:
+#: Runs, rounds, and the network.
+CASES = {
+    "cycle 16, 1 run": (1, 2000, {}),
+    "cycle 16, 32 runs": (32, 400, {}),
+    "grid 14 × 14, 32 runs": (32, 50, GRID),
+    "star 32, 8 runs": (8, 800, {"n_agents": 32, "graph": "star"}),
+    "cycle 16, switches": (8, 800, {"switches": 3}),
+    "cycle 16, truncated": (8, 800, {"rewards": "truncated-gaussian"}),
+    "cycle 16, beta": (8, 200, {"rewards": "beta"}),
+}
+
+
+def seconds(agent: str, runs: int, horizon: int, beats: bool = False, **env: object) -> float:
     team = hb.make_team(agent)
+    if beats:
+        team.episode = lambda *_: False  # type: ignore[method-assign]
     core = assemble("CoopNetwork-v0", team, runs=runs, env={**env, "horizon": horizon})
     start = time.perf_counter()
     hb.play(core, team, 0)
@@ -34,6 +49,16 @@ def agents() -> None:
         seconds(agent, runs, 3, **GRID)  # compile
         spent = seconds(agent, runs, horizon, **GRID)
         print(f"{agent:12} {runs * GRID['n_agents'] * horizon / spent / 1e6:6.2f} M agent-pulls/s")
+
+
+def speeds() -> None:
+    for agent in ("Multi-UCB", "UCB1", "QuACK-UCB"):
+        for case, (runs, horizon, env) in CASES.items():
+            for beats in (True, False):
+                seconds(agent, runs, 50, beats, **env)  # compile
+            spent = [[seconds(agent, runs, horizon, beats, **env) for beats in (True, False)] for _ in range(5)]
+            slow, fast = np.min(spent, 0) / horizon * 1e6
+            print(f"{agent:12} {case:24} {slow:9.1f} µs by beats {fast:9.1f} µs by episodes: {slow / fast:5.1f} ×")
 
 
 def robust() -> None:
@@ -76,5 +101,5 @@ def flood() -> None:
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ("agents", "robust", "flood"):
-        {"agents": agents, "robust": robust, "flood": flood}[part]()
+    for part in sys.argv[1:] or ("agents", "speeds", "robust", "flood"):
+        {"agents": agents, "speeds": speeds, "robust": robust, "flood": flood}[part]()

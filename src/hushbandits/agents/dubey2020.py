@@ -100,7 +100,7 @@ class PrivateUCB(Team):
 
 
 @jit
-def _argmax_robust(mean, n, log_inverse_delta, sigma, epsilon, arms):  # type: ignore[no-untyped-def]
+def _argmax_robust(mean, n, log_inverse_delta, sigma, epsilon, arms):
     # argmax_k μ̂_k + σ√ϵ + σ√(ln(1/δ)/|S_k|); an arm never seen comes first; ties go to the lowest index
     runs, agents, n_arms = n.shape
     for r in range(runs):

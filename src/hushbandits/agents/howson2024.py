@@ -7,6 +7,7 @@ repeat its arms as the instructions reach them.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from hushbandits.core.world import World
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import streams
-from hushbandits.core.team import Team
+from hushbandits.core.tapes import LONGEST, streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, real
+from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.policies.ucb import ucb_bonus
 
 __all__ = ["QuACKUCB", "graph_median"]
@@ -36,7 +37,7 @@ def graph_median(distance: Array) -> Array:
 
 
 @jit
-def _next_arm(s, n, sigma, log_inverse_delta):  # type: ignore[no-untyped-def]
+def _next_arm(s, n, sigma, log_inverse_delta):
     best, top = 0, -math.inf
     for k in range(n.size):
         x = math.inf if n[k] == 0.0 else s[k] / n[k] + ucb_bonus(sigma, log_inverse_delta, n[k])
@@ -46,32 +47,81 @@ def _next_arm(s, n, sigma, log_inverse_delta):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _enqueue(arm, reward, arrived, queue, head, size):  # type: ignore[no-untyped-def]
-    runs, slots = arm.shape
-    depth = queue.shape[2]
-    for r in range(runs):
-        for i in range(slots):
-            if arrived[r, i]:
-                k = arm[r, i]
-                queue[r, k, (head[r, k] + size[r, k]) % depth] = reward[r, i]
-                size[r, k] += 1
+def _append(k, x, r, queue, head, size):
+    queue[r, k, (head[r, k] + size[r, k]) % queue.shape[2]] = x
+    size[r, k] += 1
 
 
 @jit
-def _lead(s, n, queue, head, size, sigma, log_inverse_delta, arms):  # type: ignore[no-untyped-def]
+def _enqueue(arm, reward, arrived, queue, head, size):
+    runs, slots = arm.shape
+    for r in range(runs):
+        for i in range(slots):
+            if arrived[r, i]:
+                _append(arm[r, i], reward[r, i], r, queue, head, size)
+
+
+@jit
+def _lead_run(s, n, queue, head, size, sigma, log_inverse_delta, r):
     depth = queue.shape[2]
-    for r in range(arms.size):
+    k = _next_arm(s[r], n[r], sigma, log_inverse_delta)
+    while size[r, k] > 0:  # π is fed from the queue until it asks for an arm whose queue is empty
+        s[r, k] += queue[r, k, head[r, k]]
+        n[r, k] += 1.0
+        head[r, k] = (head[r, k] + 1) % depth
+        size[r, k] -= 1
         k = _next_arm(s[r], n[r], sigma, log_inverse_delta)
-        while size[r, k] > 0:  # π is fed from the queue until it asks for an arm whose queue is empty
-            s[r, k] += queue[r, k, head[r, k]]
-            n[r, k] += 1.0
-            head[r, k] = (head[r, k] + 1) % depth
-            size[r, k] -= 1
-            k = _next_arm(s[r], n[r], sigma, log_inverse_delta)
-        arms[r] = k
+    return k
 
 
-class QuACKUCB(Team):
+@jit
+def _lead(s, n, queue, head, size, sigma, log_inverse_delta, arms):
+    for r in range(arms.size):
+        arms[r] = _lead_run(s, n, queue, head, size, sigma, log_inverse_delta, r)
+
+
+class _Queues(NamedTuple):
+    leader: Array  # (R,)
+    chosen: Array  # (R,) the leader's arm
+    arm: Array  # (R, M) last instructions
+    n: Array  # (R, K)
+    s: Array  # (R, K)
+    queue: Array  # (R, K, depth)
+    head: Array  # (R, K)
+    size: Array  # (R, K)
+    sigma: float
+    log_inverse_delta: float
+
+
+@jit
+def _act(own, t, r, arms):
+    k = _lead_run(own.s, own.n, own.queue, own.head, own.size, own.sigma, own.log_inverse_delta, r)
+    own.chosen[r] = arms[r, own.leader[r]] = k
+
+
+@jit
+def _learn(own, r, arms, rewards):
+    k = own.chosen[r]
+    own.n[r, k] += 1.0
+    own.s[r, k] += rewards[r, own.leader[r]]
+
+
+@jit
+def _hear(own, r, mail, t):
+    g, v, depth = r % mail.lag.shape[0], own.leader[r], mail.sent.shape[0]
+    for w in range(mail.lag.shape[2]):
+        lag = mail.lag[g, v, w]
+        i = (t - lag + 1) % depth
+        if 0 < lag <= t and mail.sent[i, r, v]:
+            own.arm[r, w] = mail.arm[i, r, v]
+    for s in range(mail.degree[g, v]):
+        lag, w = mail.delay[g, v, s], mail.sender[g, v, s]
+        i = (t - lag + 1) % depth
+        if lag <= t and mail.sent[i, r, w]:
+            _append(mail.arm[i, r, w], mail.reward[i, r, w], r, own.queue, own.head, own.size)
+
+
+class QuACKUCB(NetworkTeam):
     """QuACK with π = UCB.
 
     The leader v appends every reward that arrives to its arm's queue Q_a.  In round t it asks π for an arm a;
@@ -102,8 +152,8 @@ class QuACKUCB(Team):
     (2,)
     """
 
-    setting = "network"
     hears = ("sender", "arm", "reward")
+    rules = Rules(_act, _learn, _hear)
 
     def __init__(self, sigma: float = 0.5, leader: int | None = None):
         self.sigma = real("sigma", sigma, 0)
@@ -130,7 +180,7 @@ class QuACKUCB(Team):
             )
         self._leader = leaders[graph]
         self._runs = np.arange(runs)
-        self._queue = np.zeros((runs, n_arms, 4 * agents))
+        self._queue = np.zeros((runs, n_arms, 16 * agents))
         self._head = np.zeros((runs, n_arms), np.int64)
         self._size = np.zeros((runs, n_arms), np.int64)
         self._n, self._s = np.zeros((runs, n_arms)), np.zeros((runs, n_arms))
@@ -140,6 +190,7 @@ class QuACKUCB(Team):
         self._rngs = streams(seeds, f"agent/{self.name}")
         self._chosen = np.zeros(runs, np.int64)
         self._n_arms = n_arms
+        self._slots: int = env.slots.sender.shape[2]
 
     def act(self, obs: Obs) -> Array:
         """Leaders ask π; followers repeat their last instruction, or guess until the first."""
@@ -175,3 +226,16 @@ class QuACKUCB(Team):
         queue = np.zeros((*self._queue.shape[:2], depth))
         queue[:, :, :old] = np.take_along_axis(self._queue, order, 2)
         self._queue, self._head = queue, np.zeros_like(self._head)
+
+    def state(self) -> _Queues:
+        """Instructions, queues, and what π has been told."""
+        return _Queues(
+            self._leader, self._chosen, self._arm, self._n, self._s, self._queue, self._head, self._size, self.sigma,
+            self._log_inverse_delta,
+        )  # fmt: skip
+
+    def ahead(self) -> int:
+        """Nobody guesses any more, and no queue can overflow."""
+        if not self._told.all():
+            return 0
+        return int(self._queue.shape[2] - self._size.max()) // self._slots if self._slots else LONGEST

@@ -6,11 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.baselines.dubey2020 import MultiUCB
+from hushbandits.baselines.dubey2020 import MultiUCB, act, learn
+from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.types import Array
+from hushbandits.envs.network.episode import Rules
 
 __all__ = ["UCB1"]
+
+
+@jit
+def _ignore(own, r, mail, t):
+    pass
 
 
 class UCB1(MultiUCB):
@@ -26,6 +33,7 @@ class UCB1(MultiUCB):
     """
 
     hears = ()
+    rules = Rules(act, learn, _ignore, sends=False)
 
     def speak(self, reward: Array) -> dict[str, Any]:
         """Count the own pull; tell nobody."""

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.world import World
+from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
-from hushbandits.policies.ucb import argmax_ucb1
+from hushbandits.core.world import World
+from hushbandits.envs.network.episode import NetworkTeam, Rules
+from hushbandits.envs.network.reductions import tally
+from hushbandits.policies.ucb import argmax_ucb1, argmax_ucb1_run
 
-__all__ = ["MultiUCB"]
+__all__ = ["MultiUCB", "act", "learn"]
 
 
-class MultiUCB(Team):
+class _Sums(NamedTuple):
+    n: Array  # (R, M, K)
+    s: Array  # (R, M, K)
+    heard: Array  # (1, M, K, 2) room for a round's arrivals
+
+
+@jit
+def act(own, t, r, arms):
+    """Arms of the largest index."""
+    argmax_ucb1_run(own.s, own.n, t, r, arms)
+
+
+@jit
+def learn(own, r, arms, rewards):
+    """Count the own pulls."""
+    n, s = own.n, own.s
+    for m in range(n.shape[1]):
+        n[r, m, arms[r, m]] += 1.0
+        s[r, m, arms[r, m]] += rewards[r, m]
+
+
+@jit
+def _hear(own, r, mail, t):
+    n, s, heard = own.n, own.s, own.heard
+    heard[:] = 0.0
+    tally(mail.arm, mail.reward, mail.sent, mail.sender, mail.shell, t, r, heard)
+    for m in range(n.shape[1]):
+        for k in range(n.shape[2]):
+            n[r, m, k] += heard[0, m, k, 0]
+            s[r, m, k] += heard[0, m, k, 1]
+
+
+class MultiUCB(NetworkTeam):
     """UCB1 on everything an agent has heard: own pulls, and every report within γ hops.
 
     Index ``s_k/N_k + √(2 ln t / N_k)`` with N_k, s_k over own and received pulls; an arm without one is
@@ -30,8 +64,8 @@ class MultiUCB(Team):
     (2,)
     """
 
-    setting = "network"
     hears: tuple[str, ...] = ("tally",)
+    rules = Rules(act, learn, _hear)
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Forget everything."""
@@ -56,3 +90,7 @@ class MultiUCB(Team):
         pulls, sums = inbox.tally()
         self._n += pulls
         self._s += sums
+
+    def state(self) -> _Sums:
+        """Counts and sums."""
+        return _Sums(self._n, self._s, np.zeros((1, *self._n.shape[1:], 2)))

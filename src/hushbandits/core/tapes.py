@@ -106,12 +106,31 @@ class Uniforms:
     def next(self) -> Array:
         """Return the next row of every run, ``(R, *shape)``; valid until the next call."""
         if self._at == self._rows:
-            for r, rng in enumerate(self._rngs):
-                self._block[:, r] = rng.random((self._rows, *self._shape))
-            self._at = 0
+            self._fill()
         row: Array = self._block[self._at]
         self._at += 1
         return row
+
+    def some(self, most: int) -> Array:
+        """Read the next rows of every run, from 1 to `most` of them, ``(rows, R, *shape)``; valid until the next call.
+
+        Examples
+        --------
+        >>> tape, again = (Uniforms(run_seeds(0, 3), "reward", (2,)) for _ in range(2))
+        >>> rows = tape.some(5)
+        >>> all((row == again.next()).all() for row in rows)
+        True
+        """
+        if self._at == self._rows:
+            self._fill()
+        rows: Array = self._block[self._at : self._at + most]
+        self._at += len(rows)
+        return rows
+
+    def _fill(self) -> None:
+        for r, rng in enumerate(self._rngs):
+            self._block[:, r] = rng.random((self._rows, *self._shape))
+        self._at = 0
 
     def restart(self, rows: Sequence[int] | Array, seeds: Sequence[np.random.SeedSequence]) -> None:
         """Give the runs `rows` fresh tapes of `seeds`; the others read on.

@@ -6,7 +6,7 @@ import math
 
 from hushbandits.core.jit import jit
 
-__all__ = ["ucb1_bonus", "ucb_bonus"]
+__all__ = ["argmax_ucb1", "argmax_ucb1_run", "ucb1_bonus", "ucb_bonus"]
 
 
 @jit
@@ -34,18 +34,24 @@ def ucb_bonus(sigma: float, log_inverse_delta: float, n: float) -> float:
 
 
 @jit
-def argmax_ucb1(s, n, t, arms):
-    """Write ``argmax_k s_k/n_k + √(2 ln t / n_k)`` of every run and agent to `arms`.
+def argmax_ucb1_run(s, n, t, r, arms):
+    """Write ``argmax_k s_k/n_k + √(2 ln t / n_k)`` of every agent of run r to `arms`.
 
     An arm never seen comes first; ties go to the lowest index.
     """
-    runs, agents, n_arms = n.shape
+    _, agents, n_arms = n.shape
     log_t = math.log(t)
-    for r in range(runs):
-        for m in range(agents):
-            best, top = 0, -math.inf
-            for k in range(n_arms):
-                x = math.inf if n[r, m, k] == 0.0 else s[r, m, k] / n[r, m, k] + ucb1_bonus(log_t, n[r, m, k])
-                if x > top:
-                    best, top = k, x
-            arms[r, m] = best
+    for m in range(agents):
+        best, top = 0, -math.inf
+        for k in range(n_arms):
+            x = math.inf if n[r, m, k] == 0.0 else s[r, m, k] / n[r, m, k] + ucb1_bonus(log_t, n[r, m, k])
+            if x > top:
+                best, top = k, x
+        arms[r, m] = best
+
+
+@jit
+def argmax_ucb1(s, n, t, arms):
+    """As `argmax_ucb1_run`, of every run."""
+    for r in range(n.shape[0]):
+        argmax_ucb1_run(s, n, t, r, arms)

@@ -16,9 +16,9 @@ from functools import lru_cache
 import numpy as np
 
 from hushbandits.core.edge import checked
-from hushbandits.core.jit import jit
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.types import Array
+from hushbandits.envs.network.reductions import gather, tally, total, weighted
 
 __all__ = ["Ring", "SlotInbox", "Slots", "TallyInbox"]
 
@@ -206,7 +206,7 @@ class SlotInbox(Inbox):
         flat = values.reshape(*ring.sent.shape, -1)
         width = slots.sender.shape[2]
         out = np.full((*ring.sent.shape[1:], width, flat.shape[3]), empty, flat.dtype)
-        _gather(flat, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
+        gather(flat, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
         return self._arranged(out.reshape(*out.shape[:3], *values.shape[3:]))
 
     @property
@@ -269,7 +269,7 @@ class SlotInbox(Inbox):
         self._needs()
         ring, slots = self._ring, self._slots
         out = np.zeros((*ring.sent.shape[1:], self._n_arms, 2))
-        _tally(ring.values["arm"], ring.values["reward"], ring.sent, slots.sender, slots.shell, ring.t, out)
+        tally(ring.values["arm"], ring.values["reward"], ring.sent, slots.sender, slots.shell, ring.t, 0, out)
         return out[..., 0], out[..., 1]
 
     def total(self, field: str, weight: str | None = None) -> Array:
@@ -283,10 +283,10 @@ class SlotInbox(Inbox):
         out = np.zeros(flat.shape[1:], np.int64 if kind.kind == "b" else flat.dtype)  # bits are counted
         mask = ring.held if kind.latest else ring.sent
         if weight is None:
-            _total(flat, mask, slots.sender, slots.shell, ring.t, out)
+            total(flat, mask, slots.sender, slots.shell, ring.t, out)
         else:
             factor = ring.values[weight].reshape(flat.shape)
-            _weighted(flat, factor, mask, slots.sender, slots.shell, ring.t, out)
+            weighted(flat, factor, mask, slots.sender, slots.shell, ring.t, out)
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
 
 
@@ -323,79 +323,3 @@ class TallyInbox(Inbox):
     def tally(self) -> tuple[Array, Array]:
         """Pulls and reward sums per arm, each ``(R, M, K)``."""
         return self._pulls, self._sums
-
-
-# A distance is symmetric, so an agent's slots name its receivers as well.  Unsigned indices spare Numba the test for
-# negative ones, and pulls and sums lie side by side in one cache line.
-
-
-@jit
-def _gather(value, mask, sender, delay, degree, t, out):  # type: ignore[no-untyped-def]
-    depth, runs, agents = mask.shape
-    for r in range(runs):
-        g = r % sender.shape[0]
-        for m in range(agents):
-            for s in range(degree[g, m]):
-                posted = t - delay[g, m, s] + 1
-                if posted < 1:  # slots come nearest first: all further ones are still on their way
-                    break
-                i, w = posted % depth, sender[g, m, s]
-                if mask[i, r, w]:
-                    for f in range(value.shape[3]):
-                        out[r, m, s, f] = value[i, r, w, f]
-
-
-@jit
-def _tally(arm, reward, sent, receiver, shell, t, out):  # type: ignore[no-untyped-def]
-    depth, runs, agents = sent.shape
-    row = np.uint64(2 * out.shape[2])
-    one = np.uint64(1)
-    for r in range(runs):
-        g = r % receiver.shape[0]
-        flat = out[r].reshape(-1)
-        for w in range(agents):
-            i = t % depth
-            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
-                if sent[i, r, w]:
-                    pull, x = np.uint64(2 * arm[i, r, w]), reward[i, r, w]
-                    for s in range(np.uint64(shell[g, w, d - 1]), np.uint64(shell[g, w, d])):
-                        at = np.uint64(receiver[g, w, s]) * row + pull
-                        flat[at] += 1.0
-                        flat[at + one] += x
-                i = i - 1 if i > 0 else depth - 1
-
-
-@jit
-def _total(value, mask, receiver, shell, t, out):  # type: ignore[no-untyped-def]
-    depth, runs, agents = mask.shape
-    for r in range(runs):
-        g = r % receiver.shape[0]
-        for w in range(agents):
-            i = t % depth
-            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
-                if mask[i, r, w]:
-                    for s in range(shell[g, w, d - 1], shell[g, w, d]):
-                        to = receiver[g, w, s]
-                        for f in range(value.shape[3]):
-                            out[r, to, f] += value[i, r, w, f]
-                i = i - 1 if i > 0 else depth - 1
-
-
-@jit
-def _weighted(value, weight, mask, receiver, shell, t, out):  # type: ignore[no-untyped-def]
-    depth, runs, agents = mask.shape
-    width = value.shape[3]
-    product = np.empty(width)
-    for r in range(runs):
-        g = r % receiver.shape[0]
-        for w in range(agents):
-            i = t % depth
-            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
-                if mask[i, r, w]:
-                    for f in range(width):
-                        product[f] = value[i, r, w, f] * weight[i, r, w, f]
-                    for s in range(shell[g, w, d - 1], shell[g, w, d]):
-                        to = receiver[g, w, s]
-                        for f in range(width):
-                            out[r, to, f] += product[f]
-                i = i - 1 if i > 0 else depth - 1

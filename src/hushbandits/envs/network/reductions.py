@@ -1,0 +1,93 @@
+"""The walks behind inboxes, compiled: from the ring's posts to what each agent hears of them.
+
+A distance is symmetric, so an agent's slots name its receivers as well.  Sums run over the senders in order of name, and
+read a post once per hop distance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+
+__all__ = ["gather", "tally", "total", "weighted"]
+
+
+@jit
+def gather(value, mask, sender, delay, degree, t, out):
+    """Copy what arrived into slots."""
+    depth, runs, agents = mask.shape
+    for r in range(runs):
+        g = r % sender.shape[0]
+        for m in range(agents):
+            for s in range(degree[g, m]):
+                posted = t - delay[g, m, s] + 1
+                if posted < 1:  # slots come nearest first: all further ones are still on their way
+                    break
+                i, w = posted % depth, sender[g, m, s]
+                if mask[i, r, w]:
+                    for f in range(value.shape[3]):
+                        out[r, m, s, f] = value[i, r, w, f]
+
+
+@jit
+def tally(arm, reward, sent, receiver, shell, t, first, out):
+    """Add the arrivals of the runs `first`, `first` + 1, … to `out`, ``(n, M, K, 2)``.
+
+    Pulls and sums lie side by side, in one cache line.
+    """
+    depth, _, agents = sent.shape
+    # Unsigned indices spare Numba the test for negative ones.
+    row = np.uint64(2 * out.shape[2])
+    one = np.uint64(1)
+    for r in range(first, first + out.shape[0]):
+        g = r % receiver.shape[0]
+        flat = out[r - first].reshape(-1)
+        for w in range(agents):
+            i = t % depth
+            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
+                if sent[i, r, w]:
+                    pull, x = np.uint64(2 * arm[i, r, w]), reward[i, r, w]
+                    for s in range(np.uint64(shell[g, w, d - 1]), np.uint64(shell[g, w, d])):
+                        at = np.uint64(receiver[g, w, s]) * row + pull
+                        flat[at] += 1.0
+                        flat[at + one] += x
+                i = i - 1 if i > 0 else depth - 1
+
+
+@jit
+def total(value, mask, receiver, shell, t, out):
+    """Add up a field of all arrivals."""
+    depth, runs, agents = mask.shape
+    for r in range(runs):
+        g = r % receiver.shape[0]
+        for w in range(agents):
+            i = t % depth
+            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
+                if mask[i, r, w]:
+                    for s in range(shell[g, w, d - 1], shell[g, w, d]):
+                        to = receiver[g, w, s]
+                        for f in range(value.shape[3]):
+                            out[r, to, f] += value[i, r, w, f]
+                i = i - 1 if i > 0 else depth - 1
+
+
+@jit
+def weighted(value, weight, mask, receiver, shell, t, out):
+    """Add up a field of all arrivals times another."""
+    depth, runs, agents = mask.shape
+    width = value.shape[3]
+    product = np.empty(width)
+    for r in range(runs):
+        g = r % receiver.shape[0]
+        for w in range(agents):
+            i = t % depth
+            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
+                if mask[i, r, w]:
+                    for f in range(width):
+                        product[f] = value[i, r, w, f] * weight[i, r, w, f]
+                    for s in range(shell[g, w, d - 1], shell[g, w, d]):
+                        to = receiver[g, w, s]
+                        for f in range(width):
+                            out[r, to, f] += product[f]
+                i = i - 1 if i > 0 else depth - 1

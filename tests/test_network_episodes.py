@@ -1,0 +1,287 @@
+"""One loop, two speeds, in the network: compiled rounds against the beats, in everything that they leave behind."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.core.arms import Arms
+from hushbandits.core.face import Face
+from hushbandits.core.play import record
+from hushbandits.core.rewards import Law
+from hushbandits.core.tapes import Uniforms
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.registry import assemble
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+
+ID = "CoopNetwork-v0"
+
+
+class Own(Law):
+    """A law of one's own."""
+
+    def __post_init__(self):
+        pass
+
+    def quantile(self, u, location):
+        return np.sqrt(u) * location
+
+    def __repr__(self):
+        return "Own()"
+
+
+class Tides(Arms):
+    """Arms that move as nobody's do."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.moving = True
+
+    def move(self, start, t):
+        return np.clip(start + 0.2 * np.sin(np.asarray(t)[..., None] / 5 + np.arange(start.shape[-1])), 0.0, 1.0)
+
+
+class Tidal(CoopNetwork):
+    arms_class = Tides
+
+
+COMPILED = ["Multi-UCB", "UCB1", "QuACK-UCB"]
+LAWS = ["bernoulli", "gaussian", "clipped-gaussian", "uniform", "constant", "beta", "truncated-gaussian", Own()]
+
+
+def equal(one, two, path=""):
+    """Everything that two envs or teams hold: arrays, tapes, rings, generators."""
+    assert type(one) is type(two), path
+    if isinstance(one, np.ndarray):
+        np.testing.assert_array_equal(one, two, err_msg=path)
+        assert one.dtype == two.dtype, path
+    elif isinstance(one, np.random.Generator):
+        assert one.bit_generator.state == two.bit_generator.state, path
+    elif isinstance(one, dict):
+        assert one.keys() == two.keys(), path
+        for name in one:
+            equal(one[name], two[name], f"{path}.{name}")
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(two), path
+        for i, pair in enumerate(zip(one, two, strict=True)):
+            equal(*pair, f"{path}[{i}]")
+    elif isinstance(one, Uniforms):  # what is unread; the rest is memory
+        equal([one._at, one._rngs, one._block[one._at :]], [two._at, two._rngs, two._block[two._at :]], path)
+    elif hasattr(one, "__dict__") and not callable(one):
+        own = ({k: v for k, v in vars(x).items() if k not in ("episode", "seeds")} for x in (one, two))
+        equal(*own, path)
+    elif not callable(one):
+        assert one == two or one is two, path
+
+
+def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
+    """An env and a team that are about to play."""
+    team = hb.make_team(agent) if isinstance(agent, str) else agent
+    core = assemble(make, team, runs=runs, wrappers=wrappers, env={"means": [0.3, 0.7, 0.5], **(env or {})})
+    core.reset(seed)
+    team.reset(Face(core), core.seeds)
+    return core, team
+
+
+def by_beats(core, team, until=math.inf):
+    """As `play`, up to round `until`."""
+    obs = core._seen()
+    while obs.live.any() and core.t[0] < until:
+        obs = core.pull(team.act(obs))
+        obs = core.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+
+
+@st.composite
+def networks(draw):
+    """A network of any kind that has an episode."""
+    graph = draw(st.sampled_from(["cycle", "grid", "star", "complete", "path", "erdos-renyi"]))
+    m = draw(st.sampled_from([1, 4, 9])) if graph == "grid" else draw(st.integers(1, 8))
+    if graph == "cycle":
+        m = max(m, 3)
+    return {
+        "n_agents": m,
+        "graph": graph,
+        "edge_probability": 0.6,
+        "life": draw(st.sampled_from([None, 0, 1, 2, 99, "diameter", "diameter/2", "ceil(diameter/2)"])),
+        "extra_delay": draw(st.integers(0, 2)),
+        "horizon": draw(st.integers(1, 90)),
+        "rewards": draw(st.sampled_from(LAWS)),
+        "means": draw(st.sampled_from([(0.3, 0.7, 0.5), (0.5, 0.5), hb.UniformMeans(0.2, 0.8)])),
+        "n_arms": None,
+        "permute_arms": draw(st.booleans()),
+        "switches": draw(st.sampled_from([0, 0, 2])),
+    }
+
+
+def filled(env):
+    return {**env, "n_arms": 4} if isinstance(env["means"], hb.UniformMeans) else env
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    agent=st.sampled_from(COMPILED),
+    make=st.sampled_from([ID, ID, Tidal]),
+    env=networks(),
+    runs=st.integers(1, 4),
+    losses=st.lists(st.sampled_from([0.0, 0.3, 1.0]), max_size=2),
+    stops=st.lists(st.one_of(st.integers(-1, 100), st.floats(0, 100)), max_size=4),
+    seed=st.integers(0, 2**32),
+)
+def test_episodes_and_beats_leave_the_same_behind_and_take_turns(agent, make, env, runs, losses, stops, seed):
+    env = filled(env)
+    if make is Tidal:
+        env["switches"], env["rewards"] = 0, "beta"
+    if agent == "QuACK-UCB":
+        env["life"] = None
+    wrappers = [Loss(rate, name=f"L{i}") for i, rate in enumerate(losses)]
+    core, team = begun(agent, runs, wrappers, seed, env, make)
+    twin, other = begun(agent, runs, wrappers, seed, env, make)
+    for i, stop in enumerate([*sorted(stops), math.inf]):
+        if i % 3 == 2:
+            by_beats(core, team, stop)
+        else:
+            assert team.episode(core, stop)
+        by_beats(twin, other, stop)
+        equal(core, twin)
+        equal(team, other)
+        core, team = pickle.loads(pickle.dumps((core, team)))
+    assert not core.live.any()
+    assert team.episode(core)  # nothing is left to play
+    equal(core.metrics(), twin.metrics())
+    with pytest.raises(RuntimeError, match="after the end"):
+        core.pull(np.zeros((runs, core.n_agents), int))
+
+
+@pytest.mark.parametrize("agent", COMPILED)
+@pytest.mark.parametrize("env", [{"n_agents": 5}, {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5}])
+def test_curves_and_long_tapes(agent, env):
+    """More rounds than a block of a tape holds."""
+    env = {**env, "horizon": 7000, "means": [0.3, 0.7, 0.5]}
+    seen = []
+    for speed in (True, False):
+        team = hb.make_team(agent)
+        core = assemble(ID, team, runs=3, wrappers=[Loss(0.2)], env=env)
+        if not speed:
+            team.episode = lambda *_: False
+        seen.append(record(core, team, 1, [1, 2, 50, 3277, 6999, 7000, 10**6], core.curve_metrics))
+    for one, two in zip(*seen, strict=True):
+        equal(one, two)
+
+
+class Silent(Wrapper):
+    """Drops as a stranger's wrapper may."""
+
+    drops = 1.0
+
+    def send(self, message, env):
+        return message.but(sent=np.zeros_like(message["sent"]))
+
+
+class Deaf(Loss):
+    """Drops, and does more than that."""
+
+    def deliver(self, inbox, env):
+        return inbox
+
+
+class Charging(CoopNetwork):
+    def _charge(self, arm, gap):
+        return gap + 1.0
+
+
+class OwnAct(type(hb.make_team("Multi-UCB"))):
+    def act(self, obs):
+        self._arm[:] = 1
+        return self._arm
+
+
+class OwnHear(type(hb.make_team("UCB1"))):
+    def hear(self, inbox):
+        self._s += 0.25
+
+
+BEATS = {
+    "an own beat": {"agent": OwnAct()},
+    "another own beat": {"agent": OwnHear()},
+    "an env that charges": {"make": Charging},
+    "edges that fail": {"env": {"edge_loss": 0.5}},
+    "another wrapper": {"wrappers": [Huber(0.5)]},
+    "relays": {"wrappers": [Huber(0.5, relays=True)]},
+    "a loss that does more": {"wrappers": [Deaf(0.5)]},
+}
+
+
+@pytest.mark.parametrize("case", BEATS)
+def test_what_episodes_do_not_know_goes_by_the_beats(case):
+    core, team = begun(**{"agent": "Multi-UCB", **BEATS[case]})
+    assert not team.episode(core)
+    assert (core.t == 0).all()
+    assert team.act(core._seen()).shape == (2, 16)
+
+
+def test_a_beat_replaced_in_one_team_goes_by_the_beats():
+    core, team = begun("Multi-UCB")
+    team.hear = lambda inbox: None
+    assert not team.episode(core)
+
+
+def test_runs_out_of_step_and_half_a_round_go_by_the_beats():
+    core, team = begun("Multi-UCB", env={"horizon": 9})
+    obs = core.pull(team.act(core._seen()))
+    assert not team.episode(core)
+    core.talk(team.speak(obs.reward))
+    core.reset(1, rows=[1])
+    assert not team.episode(core)
+    by_beats(core, team)
+    assert not team.episode(core)
+    core.reset(0)
+    team.reset(Face(core), core.seeds)
+    assert team.episode(core)
+
+
+@pytest.mark.parametrize("agent", COMPILED)
+def test_a_strangers_loss_is_one_of_those_that_episodes_know(agent):
+    core, team = begun(agent, wrappers=[Silent(), Loss(0.5)], env={"horizon": 40})
+    twin, other = begun(agent, wrappers=[Silent(), Loss(0.5)], env={"horizon": 40})
+    assert team.episode(core)
+    by_beats(twin, other)
+    equal(core, twin)
+    equal(team, other)
+    assert (core.metrics()["messages"] == 0).all()
+
+
+class Broken(Own):
+    def quantile(self, u, location):
+        return np.where(u < 0.9, u, np.nan)
+
+
+@pytest.mark.parametrize("agent", COMPILED)
+def test_a_law_whose_rewards_are_none_is_named_alike(agent):
+    said = []
+    for speed in ("episode", "beats"):
+        core, team = begun(agent, env={"rewards": Broken()})
+        with pytest.raises(ValueError, match="reward") as error:
+            team.episode(core) if speed == "episode" else by_beats(core, team)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+
+
+def test_queues_that_grow():
+    """More reports than a queue holds: arms that the leader does not want."""
+    env = {"n_agents": 12, "graph": "star", "means": [0.1, 0.9], "horizon": 2000, "extra_delay": 3}
+    core, team = begun("QuACK-UCB", env=env)
+    twin, other = begun("QuACK-UCB", env=env)
+    for each in (team, other):
+        each._queue = each._queue[:, :, :13].copy()
+    assert team.episode(core)
+    by_beats(twin, other)
+    equal(core, twin)
+    equal(team, other)
+    assert team._queue.shape[2] > 13
