@@ -16,6 +16,7 @@ from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import Uniforms
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.registry import assemble
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
@@ -207,7 +208,15 @@ class OwnHear(type(hb.make_team("UCB1"))):
         self._s += 0.25
 
 
+class NoRules(NetworkTeam):
+    act = OwnAct.act
+
+    def reset(self, env, seeds):
+        self._arm = np.zeros((len(seeds), env.n_agents), int)
+
+
 BEATS = {
+    "no rules": {"agent": NoRules()},
     "an own beat": {"agent": OwnAct()},
     "another own beat": {"agent": OwnHear()},
     "an env that charges": {"make": Charging},

@@ -194,7 +194,7 @@ _BEATS = ("act", "speak", "hear")
 def _ruled(team: NetworkTeam) -> bool:
     """Whether the rules are those of its beats."""
     classes = [vars(cls) for cls in type(team).__mro__]
-    first = {name: next(i for i, own in enumerate(classes) if name in own) for name in ("rules", *_BEATS)}
+    first = {n: next((i for i, own in enumerate(classes) if n in own), math.inf) for n in ("rules", *_BEATS)}
     return not vars(team).keys() & first.keys() and first["rules"] <= min(first[name] for name in _BEATS)
 
 
