@@ -97,8 +97,9 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
         hb.wrap(env, Huber(0.2))
     with pytest.raises(ValueError, match="wrap needs an env from make"):
         hb.wrap(CoopNetwork(), Loss(0.1))
-    with pytest.raises(ValueError, match="must be Wrapper instances"):
-        hb.wrap(env, "Loss")
+    assert "Loss" in [w.name for w in hb.wrap(env, "Loss").core.wrappers]
+    with pytest.raises(ValueError, match="must be a Wrapper, its class or its name"):
+        hb.wrap(env, 3)
 
 
 @pytest.fixture
