@@ -62,9 +62,7 @@ class SuccessiveElimination(Team):
     #: The protocol's wrappers, for an env that has none; the first is the mechanism.
     wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
 
-    def __init__(
-        self, epsilon: float | None = None, confidence: float | str | None = None, *, calibrated: bool = True
-    ):
+    def __init__(self, epsilon: float | None = None, confidence: float | str | None = None, *, calibrated: bool = True):
         self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0)
         self.confidence = confidence
         self.calibrated = flag("calibrated", calibrated)

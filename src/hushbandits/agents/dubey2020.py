@@ -1,7 +1,7 @@
 """Dubey & Pentland 2020, "Private and Byzantine-Proof Cooperative Decision-Making" (AAMAS).
 
-`Private-UCB` is algorithm 2, `Byzantine-UCB` algorithm 3.  The noise of algorithm 1 lives in the wrapper `PrivateMeans` and the contamination in
-`Huber`; here are the decision rules.
+`Private-UCB` is algorithm 2, `Byzantine-UCB` algorithm 3.  The noise of algorithm 1 lives in the wrapper `PrivateMeans`
+and the contamination in `Huber`; here are the decision rules.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.world import World
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
+from hushbandits.core.world import World
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import follow, values_kept
 from hushbandits.policies.ucb import argmax_ucb1

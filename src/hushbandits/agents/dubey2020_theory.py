@@ -1,6 +1,7 @@
 """Regret bounds of Dubey & Pentland 2020, in the form that their proofs give (for dashed lines and tests).
 
-χ̄ is the clique cover number of the power graph 𝒢_γ (`hushbandits.envs.network.graphs`); any cover is a valid upper value.
+χ̄ is the clique cover number of the power graph 𝒢_γ (`hushbandits.envs.network.graphs`); any cover is a valid upper
+value.
 """
 
 from __future__ import annotations

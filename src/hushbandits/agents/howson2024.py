@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.world import World
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import LONGEST, streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import integer, real
+from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.policies.ucb import ucb_bonus
 

@@ -53,7 +53,9 @@ class VBSDPAE(BatchedSE):
         super().reset(env, seeds)
         self._mechanism = env.mechanism
         if self._mechanism.planned(int(self._n.flat[0])).noise is None:
-            raise ValueError(f"{self.name} needs a mechanism whose users add noise; those of {self._mechanism.name} do not")
+            raise ValueError(
+                f"{self.name} needs a mechanism whose users add noise; those of {self._mechanism.name} do not"
+            )
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
 
     def hear(self, inbox: Inbox) -> None:

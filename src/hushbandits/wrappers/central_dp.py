@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.envs.feedback.cohort import BlockInbox
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
+from hushbandits.core.world import World
+from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import Profile, laplace_profile, law_profile
 from hushbandits.privacy.ledger import Spent

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.validate import real
+from hushbandits.core.world import World
 from hushbandits.privacy.accounting import (
     Curve,
     concentrated_sum,

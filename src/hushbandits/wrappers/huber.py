@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+
 import numpy as np
 
-from hushbandits.core.world import World
 from hushbandits.core.payload import Payload
 from hushbandits.core.rewards import Law, Uniform, make_law
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import probability, real
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Huber"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.world import World
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import Profile
 from hushbandits.privacy.ledger import Spent

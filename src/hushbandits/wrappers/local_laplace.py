@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+
 import numpy as np
 
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.messages import Fields
 from hushbandits.core.payload import Payload, PointNoise
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import discrete_laplaces, laplaces
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
@@ -69,8 +70,8 @@ class LocalLaplace(Wrapper):
     own : str
         Network: ``"exact"``, agents go by their exact own rewards; ``"noised"``: they are told what they report.
     grid : int, optional
-        G: rewards are rounded to multiples of 1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise is
-        a double, whose last bits tell on it.
+        G: rewards are rounded to multiples of 1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise
+        is a double, whose last bits tell on it.
     name : str, optional
 
     Raises
@@ -95,9 +96,7 @@ class LocalLaplace(Wrapper):
 
     verbs = ("map", "add")
 
-    def __init__(
-        self, epsilon: float = 1.0, own: str = "exact", grid: int | None = None, *, name: str | None = None
-    ):
+    def __init__(self, epsilon: float = 1.0, own: str = "exact", grid: int | None = None, *, name: str | None = None):
         super().__init__(name=name)
         self.epsilon = real("epsilon", epsilon, 0)
         self.own = choice("own", own, ("exact", "noised"))
@@ -140,7 +139,9 @@ class LocalLaplace(Wrapper):
         """ε per report; on a graph with exact own rewards for the noised rewards alone."""
         if self.grid is None:
             noise = f"Laplace(1/{self.epsilon:g})"
-            arithmetic = "idealised floating point: in truth one double rules one of two rewards out in about 4 cases of 5"
+            arithmetic = (
+                "idealised floating point: in truth one double rules one of two rewards out in about 4 cases of 5"
+            )
         else:
             noise = f"Lap_ℤ({self.grid}/{self.epsilon:g})/{self.grid}"
             arithmetic = "idealised floating point: its law, but not its support, is rounded to 53 bits"
@@ -161,6 +162,9 @@ class LocalLaplace(Wrapper):
         released = replace(
             alone,
             view="everyone else: the noised rewards only",
-            assumptions=("arms are taken as public: they follow exact own rewards and are not covered", *alone.assumptions),
+            assumptions=(
+                "arms are taken as public: they follow exact own rewards and are not covered",
+                *alone.assumptions,
+            ),
         )
         return void(whole, "the arms that an agent shows follow its exact own rewards"), released

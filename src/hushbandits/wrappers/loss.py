@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hushbandits.core.world import World
 from hushbandits.core.payload import Payload
 from hushbandits.core.types import Seeds
 from hushbandits.core.validate import probability
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Loss"]

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.envs.feedback.cohort import BlockInbox
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Noise, Payload
+from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.core.roles import Privatizer, SecureFunction
+from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.divergence import Profile, epsilon_at, law_profile, pure_profile
 from hushbandits.privacy.exact import exact
 from hushbandits.privacy.ledger import Ledger, Spent
@@ -53,8 +53,8 @@ class Mechanism(Privatizer):
 
     verbs = ("encode", "add", "modulo")
     not_rows = ("_plans",)
-    #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism; ``"noise"``,
-    #: its own alone; ``"server"``, one that is trusted.
+    #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism;
+    #: ``"noise"``, its own alone; ``"server"``, one that is trusted.
     hidden_by: ClassVar[str] = "sum"
     #: Fewest users of a block that is ever opened.
     smallest: ClassVar[int] = 2

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+
 import numpy as np
 
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.envs.network.slots import SlotInbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.network.slots import SlotInbox
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
@@ -140,7 +141,7 @@ class PrivateMeans(Wrapper):
         }
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """All releases of one arm of one agent over the horizon: at δ = 0, and at δ′; of whole messages where they hold."""
+        """All releases of one arm of one agent over the horizon: at δ = 0 and at δ′; of whole messages where they hold."""
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         costs = counts ** (-self.v / 2)
         pure, squares = float(costs.sum()), np.array((costs**2).sum())

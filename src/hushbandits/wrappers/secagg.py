@@ -83,8 +83,8 @@ class SecAgg(Passage, SecureFunction):
         """Hides messages among their cohort; the sum itself is not noised here."""
         cohort = self.channel(env).cohort
         between = (
-            "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that differ "
-            "in one sender is its message",
+            "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that "
+            "differ in one sender is its message",
             "nobody in a cohort gives its own message away: those of min_cohort − 1 others leave one",
         )
         return (

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, require
+from hushbandits.core.payload import Payload
+from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.core.roles import Privatizer, SecureFunction
-from hushbandits.core.payload import Payload
+from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import Profile, binomial_profile
 from hushbandits.privacy.ledger import Spent
@@ -160,7 +160,8 @@ class ShuffledLaplace(Mechanism):
 
 
 def _on_top(noise: Profile, epsilon: float, security: float, x: Array) -> Array:
-    # A view within 2^−σ of one with this profile, or one that an ε-DP view comes on top of (adding up: exact at its end).
+    # A view within 2^−σ of one with this profile, or one that an ε-DP view comes on top of (adding up: exact at its
+    # end).
     delta = np.where(x < epsilon, 1.0, noise(np.maximum(x - epsilon, 0.0)))
     return np.minimum(delta + ((1 + np.exp(np.minimum(x, 700.0))) * 2.0**-security if security else 0.0), 1.0)
 

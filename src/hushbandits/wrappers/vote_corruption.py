@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core.world import World
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.validate import real
+from hushbandits.core.world import World
 from hushbandits.wrappers.loss import Loss
 
 __all__ = ["VoteCorruption"]

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.envs.exploration.task import ExplorationTask
-from hushbandits.envs.exploration.votes import STOPS, VoteState, clear, open_votes, retire
 from hushbandits.core.arms import Arms
 from hushbandits.core.edge import as_array, count
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields, require
-from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.payload import Payload
+from hushbandits.core.rewards import Law, UniformMeans
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.team import Team
-from hushbandits.core.payload import Payload
 from hushbandits.core.types import Array, Message, Seeds
-from hushbandits.core.validate import choice, integer, real
+from hushbandits.core.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration import coordinator
 from hushbandits.envs.exploration.coordinator import GlobalSet
-from hushbandits.envs.exploration.payload import Votes, vote_tape
 from hushbandits.envs.exploration.ending import admit, check_end, check_loss, check_time
+from hushbandits.envs.exploration.payload import Votes, vote_tape
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, check_confidence, vote_threshold
+from hushbandits.envs.exploration.task import ExplorationTask
+from hushbandits.envs.exploration.votes import STOPS, VoteState, clear, open_votes, retire
 from hushbandits.policies.elimination import confidence_under_loss
 
 __all__ = ["Exploration", "GlobalSet"]
@@ -105,7 +103,8 @@ class Exploration(Env):
     Votes are an N × K bit matrix: a repeated vote counts nothing.  A run stops at |𝒦| ≤ 1; when everyone has
     left with |𝒦| > 1 (lost votes can do that) it ends inconclusive, and so it does when 𝒦 is empty; the
     recommendation is then the arm with the fewest votes, ties drawn at random.
-    Metrics, each (R,): ``rounds``; ``messages``, votes that left their agents (not those lost at the source); ``correct``, false when inconclusive (with players:
+    Metrics, each (R,): ``rounds``; ``messages``, votes that left their agents (not those lost at the source);
+    ``correct``, false when inconclusive (with players:
     every one of them holds a right arm); ``inconclusive``; ``arms``, |𝒦|; ``named`` and ``named_most``, how often an
     observer of one agent's votes names a right arm (the mean agent; the one that told most); and ``regret`` with the
     horizon as the stop, pseudo-regret of every pull against the arm that is best at that time.

@@ -22,6 +22,7 @@ def _names(core: World) -> list[str]:
 
 
 def say(task: Task) -> list[str]:
+    """Return lines for the terminal."""
     core = task.core
     active = core._active[0]
     votes = " ".join(f"{k}:{v}" for k, v in enumerate(core.votes[0]))
@@ -33,6 +34,7 @@ def say(task: Task) -> list[str]:
 
 
 def draw(task: Task, figure: Figure) -> None:
+    """Draw votes per arm, and who is still in 𝒦."""
     core = task.core
     axes = figure.add_subplot()
     active = core._active[0]

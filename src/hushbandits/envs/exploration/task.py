@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.jit import jit
+from hushbandits.core.task import Part, Space, Task
+from hushbandits.core.types import Array, Seeds
 from hushbandits.envs.exploration import picture
 from hushbandits.envs.exploration.votes import finished
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.task import Part, Space, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hushbandits.envs.feedback.task import FeedbackTask
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, blocks
+from hushbandits.core.arms import Arms
 from hushbandits.core.edge import as_array, checked_message, count
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Fields
+from hushbandits.core.payload import Payload
+from hushbandits.core.rewards import Law, UniformMeans, make_law
+from hushbandits.core.roles import Privatizer
+from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
+from hushbandits.core.types import Array, Message, Seeds
+from hushbandits.core.validate import choice
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, blocks
 from hushbandits.envs.feedback.payload import Blocks
 from hushbandits.envs.feedback.pooled import Pooled, block_generator
-from hushbandits.core.roles import Privatizer
-from hushbandits.core.arms import Arms
-from hushbandits.core.rewards import Law, UniformMeans, make_law
-from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
-from hushbandits.core.payload import Payload
-from hushbandits.core.types import Array, Message, Seeds
-from hushbandits.core.validate import choice, integer
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.feedback.task import FeedbackTask
 
 __all__ = ["Feedback"]
 
@@ -108,9 +108,7 @@ class Feedback(Env):
             n_arms = 10
         self.horizon = count("horizon", horizon, 1, LONGEST)
         #: Where the arms stand, by the users that a server has had.
-        self.arms = Arms(
-            means, self.law, n_arms=n_arms, permute=permute_arms, switches=switches, horizon=self.horizon
-        )
+        self.arms = Arms(means, self.law, n_arms=n_arms, permute=permute_arms, switches=switches, horizon=self.horizon)
         n_arms = self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = float(runs) * (3 * TAPES + 64.0 * n_agents + 24.0 * n_arms)

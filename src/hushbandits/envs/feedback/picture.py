@@ -24,6 +24,7 @@ def _decoded(task: Task) -> tuple[Array, Array]:
 
 
 def say(task: Task) -> list[str]:
+    """Return lines for the terminal."""
     core = task.core
     users, mean = _decoded(task)
     found = " ".join(f"{k}:{m:.3f}" for k, m in enumerate(mean) if users[k])
@@ -34,6 +35,7 @@ def say(task: Task) -> list[str]:
 
 
 def draw(task: Task, figure: Figure) -> None:
+    """Draw users heard per arm, and decoded means beside true ones."""
     core = task.core
     left, right = figure.subplots(1, 2)
     users, mean = _decoded(task)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.envs.feedback import picture
+from hushbandits.core.task import Part, Task, count
+from hushbandits.core.types import Array
 from hushbandits.core.validate import choice
 from hushbandits.core.world import World
-from hushbandits.core.types import Array
-from hushbandits.core.task import Task, Part, count
+from hushbandits.envs.feedback import picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+
 import numpy as np
 
 from hushbandits.core.messages import Field, Fields, Inbox, require
@@ -108,7 +109,9 @@ class SealedTallies:
         least = self._by.min_cohort
         if (degree < least).any():
             m = int(np.argwhere(degree < least)[0][1])
-            raise ValueError(f"min_cohort={least} leaves agent {m} with nothing: it hears {int(degree[:, m].min())} others")
+            raise ValueError(
+                f"min_cohort={least} leaves agent {m} with nothing: it hears {int(degree[:, m].min())} others"
+            )
 
     def send(self, message: Payload, env: World) -> Payload:
         """Encode."""

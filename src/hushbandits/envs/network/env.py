@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from hushbandits.envs.network.task import NetworkTask
-from hushbandits.core.edge import as_array, count, inside, locked
-from hushbandits.core.payload import Payload
-from hushbandits.core.rounds import Rounds
-from hushbandits.envs.network.flood import Flood
+from hushbandits.core.edge import as_array, count, inside
 from hushbandits.core.limits import affordable
-from hushbandits.core.messages import Field, Fields, require
-from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.messages import Fields, require
+from hushbandits.core.payload import Payload
+from hushbandits.core.rewards import Law, UniformMeans
+from hushbandits.core.rounds import Rounds
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import probability, real
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.network.flood import Flood
+from hushbandits.envs.network.graphs import adjacency, connected_erdos_renyi, hop_distances
 from hushbandits.envs.network.payload import GraphReports
 from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
-from hushbandits.core.tapes import LONGEST, TAPES, Uniforms, streams
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer, probability, real
-from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.network.graphs import adjacency, connected_erdos_renyi, hop_distances
+from hushbandits.envs.network.task import NetworkTask
 
 __all__ = ["CoopNetwork"]
 

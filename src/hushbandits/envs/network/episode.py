@@ -1,7 +1,7 @@
 """Rounds in compiled code: the beats' rules in one loop over blocks of the reward tape.
 
-A `NetworkTeam` says by compiled rules what an agent does.  Nothing here has a state of its own: rounds are read from the
-env's tapes and written to its ring and the team's arrays, so beats and episodes may take turns, at any round.
+A `NetworkTeam` says by compiled rules what an agent does.  Nothing here has a state of its own: rounds are read from
+the env's tapes and written to its ring and the team's arrays, so beats and episodes may take turns, at any round.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Whoever receives a post for the first time, younger than γ hops, sends it on along each of its edges, one edge per hop;
 a copy whose edge is down is lost.  So a post may come late, by a detour, or not at all.  Where nothing fails and nobody
-meddles, this is `hushbandits.envs.network.slots` at many times its cost: M times the edges per round, M² per post in flight.
+meddles, this is `hushbandits.envs.network.slots` at many times its cost: M times the edges per round, M² per post in
+flight.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy as np
 from hushbandits.core.jit import jit
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Fields, Inbox
-from hushbandits.envs.network.slots import SlotInbox
 from hushbandits.core.types import Array
+from hushbandits.envs.network.slots import SlotInbox
 
 __all__ = ["Flood", "FloodInbox"]
 

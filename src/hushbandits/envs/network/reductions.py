@@ -1,7 +1,7 @@
 """The walks behind inboxes, compiled: from the ring's posts to what each agent hears of them.
 
-A distance is symmetric, so an agent's slots name its receivers as well.  Sums run over the senders in order of name, and
-read a post once per hop distance.
+A distance is symmetric, so an agent's slots name its receivers as well.  Sums run over the senders in order of name,
+and read a post once per hop distance.
 """
 
 from __future__ import annotations
