@@ -34,13 +34,7 @@ BAD_ENVS = [
     ("CoopNetwork-v0", {"n_arms": 3}, "n_arms=3 but means lists 10 arms"),
     ("CoopNetwork-v0", {"means": hb.UniformMeans(0, 2), "n_arms": 3}, r"must stay in \[0, 1\]"),
     ("CoopNetwork-v0", {"runs": 0}, "runs=0 must be an integer ≥ 1"),
-<<<<<<< HEAD
-    ("CoopNetwork-v0", {"wrappers": [3]}, "must be a Wrapper, its class or its name"),
-    ("CoopNetwork-v0", {"wrappers": ["Hubert"]}, "did you mean Huber"),
-    ("CoopNetwork-v0", {"wrappers": "Huber"}, "must be a list of wrappers"),
-=======
     ("CoopNetwork-v0", {"wrappers": ["Hubr"]}, "no wrapper is named 'Hubr'; did you mean Huber"),
->>>>>>> h-f
 ]
 
 

@@ -97,11 +97,7 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
         hb.wrap(env, Huber(0.2))
     with pytest.raises(ValueError, match="wrap needs an env from make"):
         hb.wrap(CoopNetwork(), Loss(0.1))
-<<<<<<< HEAD
     assert names(hb.wrap(env, "Loss")) == names(more)
-=======
-    assert "Loss" in [w.name for w in hb.wrap(env, "Loss").core.wrappers]
->>>>>>> h-f
     with pytest.raises(ValueError, match="must be a Wrapper, its class or its name"):
         hb.wrap(env, 3)
 

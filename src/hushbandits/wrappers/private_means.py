@@ -141,7 +141,7 @@ class PrivateMeans(Wrapper):
         }
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """All releases of one arm of one agent over the horizon: at δ = 0 and at δ′; of whole messages where they hold."""
+        """All releases of one arm of one agent over the horizon: at δ = 0 and δ′; of whole messages where they hold."""
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         costs = counts ** (-self.v / 2)
         pure, squares = float(costs.sum()), np.array((costs**2).sum())
