@@ -123,7 +123,7 @@ def test_no_mixture_of_blocks_costs_more_than_the_ledger_says(blocks, order):
     step, total, low, lost = 1e-3, np.ones(1), 0, 0.0
     for block in played:
         profile = block.exact()
-        edges = np.arange(0, 4 + step, step)
+        edges = np.arange(0, 5 + step, step)  # no block here costs more than 4.5
         above = profile(edges)
         below = -np.expm1(-edges) + np.exp(-edges) * above  # δ(−x)
         x = np.concatenate([-edges[:0:-1], edges])

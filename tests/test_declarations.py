@@ -230,6 +230,12 @@ def test_any_value_anywhere_is_an_experiment_or_a_sentence(changes):
     assert len(said) < 700
 
 
+def test_an_empty_title_is_the_name():
+    experiment = Experiment.from_dict({**copy.deepcopy(DOCUMENT), "title": ""})
+    assert experiment.title == experiment.name
+    assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
+
+
 def test_shapes_hold_for_declarations_in_python_too():
     for changes in ({"agents": Use("UCB1")}, {"env": "CoopNetwork-v0"}, {"figures": ("regret",)}, {"sweep": [1]}):
         with pytest.raises(ValueError, match="must be a"):

@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -93,6 +94,25 @@ def test_importing_the_package_leaves_ctrl_c_alone():
     code = "import signal, hushbandits; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
+
+
+def test_ctrl_c_is_held_back_where_other_threads_could_take_it():
+    reached, over = False, threading.Event()
+    others = [threading.Thread(target=over.wait) for _ in range(4)]
+    for thread in others:
+        thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+            with held_back():
+                for _ in range(20):
+                    os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.05)
+                reached = True
+            pytest.fail("it was lost")
+    finally:
+        over.set()
+    assert reached
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_ctrl_c_is_held_back_and_not_lost():

@@ -260,7 +260,7 @@ def arms_after(first, own, grid=None, epsilon=1.0, runs=200):
     """What an observer sees of two arms' third round: UCB plays the better of its first two rewards."""
     wrapper = LocalLaplace(epsilon, own=own, grid=grid)
     env = hb.make_core("CoopNetwork-v0", n_agents=2, means=[0.5, 0.5], horizon=3, runs=runs, wrappers=[wrapper])
-    fixed = lambda self, u, location: np.full(u.shape, 0.5 if env._round else first)  # noqa: E731
+    fixed = lambda self, u, location: np.full(u.shape, 0.5 if env._t[0] else first)  # noqa: E731
     env.law = type("Fixed", (type(env.law),), {"quantile": fixed})()
     team = hb.make_team("UCB1")
     obs = env.reset(0)

@@ -238,7 +238,8 @@ class Experiment:
         for key in ("name", "env", "agents"):
             if key not in table:
                 raise ValueError(f"experiment {name}: the field {key!r} is missing")
-        table.setdefault("title", name)
+        if table.get("title", "") == "":  # said to be empty, or not said
+            table["title"] = name
         try:
             table["env"] = Use.from_dict(table["env"])
             table["agents"] = _uses("agents", table["agents"])

@@ -6,8 +6,10 @@ import itertools
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 __all__ = ["asleep", "awake", "held_back"]
 
@@ -62,8 +64,18 @@ def held_back() -> Iterator[None]:
     from multiprocessing.resource_tracker import ensure_running
 
     ensure_running()  # it unblocks ctrl-C when it starts, so it starts before
+    came: list[tuple[int, FrameType | None]] = []
+    handler = signal.getsignal(signal.SIGINT)
+    # A mask is a thread's own: where there are others, one of them takes the signal, and this thread's handler runs.
+    ours = callable(handler) and threading.current_thread() is threading.main_thread()
+    if ours:
+        signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if ours:
+            signal.signal(signal.SIGINT, handler)
+            if came and callable(handler):
+                handler(*came[0])
