@@ -88,6 +88,7 @@ class Env(World, ABC):
         self.fields: Fields = self._spoken_fields(speech, fields)
         self._whole = speech is None and fields is None
         self._known_law = _ours(self.law)
+        self._strangers = [w for w in self.wrappers if not _ours(w)]
         self._phase = "new"
         self.seeds: Seeds = ()
         self._built: frozenset[str] = frozenset()  # names of what it was built with, before any run
@@ -302,7 +303,7 @@ class Env(World, ABC):
         for wrapper, fields in zip(self.wrappers, self._stages, strict=True):
             message = wrapper.send(message, self)
             # A stranger's wrapper may say anything; what one of ours says is checked before the transport.
-            if not _ours(wrapper):
+            if wrapper in self._strangers:
                 message = self.payload(self._checked(f"message behind {wrapper.name}", message, fields))
             elif type(message) is not self.payload:
                 message = self.payload(message)
@@ -313,7 +314,7 @@ class Env(World, ABC):
         inbox = self._transport(message)
         for wrapper, heard in zip(reversed(self.wrappers), self._heard, strict=True):
             inbox = wrapper.deliver(inbox, self)
-            if frozenset(inbox.fields) != heard:
+            if heard.symmetric_difference(inbox.fields):
                 offers = f"{', '.join(inbox.fields) or 'nothing'}, not {', '.join(sorted(heard))} as it declared"
                 raise ValueError(f"the inbox behind {wrapper.name} offers {offers}")
         self._phase = "pull" if self.live.any() else "over"

@@ -130,7 +130,9 @@ class Payload(dict[str, Any]):
 
     def but(self, **changes: Any) -> Self:
         """Return it with some fields changed."""
-        return type(self)({**self, **changes})
+        changed = type(self)(self)
+        changed.update(changes)
+        return changed
 
     def drop(self, rate: Array | float, luck: Any) -> Self:
         """Each message is lost with probability `rate`: a number, or one per sender ``(R, A)``."""

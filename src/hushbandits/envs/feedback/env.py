@@ -168,7 +168,9 @@ class Feedback(Env):
 
     def _pull(self, action: tuple[Array, Array]) -> Array:
         arm, n = action
-        left = np.minimum(self.horizon - self.served, self.arms.stretch(self.served))
+        left = self.horizon - self.served
+        if self.arms.moving:
+            left = np.minimum(left, self.arms.stretch(self.served))
         self._n = np.where(self.served < self.horizon, np.minimum(n, left), 0).astype(np.int64)
         self._arm = np.where(self._n > 0, arm, 0)
         # One uniform of the tape seeds a block: however its rewards are drawn, the next block's are not moved.
