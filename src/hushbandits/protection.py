@@ -291,7 +291,7 @@ def _over_the_run(promise: Guarantee, wrapper: Wrapper | None, env: Env) -> tupl
     """(ε, δ) of all rewards of a participant over the run, and who that is; ``inf``: no bound is known."""
     if math.isinf(promise.epsilon):
         return math.inf, 0.0, ""
-    if env.setting == "feedback":
+    if not env.payload.named:
         return promise.epsilon, promise.delta, "a user takes part once; in k blocks, at most k times ε and δ"
     uses = next((count for kind, count in _USES.items() if type(wrapper) is kind), None)
     if uses is None or env.horizon is None:

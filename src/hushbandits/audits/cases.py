@@ -17,6 +17,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.types import Params
 from hushbandits.core.validate import nearest
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import _ENVS, list_agents, list_envs, list_wrappers, make_core, make_team, make_wrapper
 from hushbandits.wrappers.mechanism import Mechanism
@@ -172,7 +173,7 @@ def _of_agent(name: str) -> list[Case]:
         team = make_team(name)
     except TypeError:  # one that needs an argument of its own
         return []
-    if team.setting != "exploration" or type(team).promises is Team.promises:
+    if not isinstance(team, VotingTeam) or type(team).promises is Team.promises:
         return []
     env, team = make_core("DPMASE-v0"), make_team(name, epsilon=_EPSILON)
     return [Case(name, team, env, claims(team, env))] if claims(team, env) else []

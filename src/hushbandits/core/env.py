@@ -264,7 +264,6 @@ class Env(World, ABC):
             return self.reset(seeds)
         fresh = self._sibling(len(index))
         fresh.reset(seeds)
-        fresh.seeds = list(fresh.seeds)
         put_attributes(self, fresh, index)
         self._restarted(index)
         self._phase = "pull"

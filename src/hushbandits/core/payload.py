@@ -7,7 +7,7 @@ the wrapper in a sentence where one is missing.  So no wrapper asks which settin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -123,6 +123,11 @@ class Payload(dict[str, Any]):
             raise ValueError(f"{cls.noun} cannot be {VERBS.get(verb, verb)}")
 
     @classmethod
+    def _missing(cls, verb: str) -> NoReturn:
+        cls.answers(verb)
+        raise NotImplementedError(f"{cls.__name__} lists {verb} among its verbs and must define it")
+
+    @classmethod
     def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Any:
         """Return the tape that `verb` reads for the wrapper of that name."""
         cls.answers(verb)
@@ -136,42 +141,34 @@ class Payload(dict[str, Any]):
 
     def drop(self, rate: Array | float, luck: Any) -> Self:
         """Each message is lost with probability `rate`: a number, or one per sender ``(R, A)``."""
-        self.answers("drop")
-        raise NotImplementedError
+        self._missing("drop")
 
     def replace(self, rate: Array | float, law: Law, location: float, luck: Any) -> Self:
         """With probability `rate` a reward becomes a draw from `law` at `location`."""
-        self.answers("replace")
-        raise NotImplementedError
+        self._missing("replace")
 
     def map(self, function: Callable[[Array], Array]) -> Self:
         """Every reward through `function`, elementwise."""
-        self.answers("map")
-        raise NotImplementedError
+        self._missing("map")
 
     def add(self, noise: Callable[[int], Any], luck: Any) -> Self:
         """Every reward gets noise; ``noise(n)`` is the law where n senders are planned."""
-        self.answers("add")
-        raise NotImplementedError
+        self._missing("add")
 
     def encode(self, g: Array, luck: Any) -> Self:
         """Every reward, clipped to [0, 1], becomes the integer ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``."""
-        self.answers("encode")
-        raise NotImplementedError
+        self._missing("encode")
 
     def modulo(self, m: Array) -> Self:
         """Every integer mod `m`."""
-        self.answers("modulo")
-        raise NotImplementedError
+        self._missing("modulo")
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
         """Return the channel of an ideal shuffle."""
-        cls.answers("shuffle")
-        raise NotImplementedError
+        cls._missing("shuffle")
 
     @classmethod
     def sealed(cls, by: Sealing, env: World) -> Channel:
         """Return the channel of an ideal sum."""
-        cls.answers("seal")
-        raise NotImplementedError
+        cls._missing("seal")

@@ -62,10 +62,8 @@ class CoopNetwork(Rounds):
         T rounds.
     permute_arms : bool
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
-    drift : float
-        By how much the means of all arms but the best fall per round, down to 0.
-    switches : int
-        How often within the horizon the means move on by one arm, at equal distances.
+    drift, switches
+        As in `Rounds`.
     wrappers, speech, fields, runs
         As in `Env`.
 
