@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 
-from hushbandits.bench.intervals import PROCEDURES, Stratum, fewest_runs
-from hushbandits.bench.stats import mean_interval
-from hushbandits.bench.verdicts import ALPHA
+from hushbandits.bench.judge.intervals import PROCEDURES, Stratum, fewest_runs
+from hushbandits.bench.judge.stats import mean_interval
+from hushbandits.bench.judge.verdicts import ALPHA
 
 BASE, SPREAD = 0.2, 0.05
 

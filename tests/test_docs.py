@@ -11,7 +11,7 @@ import pettingzoo
 import pytest
 
 from hushbandits import registry
-from hushbandits.cli import main
+from hushbandits.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(p for p in (ROOT / "docs").glob("*.md") if ">>>" in p.read_text())

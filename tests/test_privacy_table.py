@@ -12,9 +12,9 @@ import sys
 import pytest
 
 import hushbandits as hb
-from hushbandits.bench.spec import Experiment, Use
-from hushbandits.bench.store import FILE
-from hushbandits.cli import main
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.play.store import FILE
+from hushbandits.cli.main import main
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.protection import HEADS, Line
 from hushbandits.registry import assemble

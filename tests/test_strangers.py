@@ -13,16 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushbandits.bench.canonical import canonical, thaw
-from hushbandits.bench.catalog import bounds, modules
-from hushbandits.bench.export import export
-from hushbandits.bench.files import picture, plain_name
-from hushbandits.bench.integrity import text_sum
-from hushbandits.bench.plots import png, svg
-from hushbandits.bench.report import write
-from hushbandits.bench.spec import Experiment, Figure, Use
-from hushbandits.bench.store import FILE, Store
-from hushbandits.cli import main
+from hushbandits.bench.declare.canonical import canonical, thaw
+from hushbandits.bench.declare.shapes import plain_name
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.play.integrity import text_sum
+from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.show.export import export
+from hushbandits.bench.show.files import picture
+from hushbandits.bench.show.plots import png, svg
+from hushbandits.bench.show.report import write
+from hushbandits.cli.main import main
+from hushbandits.experiments import bounds, modules
 
 TRAP = """
 open("imported", "w").close()
@@ -47,7 +48,7 @@ def trap(tmp_path, monkeypatch):
     (tmp_path / "trap.py").write_text(TRAP)
     yield tmp_path
     sys.modules.pop("trap", None)
-    from hushbandits.bench import series
+    from hushbandits.bench.show import series
 
     series._bound.cache_clear()
 
@@ -93,8 +94,8 @@ def test_reading_a_folder_imports_and_calls_nothing_that_it_names(trap, command,
 def test_bounds_that_may_be_called_are_those_that_ship(trap):
     shipped = {p for _, all in modules().values() for e in all for f in e.figures for p in f.bounds.values()}
     assert bounds() == shipped
-    assert all(path.startswith("hushbandits.bench.experiments.") for path in shipped)
-    path = "hushbandits.bench.experiments.feraud2019:theorem_1"
+    assert all(path.startswith("hushbandits.experiments.") for path in shipped)
+    path = "hushbandits.experiments.feraud2019:theorem_1"
     experiment = stored(trap / "ours", agents=[Use("UCB1", eta=0.9)], figures=(Figure(y="regret", bounds={"t": path}),))
     with Store(trap / "ours" / FILE, readonly=True) as store:
         (picture,) = svg(store, experiment)
@@ -118,7 +119,7 @@ def test_a_run_of_ones_own_draws_ones_own_bounds(trap, capsys):
 
 
 def test_a_bound_at_parameters_that_it_was_not_made_for_costs_no_picture(tmp_path, caplog):
-    path = "hushbandits.bench.experiments.dubey2020:private_bound"
+    path = "hushbandits.experiments.dubey2020:private_bound"
     bounds = Figure(y="regret", bounds={"t": path})
     experiment = stored(tmp_path / "x", agents=[Use("UCB1", v=1)], figures=(bounds,))
     with Store(tmp_path / "x" / FILE) as store:
@@ -221,7 +222,7 @@ NASTY = ["$\\frac{1$", "$x", "$$", "\\", "%", "_^{", "<script>alert(1)</script>"
 @pytest.mark.parametrize("text", NASTY)
 def test_texts_are_texts_in_pictures_pages_and_tables(tmp_path, text, capsys):
     figures = (
-        Figure(y="regret", title=text, bounds={text: "hushbandits.bench.experiments.feraud2019:theorem_1"}),
+        Figure(y="regret", title=text, bounds={text: "hushbandits.experiments.feraud2019:theorem_1"}),
         Figure(y="regret", x="agent.word"),
         Figure(y=text, x="runs"),
     )
@@ -268,7 +269,7 @@ def test_a_text_that_cannot_be_written_is_refused(tmp_path, text, field):
 
 @given(st.sampled_from("=+-@\t\r\n＝＋－＠"), st.text(max_size=10))
 def test_a_cell_that_a_spreadsheet_would_calculate_is_quoted(first, rest):
-    from hushbandits.bench.export import _cell
+    from hushbandits.bench.show.export import _cell
 
     assert _cell(first + rest) == "'" + first + rest
     assert _cell(rest) in (rest, "'" + rest)

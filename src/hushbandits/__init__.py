@@ -18,10 +18,10 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING
 
 from hushbandits import testing
-from hushbandits.bench.claim import Claim
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.evaluate import Results, evaluate
-from hushbandits.bench.run import run
-from hushbandits.bench.spec import Experiment, Figure, Use
+from hushbandits.bench.play.run import run
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee

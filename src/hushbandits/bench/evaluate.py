@@ -13,9 +13,9 @@ import numpy as np
 from cloudpickle import dumps
 from joblib import Parallel, cpu_count, delayed
 
-from hushbandits.bench.batch import Played, play_batch, prepare, sampled, split
-from hushbandits.bench.folder import afford_points
-from hushbandits.bench.progress import Bar, Silent
+from hushbandits.bench.play.batch import Played, play_batch, prepare, sampled, split
+from hushbandits.bench.play.check import afford_points
+from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hushbandits.bench.catalog import family, modules
-from hushbandits.bench.files import replacing
-from hushbandits.bench.intervals import RAREST
-from hushbandits.bench.report import PAGE
-from hushbandits.bench.report import write as write_report
-from hushbandits.bench.run import Failure, fill, open_folder
-from hushbandits.bench.spec import Experiment
-from hushbandits.bench.tables import interval, number
-from hushbandits.bench.verdicts import ALPHA, Verdict, judge
-from hushbandits.bench.vocabulary import metric
+from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.declare.vocabulary import metric
+from hushbandits.bench.judge.intervals import RAREST
+from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge
+from hushbandits.bench.play.run import Failure, fill, open_folder
+from hushbandits.bench.show.files import replacing
+from hushbandits.bench.show.report import PAGE
+from hushbandits.bench.show.report import write as write_report
+from hushbandits.bench.show.tables import interval, number
 from hushbandits.core.validate import nearest
+from hushbandits.experiments import family, modules
 
 __all__ = ["Reproduction", "in_words", "papers", "reproduce", "write"]
 

@@ -1,0 +1,1 @@
+"""Declare: experiments, claims and figures as data."""

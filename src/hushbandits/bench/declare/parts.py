@@ -1,0 +1,128 @@
+"""Parts of an experiment: what is used with which parameters, and what a panel of its picture shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hushbandits.bench.declare import shapes
+from hushbandits.bench.declare.canonical import plain, thaw
+from hushbandits.core.types import Params
+from hushbandits.core.validate import choice, shown
+
+__all__ = ["Figure", "Use"]
+
+
+@dataclass(frozen=True, init=False)
+class Use:
+    """A registered env, agent or wrapper with its parameters.
+
+    Parameters
+    ----------
+    name : str
+        As registered, or one's own: ``"my_module:MyAgent"``.
+    label : str, optional
+        For legends and tables; default: the name and whatever tells it from its neighbours.
+    on : str, optional
+        Agents only: the env id that this agent plays on instead of the experiment's.  Its runs keep the
+        experiment's seeds, so it meets the same arms and rewards.
+    **params
+        Its parameters.
+
+    Examples
+    --------
+    >>> Use("DP-MASE", epsilon=0.1).params
+    {'epsilon': 0.1}
+    """
+
+    name: str
+    params: Params
+    label: str | None
+    on: str | None
+
+    def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: object):
+        for what, value in (("name", name), ("label", label), ("on", on)):
+            if not (shapes.text(value) and value) and (what == "name" or value is not None):
+                raise ValueError(f"{what}={shown(value)} of a Use must be a text without control characters")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "params", thaw(plain(params)))
+        object.__setattr__(self, "label", label)
+        object.__setattr__(self, "on", on)
+
+    def having(self, /, **params: object) -> Use:
+        """Return a copy with other parameters besides."""
+        for key in params:
+            if key in ("use", "label", "on"):  # these say who plays; a TOML file has them in the same table
+                raise ValueError(f"{self.name}.{key} is no parameter; declare another line with {key} = …")
+        return Use(self.name, label=self.label, on=self.on, **{**self.params, **params})
+
+    def to_dict(self) -> dict[str, object]:
+        """As in a TOML file: ``{"use": name, "epsilon": 0.1, …}``."""
+        extra = {k: v for k, v in (("label", self.label), ("on", self.on)) if v is not None}
+        return {"use": self.name, **extra, **plain(self.params)}
+
+    @classmethod
+    def from_dict(cls, table: Params) -> Use:
+        """Inverse of `to_dict`."""
+        if not shapes.mapping(table) or not isinstance(table.get("use"), str):
+            raise ValueError(f"{shown(table)} must be a table with a name, such as {{use = 'UCB1', label = 'alone'}}")
+        params = {k: v for k, v in table.items() if k not in ("use", "label", "on")}
+        return cls(table["use"], label=table.get("label"), on=table.get("on"), **params)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One panel of an experiment's picture.
+
+    Parameters
+    ----------
+    y : str
+        A metric.
+    x : str
+        ``"time"``: the curve; a swept parameter such as ``"env.n_agents"``; or ``"runs"``: the distribution
+        over runs of the final value (an ECDF with medians).
+    log : str
+        Axes on a logarithmic scale: ``""``, ``"x"``, ``"y"`` or ``"xy"``.
+    center : str
+        ``"mean"`` or ``"median"``: the line.
+    band : str
+        ``"interval"``: 95 % confidence interval of the centre; ``"quantiles"``: 2.5 % to 97.5 % of the runs.
+    per_time : bool
+        Divide by the time (time-averaged regret).
+    since : float, optional
+        First time that is drawn.
+    lines : sequence of str
+        Draw only the lines whose label begins with one of these; default: all.
+    by : str
+        A swept parameter: one panel per value of it.
+    at : mapping
+        Values of swept parameters: draw only there.
+    title : str
+        Above the panel; default: none.
+    bounds : mapping of str to str
+        Dashed lines of theory: a label and ``"package.module:function"``, called with the cell's env parameters,
+        its agent's parameters and the x values (times, or the swept parameter's values) as ``(env, agent, x)``,
+        returning the y values (NaN: nothing to draw).  Only your own run calls your own; a page that is written
+        anew from a folder calls those that hushbandits ships and no other.
+    """
+
+    y: str
+    x: str = "time"
+    log: str = "x"
+    center: str = "mean"
+    band: str = "interval"
+    per_time: bool = False
+    since: float | None = None
+    lines: Sequence[str] = ()
+    by: str = ""
+    at: Params = field(default_factory=dict)
+    title: str = ""
+    bounds: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        shapes.check(Figure, vars(self), "figure")
+        choice("log", self.log, ("", "x", "y", "xy"))
+        choice("center", self.center, ("mean", "median"))
+        choice("band", self.band, ("interval", "quantiles"))
+        object.__setattr__(self, "lines", tuple(self.lines))
+        object.__setattr__(self, "at", thaw(plain(self.at)))

@@ -1,0 +1,179 @@
+"""Shapes of a declaration's fields: what each annotation of `Experiment`, `Figure` and `Claim` lets in."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import TypeGuard
+
+import numpy as np
+
+from hushbandits.core.types import Params
+from hushbandits.core.validate import nearest, shown
+
+__all__ = ["check", "mapping", "plain_name", "sequence", "swept", "text"]
+
+_Test = Callable[[object], bool]
+
+
+def text(value: object) -> TypeGuard[str]:
+    """Whether `value` is a text that can be written anywhere: no half characters, nothing that steers a terminal.
+
+    Examples
+    --------
+    >>> text("ε = 1"), text("\\x1b[2J"), text("\\ud800"), text(3)
+    (True, False, False, False)
+    """
+    if not isinstance(value, str):
+        return False
+    return value.isprintable() or not any(unicodedata.category(c) in ("Cc", "Cs") for c in value if c not in "\n\t")
+
+
+def sequence(value: object) -> TypeGuard[Sequence[object]]:
+    """Whether `value` lists things; a text does not."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def mapping(value: object) -> TypeGuard[Params]:
+    """Whether `value` is a table with texts for keys."""
+    return isinstance(value, Mapping) and all(map(text, value))
+
+
+_LONGEST = 100
+#: What some system takes for a path, a wildcard or a stream.
+_SPECIAL = frozenset('<>:"/\\|?*')
+#: Names of devices on Windows, whatever comes after a dot.
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+
+
+def plain_name(what: str, name: object) -> str:
+    """Return `name` if it is a file name, on every system, that stays in its folder; else raise ``ValueError``.
+
+    Examples
+    --------
+    >>> plain_name("name", "sharing-1")
+    'sharing-1'
+    """
+    if (
+        isinstance(name, str)
+        and 0 < len(name.encode("utf-8", "replace")) <= _LONGEST
+        and name.isprintable()
+        and name == name.strip(" .")
+        and not name.startswith("-")
+        and not _SPECIAL & set(name)
+        and name.partition(".")[0].strip().lower() not in _DEVICES
+    ):
+        return name
+    raise ValueError(
+        f"{what}={shown(name)} must be a plain file name: 1 to {_LONGEST} bytes of characters that print, "
+        f"no < > : \" / \\ | ? *, no device's name, no space or dot at either end, no '-' in front"
+    )
+
+
+#: Most entries of a list that is looked through.
+LONGEST = 1_000_000
+
+
+def _many(test: _Test) -> _Test:
+    return lambda value: sequence(value) and len(value) <= LONGEST and all(map(test, value))
+
+
+def _table(test: _Test) -> _Test:
+    return lambda value: mapping(value) and all(map(test, value.values()))
+
+
+def _maybe(test: _Test) -> _Test:
+    return lambda value: value is None or test(value)
+
+
+def _whole(value: object) -> bool:
+    # a bool is an int to Python, and no number of anything to a reader
+    whole = isinstance(value, (int, np.integer)) or (isinstance(value, (float, np.floating)) and value.is_integer())
+    return whole and not isinstance(value, bool)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _named(kind: str) -> _Test:
+    return lambda value: type(value).__name__ == kind
+
+
+_PARTS = {kind: _named(kind) for kind in ("Use", "Figure", "Claim")}
+#: What an annotation lets in, and in words.
+KINDS: dict[str, tuple[_Test, str]] = {
+    "str": (text, "a text without control characters"),
+    "str | None": (_maybe(text), "a text without control characters"),
+    "bool": (lambda v: isinstance(v, (bool, np.bool_)), "true or false"),
+    "int": (_whole, "an integer"),
+    "float | None": (_maybe(_number), "a number"),
+    "int | Sequence[int] | None": (
+        _maybe(lambda v: _whole(v) or _many(_whole)(v)),
+        f"an integer or a list of at most {LONGEST:,} integers",
+    ),
+    "Sequence[str]": (_many(text), "a list of texts"),
+    "Params": (mapping, "a table"),
+    "Mapping[str, str]": (_table(text), "a table of texts"),
+    "Mapping[str, Sequence[object]]": (mapping, "a table"),
+    "Line": (lambda v: text(v) or mapping(v), "a text or a table"),
+    "Line | None": (_maybe(lambda v: text(v) or mapping(v)), "a text or a table"),
+    "Use": (_PARTS["Use"], "a Use"),
+    **{f"Sequence[{kind}]": (_many(test), f"a list of {kind}") for kind, test in _PARTS.items()},
+    "Sequence[Use] | Mapping[str, Sequence[Use]]": (
+        lambda v: _many(_PARTS["Use"])(v) or _table(_many(_PARTS["Use"]))(v),
+        "a list of Use, or a table of such lists",
+    ),
+}
+
+
+def check(kind: type, given: Params, what: str) -> None:
+    """Raise ``ValueError`` for the first of the given fields that `kind` does not know or that has another shape.
+
+    Examples
+    --------
+    >>> from hushbandits.bench.declare.parts import Figure
+    >>> check(Figure, {"y": 3}, "figure")
+    Traceback (most recent call last):
+        ...
+    ValueError: figure: y=3 must be a text without control characters
+    """
+    known = {f.name: str(f.type) for f in fields(kind)}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"{what}: there is no field {name!r}{nearest(str(name), known)}")
+        test, words = KINDS[known[name]]
+        if not test(value):
+            raise ValueError(f"{what}: {name}={shown(value)} must be {words}")
+
+
+def swept(what: str, keys: Iterable[str], names: Iterable[str], plain: Sequence[str] = ()) -> None:
+    """Raise ``ValueError`` where a key names no parameter of the env, the agents or the wrappers.
+
+    Parameters
+    ----------
+    what : str
+        Where the keys stand, for the sentence.
+    keys : iterable of str
+        Such as ``"env.n_agents"``.
+    names : iterable of str
+        Of the agents and wrappers.
+    plain : sequence of str
+        Keys without a prefix that are allowed.
+
+    Examples
+    --------
+    >>> swept("sweep", ["n_agents"], [])
+    Traceback (most recent call last):
+        ...
+    ValueError: sweep 'n_agents': write env.n_agents or agent.n_agents, to say whose it is
+    """
+    prefixes = list(dict.fromkeys(["env", "agent", *names]))
+    for key in keys:
+        prefix, _, parameter = key.rpartition(".")
+        if key in plain or (parameter and prefix in prefixes):
+            continue
+        if not prefix and parameter:
+            raise ValueError(f"{what} {shown(key)}: write env.{key} or agent.{key}, to say whose it is")
+        raise ValueError(f"{what} {shown(key)}: nothing here is called {prefix!r}{nearest(prefix, prefixes)}")

@@ -1,0 +1,367 @@
+"""Experiments as data: env × wrappers × agents × sweep, and the cells that they expand to."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hushbandits.bench.declare import shapes
+from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.parts import Figure, Use
+from hushbandits.bench.declare.shapes import plain_name
+from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.core.types import Params, Seeds
+from hushbandits.core.validate import integer, nearest, shown
+
+__all__ = ["Cell", "Experiment", "Figure", "Use"]
+
+_Part = TypeVar("_Part", Figure, Claim)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One agent in one env: what runs are repeated of.
+
+    Its `key` names what is played, not where it stands; its `world` is the env part that the run seeds come from.
+    """
+
+    env: Use
+    wrappers: tuple[Use, ...]
+    agent: Use
+    world: str
+    checkpoints: int | Sequence[int] | None
+    #: Legend entry: the agent's label (and the wrappers', where they vary).
+    line: str
+    #: Values of the sweep, by parameter.
+    point: Params
+
+    @cached_property
+    def spec(self) -> dict[str, object]:
+        """All that decides its numbers, as plain values."""
+        return {
+            "env": {"use": self.env.name, **plain(self.env.params)},
+            "wrappers": [{"use": w.name, **plain(w.params)} for w in self.wrappers],
+            "agent": {"use": self.agent.name, **plain(self.agent.params)},
+            "checkpoints": plain(self.checkpoints),
+            "world": self.world,
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON of `spec`."""
+        return digest(self.spec)
+
+    @property
+    def label(self) -> str:
+        """Line and point in words."""
+        return ", ".join([self.line, *(f"{symbol(k)} = {_short(v)}" for k, v in self.point.items())])
+
+    def seeds(self, seed: int, first: int, runs: int) -> Seeds:
+        """Seeds of runs `first` … of this cell; they depend on `seed` and the env part alone."""
+        entropy = int(digest({"seed": seed, "world": self.world})[:32], 16)
+        return [np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + runs)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A declaration: who plays what, how often, and what is shown.
+
+    Parameters
+    ----------
+    name, title, source : str
+        What to call it, what it shows, and the paper's figure.
+    env : Use
+        The env.
+    agents : sequence of Use
+        The agents; all of them face the same runs.
+    wrappers : sequence of Use, or mapping of str to such a sequence
+        On messages' way, outermost first; a mapping crosses several choices with everything else, by label.
+    sweep : mapping of str to sequence
+        Parameters ``env.…``, ``agent.…`` (all agents) or ``NAME.…`` (the agent or wrapper of that name) and the
+        values that they take; several are crossed.
+    paired : sequence of str
+        Env parameters whose values share seeds, such as ``"life"``: runs that differ in nothing else then meet the
+        same arms, graphs and rewards, and claims compare them in pairs.
+    runs : int
+        Runs per cell.
+    checkpoints : int or sequence of int, optional
+        Where curves are sampled, in the env's clock: that many points evenly spaced in the logarithm up to the
+        horizon, or these.  Default: 50; none where runs end by themselves (most of exploration).
+    metrics : sequence of str
+        Metrics of the printed table; all scalar metrics are stored.
+    figures : sequence of Figure
+        Panels of the picture.
+    claims : sequence of Claim
+        What the paper says about it.
+    quick : mapping
+        Overrides of ``--quick``: ``runs``, ``checkpoints``, and parameters as in `sweep` (a list replaces a sweep).
+
+    Examples
+    --------
+    >>> small = Experiment(
+    ...     name="small", title="Does sharing pay?", env=Use("CoopNetwork-v0", horizon=100),
+    ...     agents=(Use("Multi-UCB"), Use("UCB1")), sweep={"env.n_agents": (4, 16)}, metrics=("regret",))
+    >>> [cell.label for cell in small.cells()]
+    ['Multi-UCB, agents = 4', 'UCB1, agents = 4', 'Multi-UCB, agents = 16', 'UCB1, agents = 16']
+    """
+
+    name: str
+    title: str
+    env: Use
+    agents: Sequence[Use]
+    source: str = ""
+    wrappers: Sequence[Use] | Mapping[str, Sequence[Use]] = ()
+    sweep: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    paired: Sequence[str] = ()
+    runs: int = 20
+    checkpoints: int | Sequence[int] | None = None
+    metrics: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    claims: Sequence[Claim] = ()
+    quick: Params = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        plain_name("experiment name", self.name)
+        shapes.check(Experiment, {f.name: getattr(self, f.name) for f in fields(self)}, f"experiment {self.name}")
+        object.__setattr__(self, "runs", integer(f"experiment {self.name}: runs", self.runs, 1))
+        if not self.agents:
+            raise ValueError(f"experiment {self.name} has no agents")
+        if isinstance(self.wrappers, Mapping) and not self.wrappers:
+            raise ValueError(f"experiment {self.name}: wrappers={{}} must be a list, or name at least one choice")
+        self._check_sweep()
+        object.__setattr__(self, "sweep", {k: thaw(plain(list(v))) for k, v in self.sweep.items()})
+        object.__setattr__(self, "quick", thaw(plain(self.quick)))
+        if self.checkpoints is not None:
+            what, at = f"experiment {self.name}: checkpoints", self.checkpoints
+            at = tuple(integer(what, c, 0) for c in at) if isinstance(at, Sequence) else integer(what, at, 0)
+            object.__setattr__(self, "checkpoints", at)
+        for f in ("agents", "metrics", "figures", "claims", "paired"):
+            object.__setattr__(self, f, tuple(getattr(self, f)))
+        given = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
+        for parameter in self.paired:
+            if parameter not in given:
+                raise ValueError(f"experiment {self.name}: paired={parameter!r} is no env parameter given here")
+        lines = self.lines()
+        for label in lines:
+            if lines.count(label) > 1:
+                raise ValueError(f"experiment {self.name}: two lines are called {label!r}; give them a label=")
+
+    def _check_sweep(self) -> None:
+        names = self._names()
+        shapes.swept(f"experiment {self.name}: sweep", self.sweep, names)
+        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "checkpoints"))
+        for parameter, values in self.sweep.items():
+            what = f"experiment {self.name}: sweep {parameter}"
+            if not shapes.sequence(values) or not values:
+                raise ValueError(f"{what}={shown(values)} must list values")
+            texts = [canonical(v) for v in values]
+            if twice := [t for t in texts if texts.count(t) > 1] if len(set(texts)) < len(texts) else []:
+                raise ValueError(f"{what} lists {shown(values[texts.index(twice[0])])} twice")
+
+    # -- lines and cells --------------------------------------------------------------------------------------
+
+    def _choices(self) -> dict[str, tuple[Use, ...]]:
+        if isinstance(self.wrappers, Mapping):
+            return {label: tuple(uses) for label, uses in self.wrappers.items()}
+        return {"": tuple(self.wrappers)}
+
+    def _names(self) -> list[str]:
+        """Names of agents and wrappers, as they stand before a parameter."""
+        wrappers = [w.name for uses in self._choices().values() for w in uses]
+        return [*(a.name for a in self.agents), *wrappers]
+
+    def lines(self) -> list[str]:
+        """Legend entries: agents × wrapper choices."""
+        return [_line(a, w) for w in self._choices() for a in _labels(self.agents)]
+
+    def cells(self) -> list[Cell]:
+        """All cells, in the order of the declaration."""
+        return self._cells
+
+    @cached_property
+    def _cells(self) -> list[Cell]:
+        points = [dict(zip(self.sweep, combo, strict=True)) for combo in itertools.product(*self.sweep.values())]
+        labels = _labels(self.agents)
+        found = []
+        for point in points:
+            env = self.env.having(**{k[4:]: v for k, v in point.items() if k.startswith("env.")})
+            world = canonical({"use": env.name, **{k: v for k, v in env.params.items() if k not in self.paired}})
+            for choice_label, uses in self._choices().items():
+                wrappers = tuple(_aimed(w, point) for w in uses)
+                for agent, label in zip(self.agents, labels, strict=True):
+                    played = _aimed(agent, point, "agent")
+                    on = env if agent.on is None else Use(agent.on, **env.params)
+                    line = _line(label, choice_label)
+                    found.append(Cell(on, wrappers, played, world, self.checkpoints, line, point))
+        return found
+
+    # -- as data ----------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, object]:
+        """As in a TOML file; fields at their defaults are left out."""
+        table: dict[str, object] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name == "env":
+                table["env"] = value.to_dict()
+            elif f.name == "agents":
+                table["agents"] = [a.to_dict() for a in value]
+            elif f.name == "wrappers" and value:
+                if isinstance(value, Mapping):
+                    table["wrappers"] = {label: [w.to_dict() for w in uses] for label, uses in value.items()}
+                else:
+                    table["wrappers"] = [w.to_dict() for w in value]
+            elif f.name in ("figures", "claims"):
+                if value:
+                    table[f.name] = [_lean(part) for part in value]
+            elif value not in (None, "", (), {}) or (f.name == "checkpoints" and value is not None):
+                table[f.name] = plain(value)
+        return table
+
+    @classmethod
+    def from_dict(cls, table: Params) -> Experiment:
+        """Inverse of `to_dict`; unknown names raise ``ValueError`` with the nearest ones."""
+        if not shapes.mapping(table):
+            raise ValueError(f"an experiment must be a table, not {shown(table)}")
+        table = dict(table)
+        known = [f.name for f in fields(cls)]
+        name = plain_name("experiment name", table["name"]) if "name" in table else "?"
+        for key in table:
+            if key not in known:
+                raise ValueError(f"experiment {name}: there is no field {key!r}{nearest(key, known)}")
+        for key in ("name", "env", "agents"):
+            if key not in table:
+                raise ValueError(f"experiment {name}: the field {key!r} is missing")
+        if table.get("title", "") == "":  # said to be empty, or not said
+            table["title"] = name
+        try:
+            table["env"] = Use.from_dict(table["env"])
+            table["agents"] = _uses("agents", table["agents"])
+            wrappers = table.get("wrappers", ())
+            if isinstance(wrappers, Mapping):
+                table["wrappers"] = {k: _uses(f"wrappers.{k}", v) for k, v in wrappers.items()}
+            else:
+                table["wrappers"] = _uses("wrappers", wrappers)
+            table["figures"] = tuple(
+                _filled(Figure, f, "figures") for f in _tables("figures", table.get("figures", ()))
+            )
+            table["claims"] = tuple(_filled(Claim, c, "claims") for c in _tables("claims", table.get("claims", ())))
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"experiment {name}: {error}") from None
+        return cls(**table)
+
+    # -- variations -------------------------------------------------------------------------------------------
+
+    def overriding(self, changes: Params) -> Experiment:
+        """Return the experiment with other values.
+
+        Parameters
+        ----------
+        changes : mapping
+            ``runs``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of a swept
+            parameter replaces its sweep; any other value fixes it.
+        """
+        experiment = self
+        for key, value in changes.items():
+            experiment = experiment._override(key, value)
+        return experiment
+
+    def _override(self, key: str, value: Any) -> Experiment:
+        known = ("runs", "checkpoints")
+        if key in known:
+            return replace(self, **{key: value})
+        shapes.swept(f"experiment {self.name}: cannot set", [key], self._names(), known)
+        prefix, _, parameter = key.rpartition(".")
+        sweep = dict(self.sweep)
+        if key in sweep:
+            if isinstance(value, (list, tuple)):
+                return replace(self, sweep={**sweep, key: tuple(value)})
+            del sweep[key]
+        changed = {parameter: value}
+        if prefix == "env":
+            return replace(self, env=self.env.having(**changed), sweep=sweep)
+        point = {key: value}
+        agents = tuple(_aimed(a, point, "agent") for a in self.agents)
+        choices = {label: tuple(_aimed(w, point) for w in uses) for label, uses in self._choices().items()}
+        wrappers = choices if isinstance(self.wrappers, Mapping) else choices[""]
+        return replace(self, agents=agents, wrappers=wrappers, sweep=sweep)
+
+    def quickly(self) -> Experiment:
+        """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs."""
+        return self.overriding(self.quick or {"runs": min(self.runs, 5)})
+
+    def joined_by(self, agents: Iterable[Use]) -> Experiment:
+        """Return the experiment with more agents."""
+        return replace(self, agents=(*self.agents, *agents))
+
+
+def _aimed(use: Use, point: Params, kind: str = "") -> Use:
+    """`use` with those values of `point` that name it, or its kind."""
+    mine = {}
+    for key, value in point.items():
+        prefix, _, parameter = key.rpartition(".")
+        if prefix == use.name or (kind and prefix == kind):
+            mine[parameter] = value
+    return use.having(**mine) if mine else use
+
+
+def _labels(agents: Sequence[Use]) -> list[str]:
+    """Labels of the agents: the given one, else the name and the parameters that differ among its namesakes."""
+    labels = []
+    for agent in agents:
+        # An agent beyond its guarantees is marked wherever it is named.
+        mark = " (uncalibrated)" if agent.params.get("calibrated") is False else ""
+        if agent.label:
+            labels.append(agent.label + mark)
+            continue
+        namesakes = [a for a in agents if a.name == agent.name and not a.label]
+        names = dict.fromkeys(k for a in namesakes for k in a.params if k != "calibrated")
+        differ = [k for k in names if len({canonical(a.params.get(k)) for a in namesakes}) > 1]
+        told = [f"{symbol(k)} = {_short(agent.params[k])}" for k in differ if k in agent.params]
+        labels.append(" ".join([agent.name.rpartition(":")[2], ", ".join(told)]).strip() + mark)
+    return labels
+
+
+def _line(agent: str, wrappers: str) -> str:
+    return f"{agent} · {wrappers}" if wrappers else agent
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _lean(part: Figure | Claim) -> dict[str, object]:
+    """Fields that differ from their defaults, as plain values."""
+    lean = {}
+    for f in fields(part):
+        value = getattr(part, f.name)
+        default = f.default_factory() if f.default_factory is not MISSING else f.default
+        if default is MISSING or value != default:
+            lean[f.name] = plain(value)
+    return lean
+
+
+def _tables(key: str, parts: object) -> Sequence[Any]:
+    if not shapes.sequence(parts):
+        raise ValueError(f"{key}={shown(parts)} must be a list of tables")
+    return parts
+
+
+def _uses(key: str, parts: object) -> tuple[Use, ...]:
+    return tuple(map(Use.from_dict, _tables(key, parts)))
+
+
+def _filled(kind: type[_Part], table: object, what: str) -> _Part:
+    if not shapes.mapping(table):
+        raise ValueError(f"{what}: {shown(table)} must be a table")
+    shapes.check(kind, table, what)
+    for f in fields(kind):
+        if f.name not in table and f.default is MISSING and f.default_factory is MISSING:
+            raise ValueError(f"{what}: the field {f.name!r} is missing")
+    return kind(**table)

@@ -1,0 +1,179 @@
+"""Claims judged: an effect with its interval, against the region in which a paper says that it lies.
+
+Every effect is a statistic of runs, a difference or ratio of two, or a slope.  What interval it gets is fixed by the
+declaration, by `intervals.PROCEDURES`: the statistic and the effect decide, never the outcomes.
+
+Several claims are judged together (Bonferroni): with m claims, one holds if its interval at level ``1 − .05/m`` lies
+in the region, at each of its P points; it does not hold if at one point the interval at level ``1 − .05/(mP)`` lies
+outside.  What that promises: see `ALPHA`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.points import points
+from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.declare.vocabulary import metric
+from hushbandits.bench.judge.intervals import PROCEDURES, UNBOUNDED, Stratum
+from hushbandits.bench.judge.stats import STATISTICS, Interval
+from hushbandits.bench.play.store import Store
+from hushbandits.core.types import Array
+
+__all__ = ["ALPHA", "Finding", "Verdict", "judge"]
+
+#: Level of the claims judged together.  Medians, interquartile means and rates: the chance that any of the verdicts is
+#: wrong is at most this, whatever the law of the runs.  Means: it is so by simulation for runs whose law is normal,
+#: exponential, of two modes, or of a rare mode of probability 1/7 or more (table in ``docs/harness.md``).  For a rarer
+#: mode or a much more skewed law nothing is promised: no interval of a mean can.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An effect at one point of the sweep."""
+
+    where: str
+    effect: float
+    interval: Interval
+    runs: int
+    procedure: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim's verdict (``holds``, ``does not hold``, ``undecided``) and what it rests on."""
+
+    claim: Claim
+    experiment: Experiment
+    verdict: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding that is nearest to contradicting the claim, or contradicts it most."""
+        return min(self.findings, key=lambda f: _margin(self.claim, f.interval), default=None)
+
+    @property
+    def procedure(self) -> str:
+        """What its intervals are called."""
+        return self.findings[0].procedure if self.findings else ""
+
+    @property
+    def region(self) -> str:
+        """The claimed region in signs."""
+        low, high = self.claim.above, self.claim.below
+        if low is None:
+            return f"< {high:g}"
+        return f"> {low:g}" if high is None else f"in ({low:g}, {high:g})"
+
+
+def judge(store: Store, experiment: Experiment, claims: int | None = None) -> list[Verdict]:
+    """Judge every claim of an experiment.
+
+    Parameters
+    ----------
+    store : Store
+        Holds its runs; points without runs leave a claim undecided, and so does a sweep without the claim's points.
+    experiment : Experiment
+        With its claims.
+    claims : int, optional
+        m, how many claims are judged together; default: this experiment's.
+    """
+    m = len(experiment.claims) if claims is None else claims
+    return [_judge(store, experiment, claim, m) for claim in experiment.claims]
+
+
+def _judge(store: Store, experiment: Experiment, claim: Claim, m: int) -> Verdict:
+    places = points(experiment, claim)
+    statistic = "rate" if metric(claim.metric).rate else claim.statistic
+    name, procedure = PROCEDURES[statistic, claim.effect]
+    findings, inside, outside = [], [], []
+    for where, cells in places:
+        strata = _strata(cells, [_sample(store, experiment, claim, cell) for cell in cells])
+        weights = _weights(claim, cells)
+        runs = 0 if weights is None else min(len(s.values) for s in strata)
+        if weights is None or not runs or not all(np.isfinite(s.values).all() for s in strata):
+            findings.append(Finding(where, math.nan, UNBOUNDED, runs, name))
+            inside.append(False)
+            continue
+        near, far = (procedure(strata, weights, 1 - ALPHA / k) for k in (m, m * len(places)))
+        findings.append(Finding(where, _effect(claim, strata, weights), near, runs, name))
+        inside.append(_margin(claim, near) > 0)
+        outside.append(_outside(claim, far))
+    verdict = "holds" if inside and all(inside) else "does not hold" if any(outside) else "undecided"
+    return Verdict(claim, experiment, verdict, tuple(findings))
+
+
+def _margin(claim: Claim, interval: Interval) -> float:
+    """How far inside the region the interval ends; negative: it straddles an end, or lies outside."""
+    low, high = interval
+    if math.isnan(low) or math.isnan(high):
+        return -math.inf
+    room = []
+    if claim.above is not None:
+        room.append(low - claim.above)
+    if claim.below is not None:
+        room.append(claim.below - high)
+    return min(room)
+
+
+def _outside(claim: Claim, interval: Interval) -> bool:
+    low, high = interval
+    return (claim.above is not None and high < claim.above) or (claim.below is not None and low > claim.below)
+
+
+# -- what they say --------------------------------------------------------------------------------------------
+
+
+def _sample(store: Store, experiment: Experiment, claim: Claim, cell: Cell) -> tuple[Array, Array]:
+    """Runs and their values of a cell."""
+    runs = store.present(cell, experiment.runs)
+    if claim.time is None:
+        return runs, store.final(cell, claim.metric, experiment.runs)
+    times, values = store.curve(cell, claim.metric, experiment.runs)
+    if not len(times) or not times[0] <= claim.time <= times[-1]:
+        return runs[:0], np.empty(0)
+    x = np.array([np.interp(claim.time, times, row) for row in values])
+    return runs, x / claim.time if claim.per_time else x
+
+
+def _strata(cells: Sequence[Cell], samples: Sequence[tuple[Array, Array]]) -> list[Stratum]:
+    """Cells that faced the same runs side by side, in the runs that all of them have; others by themselves."""
+    worlds: dict[str, list[int]] = {}
+    for i, cell in enumerate(cells):
+        worlds.setdefault(cell.world, []).append(i)
+    strata = []
+    for columns in worlds.values():
+        shared = sorted(set.intersection(*(set(samples[i][0].tolist()) for i in columns)))
+        values = [samples[i][1][np.isin(samples[i][0], shared)] for i in columns]
+        strata.append(Stratum(columns, np.stack(values, axis=1)))
+    return strata
+
+
+def _weights(claim: Claim, cells: Sequence[Cell]) -> Array | None:
+    """Weights of the cells in the effect: of a slope, least squares on the logarithm of the place."""
+    if claim.along is None:
+        return np.array([1.0, -1.0][: len(cells)])
+    x = np.log([float(c.point[claim.along]) for c in cells[: len(cells) // (1 if claim.over is None else 2)]])
+    centred = x - x.mean() if len(x) else x
+    if not centred.any():
+        return None  # no slope through a single place
+    slope = centred / (centred @ centred)
+    return slope if claim.over is None else np.concatenate([slope, -slope])
+
+
+def _effect(claim: Claim, strata: Sequence[Stratum], weights: Array) -> float:
+    centre = STATISTICS["mean" if metric(claim.metric).rate else claim.statistic]
+    values = np.empty(len(weights))
+    for s in strata:
+        values[list(s.columns)] = centre(s.values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if claim.effect == "ratio":
+            return float(values[0] / values[1])
+        return float(weights @ (np.log(values) if claim.effect == "slope" else values))

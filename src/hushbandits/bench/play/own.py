@@ -1,0 +1,140 @@
+"""What an experiment uses beyond the package: digests of own code and of data files."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hushbandits import registry
+from hushbandits.bench.declare.parts import Use
+from hushbandits.bench.declare.spec import Experiment
+from hushbandits.core.names import reach
+
+__all__ = ["own_sources", "used"]
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (key for key in value if isinstance(key, str) and ":" in key)  # a law of one's own
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _texts(part)
+
+
+def used(*uses: Use) -> set[str]:
+    """Return the names, and all words in the parameters, of what is used.
+
+    Examples
+    --------
+    >>> sorted(used(Use("LTR-v0", path="rows.txt"), Use("mine:Agent")))
+    ['LTR-v0', 'mine:Agent', 'rows.txt']
+    """
+    found: set[str] = set()
+    for use in uses:
+        found |= {use.name, *([use.on] if use.on else []), *_texts(use.params)}
+    for name in list(found):
+        if name in registry._ENVS:
+            found |= set(registry._ENVS[name].wrappers)
+    return found
+
+
+def own_sources(experiments: Sequence[Experiment]) -> dict[str, str]:
+    """Return a digest of each module of one's own and of each data file, by the name under which it is used.
+
+    Nothing is imported: a module's digest covers its file and what that imports from its own folder, a package's all
+    of its files.
+
+    Examples
+    --------
+    >>> own_sources([Experiment(name="x", title="x", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])])
+    {}
+    """
+    names: set[str] = set()
+    for e in experiments:
+        choices = [use for uses in e._choices().values() for use in uses]
+        names |= used(e.env, *e.agents, *choices) | set(_texts(e.sweep))
+    return {name: digest for name in sorted(names) if (digest := _digest(name))}
+
+
+def _digest(name: str) -> str:
+    data = _data(name)
+    files = [data] if data is not None else _sources(_module(name))
+    content = hashlib.sha256()
+    for file in files:
+        content.update(file.name.encode() + b"\0")
+        content.update(hashlib.sha256(file.read_bytes()).digest())
+    return content.hexdigest()[:12] if files else ""
+
+
+def _data(name: str) -> Path | None:
+    # "grid" is a graph even where a file of that name lies about.
+    if "/" not in name and "." not in name and os.sep not in name:
+        return None
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        path = Path(name).expanduser()
+        if path.is_file():
+            return path
+    return None
+
+
+def _module(name: str) -> str:
+    """Return the module that `name` is from; empty: none."""
+    for table in (registry._ENVS, registry._AGENTS, registry._WRAPPERS):
+        if name in table:
+            entry = table[name].entry
+            name = entry if isinstance(entry, str) else f"{getattr(entry, '__module__', '')}:"
+    module, colon, _ = name.partition(":")
+    return module if colon and module.partition(".")[0] != __name__.partition(".")[0] else ""
+
+
+def _sources(module: str) -> list[Path]:
+    top = module.partition(".")[0]
+    if not top.isidentifier() or top in sys.stdlib_module_names:
+        return []
+    reach(os.getcwd())
+    if top in sys.modules:
+        origin = getattr(sys.modules[top], "__file__", None)
+    else:
+        with contextlib.suppress(ImportError, ValueError):
+            spec = importlib.util.find_spec(top)
+            origin = None if spec is None else spec.origin
+    if not origin or not Path(origin).is_file():
+        return []
+    file = Path(origin)
+    if file.name == "__init__.py":
+        return sorted(file.parent.rglob("*.py"))
+    return sorted(_neighbours(file))
+
+
+def _neighbours(file: Path) -> set[Path]:
+    """Return a module's file and what it imports, directly or not, from its own folder."""
+    found, ahead = {file}, [file]
+    if file.suffix != ".py" or {"site-packages", "dist-packages"} & set(file.parts):
+        return found
+    while ahead:
+        with contextlib.suppress(OSError, SyntaxError, ValueError):
+            for name in _imports(ahead.pop().read_bytes()):
+                package = file.parent / name
+                inside = package.rglob("*.py") if (package / "__init__.py").is_file() else ()
+                new = {path for path in (package.with_suffix(".py"), *inside) if path.is_file()}
+                ahead += sorted(new - found)
+                found |= new
+    return found
+
+
+def _imports(source: bytes) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ([node.module.partition(".")[0]] if node.module else [alias.name for alias in node.names])

@@ -1,0 +1,117 @@
+"""The tables of a store, how they are made, and whether a file holds them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.play.errors import StoreError, damaged
+from hushbandits.bench.play.integrity import text_sum
+
+__all__ = ["SUMMED", "VERSION", "create", "described", "identify", "write_spec"]
+
+#: Version 2 added checksums (table ``sums``, and one of the spec).
+VERSION = 2
+#: The first version with checksums.
+SUMMED = 2
+_APPLICATION = 0x48757368  # "Hush"
+
+_TABLES = {
+    "spec": "(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "cells": "(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, spec TEXT NOT NULL)",
+    "runs": "(cell INTEGER NOT NULL REFERENCES cells, run INTEGER NOT NULL, PRIMARY KEY (cell, run)) WITHOUT ROWID",
+    "finals": """(cell INTEGER NOT NULL REFERENCES cells, metric TEXT NOT NULL, run INTEGER NOT NULL, value REAL,
+        PRIMARY KEY (cell, metric, run)) WITHOUT ROWID""",
+    "curves": """(cell INTEGER NOT NULL REFERENCES cells, metric TEXT NOT NULL, run INTEGER NOT NULL,
+        time REAL NOT NULL, value REAL, PRIMARY KEY (cell, metric, run, time)) WITHOUT ROWID""",
+    "sums": """(cell INTEGER NOT NULL REFERENCES cells, metric TEXT NOT NULL, run INTEGER NOT NULL,
+        final INTEGER, curve INTEGER, PRIMARY KEY (cell, metric, run)) WITHOUT ROWID""",
+    "failures": """(cell INTEGER NOT NULL REFERENCES cells, first INTEGER NOT NULL, runs INTEGER NOT NULL,
+        error TEXT NOT NULL, PRIMARY KEY (cell, first)) WITHOUT ROWID""",
+    "sessions": "(id INTEGER PRIMARY KEY, started TEXT NOT NULL, about TEXT NOT NULL)",
+}
+
+
+def create(db: sqlite3.Connection, experiments: Sequence[Experiment], seed: int) -> None:
+    """Make the tables in an empty file, in one transaction."""
+    db.execute("BEGIN IMMEDIATE")
+    for name, columns in _TABLES.items():
+        db.execute(f"CREATE TABLE {name} {columns}")
+    db.execute(f"PRAGMA application_id = {_APPLICATION}")
+    db.execute(f"PRAGMA user_version = {VERSION}")
+    write_spec(db, experiments, seed, VERSION)
+    specs = {cell.key: cell.spec for experiment in experiments for cell in experiment.cells()}
+    rows = ((i, key, canonical(spec)) for i, (key, spec) in enumerate(specs.items(), 1))
+    db.executemany("INSERT INTO cells VALUES (?, ?, ?)", rows)
+    db.execute("COMMIT")
+
+
+def write_spec(db: sqlite3.Connection, experiments: Sequence[Experiment], seed: int, version: int) -> None:
+    """Note what is run; the caller has begun a transaction."""
+    spec = {"experiments": canonical([e.to_dict() for e in experiments]), "seed": canonical(seed)}
+    if version >= SUMMED:
+        spec["checksum"] = str(text_sum(spec["experiments"], spec["seed"]))
+    db.executemany("INSERT OR REPLACE INTO spec VALUES (?, ?)", spec.items())
+
+
+def identify(db: sqlite3.Connection, path: Path) -> int:
+    """Return the version of a store that is whole as far as SQLite can tell.
+
+    Raises
+    ------
+    StoreError
+        It is another program's file, of a newer version, or damaged.
+    """
+    ((application,),) = db.execute("PRAGMA application_id")
+    ((version,),) = db.execute("PRAGMA user_version")
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if application != _APPLICATION:
+        raise StoreError(f"{path} is no results file of hushbandits; move it away, or choose another folder")
+    newer = f"{path} was written by a newer hushbandits ({{}}); upgrade hushbandits, or choose another folder"
+    if version > VERSION:
+        raise StoreError(newer.format(f"store version {version}, this one reads {VERSION}"))
+    if unknown := sorted(t for t in tables - set(_TABLES) if not t.startswith("sqlite_")):
+        raise StoreError(newer.format(f"this one knows no table {unknown[0]!r}"))
+    if version < 1 or (version >= SUMMED) != ("sums" in tables):
+        raise damaged(path, f"store version {version} with other tables")
+    ((found,), *_) = db.execute("PRAGMA quick_check(1)").fetchall()
+    if found != "ok":
+        raise damaged(path, str(found).replace("*** in database main ***", "").replace("\n", " ").strip())
+    return int(version)
+
+
+def described(db: sqlite3.Connection, path: Path, version: int) -> tuple[tuple[Experiment, ...], int, dict[str, int]]:
+    """Return experiments, seed, and the number of each cell by its key."""
+    spec: dict[str, Any] = dict(db.execute("SELECT name, value FROM spec"))
+    texts: list[Any] = [spec.get(name) for name in ("experiments", "seed")]
+    if not all(isinstance(text, str) for text in texts):
+        raise damaged(path, "the declaration is missing")
+    if version >= SUMMED and spec.get("checksum") != str(text_sum(*texts)):
+        raise damaged(path, "the declaration does not match its checksum")
+    try:
+        tables, seed = map(json.loads, texts)
+        experiments = tuple(Experiment.from_dict(_moved(table)) for table in tables)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        said = str(error).replace("\n", " ")
+        raise StoreError(
+            f"{path} holds a declaration that this hushbandits cannot read ({said}); it was probably written by a "
+            f"newer one: upgrade hushbandits, or choose another folder"
+        ) from None
+    ids = dict(db.execute("SELECT key, id FROM cells"))
+    keys = {cell.key for experiment in experiments for cell in experiment.cells()}
+    if ids.keys() != keys or sorted(ids.values()) != [*range(1, len(keys) + 1)]:
+        raise damaged(path, "its cells are not those of its declaration")
+    return experiments, seed, ids
+
+
+def _moved(table: dict[str, Any]) -> dict[str, Any]:
+    """Name the bounds of shipped figures as they are called now: their modules once stood in `bench`."""
+    for figure in table.get("figures", ()):
+        for name, path in figure.get("bounds", {}).items():
+            figure["bounds"][name] = path.replace("hushbandits.bench.experiments.", "hushbandits.experiments.")
+    return table

@@ -1,0 +1,217 @@
+"""One SQLite file per run folder: rows, and apart from them where they come from."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import SupportsFloat
+
+import numpy as np
+
+from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.play import schema
+from hushbandits.bench.play.errors import StoreError
+from hushbandits.bench.play.integrity import WHOLE, checksum, whole_sum
+from hushbandits.bench.play.lock import Lock
+from hushbandits.bench.play.reader import Reader
+from hushbandits.core.types import Array, Params
+
+__all__ = ["FILE", "LOCK", "Store"]
+
+FILE = "results.sqlite"
+LOCK = FILE + ".lock"
+
+
+class Store(Reader):
+    """A run folder's results.
+
+    Parameters
+    ----------
+    path : Path
+        The SQLite file.
+    create : sequence of Experiment, optional
+        Make a new file for these experiments if there is none.
+    seed : int
+        With `create`: the master seed.
+    readonly : bool
+        Only look; else this is the folder's only writer until it is closed or sealed (see `Lock`).
+    timeout : float
+        Seconds to wait for a reader of the file to end.
+
+    Notes
+    -----
+    Tables ``finals`` and ``curves`` hold the rows: (cell, metric, run[, time]) → value.  What a machine or a clock
+    could change (versions, times, hosts) is in ``sessions``, so two stores of one spec hold equal rows however they
+    were filled.  ``sums`` holds their checksums; every row that is read is compared with its own.
+
+    Raises
+    ------
+    StoreError
+        The file is missing, locked, corrupted, of a newer version, or holds other experiments; or another process is
+        writing it.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        create: Sequence[Experiment] | None = None,
+        seed: int = 0,
+        *,
+        readonly: bool = False,
+        timeout: float = 60.0,
+    ):
+        self.path = Path(path)
+        if create is None and not self.path.is_file():
+            raise StoreError(f"there are no results in {self.path.parent}: no file {self.path.name}")
+        self._release: Callable[[], object] = lambda: None
+        if not readonly:
+            try:
+                lock = Lock(self.path.with_name(LOCK))
+            except OSError as error:
+                text = (error.strerror or str(error)).lower()
+                raise StoreError(f"{self.path} cannot be opened for writing ({text})") from None
+            self._release = weakref.finalize(self, lock.release)
+        try:
+            with self._clearly():
+                # A reader, too, may have to roll a killed writer's journal back, so it writes where it can.
+                mode = "ro" if readonly and not os.access(self.path, os.W_OK) else "rw" if create is None else "rwc"
+                target = f"{self.path.absolute().as_uri()}?mode={mode}"
+                self._db = sqlite3.connect(target, uri=True, timeout=timeout, isolation_level=None)
+                self._open(create, seed)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, create: Sequence[Experiment] | None, seed: int) -> None:
+        if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            if create is None:
+                raise StoreError(f"there are no results in {self.path.parent}: {self.path.name} is empty")
+            schema.create(self._db, create, seed)
+        #: Of the format; stores of version 1 have no checksums.
+        self.version = schema.identify(self._db, self.path)
+        self.experiments, self.seed, self._ids = schema.described(self._db, self.path, self.version)
+        self._names = {i: key for key, i in self._ids.items()}
+
+    def seal(self) -> None:
+        """Let others write: from now on this store is only read."""
+        with self._clearly():
+            self._db.execute("PRAGMA query_only = ON")
+        self._release()
+
+    def close(self) -> None:
+        """Close the file."""
+        if "_db" in self.__dict__:
+            self._db.close()
+        self._release()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def differs(self, experiments: Sequence[Experiment], seed: int) -> str:
+        """Say in words how the rows of this store differ from those of another spec; empty: they are the same.
+
+        What only decides how rows are shown (titles, labels, figures, claims) does not count; see `restyle`.
+        """
+        if self.seed != seed:
+            return f"it holds seed {self.seed}, asked for is {seed}"
+        if [e.name for e in self.experiments] != [e.name for e in experiments]:
+            there, here = (", ".join(e.name for e in es) for es in (self.experiments, experiments))
+            return f"it holds {there}; asked for is {here}"
+        for mine, yours in zip(self.experiments, experiments, strict=True):
+            if mine.runs == yours.runs and [c.key for c in mine.cells()] == [c.key for c in yours.cells()]:
+                continue
+            old, new = mine.to_dict(), yours.to_dict()
+            for key in ("runs", "env", "sweep", "wrappers", "checkpoints", "agents"):
+                there, here = canonical(old.get(key)), canonical(new.get(key))
+                if there != here:
+                    short = max(len(there), len(here)) <= 160
+                    return f"{mine.name} has " + (f"{key} {there} there, {here} here" if short else f"other {key}")
+        return ""
+
+    def restyle(self, experiments: Sequence[Experiment]) -> None:
+        """Take over titles, labels, figures and claims of a spec whose rows are the same."""
+        wanted = canonical([e.to_dict() for e in experiments])
+        if wanted == canonical([e.to_dict() for e in self.experiments]):
+            return
+        with self._clearly():
+            self._db.execute("BEGIN IMMEDIATE")
+            schema.write_spec(self._db, experiments, self.seed, self.version)
+            self._db.execute("COMMIT")
+        self.experiments = tuple(experiments)
+
+    def begin_session(self, started: str, about: Params) -> None:
+        """Note where the rows to come are made."""
+        with self._clearly():
+            self._db.execute("INSERT INTO sessions (started, about) VALUES (?, ?)", (started, canonical(about)))
+
+    def add(
+        self, cell: Cell, runs: Sequence[int], finals: dict[str, Array], curves: dict[str, Array], times: Array
+    ) -> None:
+        """Commit a batch of runs, all or nothing; a run that is there already stays as it is.
+
+        Per-agent metrics (arrays beyond one number per run) are not rows and are left out.
+        """
+        at = self._ids[cell.key]
+        # As SQLite will hand them out: in order, each time once.
+        ticks, order = np.unique(np.asarray(times, float), return_index=True)
+        finals = {metric: values for metric, values in finals.items() if values.ndim == 1}
+        with self._clearly():
+            self._db.execute("BEGIN IMMEDIATE")
+            there = {run for (run,) in self._db.execute("SELECT run FROM runs WHERE cell = ?", (at,))}
+            for i, run in enumerate(runs):
+                if run in there:
+                    continue
+                ends = {metric: _real(values[i]) for metric, values in finals.items()}
+                points = {
+                    metric: list(zip(ticks.tolist(), map(_real, table[i][order].tolist()), strict=True))
+                    for metric, table in curves.items()
+                }
+                self._insert(at, cell.key, run, ends, points)
+            self._db.execute(
+                "DELETE FROM failures WHERE cell = ? AND first BETWEEN ? AND ?", (at, min(runs), max(runs))
+            )
+            self._db.execute("COMMIT")
+
+    def _insert(
+        self,
+        at: int,
+        key: str,
+        run: int,
+        ends: dict[str, float | None],
+        points: dict[str, list[tuple[float, float | None]]],
+    ) -> None:
+        many = self._db.executemany
+        self._db.execute("INSERT INTO runs VALUES (?, ?)", (at, run))
+        many("INSERT OR REPLACE INTO finals VALUES (?, ?, ?, ?)", ((at, m, run, v) for m, v in ends.items()))
+        many(
+            "INSERT OR REPLACE INTO curves VALUES (?, ?, ?, ?, ?)",
+            ((at, m, run, t, v) for m, pairs in points.items() for t, v in pairs),
+        )
+        if self.version < schema.SUMMED:
+            return
+        last = {m: checksum(key, m, run, [(None, v)]) for m, v in ends.items()}
+        along = {m: checksum(key, m, run, pairs) for m, pairs in points.items() if pairs}
+        parts = [(m, last.get(m), along.get(m)) for m in {**last, **along}]
+        sums = [(at, m, run, end, curve) for m, end, curve in parts]
+        sums.append((at, WHOLE, run, whole_sum(key, run, parts), None))
+        many("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?)", sums)
+
+    def fail(self, cell: Cell, runs: Sequence[int], error: str) -> None:
+        """Note a batch that raised."""
+        with self._clearly():
+            row = (self._ids[cell.key], runs[0], len(runs), error)
+            self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)
+
+
+def _real(value: SupportsFloat) -> float | None:
+    number = float(value)
+    return None if np.isnan(number) else number

@@ -1,0 +1,1 @@
+"""Show: tables, pictures, pages and exports."""

@@ -1,0 +1,236 @@
+"""What a figure shows, as numbers: one series per line of an experiment."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.spec import Cell, Experiment, Figure
+from hushbandits.bench.declare.vocabulary import metric, symbol
+from hushbandits.bench.judge.stats import STATISTICS, mean_interval, median_interval, quantile_band, share_interval
+from hushbandits.bench.play.store import Store
+from hushbandits.bench.show.spent import spent
+from hushbandits.core.names import words
+from hushbandits.core.types import Array
+
+__all__ = ["Series", "caption", "figures", "series"]
+
+_LOG = logging.getLogger("hushbandits")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line: centre and band over x, and what else is drawn of it.
+
+    Parameters
+    ----------
+    label : str
+        Legend entry.
+    x : (n,) array or list of str
+        Times, swept values, or (``x="runs"``) the sorted values themselves.
+    center, low, high : (n,) arrays
+        The line and its band; of an ECDF: the share of runs up to x (no band).
+    other : (n,) array or None
+        The median where the line is a mean, and the other way round (sweeps only).
+    runs : list of arrays
+        All runs at each x (sweeps only).
+    median : float or None
+        Of an ECDF.
+    bounds : dict of (n,) arrays
+        Lines of theory.
+    spent : str
+        What it spent of privacy, where that is not the ε that it was given.
+    """
+
+    label: str
+    x: Any
+    center: Array
+    low: Array
+    high: Array
+    other: Array | None = None
+    runs: list[Array] = field(default_factory=list)
+    median: float | None = None
+    bounds: dict[str, Array] = field(default_factory=dict)
+    spent: str = ""
+
+    @property
+    def legend(self) -> str:
+        """The label, and what was spent."""
+        return f"{self.label} ({self.spent})" if self.spent else self.label
+
+
+def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
+    """Return the declared figures, panel by panel, or a fitting one: along the sweep, else over time or runs."""
+    if experiment.figures:
+        return tuple(panel for figure in experiment.figures for panel in _panels(experiment, figure))
+    cell = experiment.cells()[0]
+    names = list(experiment.metrics) or store.metrics(cell)
+    if not names:
+        return ()
+    for parameter in experiment.sweep:
+        return (Figure(y=names[0], x=parameter, log=""),)
+    for name in names:
+        if len(store.curve(cell, name, 1)[0]):
+            return (Figure(y=name),)
+    return (Figure(y=names[0], x="runs", log=""),)
+
+
+def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
+    if not figure.by:
+        return [figure]
+    name, panels = figure.by, []
+    for value in experiment.sweep.get(name, ()):
+        title = f"{figure.title}, {symbol(name)} = {value}" if figure.title else f"{symbol(name)} = {value}"
+        panels.append(replace(figure, by="", at={**figure.at, name: value}, title=title))
+    return panels
+
+
+def series(store: Store, experiment: Experiment, figure: Figure, trusted: Collection[str] = ()) -> list[Series]:
+    """Return all lines of a figure, in the order of the declaration; lines without runs are left out.
+
+    Of its bounds only those in `trusted` are called: a store may come from anyone, and `figure` with it.
+    """
+    groups: dict[str, list[Cell]] = {}
+    for cell in experiment.cells():
+        if any(canonical(cell.point.get(k)) != canonical(v) for k, v in figure.at.items()):
+            continue
+        rest = {k: v for k, v in cell.point.items() if k != figure.x and k not in figure.at}
+        label = ", ".join([cell.line, *(f"{symbol(k)} = {v}" for k, v in rest.items())])
+        if figure.lines and not label.startswith(tuple(figure.lines)):
+            continue
+        groups.setdefault(label, []).append(cell)
+    build = {"time": _curve, "runs": _law}.get(figure.x, _sweep)
+    found = []
+    for label, cells in groups.items():
+        if (line := build(store, experiment, figure, label, cells, trusted)) is not None:
+            found.append(replace(line, spent=spent(store, cells, experiment.runs)))
+    return found
+
+
+def caption(figure: Figure, runs: int) -> str:
+    """Say in words what line, band and marks are."""
+    if figure.x == "runs":
+        return f"share of {runs} runs up to x; ● median"
+    rate = metric(figure.y).rate
+    center = "share of runs" if rate else figure.center
+    exact = "Clopper–Pearson" if rate else {"mean": "Student", "median": "order statistics"}[figure.center]
+    band = f"95 % interval ({exact})"
+    if figure.band == "quantiles" and not rate:
+        band = "2.5 % to 97.5 % of the runs"
+    marks = ""
+    if figure.x != "time" and not rate:
+        marks = f"; ○ {'median' if figure.center == 'mean' else 'mean'}; dots: runs"
+    return f"line: {center}; band: {band}{marks}; {runs} runs"
+
+
+def _summary(values: Array, figure: Figure) -> tuple[float, float, float]:
+    """Centre, low and high of one column of runs."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return np.nan, np.nan, np.nan
+    if metric(figure.y).rate:
+        return float(values.mean()), *share_interval(int(values.sum()), len(values))
+    center = float(STATISTICS[figure.center](values))
+    if figure.band == "quantiles":
+        below, above = quantile_band(values)
+        return center, float(below), float(above)
+    interval = mean_interval(values) if figure.center == "mean" else median_interval(values)
+    low, high = (np.nan if np.isinf(b) else b for b in interval)
+    return center, low, high
+
+
+@cache
+def _bound(path: str) -> Callable[..., Array]:
+    """Import a bound; what takes other arguments than one was not written to be one, and is not called."""
+    module, _, name = path.partition(":")
+    function: Callable[..., Array] = getattr(importlib.import_module(module), name)
+    if not isinstance(function, FunctionType) or list(inspect.signature(function).parameters) != ["env", "agent", "x"]:
+        raise TypeError("a bound must be a function of (env, agent, x)")
+    return function
+
+
+@cache
+def _warn(path: str, where: str, why: str) -> None:
+    """Once, however many pictures show it."""
+    _LOG.warning("%s is not drawn for %s: %s", path, where, why)
+
+
+def _theory(figure: Figure, cell: Cell, x: Array, trusted: Collection[str]) -> dict[str, Array]:
+    bounds = {}
+    for label, path in figure.bounds.items():
+        if path not in trusted:
+            continue
+        try:
+            y = np.broadcast_to(np.asarray(_bound(path)(cell.env.params, cell.agent.params, x), float), x.shape)
+        except Exception as error:  # a formula at parameters that it was not made for must not cost the picture
+            _warn(path, cell.label, words(error))
+            continue
+        if not np.isnan(y).all():
+            bounds[label] = y
+    return bounds
+
+
+def _curve(
+    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
+) -> Series | None:
+    (cell,) = cells
+    times, values = store.curve(cell, figure.y, experiment.runs)
+    if figure.since is not None:
+        times, values = times[times >= figure.since], values[:, times >= figure.since]
+    if not len(times):
+        return None
+    scale = times if figure.per_time else np.ones_like(times)
+    summary = np.array([_summary(column, figure) for column in (values / scale).T])
+    bounds = {k: v / scale for k, v in _theory(figure, cell, times, trusted).items()}
+    return Series(label, times, summary[:, 0], summary[:, 1], summary[:, 2], bounds=bounds)
+
+
+def _law(
+    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
+) -> Series | None:
+    (cell,) = cells
+    x = np.sort(store.final(cell, figure.y, experiment.runs))
+    if not len(x):
+        return None
+    share = np.arange(1, len(x) + 1) / len(x)
+    return Series(label, x, share, share, share, median=float(np.median(x)))
+
+
+def _sweep(
+    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
+) -> Series | None:
+    columns = [(c, store.final(c, figure.y, experiment.runs)) for c in cells]
+    columns = [(c, values) for c, values in columns if len(values)]
+    if not columns:
+        return None
+    x = [c.point[figure.x] for c, _ in columns]
+    numeric = all(isinstance(v, (int, float)) for v in x)
+    summary = np.array([_summary(values, figure) for _, values in columns])
+    rate = metric(figure.y).rate
+    other = None if rate else np.array([(np.median if figure.center == "mean" else np.mean)(v) for _, v in columns])
+    bounds: Mapping[str, Array] = {}
+    if numeric and figure.bounds:
+        # Each point has its own cell: a bound is asked for cell by cell.
+        parts = [_theory(figure, c, np.array([float(v)]), trusted) for (c, _), v in zip(columns, x, strict=True)]
+        nothing = np.full(1, np.nan)
+        names = dict.fromkeys(name for p in parts for name in p)
+        bounds = {name: np.concatenate([p.get(name, nothing) for p in parts]) for name in names}
+    return Series(
+        label,
+        np.array(x, float) if numeric else [str(v) for v in x],
+        summary[:, 0],
+        summary[:, 1],
+        summary[:, 2],
+        other=other,
+        runs=[] if rate else [values for _, values in columns],
+        bounds=dict(bounds),
+    )

@@ -1,0 +1,75 @@
+"""What a line of a figure spent of privacy, where that is not the ε that it was given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hushbandits import registry
+from hushbandits.bench.declare.spec import Cell
+from hushbandits.bench.play.store import Store
+from hushbandits.bench.show.tables import number
+from hushbandits.core.entries import default
+from hushbandits.core.types import Array
+
+__all__ = ["spent"]
+
+#: A smaller difference is rounding.
+_SAME = 0.005
+
+
+def spent(store: Store, cells: Sequence[Cell], runs: int) -> str:
+    """Return ``"spent 9.1"`` for what the worst participant of any run spent; empty where that is the parameter.
+
+    Of a line with several cells, from the cell that spent least to the one that spent most.
+    """
+    totals = [(cell, _worst(store.final(cell, "epsilon", runs))) for cell in cells]
+    known = [(cell, most) for cell, most in totals if most is not None]
+    if not known or all(_equal(most, _given(cell)) for cell, most in known):
+        return ""
+    text = f"spent {_span([most for _, most in known])}"
+    weaker = [_worst(store.final(cell, "epsilon_delta", runs)) for cell, _ in known]
+    told = [value for value in weaker if value is not None]
+    if told and any(not _equal(value, most) for value, (_, most) in zip(told, known, strict=False)):
+        return f"{text}, or {_span(told)} with δ > 0"
+    deltas = [_worst(store.final(cell, "delta", runs)) for cell, _ in known]
+    largest = max((d for d in deltas if d is not None), default=0.0)
+    return f"{text}, δ = {number(largest)}" if largest else text
+
+
+def _worst(values: Array) -> float | None:
+    return float(values.max()) if len(values) else None
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = (_short(value) for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) and value < 1000 else number(value)
+
+
+def _equal(spent: float, given: float | None) -> bool:
+    return given is not None and abs(spent - given) <= _SAME * given
+
+
+def _given(cell: Cell) -> float | None:
+    """The mechanism's ε: the env's, a wrapper's or the agent's, given or by default."""
+    uses = [cell.env, *cell.wrappers, cell.agent]
+    for use in uses:
+        value = use.params.get("epsilon")
+        if isinstance(value, (int, float)):
+            return float(value)
+    return next((value for use in uses if (value := _by_default(use.name)) is not None), None)
+
+
+def _by_default(name: str) -> float | None:
+    """What is registered under the name has this ε if nobody gives one; nothing else is imported for it."""
+    tables = registry._ENVS, registry._WRAPPERS, registry._AGENTS
+    spec = next((table[name] for table in tables if name in table), None)
+    for part in () if spec is None else (spec, *(registry._WRAPPERS[w] for w in spec.wrappers)):
+        found = part.defaults.get("epsilon", default(part.load(), "epsilon"))
+        if isinstance(found, (int, float)):
+            return float(found)
+    return None

@@ -1,0 +1,116 @@
+"""The final table: means, medians and their intervals, cell by cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.declare.vocabulary import metric as known_metric
+from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.stats import Interval, mean_interval, median_interval, share_interval
+from hushbandits.bench.play.store import Store
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Line", "interval", "lines", "number", "print_tables"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table: a metric of a cell."""
+
+    cell: Cell
+    metric: str
+    runs: int
+    mean: float
+    mean_interval: Interval
+    median: float | None
+    median_interval: Interval | None
+
+
+def lines(store: Store, experiment: Experiment, most: int | None = None) -> Iterator[Line]:
+    """Summarise every cell that has runs, metric by metric; the first `most` cells."""
+    for cell in experiment.cells()[:most]:
+        for name in experiment.metrics or store.metrics(cell):
+            x = store.final(cell, name, experiment.runs)
+            if not len(x):
+                continue
+            if known_metric(name).rate:
+                share = share_interval(int(x.sum()), len(x))
+                yield Line(cell, name, len(x), float(x.mean()), share, None, None)
+            else:
+                median = float(sorted(x)[len(x) // 2] + sorted(x)[(len(x) - 1) // 2]) / 2
+                yield Line(cell, name, len(x), float(x.mean()), mean_interval(x), median, median_interval(x))
+
+
+def number(x: float | None) -> str:
+    """Four figures, thousands apart.
+
+    Examples
+    --------
+    >>> number(1234567.8), number(0.012345), number(3), number(None)
+    ('1,234,568', '0.01235', '3', '')
+    """
+    if x is None:
+        return ""
+    if math.isnan(x) or math.isinf(x):
+        return "–" if math.isnan(x) else ("∞" if x > 0 else "−∞")
+    if float(x).is_integer() or abs(x) >= 1000:
+        return f"{x:,.0f}"
+    return f"{x:.4g}"
+
+
+def interval(bounds: Interval | None) -> str:
+    """Return the interval in brackets; empty where there is none, ``(too few runs)`` where it is unbounded.
+
+    Examples
+    --------
+    >>> interval((0.5, 2.0))
+    '[0.5, 2]'
+    """
+    if bounds is None:
+        return ""
+    if all(map(math.isinf, bounds)):
+        return "(too few runs)"
+    return f"[{number(bounds[0])}, {number(bounds[1])}]"
+
+
+def print_tables(store: Store, console: Console, most: int = 40) -> None:
+    """Print one table per experiment, of at most `most` cells."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    for experiment in store.experiments:
+        swept = list(experiment.sweep)
+        table = Table(box=box.SIMPLE_HEAD, title=escape(f"{experiment.name}: {experiment.title}"), title_justify="left")
+        table.add_column("agent", no_wrap=True)
+        for parameter in swept:
+            table.add_column(escape(symbol(parameter)), justify="right")
+        table.add_column("metric", style="dim")
+        for column in ("runs", "mean", "95 % of the mean", "median", "95 % of the median"):
+            table.add_column(column, justify="right", no_wrap=True)
+        before = None
+        for line in lines(store, experiment, most):
+            fresh = before is None or line.cell is not before
+            names = [escape(line.cell.line), *(escape(str(line.cell.point[p])) for p in swept)]
+            table.add_row(
+                *(names if fresh else [""] * len(names)),
+                escape(line.metric),
+                str(line.runs),
+                number(line.mean),
+                interval(line.mean_interval),
+                number(line.median),
+                interval(line.median_interval),
+            )
+            before = line.cell
+        console.print(table)
+        left = len(experiment.cells()) - most
+        if left > 0:
+            console.print(
+                f"… and {left:,} more cells: see the report, or hushbandits export {escape(str(store.path.parent))}\n"
+            )

@@ -1,0 +1,61 @@
+"""What a run folder holds, and whether it is whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from hushbandits.bench.play.errors import DamagedError
+from hushbandits.bench.play.schema import SUMMED
+from hushbandits.bench.play.store import FILE, Store
+
+__all__ = ["checkup"]
+
+
+def checkup(folder: Path) -> int:
+    """Print what is in a folder, and compare every row with its checksum.
+
+    Returns
+    -------
+    int
+        0: whole; 1: damaged.
+
+    Raises
+    ------
+    StoreError
+        There is nothing that this version can read.
+    """
+    try:
+        with Store(folder / FILE, readonly=True) as store:
+            for line in _told(store):
+                print(line)
+    except DamagedError as error:
+        print(f"hushbandits: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _told(store: Store) -> Iterator[str]:
+    size = store.path.stat().st_size / 2**20
+    yield f"{store.path}: seed {store.seed}, store version {store.version}, {size:.1f} MiB"
+    done = store.done()
+    for experiment in store.experiments:
+        keys = [cell.key for cell in experiment.cells()]
+        wanted = experiment.runs * len(keys)
+        present = sum(len({run for run in done[key] if run < experiment.runs}) for key in keys)
+        missing = f", {wanted - present:,} missing" if present < wanted else ""
+        yield f"{experiment.name}: {len(keys):,} cells, {present:,} of {wanted:,} runs{missing}"
+    labels = {cell.key: cell.label for experiment in store.experiments for cell in experiment.cells()}
+    for key, first, runs, error in store.failures():
+        last = (error.strip().splitlines() or ["?"])[-1]
+        yield f"failed: {labels[key]}: runs {first}–{first + runs - 1}: {last}"
+    for started, about in store.sessions():
+        names = ("hushbandits", "numpy", "python", "sources", "machine", "jobs")
+        yield f"session of {started}: " + ", ".join(f"{name} {about[name]}" for name in names if name in about)
+    rows = sum(count for _, count in store.verify())
+    runs = sum(map(len, done.values()))
+    if store.version < SUMMED:
+        yield f"readable: {rows:,} rows of {runs:,} runs, without checksums (an older hushbandits made this folder)"
+    else:
+        yield f"whole: {rows:,} rows of {runs:,} runs match their checksums"

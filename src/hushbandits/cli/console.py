@@ -1,0 +1,136 @@
+"""Steps that the commands have in common: what is asked for, one run folder, its table and pages."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hushbandits.bench.play.errors import StoreError
+from hushbandits.bench.play.store import Store
+from hushbandits.core.validate import shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hushbandits.bench.declare.spec import Experiment
+
+__all__ = ["asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
+
+
+def asked(
+    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
+) -> tuple[Experiment, ...]:
+    """Return the experiments that the arguments describe."""
+    from hushbandits.bench.declare.spec import Use
+    from hushbandits.experiments import find
+
+    changes = dict(map(assignment, set))
+    experiments = find(name)
+    if quick:
+        experiments = tuple(e.quickly() for e in experiments)
+    experiments = tuple(e.overriding(changes).joined_by(map(Use, agents)) for e in experiments)
+    return experiments if runs is None else tuple(replace(e, runs=runs) for e in experiments)
+
+
+#: Words as Python and JSON write them; TOML's own are among them.
+_WORDS = {"none": None, "null": None, "true": True, "false": False}
+
+
+def assignment(text: str) -> tuple[str, object]:
+    """Split ``key=value``; the value is a TOML literal, ``none``, ``True`` or ``False``, or else a string."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueError(f"--set {shown(text)} must read KEY=VALUE, such as env.n_agents=128")
+    key, value = key.strip(), value.strip()
+    if value.lower() in _WORDS:
+        return key, _WORDS[value.lower()]
+    try:
+        table = tomllib.loads(f"x = {value}")
+    except tomllib.TOMLDecodeError:
+        return key, value
+    except (ValueError, RecursionError):
+        raise ValueError(f"--set {shown(text)} is too long a number, or has too many brackets in each other") from None
+    return key, table["x"] if len(table) == 1 else value
+
+
+def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int, accept_edits: bool = False) -> int:
+    """Run into a folder, show and publish what is there; return the exit code."""
+    from hushbandits.bench.play.run import fill, open_folder, workers
+    from hushbandits.experiments import bounds
+
+    console = make_console(stderr=True)
+    with bad_input_is_a_sentence():
+        jobs = workers(jobs)
+        opened = open_folder(experiments, folder, seed)
+    try:
+        outcome = fill(opened, jobs, notify=lambda text: console.print(escape(text)), accept_edits=accept_edits)
+    except KeyboardInterrupt:
+        console.print(f"stopped; what is done is in {escape(str(folder))}, and the same command goes on from there")
+        return 130
+    with outcome.store as store:
+        show(store)
+        if outcome.played or outcome.failures or not (folder / "report.html").exists():
+            publish(store, bounds(experiments))  # what was asked for is the user's own
+    for failure in outcome.failures:
+        console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
+    if outcome.failures:
+        page = escape(str(folder / "report.html"))
+        console.print(f"{len(outcome.failures)} batches failed (tracebacks: {page}); the rest is done")
+    return 1 if outcome.failures else 0
+
+
+def show(store: Store) -> None:
+    """Print the tables."""
+    from hushbandits.bench.show.tables import print_tables
+
+    print_tables(store, make_console())
+
+
+def publish(store: Store, trusted: Collection[str] | None = None) -> None:
+    """Write pictures and page, and say where; `trusted`: bounds that may be called, default: the shipped ones."""
+    from hushbandits.bench.show.files import picture
+    from hushbandits.bench.show.plots import png
+    from hushbandits.bench.show.report import PAGE, write
+
+    folder = store.path.parent
+    try:
+        drawn = [png(store, e, folder / picture(e.name), trusted) for e in store.experiments]
+        page = write(store, folder / PAGE, trusted)
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    for path in (*drawn, page):
+        if path is not None:
+            print(path)
+
+
+def make_console(stderr: bool = False) -> Console:
+    """Return a rich console that does not cut tables when it is piped."""
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # the program's own business, not rich's
+
+    console = Plain(stderr=stderr)
+    # Piped output has no width of its own: leave the table whole.
+    return console if console.is_terminal else Plain(stderr=stderr, width=140)
+
+
+def escape(text: str) -> str:
+    """Return the text so that rich takes no bracket for a style."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+@contextmanager
+def bad_input_is_a_sentence() -> Iterator[None]:
+    """Bad input ends the program with one sentence, not with a traceback."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise StoreError(str(error)) from error

@@ -1,0 +1,374 @@
+"""The command line: ``hushbandits run quickstart``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from tyro.conf import Positional, UseAppendAction, arg
+
+from hushbandits.bench.declare.shapes import plain_name
+from hushbandits.bench.play.errors import RunError, StoreError
+from hushbandits.bench.play.store import FILE, Store
+from hushbandits.cli.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
+from hushbandits.cli.terminal import let_go, spell_out
+from hushbandits.core.entries import Spec
+from hushbandits.core.interrupt import asleep, awake
+from hushbandits.core.names import words
+
+__all__ = ["main"]
+
+_HELP = """\
+hushbandits: multi-agent bandits that must keep quiet
+
+  hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
+  hushbandits list                  envs, agents, wrappers and experiments by name
+  hushbandits report FOLDER         the table, pictures and page of a run folder, anew
+  hushbandits export FOLDER         its rows as csv, json or parquet
+  hushbandits check FOLDER          what is there, and is it whole?
+  hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
+  hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
+  hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
+
+Begin with (about half a minute):
+
+  hushbandits run quickstart        three small experiments, one per setting, into runs/quickstart
+
+Then a paper's figure, first small, then with an agent of your own:
+
+  hushbandits run rio2023-fig1 --quick
+  hushbandits run dubey2020-fig1a --quick --agents my_module:MyAgent --out runs/mine
+
+hushbandits COMMAND --help explains a command's options."""
+
+Several = UseAppendAction[tuple[str, ...]]
+
+
+def run(
+    name: Annotated[Positional[str], arg(metavar="NAME|FILE.toml")],
+    runs: int | None = None,
+    seed: int = 0,
+    jobs: int = -1,
+    out: Path | None = None,
+    quick: bool = False,
+    set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
+    agents: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = (),
+    accept_edits: bool = False,
+) -> int:
+    """Run an experiment, or go on with one; show a table, draw pictures, write a page.
+
+    Results go to one SQLite file in the folder of --out. A stopped run goes on with the same command; neither
+    --jobs nor an interruption changes a number. Examples:
+
+      hushbandits run quickstart
+      hushbandits run rio2023-fig1 --quick
+      hushbandits run dubey2020-fig1a --quick --set env.n_agents=30 --out runs/small
+      hushbandits run quickstart-network --agents my_module:MyAgent --out runs/mine
+
+    Parameters
+    ----------
+    name
+        An experiment, or all of a paper's; see hushbandits list.
+    runs
+        Runs per cell; by default as declared.
+    seed
+        Master seed.
+    jobs
+        Processes; -1: one per core.
+    out
+        Folder of the results; default: runs/NAME (with --quick: runs/NAME-quick).
+    quick
+        A small version, for a first look.
+    set
+        A parameter, such as env.n_agents=128, agent.epsilon=0.5, checkpoints=20 (repeatable; a list replaces a sweep).
+    agents
+        One more agent that joins in: a registered one, or your own (repeatable).
+    accept_edits
+        Go on in a folder although own code or a data file was edited since: old and new rows mix.
+    """
+    with bad_input_is_a_sentence():
+        experiments = asked(name, runs, quick, set, agents)
+        folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else ""))
+    return into(folder, experiments, seed, jobs, accept_edits)
+
+
+def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|experiments")] = "all") -> int:
+    """List envs, agents, wrappers and experiments, with a line about each.
+
+    Parameters
+    ----------
+    what
+        One of the four; default: all.
+    """
+    from hushbandits import registry
+    from hushbandits.core.validate import choice
+    from hushbandits.experiments import modules
+
+    def about(table: Mapping[str, Spec]) -> dict[str, str]:
+        lines = {}
+        for name, spec in sorted(table.items()):
+            first = (spec.load().__doc__ or "").strip().partition("\n")[0]
+            lines[name] = first + (f" ({', '.join(spec.wrappers)})" if spec.wrappers else "")
+        return lines
+
+    kinds = {
+        "envs": lambda: about(registry._ENVS),
+        "agents": lambda: about(registry._AGENTS),
+        "wrappers": lambda: about(registry._WRAPPERS),
+        "experiments": lambda: {
+            name: text
+            for module, (line, declared) in modules().items()
+            for name, text in [(module, line), *((f"  {e.name}", e.title) for e in declared)]
+        },
+    }
+    with bad_input_is_a_sentence():
+        choice("what", what, ["all", *kinds])
+    for kind in kinds if what == "all" else [what]:
+        rows = kinds[kind]()
+        width = max(map(len, rows)) + 2
+        print(kind)
+        for name, line in rows.items():
+            print(f"  {name:<{width}}{line}")
+    return 0
+
+
+def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
+    """Show the table of a run folder, and write its pictures and page anew.
+
+    Parameters
+    ----------
+    folder
+        Such as runs/quickstart.
+    """
+    with bad_input_is_a_sentence(), Store(folder / FILE, readonly=True) as store:
+        show(store)
+        publish(store)
+    return 0
+
+
+def export(
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
+    format: Annotated[str, arg(metavar="csv|json|parquet")] = "csv",
+    output: Path | None = None,
+) -> int:
+    """Write the rows of a run folder: experiment, cell, line, swept values, run, metric, time, value.
+
+    Parameters
+    ----------
+    folder
+        Such as runs/quickstart.
+    format
+        csv, json or parquet.
+    output
+        A file; default: standard output.
+    """
+    from hushbandits.bench.show.export import export as write
+
+    with bad_input_is_a_sentence(), Store(folder / FILE, readonly=True) as store:
+        write(store, format, output)
+    return 0
+
+
+def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
+    """Say what a run folder holds, and compare every row with its checksum.
+
+    Nothing is run, imported or written: a folder from somebody else can be looked at. Ends with 0 if the results are
+    whole (runs may be missing: the command that began them goes on), and with 1 if a disk or a copy has changed them:
+    restore a copy, or run again into another folder. Examples:
+
+      hushbandits check runs/quickstart
+      for folder in runs/*; do hushbandits check $folder || echo $folder; done
+
+    Parameters
+    ----------
+    folder
+        Such as runs/quickstart.
+    """
+    from hushbandits.cli.checkup import checkup
+
+    return checkup(folder)
+
+
+def reproduce(
+    papers: Annotated[Positional[tuple[str, ...]], arg(metavar="[PAPER ...]")] = (),
+    quick: bool = False,
+    seed: int = 0,
+    jobs: int = -1,
+    out: Path = Path("runs"),
+    page: Path = Path("docs/reproduction.md"),
+) -> int:
+    """Run what the papers' claims need, say of each whether it holds, and write the verdicts to a page.
+
+    Parameters
+    ----------
+    papers
+        Such as rio2023; default: all.
+    quick
+        Small versions: most claims stay undecided, and full verdicts on the page are kept.
+    seed
+        Master seed.
+    jobs
+        Processes; -1: one per core.
+    out
+        Where run folders are; those that exist already are used.
+    page
+        The page.
+    """
+    from hushbandits.bench.play.run import workers
+    from hushbandits.bench.reproduce import in_words, write
+    from hushbandits.bench.reproduce import papers as known
+    from hushbandits.bench.reproduce import reproduce as judged
+
+    console = make_console(stderr=True)
+    with bad_input_is_a_sentence():
+        names = known(papers)
+        jobs = workers(jobs)
+    found = []
+    try:
+        for part in judged(names, out, seed=seed, jobs=jobs, quick=quick):
+            found.append(part)
+            print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
+            for verdict in part.verdicts:
+                print(f"  {verdict.verdict:<14} {verdict.claim.sentence}\n{'':17}{in_words(verdict)}")
+            for failure in part.failures:
+                console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
+    except KeyboardInterrupt:
+        console.print(f"stopped; what is done is in {escape(str(out))}, and the same command goes on from there")
+        return 130
+    flags = f" --seed {seed}" + (" --quick" if quick else "")
+    try:
+        kept = write(page, found, {name: f"hushbandits reproduce {name}{flags}" for name in names}, quick)
+    except OSError as error:
+        raise StoreError(f"cannot write {page}: {(error.strerror or str(error)).lower()}") from None
+    for name in kept:
+        console.print(f"{escape(str(page))} keeps its full-scale verdicts of {name}")
+    print(page)
+    return 1 if any(part.failures for part in found) else 0
+
+
+def audit(
+    names: Annotated[Positional[tuple[str, ...]], arg(metavar="[NAME|MODULE:CLASS ...]")] = (),
+    level: float = 1e-6,
+    seed: int = 0,
+    samples: int = 6000,
+    thorough: bool = False,
+    verbose: bool = False,
+) -> int:
+    """Audit promises of privacy: exact laws, the noise really drawn, and runs on neighbouring inputs.
+
+    Ends with 1 if a promise is refuted. What each check can and cannot catch: docs/privacy-audits.md. Examples:
+
+      hushbandits audit
+      hushbandits audit DistDP-v0 --verbose
+      hushbandits audit my_module:MyMechanism --thorough
+
+    Parameters
+    ----------
+    names
+        Envs, agents and wrappers, registered or your own; default: all that promise or hide something.
+    level
+        Probability that an honest mechanism fails a statistical check.
+    seed
+        Seeds the runs.
+    samples
+        Runs a side of a black box.
+    thorough
+        Black boxes and drawn noise at every ε of the grid, and longer runs: hours rather than minutes.
+    verbose
+        A line per check, not only per group.
+    """
+    from hushbandits.audits.page import lines
+    from hushbandits.audits.suite import Budget
+    from hushbandits.bench.play.progress import Bar
+    from hushbandits.core.validate import integer, real
+
+    with bad_input_is_a_sentence():
+        real("level", level, 0, 1)
+        integer("samples", samples, 100)
+        integer("seed", seed, 0)
+        failed = 0
+        for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, partial(Bar, after=2.0)):
+            print(line)
+            failed += bad
+    print(f"{failed} failed" if failed else "every mechanism passes")
+    return 1 if failed else 0
+
+
+def new_agent(name: Annotated[Positional[str], arg(metavar="NAME")], folder: Path = Path()) -> int:
+    """Write a template of an agent, and a test of it that passes.
+
+    Parameters
+    ----------
+    name
+        The agent's class, such as Bold.
+    folder
+        Where to write; default: here.
+    """
+    from hushbandits.cli.template import new_agent as write
+
+    with bad_input_is_a_sentence():
+        module, test = write(name, folder)
+    print(f"{module}\n{test}\ntry it: python -m pytest {test}")
+    return 0
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Entry point.
+
+    Returns
+    -------
+    int
+        0: done; 1: some cells failed; 2: bad input, a folder that cannot be used, or a defect; 130: stopped by ctrl-C.
+    """
+    args = sys.argv[1:] if args is None else args
+    spell_out()
+    if not args or args[0] in ("-h", "--help", "help"):
+        print(_HELP)
+        return 0
+    commands: dict[str, Callable[..., int]] = {
+        "run": run,
+        "list": list_,
+        "report": report,
+        "export": export,
+        "check": check,
+        "reproduce": reproduce,
+        "new-agent": new_agent,
+        "audit": audit,
+    }
+    try:
+        awake()
+        code: int = tyro.extras.subcommand_cli_from_dict(
+            commands,
+            prog="hushbandits",
+            args=args,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("hushbandits: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        let_go()  # whoever read us has gone
+        return 0
+    except Exception as error:
+        let_go()
+        return _told(error)
+    finally:
+        asleep()  # nothing is left to be saved
+    return code
+
+
+def _told(error: Exception) -> int:
+    """Say in one line what went wrong, and return the exit code."""
+    if os.environ.get("HUSHBANDITS_TRACEBACK"):
+        traceback.print_exception(error)
+    known = isinstance(error, (StoreError, RunError))
+    text = " ".join(str(error).split()) if known else f"{words(error)} (HUSHBANDITS_TRACEBACK=1 shows where)"
+    print(f"hushbandits: {text}", file=sys.stderr)
+    return 1 if isinstance(error, RunError) else 2

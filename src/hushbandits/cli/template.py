@@ -1,0 +1,106 @@
+"""``hushbandits new-agent NAME``: one agent's code in twenty lines, and a test that passes."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from pathlib import Path
+
+from hushbandits.bench.declare.shapes import plain_name
+from hushbandits.core.validate import shown
+
+__all__ = ["new_agent"]
+
+_AGENT = '''"""{name}: the code of one agent. It joins any network experiment:
+
+hushbandits run quickstart-network --agents {module}:{name} --out runs/{module}
+"""
+
+import numpy as np
+
+
+class {name}:
+    """ε-greedy on its own pulls and on every report that reaches it."""
+
+    def __init__(self, m, rng, n_arms):  # my number, my own seeded generator, and K
+        self.rng, self.n_arms = rng, n_arms
+        self.pulls, self.sums = np.ones(n_arms), np.ones(n_arms)
+
+    def act(self, t):  # t = 1, 2, …: choose an arm
+        explore = self.rng.random() < self.n_arms / t
+        self.arm = self.rng.integers(self.n_arms) if explore else (self.sums / self.pulls).argmax()
+        return self.arm
+
+    def speak(self, reward):  # returns None: send the standard report, my arm and reward
+        self.learn(self.arm, reward)
+
+    def hear(self, messages):  # the reports that arrived this round, as late as the graph makes them
+        for message in messages:
+            self.learn(message["arm"], message["reward"])
+
+    def learn(self, arm, reward):
+        self.pulls[arm] += 1
+        self.sums[arm] += reward
+'''
+
+_TEST = '''"""{name} plays, repeats itself, and is no worse than chance."""
+
+import hushbandits as hb
+
+ENV = {{"n_agents": 3, "horizon": 150, "means": (0.9, 0.5, 0.1)}}
+
+
+def regret(agent):
+    return hb.evaluate("CoopNetwork-v0", agent, runs=4, seed=0, env=ENV).final("regret")
+
+
+def test_it_learns():
+    assert regret("{module}:{name}").mean() < 0.5 * regret("Random").mean()
+
+
+def test_the_same_seed_gives_the_same_run():
+    assert (regret("{module}:{name}") == regret("{module}:{name}")).all()
+'''
+
+
+def new_agent(name: str, folder: Path) -> tuple[Path, Path]:
+    """Write ``name``'s module and its test into `folder`; nothing is overwritten.
+
+    Parameters
+    ----------
+    name : str
+        The class, in any of the usual ways (``Bold``, ``bold-agent``): it becomes ``BoldAgent`` in ``bold_agent.py``.
+    folder : Path
+        An existing folder.
+
+    Returns
+    -------
+    tuple of Path
+        The module and its test.
+
+    Raises
+    ------
+    ValueError
+        No name for a class, or a file of that name exists.
+    """
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
+    title, module = "".join(w[0].upper() + w[1:] for w in words), "_".join(w.lower() for w in words)
+    if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier() or keyword.iskeyword(module):
+        raise ValueError(f"name={shown(name)} must be a name for a class, such as Bold")
+    plain_name("name", module)
+    if module in (*sys.stdlib_module_names, "hushbandits", "numpy"):
+        raise ValueError(f"name={name!r} would be written to {module}.py, which hides the module of that name")
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder")
+    files = folder / f"{module}.py", folder / f"test_{module}.py"
+    for path in files:
+        if path.exists():
+            raise ValueError(f"{path} exists already; choose another name")
+    try:
+        for path, text in zip(files, (_AGENT, _TEST), strict=True):
+            with path.open("x", encoding="utf-8") as out:
+                out.write(text.format(name=title, module=module))
+    except OSError as error:
+        raise ValueError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    return files

@@ -1,0 +1,276 @@
+"""Chowdhury & Zhou 2023: distributed differential privacy in multi-armed bandits.
+
+ε and s belong to the agents, so that all of them meet the same instances.  "Small T" is a hundredth of the horizon.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from hushbandits.bench.declare import words
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.core.rewards import UniformMeans
+from hushbandits.core.types import Params
+
+__all__ = ["EXPERIMENTS"]
+
+EPSILONS, LTR_EPSILONS = (0.1, 0.5, 1.0), (1.0, 5.0, 10.0)
+EASY, HARD = UniformMeans(0.25, 0.75), UniformMeans(0.45, 0.55)
+MILLION = 1_000_000
+RUNS = 300  # the paper's 20 leave claims undecided
+OWN = "own addition"
+
+DIST_DP = Use("Dist-DP-SE")
+DP = Use("DP-SE", on="CentralDP-v0")
+LTR_DP = Use("DP-SE")
+
+
+def dist_rdp(scale: float = 10.0, on: str | None = "DistRDP-v0") -> Use:
+    """Dist-RDP-SE."""
+    return Use("Dist-RDP-SE", label=f"Dist-RDP-SE s = {scale:g}", on=on, scale=scale)
+
+
+S10, S100 = dist_rdp(), dist_rdp(100.0)
+
+
+def models(epsilon: float) -> list[Use]:
+    """Every trust model at one ε."""
+    named: dict[str, tuple[str | None, Params]] = {
+        "CDP-SE": ("CentralDP-v0", {}),
+        "LDP-SE": ("LocalDP-v0", {}),
+        "Dist-DP-SE": (None, {}),
+        "Dist-RDP-SE": ("DistRDP-v0", {"scale": 10.0}),
+        "Dist-CDP-SE": ("DistCDP-v0", {"scale": 10.0}),
+        "Shuffle-DP-SE": ("ShuffleDP-v0", {}),
+        "VB-SDP-AE": ("ShuffleDP-v0", {}),
+    }
+    shuffles = {"Shuffle-DP-SE": "Shuffle-DP-SE split-and-mix", "VB-SDP-AE": "VB-SDP-AE binary sums"}
+    return [
+        Use(name, label=f"{shuffles.get(name, name)} ε = {epsilon:g}", on=on, epsilon=epsilon, **more)
+        for name, (on, more) in named.items()
+    ]
+
+
+def _name(use: Use) -> str:
+    return use.label or use.name
+
+
+def _ratio(of: Use, over: Use, sentence: str, region: words.Region, **more: Any) -> Claim:
+    return Claim(
+        sentence=sentence, metric="regret", effect="ratio", of=_name(of), over=_name(over), **region, **more,
+    )  # fmt: skip
+
+
+def _gap(sentence: str, time: int, epsilons: Iterable[float] = (), source: str = "", **region: Any) -> Claim:
+    at = {"agent.epsilon": list(epsilons)} if epsilons else {}
+    return Claim(
+        sentence=sentence, metric="regret", effect="difference", of="Dist-DP-SE", over="DP-SE", time=time,
+        per_time=True, at=at, source=source, **region,
+    )  # fmt: skip
+
+
+def _along_epsilon(sentence: str, of: Use, over: Use, **more: Any) -> Claim:
+    return Claim(
+        sentence=sentence, metric="regret", effect="slope", of=_name(of), over=_name(over), along="agent.epsilon",
+        **more,
+    )  # fmt: skip
+
+
+def _gap_claims(where: str, horizon: int, dp: Use = DP) -> list[Claim]:
+    """What sections 7 and J say of Dist-DP-SE against DP-SE."""
+    early = horizon // 100
+    return [
+        _gap(f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's (T = {horizon:,}).",
+             horizon, **words.MATCHES_PER_TIME),
+        _gap(f"{where} there is a gap at small T, the cost of discrete noise (T = {early:,}).", early, above=0),
+        _along_epsilon(f"{where} the gap at small T is smaller for a higher ε (ratio, T = {early:,}).", DIST_DP, dp,
+                       time=early, below=0),
+    ]  # fmt: skip
+
+
+def _own_gap_claims() -> list[Claim]:
+    # Where the gap does shrink with ε, and that the ratio does not close with T.
+    late = 300_000
+    return [
+        _gap("At T = 300,000 the gap is more than .01 at ε = .1.", late, [0.1], OWN, above=0.01),
+        _gap("At T = 300,000 the gap is less than .01 at ε = 1.", late, [1.0], OWN, below=0.01),
+        _along_epsilon("At T = 300,000 the gap is smaller for a higher ε (ratio).", DIST_DP, DP, time=late, below=0,
+                       source=OWN),
+        _ratio(DIST_DP, DP, "The ratio persists: at ε = .1 and T = 10⁶ Dist-DP-SE's regret is clearly larger.",
+               words.CLEARLY_MORE, at={"agent.epsilon": [0.1]}, source=OWN),
+    ]  # fmt: skip
+
+
+def _gain_claims(where: str, lines: Iterable[Use], epsilons: Iterable[float]) -> list[Claim]:
+    """What they say of the gain of Rényi over pure privacy."""
+    small, *_ = epsilons
+    claims = [
+        _ratio(S10, DIST_DP, f"{where} s = 10 provides a considerable gain where ε is small (ε = {small:g}).",
+               words.CONSIDERABLY_LESS, at={"agent.epsilon": [small]}),
+    ]  # fmt: skip
+    for line in lines:
+        claims += [
+            *(_ratio(line, DIST_DP, f"{where} {_name(line)} beats Dist-DP-SE at ε = {e:g}.", words.LESS,
+                     at={"agent.epsilon": [e]}) for e in epsilons),
+            _along_epsilon(f"{where} the gain of {_name(line)} is larger at small ε.", line, DIST_DP, above=0),
+        ]  # fmt: skip
+    return claims
+
+
+def _larger_scale(where: str, epsilon: float, **more: Any) -> Claim:
+    sentence = f"{where} the gain is higher for a higher scale: s = 100 against s = 10 at ε = {epsilon:g}."
+    return _ratio(S100, S10, sentence, words.LESS, **more)
+
+
+def _model_claims() -> list[Claim]:
+    cdp, ldp, dist, rdp, concentrated, split, binary = models(0.5)
+    return [
+        *(_ratio(use, ldp, f"{use.name} is much better than LDP-SE.", words.MUCH_LESS) for use in (cdp, dist)),
+        _ratio(dist, cdp, "Dist-DP-SE's regret is similar to CDP-SE's.", words.MATCHES),
+        *(_ratio(use, dist, f"Relaxing pure privacy gives a better regret: {use.name} against Dist-DP-SE.", words.LESS)
+          for use in (rdp, concentrated)),
+        _ratio(concentrated, rdp, "Dist-CDP-SE performs better than Dist-RDP-SE.", words.LESS),
+        _ratio(split, binary, "Through a shuffler, split-and-mix has less regret than VB-SDP-AE's binary sums, which "
+               "are (ε, δ)-private as well.", words.LESS, source=OWN),
+    ]  # fmt: skip
+
+
+def _regret(
+    name: str, title: str, env: Use, agents: Iterable[Use], epsilons: Iterable[float] = EPSILONS, **more: Any
+) -> Experiment:
+    return Experiment(
+        **{
+            "name": f"chowdhury2023-{name}",
+            "title": title,
+            "source": f"Chowdhury & Zhou 2023, {name.replace('fig', 'figure ')}",
+            "env": env,
+            "agents": list(agents),
+            "sweep": {"agent.epsilon": tuple(epsilons)},
+            "figures": (Figure(y="regret", per_time=True, since=1000, by="agent.epsilon"),),
+            "runs": RUNS,
+            "metrics": ("regret", "bits_per_user"),
+            "quick": {"env.horizon": 100_000, "runs": 20},
+            **more,
+        }
+    )
+
+
+EASY_ENV = Use("DistDP-v0", n_arms=10, means=EASY, horizon=MILLION)
+HARD_ENV = Use("DistDP-v0", n_arms=10, means=HARD, horizon=10 * MILLION)
+HARD_QUICK = {"env.horizon": MILLION, "runs": 10}
+
+
+def _scale(name: str, epsilon: float, runs: int) -> Experiment:
+    return _regret(
+        name, f"s = 100 against s = 10 on hard instances at ε = {epsilon:g}, in more runs", HARD_ENV, [S10, S100],
+        (epsilon,),
+        source="Chowdhury & Zhou 2023, figure 3",
+        runs=runs,  # the two lines differ by a few thousandths: what it takes to tell them apart
+        claims=[_larger_scale("On hard instances", epsilon)],
+        quick=HARD_QUICK,
+    )  # fmt: skip
+
+
+#: T at which batches of ten equal arms are full; each is eight times the one before, and so are the batches.
+HORIZONS = tuple(10 * (2**b - 2) for b in (11, 14, 17))
+
+
+def _bits() -> Experiment:
+    # log₂ m = 1.5 log₂ n + …, for m ≈ ng and g = ⌈ε√n⌉: eight times the batch costs 4.5 bits, wherever one begins.
+    # A polynomial would cost more every time.  Sizes are rounded up to whole bits: within 1.
+    lines = [DIST_DP, S10, Use("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)]
+    return Experiment(
+        name="chowdhury2023-bits",
+        title="Bits per user against the horizon: equal arms, so that batches keep doubling",
+        source="Chowdhury & Zhou 2023, section 3",
+        env=Use("DistDP-v0", means=(0.5,) * 10),
+        agents=[use.having(epsilon=0.5) for use in lines],
+        sweep={"env.horizon": HORIZONS},
+        paired=("horizon",),
+        runs=64,
+        metrics=("bits_per_user",),
+        figures=(Figure(y="bits_per_user", x="env.horizon"),),
+        claims=[
+            Claim(
+                sentence=f"{_name(use)}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight "
+                f"times the users (T = {high:,}).",
+                metric="bits_per_user", effect="difference", of={"agent": _name(use), "env.horizon": high},
+                over={"agent": _name(use), "env.horizon": low}, above=3.5, below=5.5,
+            )
+            for use in lines
+            for low, high in itertools.pairwise(HORIZONS)
+        ],
+        quick={"runs": 5},
+    )  # fmt: skip
+
+
+def _radius() -> Experiment:
+    lines = [DIST_DP, S10, Use("Dist-CDP-SE", on="DistCDP-v0", scale=10.0), Use("CDP-SE", on="CentralDP-v0")]
+    return Experiment(
+        name="chowdhury2023-radius",
+        title="How often all estimates of a run stay within the radius of lemma 2, at p = .1",
+        source="Chowdhury & Zhou 2023, lemma 2",
+        env=Use("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1),
+        agents=lines,
+        sweep={"agent.epsilon": (0.1, 1.0)},
+        runs=1000,
+        metrics=("covered", "regret"),
+        figures=(Figure(y="covered", x="agent.epsilon", log=""),),
+        claims=[
+            Claim(sentence=f"With probability at least 1 − 3p all estimates of {_name(use)} stay within β(b).",
+                  metric="covered", of=_name(use), above=0.7)
+            for use in lines
+        ],
+        quick={"runs": 100},
+    )  # fmt: skip
+
+
+EXPERIMENTS = (
+    _regret(
+        "fig1", "Dist-DP-SE and Dist-RDP-SE against DP-SE on easy instances", EASY_ENV, [DIST_DP, S10, DP],
+        claims=[*_gap_claims("On easy instances", MILLION), *_own_gap_claims()],
+    ),
+    _regret(
+        "fig2", "The scale s of Dist-RDP-SE on easy instances", EASY_ENV, [DIST_DP, S10, S100, DP],
+        claims=[
+            *_gain_claims("On easy instances", (S10, S100), EPSILONS),
+            *(_larger_scale("On easy instances", e, at={"agent.epsilon": [e]}) for e in EPSILONS),
+        ],
+    ),
+    _regret(
+        "fig3", "The scale s of Dist-RDP-SE on hard instances", HARD_ENV, [DIST_DP, S10, S100, DP],
+        claims=[
+            *_gap_claims("On hard instances", 10 * MILLION),
+            *_gain_claims("On hard instances", (S10, S100), EPSILONS),
+            _larger_scale("On hard instances", 0.1, at={"agent.epsilon": [0.1]}),
+        ],
+        quick=HARD_QUICK,
+    ),
+    _scale("scale-05", 0.5, 3500),
+    _scale("scale-1", 1.0, 1200),
+    Experiment(
+        name="chowdhury2023-fig4",
+        title="Trust models on easy instances, ε = .5 (and, of our own, two shufflers)",
+        source="Chowdhury & Zhou 2023, figure 4",
+        env=EASY_ENV,
+        agents=models(0.5),
+        figures=(Figure(y="regret", per_time=True, since=1000),),
+        runs=RUNS,
+        metrics=("regret", "bits_per_user", "epsilon"),
+        claims=_model_claims(),
+        quick={"env.horizon": 100_000, "runs": 20},
+    ),
+    _regret(
+        "fig5", "Learning to rank (the small made-up file; --set env.path=FILE for a real one)",
+        Use("LTR-v0", horizon=MILLION, permute_arms=True), [DIST_DP, dist_rdp(on=None), LTR_DP], LTR_EPSILONS,
+        claims=[
+            *_gap_claims("On ranking data (a made-up file)", MILLION, LTR_DP),
+            *_gain_claims("On ranking data (a made-up file)", (S10,), LTR_EPSILONS),
+        ],
+    ),
+    _bits(),
+    _radius(),
+)  # fmt: skip

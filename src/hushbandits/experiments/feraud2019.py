@@ -1,0 +1,294 @@
+"""Féraud, Alami & Laroche 2019: decentralized exploration by votes of low confidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushbandits.agents import feraud2019_theory as theory
+from hushbandits.bench.declare import words
+from hushbandits.bench.declare.claim import Claim, Line
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.core.types import Array, Params
+from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
+
+__all__ = ["EXPERIMENTS", "corollary_1", "corollary_2", "theorem_1"]
+
+ID = "DecentralizedExploration-v0"
+# The paper's grid is not stated; δ ≥ η^N needs 29 players.
+PLAYERS = (32, 64, 128, 256, 512, 1024)
+QUICK = {"runs": 5, "env.n_agents": (32, 64, 128)}
+EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
+UNEQUAL = "50/80"
+
+
+def decentralized(routine: str) -> Use:
+    """Decentralized Elimination at ε = .25, δ = .05, η = .9."""
+    return Use(f"Decentralized-{routine}", epsilon=EPSILON, delta=DELTA, eta=ETA)
+
+
+def baseline(level: int, routine: str) -> Use:
+    """0-Privacy or 1-Privacy at ε = .25, δ = .05."""
+    return Use(f"{level}-Privacy-{routine}", epsilon=EPSILON, delta=DELTA)
+
+
+ROUTINES = ("SER3", "UGapEc")
+AGENTS = [make(r) for make in (decentralized, lambda r: baseline(0, r), lambda r: baseline(1, r)) for r in ROUTINES]
+
+
+def corollary_1(env: Params, agent: Params, x: Array) -> Array:
+    """Dashed line of Decentralized Median Elimination against N; NaN for agents without a vote."""
+    return _dashed(theory.median_samples(10, ETA, EPSILON), env, agent, x)
+
+
+def corollary_2(env: Params, agent: Params, x: Array) -> Array:
+    """Dashed line of Decentralized SE and SER3 (theorem 3) against N; NaN for agents without a vote."""
+    means = PROBLEMS[env.get("problem", "P1")].means
+    gaps = [max(means) - mean for mean in means]
+    return _dashed(theory.elimination_samples(gaps, ETA, EPSILON), env, agent, x)
+
+
+def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
+    if "eta" not in agent:
+        return np.full(len(x), np.nan)
+    m, p = vote_threshold(DELTA, ETA), env.get("agent_distribution", "uniform")
+    return np.array([theory.stopping_samples(own, agent_weights(p, int(n)).tolist(), m, DELTA) for n in x])
+
+
+def theorem_1(env: Params, agent: Params, x: Array) -> Array:
+    """Dashed line of the messages of Decentralized Elimination, MK − 1; NaN for agents without a vote."""
+    return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
+
+
+def _here(function: str) -> str:
+    return f"{__name__}:{function}"
+
+
+def _ratio(of: Line, over: Line, sentence: str, **region: Any) -> Claim:
+    return Claim(sentence=sentence, metric=region.pop("metric", "rounds"), effect="ratio", of=of, over=over, **region)
+
+
+def _slope(of: Line, sentence: str, **region: Any) -> Claim:
+    return Claim(sentence=sentence, metric="rounds", effect="slope", of=of, along="env.n_agents", **region)
+
+
+def _faster(one: str, other: str, at: str = "") -> Claim:
+    return _ratio(one, other, f"{one} needs fewer samples than {other}{at}.", **words.LESS)
+
+
+def _clearly(one: str, other: str, where: str, **more: Any) -> Claim:
+    return _ratio(one, other, f"{where} {one} clearly outperforms {other}.", **words.CLEARLY_LESS, **more)
+
+
+def _gain(where: str, **more: Any) -> Claim:
+    sentence = f"{where} the gain of 1-Privacy-UGapEc over 1-Privacy-SER3 increases with N."
+    return _slope("1-Privacy-SER3", sentence, over="1-Privacy-UGapEc", above=0, **more)
+
+
+def _samples_claims() -> list[Claim]:
+    return [
+        *(_slope(f"1-Privacy-{r}", f"1-Privacy-{r} grows faster than linearly in N.", above=1) for r in ROUTINES),
+        *(_faster(f"Decentralized-{r}", f"1-Privacy-{r}", " at every N") for r in ROUTINES),
+        _clearly("1-Privacy-UGapEc", "1-Privacy-SER3", "On problem 1"),
+        _gain("On problem 1"),
+        _clearly("Decentralized-SER3", "Decentralized-UGapEc", "On problem 1"),
+    ]  # fmt: skip
+
+
+def _shared_claims() -> list[Claim]:
+    # The caption of figure 1: "The sample complexities of 0-PRIVACY baselines are the same: 800."
+    lines = [f"0-Privacy-{r}" for r in ROUTINES]
+    return [
+        *(Claim(sentence=f"{line} needs 800 samples whatever N.", metric="rounds", of=line, **words.about(800))
+          for line in lines),
+        _ratio(lines[0], lines[1], "Both 0-Privacy baselines need the same.", **words.MATCHES),
+    ]  # fmt: skip
+
+
+def _message_claims() -> list[Claim]:
+    vote, share = "Decentralized-SER3", "0-Privacy-SER3"
+    return [
+        Claim(
+            sentence="Decentralized SER3 sends at most MK − 1 = 279 messages.", metric="messages", of=vote, below=279.5,
+        ),
+        Claim(
+            sentence="It usually sends 9·28 = 252 of them.",
+            metric="messages", of=vote, statistic="median", above=251.5, below=252.5,
+        ),
+        _ratio(
+            share, vote,
+            "Decentralized SER3 needs three to four orders of magnitude fewer messages than 0-Privacy-SER3 at every N.",
+            metric="messages", above=1e3,
+        ),
+        _ratio(
+            share, vote, "Decentralized SER3 needs three orders of magnitude fewer messages from N = 512 on.",
+            metric="messages", above=1e3, at={"env.n_agents": [512, 1024]},
+        ),
+    ]  # fmt: skip
+
+
+def _at(agent: str, distribution: str, n_agents: int | None = None) -> Params:
+    line = {"agent": agent, "env.agent_distribution": distribution}
+    return line if n_agents is None else {**line, "env.n_agents": n_agents}
+
+
+def _unequal_claims() -> list[Claim]:
+    large = {"env.n_agents": [n for n in PLAYERS if n >= 64]}
+    unequal = {"env.agent_distribution": [UNEQUAL]}
+    claims = [
+        _clearly("1-Privacy-UGapEc", "1-Privacy-SER3", "On problem 2", at=unequal),
+        _gain("On problem 2", at=unequal),
+        _clearly("Decentralized-SER3", "Decentralized-UGapEc", "On problem 2", at=unequal),
+    ]
+    for r in ROUTINES:
+        vote, alone = f"Decentralized-{r}", f"1-Privacy-{r}"
+        both = _at(vote, UNEQUAL), _at(vote, "uniform")
+        claims += [
+            _ratio(_at(vote, UNEQUAL, 64), _at(vote, UNEQUAL, 32),
+                   f"{vote} needs fewer samples with 64 players than with 32.", below=1),
+            _slope(both[0], f"{vote} then grows linearly with N.", **words.LINEARLY, at=large),
+            _ratio(*both, f"From 64 players on, the imbalance helps {vote}.", below=1, at=large),
+            _ratio(_at(alone, UNEQUAL), _at(alone, "uniform"),
+                   f"From 64 players on, the imbalance hurts {alone}.", above=1, at=large),
+        ]  # fmt: skip
+    return claims
+
+
+def _against_players(name: str, title: str, figure: str, **more: Any) -> Experiment:
+    return Experiment(
+        **{
+            "name": name,
+            "title": title,
+            "source": f"Féraud et al. 2019, {figure}",
+            "env": Use(ID, problem=more.pop("problem", "P1"), permute_arms=True),
+            "agents": AGENTS,
+            "sweep": {"env.n_agents": PLAYERS},
+            "runs": 80,  # the paper's 20 leave claims undecided
+            "metrics": ("rounds", "messages", "correct"),
+            "figures": (Figure(y="rounds", x="env.n_agents", log="xy"),),
+            "quick": QUICK,
+            **more,
+        }
+    )
+
+
+def _median_alone() -> Experiment:
+    return _against_players(
+        "feraud2019-median-alone", "Median elimination alone, which is slow: few players, few runs", "appendix",
+        agents=[baseline(1, "Median")],
+        sweep={"env.n_agents": (32, 64)},
+        runs=3,
+        quick={"runs": 1, "env.n_agents": (32,)},
+    )  # fmt: skip
+
+
+SWITCH = Use(ID, n_agents=32, horizon=400_000, switches=1, permute_arms=True)
+
+
+def _dser4(phi: float) -> Use:
+    return Use("Decentralized-SER4", label=f"DSER4 φ = {phi:g}", epsilon=EPSILON, delta=DELTA, eta=ETA, phi=phi)
+
+
+EXPERIMENTS = (
+    _against_players(
+        "feraud2019-fig1a", "Problem 1: samples against the number of players", "figure 1a",
+        figures=(Figure(y="rounds", x="env.n_agents", log="xy", bounds={"corollary 2": _here("corollary_2")}),),
+        claims=_samples_claims(),
+    ),
+    _against_players(
+        "feraud2019-fig1b", "Problem 1: messages against the number of players", "figure 1b",
+        agents=[use for use in AGENTS if not use.name.startswith("1")],
+        figures=(Figure(y="messages", x="env.n_agents", log="xy", bounds={"MK − 1": _here("theorem_1")}),),
+        claims=_message_claims(),
+    ),
+    _against_players(
+        "feraud2019-shared", "Problem 1: samples of one player who sees everything, in more runs", "figure 1",
+        agents=[baseline(0, r) for r in ROUTINES],
+        claims=_shared_claims(),
+        runs=1000,  # a run takes a millisecond, and 80 do not tell SER3's mean from the region's end
+        quick={"runs": 50, "env.n_agents": (32, 64)},
+    ),
+    _against_players(
+        "feraud2019-fig2a", "Problem 2: 50 % of the players make 80 % of the events", "figure 2a",
+        agents=[use for use in AGENTS if not use.name.startswith("0")],
+        sweep={"env.agent_distribution": (UNEQUAL, "uniform"), "env.n_agents": PLAYERS},
+        claims=_unequal_claims(),
+    ),
+    _against_players(
+        "feraud2019-fig2b", "Problem 3: the means of suboptimal arms fall", "figure 2b",
+        problem="P3",
+        claims=[
+            _faster(f"{role}-SER3", f"{role}-UGapEc", " on problem 3, at every N")
+            for role in ("Decentralized", "1-Privacy")
+        ],
+    ),
+    _against_players(
+        "feraud2019-median", "Problem 1: median elimination as the routine", "appendix",
+        agents=[decentralized("Median"), baseline(0, "Median"), decentralized("SER3")],
+        figures=(Figure(y="rounds", x="env.n_agents", log="xy", lines=("Decentralized-M", "0"),
+                        bounds={"corollary 1": _here("corollary_1")}),),
+        claims=[_ratio("Decentralized-Median", "Decentralized-SER3",
+                       "Median elimination needs so many samples that it would flatten all other differences: "
+                       "more than ten times those of SER3.", above=10)],
+        runs=56,  # slow; fewer have no interval at the level of all claims together
+        quick={"runs": 2, "env.n_agents": (32, 64)},
+    ),
+    _median_alone(),
+    Experiment(
+        name="feraud2019-dser4",
+        title="A switch of the best arm after 200,000 of 400,000 activations, 32 players",
+        source="Féraud et al. 2019, section 4",
+        env=SWITCH,
+        agents=[_dser4(phi) for phi in (0, 3e-6, 1e-5, 3e-5)],
+        runs=20,
+        metrics=("regret", "messages", "correct"),
+        figures=(Figure(y="regret", log=""),),
+        quick={"runs": 5, "env.horizon": 100_000},
+    ),
+    Experiment(
+        name="feraud2019-dser4-end",
+        title="The same in more runs: regret at the end",
+        source="Féraud et al. 2019, section 4",
+        env=SWITCH,
+        agents=[_dser4(phi) for phi in (0, 1e-5)],
+        runs=80,
+        checkpoints=(),  # curves are played round by round, forty times slower
+        metrics=("regret", "messages", "correct"),
+        figures=(Figure(y="regret", x="runs", log=""),),
+        claims=[_ratio("DSER4 φ = 1e-05", "DSER4 φ = 0", "DSER4 with resets recovers from the switch: less regret than "
+                       "without.", metric="regret", below=1)],
+        quick={"runs": 5, "env.horizon": 100_000},
+    ),
+    Experiment(
+        name="feraud2019-privacy",
+        title="What an observer of one player's votes can name, where .1 is allowed",
+        source="Féraud et al. 2019, theorem 1",
+        env=Use(ID, n_agents=64, permute_arms=True),
+        agents=[decentralized(r) for r in ("SER3", "UGapEc", "Median")],
+        runs=100,
+        metrics=("named", "named_most", "rounds"),
+        figures=(Figure(y="named", x="runs", log=""), Figure(y="named_most", x="runs", log="")),
+        claims=[
+            Claim(sentence=f"{use.name}: an observer of one player names an ε-optimal arm with probability at most "
+                           "1 − η.", metric="named", of=use.name, below=0.1)
+            for use in (decentralized("SER3"), decentralized("UGapEc"))
+        ],
+        quick={"runs": 10},
+    ),
+    Experiment(
+        name="feraud2019-failure",
+        title="How often somebody ends with an arm that is not ε-optimal, at δ = .05",
+        source="Féraud et al. 2019, theorem 1",
+        env=Use(ID, n_agents=64, permute_arms=True),
+        agents=[decentralized(r) for r in ROUTINES],
+        runs=1000,
+        metrics=("correct", "inconclusive", "rounds"),
+        figures=(Figure(y="rounds", x="runs", log="x"),),
+        claims=[
+            Claim(sentence=f"{use.name} fails in at most δ of the runs.", metric="correct", of=use.name, above=0.95)
+            for use in (decentralized(r) for r in ROUTINES)
+        ],
+        quick={"runs": 200},
+    ),
+)  # fmt: skip

@@ -1,0 +1,260 @@
+"""Rio, Barlier, Colin & Soare 2023: best-arm identification with private communications."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hushbandits.agents import rio2023_theory as theory
+from hushbandits.bench.declare import words
+from hushbandits.bench.declare.claim import Claim, Line
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.core.types import Array, Params
+from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.policies.elimination import confidence_under_loss
+
+__all__ = ["EXPERIMENTS", "proposition_4_3", "proposition_5_3"]
+
+AGENTS = (64, 128, 256, 512, 1024)
+QUICK = {"env.n_agents": (64, 128, 256)}
+EPSILONS, XIS, BETAS, ETAS = (0.05, 0.1, 0.25), (0, 0.05, 0.1), (0.3, 0.5, 0.8), (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+CORRUPTED = "CorruptedElimination-v0"
+
+
+def _gaps(env: Params) -> list[float]:
+    means = PROBLEMS[env.get("problem", "P1")].means
+    return [max(means) - m for m in means]
+
+
+def proposition_4_3(env: Params, agent: Params, x: Array) -> Array:
+    """Dashed line of DP-MASE against N; NaN for the other agents."""
+    if "epsilon" not in agent:
+        return np.full(len(x), np.nan)
+    beta, delta = agent.get("beta", 0.5), agent.get("delta", 0.05)
+    local, m = theory.dp_local_samples(_gaps(env), agent["epsilon"], beta), vote_threshold(delta, beta)
+    p = env.get("agent_distribution", "uniform")
+    return np.array([theory.mase_rounds(local, agent_weights(p, int(n)).tolist(), m, delta) for n in x])
+
+
+def proposition_5_3(env: Params, agent: Params, x: Array) -> Array:
+    """Dashed line of Corrupted Elimination against N (with probability ½); NaN for the other agents."""
+    if "eta" not in agent:
+        return np.full(len(x), np.nan)
+    gaps = _gaps(env)
+    eta_xi = confidence_under_loss(agent["eta"], agent.get("xi", 0.0), len(gaps))
+    local, m = theory.elimination_local_samples(gaps, eta_xi), vote_threshold(agent.get("delta", 0.05), eta_xi)
+    return np.array([theory.corrupted_rounds(local, int(n), m) for n in x])
+
+
+DP_BOUND = {"proposition 4.3": "hushbandits.experiments.rio2023:proposition_4_3"}
+LOSS_BOUND = {"proposition 5.3": "hushbandits.experiments.rio2023:proposition_5_3"}
+
+
+def dp_mase(epsilon: float, beta: float = 0.5, label: str = "DP-MASE ε = {epsilon:g}") -> Use:
+    """DP-MASE at δ = .05."""
+    return Use("DP-MASE", label=label.format(epsilon=epsilon, beta=beta), epsilon=epsilon, beta=beta, delta=0.05)
+
+
+def corrupted(xi: float, eta: float = 0.9) -> Use:
+    """Corrupted Elimination at δ = .05."""
+    return Use("Corrupted-Elimination", label=f"Corrupted ξ = {xi:g}", on=CORRUPTED, eta=eta, delta=0.05, xi=xi)
+
+
+DP_LINES = [dp_mase(epsilon) for epsilon in EPSILONS]
+CORRUPTED_LINES = [corrupted(xi) for xi in XIS]
+BASELINES = [Use("Central", delta=0.05), Use("Independent", delta=0.05)]
+METHODS = [str(use.label) for use in (*DP_LINES, *CORRUPTED_LINES)]
+
+
+def _against(of: Line, over: Line, sentence: str, region: words.Region, **more: Any) -> Claim:
+    return Claim(sentence=sentence, metric="rounds", effect="ratio", of=of, over=over, **region, **more)
+
+
+def _epsilon_claims() -> list[Claim]:
+    """How much ε costs: first the figure's statistic, the mean at every N, then a reading of our own."""
+    own: Params = {
+        "statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]},
+        "source": "own reading of the same sentence",
+    }  # fmt: skip
+    small = "DP-MASE ε = 0.05", "DP-MASE ε = 0.1"
+    large = "DP-MASE ε = 0.1", "DP-MASE ε = 0.25"
+    cost, stable = "Rounds increase significantly from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
+    return [
+        _against(*small, f"{cost} (means, every N).", words.CLEARLY_MORE),
+        _against(*large, f"{stable} (means, every N).", words.LITTLE),
+        _against(*small, f"{cost} (medians, N ≥ 256).", words.CLEARLY_MORE, **own),
+        _against(*large, f"{stable} (medians, N ≥ 256).", words.LITTLE, **own),
+    ]
+
+
+def _figure_1_claims() -> list[Claim]:
+    along: Params = {"metric": "rounds", "effect": "slope", "along": "env.n_agents"}
+    claims = [
+        Claim(sentence=f"Sample complexity grows with the number of agents. ({line})", of=line, above=0, **along)
+        for line in (*METHODS, "Independent")
+    ]
+    for line in METHODS:
+        claims += [
+            _against(line, "Independent", f"{line} needs fewer rounds than Independent at every N.", words.LESS),
+            Claim(sentence=f"{line} scales better with N than Independent.", of=line, over="Independent", below=0,
+                  **along),
+            _against("Central", line, f"Central is much faster than {line} at every N.", words.MUCH_LESS),
+        ]  # fmt: skip
+    claims += _epsilon_claims()
+    for high, low in ((0.05, 0), (0.1, 0.05)):
+        of, over = f"Corrupted ξ = {high:g}", f"Corrupted ξ = {low:g}"
+        claims.append(_against(of, over, f"ξ = {high:g} is faster than ξ = {low:g}.", words.LESS))
+    return claims
+
+
+def _rounds_against_agents(
+    name: str, title: str, figure: str, problem: str, agents: list[Use], **more: Any
+) -> Experiment:
+    panel = Figure(y="rounds", x="env.n_agents", log="xy")
+    baselines = [str(use.name) for use in BASELINES]
+    panels = [
+        replace(panel, title=title, lines=(first, *baselines), bounds=bounds)
+        for title, first, bounds in (
+            ("DP-MASE", "DP-MASE", DP_BOUND),
+            ("Corrupted Elimination", "Corrupted", LOSS_BOUND),
+        )
+    ]
+    return Experiment(
+        name=name,
+        title=title,
+        source=f"Rio et al. 2023, figure {figure}",
+        env=Use("DPMASE-v0", problem=problem, permute_arms=True),
+        agents=agents,
+        sweep={"env.n_agents": AGENTS},
+        runs=64,  # the paper's 10 are too few for any interval at the level of all claims together
+        metrics=("rounds", "messages", "correct"),
+        figures=panels if len(agents) > len(BETAS) else (panel,),
+        quick=QUICK,
+        **more,
+    )
+
+
+def _eta_sweep(name: str, problem: str) -> Experiment:
+    return Experiment(
+        name=name,
+        title=f"The threshold effect on problem {problem[1:]}: rounds against η at ξ = 0",
+        source="Rio et al. 2023, figure 2",
+        env=Use(CORRUPTED, problem=problem, permute_arms=True, n_agents=256),
+        agents=[Use("Corrupted-Elimination", delta=0.05, xi=0)],
+        sweep={"agent.eta": ETAS},
+        runs=64,  # the paper's 10 are too few for any interval at the level of all claims together
+        metrics=("rounds", "messages", "correct"),
+        figures=(Figure(y="rounds", x="agent.eta", log="y"),),
+        quick={"env.n_agents": 64},
+        claims=[
+            Claim(
+                sentence=f"At ξ = 0 rounds grow with η (problem {problem[1:]}).",
+                metric="rounds",
+                effect="slope",
+                of="Corrupted-Elimination",
+                along="agent.eta",
+                above=0,
+            )
+        ],
+    )
+
+
+def _beta_lines() -> list[Use]:
+    return [dp_mase(0.5, beta, "DP-MASE β = {beta:g}") for beta in BETAS]
+
+
+def _beta_claims() -> list[Claim]:
+    pairs = (("DP-MASE β = 0.3", "DP-MASE β = 0.5"), ("DP-MASE β = 0.5", "DP-MASE β = 0.8"))
+    return [_against(*pair, f"Rounds grow as β falls: {pair[0]} against {pair[1]}.", words.MORE) for pair in pairs]
+
+
+def _distribution_claims() -> list[Claim]:
+    claims = []
+    for line in ("DP-MASE ε = 0.1", "Corrupted ξ = 0.05"):
+        power, uniform = ({"agent": line, "env.agent_distribution": p} for p in ("power", "uniform"))
+        sentence = f"{line} is much faster when P(n) ∝ n^(−0.8) than when P is uniform."
+        claims += [
+            _against(power, uniform, sentence, words.MUCH_LESS),
+            Claim(sentence=f"{line} loses no accuracy there: still at most δ of the runs return a wrong arm.",
+                  metric="correct", of=power, above=0.95),
+        ]  # fmt: skip
+    return claims
+
+
+EXPERIMENTS = (
+    _rounds_against_agents(
+        "rio2023-fig1", "Problem 1: rounds against the number of agents", "1", "P1",
+        [*DP_LINES, *CORRUPTED_LINES, *BASELINES], claims=_figure_1_claims(),
+    ),
+    _eta_sweep("rio2023-fig2", "P1"),
+    _eta_sweep("rio2023-fig2-p2", "P2"),
+    _rounds_against_agents(
+        "rio2023-fig3", "Problem 2: rounds against the number of agents", "3", "P2",
+        [*DP_LINES, *CORRUPTED_LINES, *BASELINES], claims=_figure_1_claims(),
+    ),
+    _rounds_against_agents(
+        "rio2023-fig4", "Problem 1 without the baselines", "4 (top)", "P1", [*DP_LINES, *CORRUPTED_LINES],
+    ),
+    _rounds_against_agents(
+        "rio2023-fig4-p2", "Problem 2 without the baselines", "4 (bottom)", "P2", [*DP_LINES, *CORRUPTED_LINES],
+    ),
+    _rounds_against_agents(
+        "rio2023-fig5", "Local accuracy on problem 1: DP-MASE at ε = .5", "5 (left)", "P1", _beta_lines(),
+        claims=_beta_claims(),
+    ),
+    _rounds_against_agents(
+        "rio2023-fig5-p2", "Local accuracy on problem 2: DP-MASE at ε = .5", "5 (right)", "P2", _beta_lines(),
+        claims=_beta_claims(),
+    ),
+    Experiment(
+        name="rio2023-fig6",
+        title="Who acts how often: uniform agents against P(n) ∝ n^(−0.8), on problem 1",
+        source="Rio et al. 2023, figure 6",
+        env=Use("DPMASE-v0", problem="P1", permute_arms=True),
+        agents=[dp_mase(0.1), corrupted(0.05)],
+        sweep={"env.agent_distribution": ("uniform", "power"), "env.n_agents": AGENTS},
+        runs=250,  # a share of .95 is told from 1 at the level of all claims together
+        metrics=("rounds", "messages", "correct"),
+        figures=(Figure(y="rounds", x="env.n_agents", log="xy"),),
+        claims=_distribution_claims(),
+        quick=QUICK,
+    ),
+    Experiment(
+        name="rio2023-failure",
+        title="How often the wrong arm is returned, at δ = .05",
+        source="Rio et al. 2023, propositions 4.2 and 5.2",
+        env=Use("DPMASE-v0", problem="P1", permute_arms=True, n_agents=64),
+        agents=[dp_mase(0.1), *CORRUPTED_LINES],
+        runs=1000,
+        metrics=("correct", "inconclusive", "rounds"),
+        figures=(Figure(y="rounds", x="runs", log="x"),),
+        claims=[
+            Claim(sentence=f"{use.label} returns a wrong arm in at most δ of the runs.", metric="correct",
+                  of=str(use.label), above=0.95)
+            for use in (dp_mase(0.1), *CORRUPTED_LINES)
+        ],
+        quick={"runs": 200},
+    ),
+    Experiment(
+        name="rio2023-privacy",
+        title="What an observer of one agent's votes can name, where .1 is allowed",
+        source="Rio et al. 2023, proposition 5.1",
+        env=Use(CORRUPTED, problem="P1", permute_arms=True, n_agents=64),
+        agents=CORRUPTED_LINES,
+        runs=200,
+        metrics=("named", "named_most", "rounds"),
+        figures=(Figure(y="named", x="runs", log=""), Figure(y="named_most", x="runs", log="")),
+        claims=[
+            Claim(
+                sentence=f"{use.label}: an observer of one agent names the best arm with probability at most 1 − η.",
+                metric="named",
+                of=str(use.label),
+                below=0.1,
+            )
+            for use in CORRUPTED_LINES
+        ],
+        quick={"runs": 40},
+    ),
+)  # fmt: skip

@@ -1,0 +1,133 @@
+"""A radius is one mechanism's: every agent on every feedback env, and on mechanisms of one's own."""
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.show.tables import lines
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.secagg import SecAgg
+
+AGENTS = {  # and the env whose mechanism is theirs
+    "DP-SE": "CentralDP-v0",
+    "CDP-SE": "CentralDP-v0",
+    "LDP-SE": "LocalDP-v0",
+    "Dist-DP-SE": "DistDP-v0",
+    "Dist-RDP-SE": "DistRDP-v0",
+    "Dist-CDP-SE": "DistCDP-v0",
+    "Shuffle-DP-SE": "ShuffleDP-v0",
+    "VB-SDP-AE": "ShuffleDP-v0",
+}
+ENVS = [id for id in hb.list_envs() if getattr(hb.make_core(id), "setting", "") == "feedback" and id != "LTR-v0"]
+SMALL = {"horizon": 3000, "n_arms": 3, "means": (0.9, 0.5, 0.1)}
+
+
+class Mine(DiscreteLaplace):
+    """One's own noise, of which nobody knows."""
+
+
+class Declared(DiscreteLaplace):
+    """One's own noise, with tails no heavier than the shipped mechanism's."""
+
+    noise_as = "DiscreteLaplace"
+
+
+hb.register_wrapper("Mine-calibrated-test", Mine)
+hb.register_wrapper("Declared-calibrated-test", Declared)
+hb.register_env("Mine-calibrated-test-v0", type(hb.make_core("DistDP-v0")), wrappers=("Mine-calibrated-test", "SecAgg"))
+hb.register_env(
+    "Declared-calibrated-test-v0", type(hb.make_core("DistDP-v0")), wrappers=("Declared-calibrated-test", "SecAgg")
+)
+NO_SCALE = ("CentralDP-v0", "LocalDP-v0", "DistDP-v0", "ShuffleDP-v0", "Mine-calibrated-test-v0",
+            "Declared-calibrated-test-v0")  # fmt: skip
+LACKS = {
+    **{(agent, id): "needs a mechanism with scale" for agent in ("Dist-RDP-SE", "Dist-CDP-SE") for id in NO_SCALE},
+    ("Shuffle-DP-SE", ""): "needs a mechanism with shuffle",
+    ("VB-SDP-AE", "CentralDP-v0"): "needs a mechanism whose users add noise",
+}
+OWN = {"Mine-calibrated-test-v0": "", "Declared-calibrated-test-v0": "Dist-DP-SE"}
+
+
+def test_all_agents_of_the_setting_are_here():
+    feedback = {name for name in hb.list_agents() if hb.make_team(name).setting == "feedback"}
+    assert feedback == set(AGENTS)
+    assert all(hb.make_team(name).mechanisms for name in AGENTS)
+
+
+@pytest.mark.parametrize("id", [*ENVS, *OWN])
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
+    if AGENTS[agent] == id or OWN.get(id) == agent:
+        finals = hb.evaluate(id, agent, runs=1, env=SMALL).finals
+        assert "uncalibrated" not in finals
+        return
+    with pytest.raises(ValueError, match=rf"{agent} has a radius for the noise of \w+, not for that of .*calibrated="):
+        hb.evaluate(id, agent, runs=1, env=SMALL)
+    core = hb.make_core(id, **SMALL)
+    needs = "has a radius for|needs a mechanism with|needs shuffle="
+    with pytest.raises(ValueError, match=needs):
+        hb.play(core, hb.make_team(agent))
+    given = {"env": SMALL, "agent_kwargs": {"calibrated": False}}
+    if lacks := LACKS.get((agent, id)) or LACKS.get((agent, "")):  # its radius is a function of what is not there
+        with pytest.raises(ValueError, match=lacks):
+            hb.evaluate(id, agent, runs=2, **given)
+    else:
+        assert hb.evaluate(id, agent, runs=2, **given).final("uncalibrated").tolist() == [1, 1]
+
+
+def test_the_radius_of_another_mechanism_was_played_in_silence():
+    with pytest.raises(ValueError, match="Dist-DP-SE has a radius for the noise of DiscreteLaplace, not for that"):
+        hb.evaluate("LocalDP-v0", "Dist-DP-SE", runs=1)
+    own = hb.evaluate("LocalDP-v0", "LDP-SE", runs=3, env={"horizon": 20_000})
+    other = hb.evaluate("LocalDP-v0", "Dist-DP-SE", runs=3, env={"horizon": 20_000}, agent_kwargs={"calibrated": False})
+    assert other.final("regret").mean() < own.final("regret").mean()  # what a radius that is too small seems to win
+    assert other.final("uncalibrated").all()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "agent", "fits"),
+    [
+        (CentralLaplace(discrete=True), "DP-SE", False),
+        (CentralLaplace(discrete=True), "CDP-SE", True),
+        (CentralLaplace(), "CDP-SE", False),
+        (DiscreteLaplace(t_min=0.5), "Dist-DP-SE", False),
+        (DiscreteLaplace(t_min=1.0), "Dist-DP-SE", True),
+        (Mine(), "Dist-DP-SE", False),
+        (Declared(), "Dist-DP-SE", True),
+        (Declared(), "LDP-SE", False),
+    ],
+)
+def test_a_mechanism_is_known_by_its_parameters_too(mechanism, agent, fits):
+    secure = [] if isinstance(mechanism, CentralLaplace) else [SecAgg()]
+    core = type(hb.make_core("DistDP-v0"))(wrappers=[mechanism, *secure], **SMALL)
+    if fits:
+        assert hb.play(core, hb.make_team(agent))["regret"].shape == (1,)
+        assert hb.play(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [0]
+        return
+    with pytest.raises(ValueError, match="has a radius for the noise of"):
+        hb.play(core, hb.make_team(agent))
+    assert hb.play(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [1]
+
+
+def test_no_number_changes_where_the_radius_is_the_mechanisms():
+    plain = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, env=SMALL)
+    asked = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, env=SMALL, agent_kwargs={"calibrated": False})
+    np.testing.assert_array_equal(plain.final("regret"), asked.final("regret"))
+
+
+def test_the_mark_is_in_every_name_and_row(tmp_path):
+    experiment = Experiment(
+        name="marked", title="Marked", env=Use("LocalDP-v0", **SMALL), runs=2,
+        agents=[Use("LDP-SE"), Use("Dist-DP-SE", calibrated=False), Use("Dist-DP-SE", label="bold", calibrated=False)],
+    )  # fmt: skip
+    assert experiment.lines() == ["LDP-SE", "Dist-DP-SE (uncalibrated)", "bold (uncalibrated)"]
+    with hb.run(experiment, tmp_path / "o", progress=False).store as store:
+        rows = [(line.cell.line, line.mean) for line in lines(store, experiment) if line.metric == "uncalibrated"]
+    assert rows == [("Dist-DP-SE (uncalibrated)", 1.0), ("bold (uncalibrated)", 1.0)]
+
+
+def test_calibrated_is_a_flag():
+    with pytest.raises(ValueError, match="calibrated='no' must be true or false"):
+        hb.make_team("Dist-DP-SE", calibrated="no")

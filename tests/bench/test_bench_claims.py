@@ -1,0 +1,381 @@
+"""Claims: verdicts on rows whose truth is known, and the page of verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hushbandits.bench import reproduce as reproducing
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.judge.intervals import Stratum, skewed_t
+from hushbandits.bench.judge.stats import median_interval, share_interval
+from hushbandits.bench.judge.verdicts import Finding, Verdict, judge
+from hushbandits.bench.play.run import check, open_folder
+from hushbandits.cli.main import main
+from hushbandits.experiments import family
+
+RUNS = 40
+
+
+def experiment(*claims, **changes):
+    fields = {
+        "name": "known",
+        "title": "Known rows",
+        "source": "Somebody 1999, figure 1",
+        "env": Use("CoopNetwork-v0", horizon=100),
+        "agents": [Use("Multi-UCB", label="A"), Use("UCB1", label="B")],
+        "sweep": {"env.n_agents": (4, 8, 16)},
+        "runs": RUNS,
+        "claims": claims,
+    }
+    return Experiment(**{**fields, **changes})
+
+
+def claim(**fields):
+    return Claim(**{"sentence": "It is so.", "metric": "regret", "of": "A", **fields})
+
+
+def judged(folder, one, values, metric="regret", **changes):
+    """Verdict on `one` where ``values(line, N, rng)`` are the rows."""
+    whole = experiment(one, **changes)
+    with open_folder([whole], folder) as store:
+        for i, cell in enumerate(whole.cells()):
+            x = values(cell.line, cell.point.get("env.n_agents"), np.random.default_rng(i))
+            if x is not None:
+                times = np.array([10.0, 100.0])
+                store.add(cell, range(len(x)), {metric: x}, {metric: np.stack([x / 2, x], 1)}, times)
+        return judge(store, whole, 1)[0]
+
+
+def grows(line, n, rng):
+    return (2.0 if line == "A" else 3.0) * n + rng.normal(0, 0.5, RUNS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        ({"effect": "slope", "along": "env.n_agents", "above": 0}, "holds"),
+        ({"effect": "slope", "along": "env.n_agents", "above": 0.9, "below": 1.1}, "holds"),
+        ({"effect": "slope", "along": "env.n_agents", "above": 1.2}, "does not hold"),
+        ({"effect": "slope", "along": "env.n_agents", "above": 1.0}, "undecided"),
+        ({"effect": "slope", "over": "B", "along": "env.n_agents", "above": -0.1, "below": 0.1}, "holds"),
+        ({"effect": "slope", "over": "B", "along": "env.n_agents", "above": 0.1}, "does not hold"),
+        ({"effect": "slope", "over": "B", "along": "env.n_agents", "above": 0}, "undecided"),
+        ({"effect": "ratio", "over": "B", "below": 1}, "holds"),
+        ({"effect": "ratio", "over": "B", "above": 0.6, "below": 0.75, "statistic": "median"}, "holds"),
+        ({"effect": "ratio", "over": "B", "above": 1}, "does not hold"),
+        ({"effect": "difference", "over": "B", "below": 0}, "holds"),
+        ({"effect": "difference", "over": "B", "below": -10, "at": {"env.n_agents": [16]}}, "holds"),
+        ({"effect": "difference", "over": "B", "below": -6}, "does not hold"),
+        ({"above": 7}, "holds"),
+        ({"below": 33, "statistic": "median"}, "holds"),
+        ({"below": 20, "statistic": "iqm"}, "does not hold"),
+        ({"below": 20, "at": {"env.n_agents": 8}}, "holds"),
+        ({"above": 3, "time": 10}, "holds"),
+        ({"below": 0.5, "time": 10, "per_time": True, "at": {"env.n_agents": 4}}, "holds"),
+        ({"above": 5.4, "below": 6.6, "time": 55, "at": {"env.n_agents": 4}}, "holds"),
+    ],
+)
+def test_verdicts_on_known_rows(tmp_path, fields, verdict):
+    found = judged(tmp_path, claim(**fields), grows)
+    assert found.verdict == verdict, found.findings
+
+
+def test_intervals_are_those_of_the_statistics_page(tmp_path):
+    one = claim(above=0, at={"env.n_agents": 8})
+    (finding,) = judged(tmp_path / "mean", one, grows).findings
+    x = grows("A", 8, np.random.default_rng(2))
+    assert finding.effect == pytest.approx(x.mean())
+    assert finding.interval == skewed_t([Stratum([0], x[:, None])], np.ones(1), 0.95)
+    assert finding.procedure == "skewed t"
+    (finding,) = judged(tmp_path / "median", claim(above=0, at={"env.n_agents": 8}, statistic="median"), grows).findings
+    assert finding.interval == pytest.approx(median_interval(x, 0.95))
+    assert finding.runs == RUNS
+
+
+def test_a_rate_has_clopper_and_pearsons_interval(tmp_path):
+    def rate(line, n, rng):
+        return np.r_[np.ones(RUNS - 1), 0.0]
+
+    fields = {"env": Use("DPMASE-v0"), "agents": [Use("DP-MASE", label="A", beta=0.05)]}
+    one = claim(metric="correct", above=0.8)
+    found = judged(tmp_path, one, rate, metric="correct", **fields)
+    assert found.verdict == "holds"
+    assert found.findings[0].interval == share_interval(RUNS - 1, RUNS)
+
+
+def test_a_difference_of_equal_rates_is_no_certainty(tmp_path):
+    agents = [Use("DP-MASE", label="A", beta=0.05), Use("Random", label="B")]
+    fields = {"env": Use("DPMASE-v0", horizon=1000), "agents": agents}
+    one = claim(metric="correct", effect="difference", over="B", above=-0.01)
+    found = judged(tmp_path, one, lambda *_: np.ones(RUNS), metric="correct", **fields)
+    assert found.verdict == "undecided"
+    assert found.findings[0].interval[0] < -0.05
+
+
+def test_runs_on_common_seeds_are_compared_in_pairs(tmp_path):
+    def shared(line, n, rng):
+        luck = np.random.default_rng(n).normal(0, 100, RUNS)
+        return 1000 + luck + (1.0 if line == "B" else 0.0) + rng.normal(0, 0.1, RUNS)
+
+    found = judged(tmp_path, claim(effect="difference", over="B", below=-0.8, above=-1.2), shared)
+    assert found.verdict == "holds"
+
+
+def test_runs_on_other_seeds_are_not(tmp_path):
+    def shared(line, n, rng):
+        return 1000 + np.random.default_rng(0).normal(0, 100, RUNS) + n
+
+    one = claim(
+        effect="difference",
+        of={"agent": "A", "env.n_agents": 4},
+        over={"agent": "A", "env.n_agents": 8},
+        above=-10,
+        below=10,
+    )
+    found = judged(tmp_path, one, shared)
+    assert found.verdict == "undecided"
+    low, high = found.findings[0].interval
+    assert 60 < high - low < 120  # 2 · 1.96 · 100 · √(2/40) = 88
+
+
+def test_a_slope_of_a_ratio_takes_shared_luck_out(tmp_path):
+    """A/B = N^0.1, in worlds whose luck is worth ten times as much."""
+
+    def shared(line, n, rng):
+        luck = np.exp(np.random.default_rng(n).normal(0, 1, RUNS))
+        return luck * (n**0.1 if line == "A" else 1.0) * np.exp(rng.normal(0, 0.01, RUNS))
+
+    one = claim(effect="slope", over="B", along="env.n_agents", above=0.05, below=0.15)
+    found = judged(tmp_path, one, shared)
+    assert found.verdict == "holds"
+    assert found.procedure == "skewed t, logarithms"
+    assert reproducing.in_words(found).startswith("slope of log ratio of means 0.")
+
+
+def test_a_slope_through_one_place_is_none(tmp_path):
+    for places in ([8], [5]):
+        one = claim(effect="slope", along="env.n_agents", above=0, at={"env.n_agents": places})
+        found = judged(tmp_path / str(places), one, grows)
+        assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
+
+
+def test_a_run_that_is_no_number_decides_nothing(tmp_path):
+    def broken(line, n, rng):
+        return np.r_[grows(line, n, rng)[1:], np.nan]
+
+    assert judged(tmp_path, claim(effect="ratio", over="B", above=1), broken).verdict == "undecided"
+
+
+def test_the_same_rows_get_the_same_intervals(tmp_path):
+    one = claim(effect="ratio", over="B", below=1)
+    judged(tmp_path, one, grows)
+    whole = experiment(one)
+    with open_folder([whole], tmp_path) as store:
+        first, second = (judge(store, whole, 61) for _ in range(2))
+    assert first == second
+
+
+def test_missing_rows_leave_a_claim_undecided(tmp_path):
+    def without_16(line, n, rng):
+        return None if n == 16 else grows(line, n, rng)
+
+    assert judged(tmp_path / "a", claim(effect="ratio", over="B", below=1), without_16).verdict == "undecided"
+    # A failure seen elsewhere still counts.
+    assert judged(tmp_path / "b", claim(effect="ratio", over="B", above=1), without_16).verdict == "does not hold"
+    assert judged(tmp_path / "c", claim(below=1, at={"env.n_agents": [5]}), grows).verdict == "undecided"
+
+
+def test_times_beyond_the_curves_leave_a_claim_undecided(tmp_path):
+    for time in (9, 101):  # the rows made up here have curves from 10 to 100
+        found = judged(tmp_path / str(time), claim(above=0, time=time), grows)
+        assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
+
+
+def test_pairs_are_those_of_runs_that_both_lines_have(tmp_path):
+    one = claim(effect="difference", over="B", below=-0.8, above=-1.2)
+    whole = experiment(one, sweep={"env.n_agents": (4,)})
+    luck, noise = np.random.default_rng(0).normal(0, 100, RUNS), np.random.default_rng(1).normal(0, 0.1, RUNS)
+    with open_folder([whole], tmp_path) as store:
+        a, b = whole.cells()
+        for cell, runs, x in ((a, np.arange(35), luck - 1 + noise), (b, np.arange(3, RUNS), luck)):
+            store.add(cell, runs.tolist(), {"regret": x[runs]}, {}, np.array([]))
+        (found,) = judge(store, whole, 1)
+    assert found.verdict == "holds"
+    assert found.findings[0].effect == pytest.approx(-1 + noise[3:35].mean())
+    assert found.findings[0].runs == 32
+
+
+def test_the_finding_that_is_shown_is_the_worst_one(tmp_path):
+    low = judged(tmp_path / "low", claim(above=0), grows)
+    assert low.worst.where == "agents = 4"
+    high = judged(tmp_path / "high", claim(below=20), grows)
+    assert high.worst.where == "agents = 16"
+    assert reproducing.in_words(high).endswith("claimed < 20, at agents = 16 (worst of 3 points)")
+    both = judged(tmp_path / "both", claim(above=5, below=1000), grows)
+    assert (both.region, both.worst.where) == ("in (5, 1000)", "agents = 4")
+
+
+def test_more_points_need_wider_intervals_to_reject(tmp_path):
+    """One of 20 points lies below the region by 2.5 standard errors: rejected by itself, undecided among 20."""
+
+    def low_at_4(line, n, rng):
+        x = rng.normal(0, 1, RUNS)
+        x = (x - x.mean()) / x.std(ddof=1)
+        return x + (-2.5 / math.sqrt(RUNS) if n == 4 else 10)
+
+    sizes = tuple(range(4, 24))
+    alone = judged(tmp_path / "a", claim(above=0, at={"env.n_agents": 4}), low_at_4, sweep={"env.n_agents": sizes})
+    assert alone.verdict == "does not hold"
+    assert judged(tmp_path / "b", claim(above=0), low_at_4, sweep={"env.n_agents": sizes}).verdict == "undecided"
+
+
+def test_claims_of_one_paper_are_one_family():
+    for paper in reproducing.papers():
+        declared = reproducing.modules()[paper][1]
+        assert {family(e.name) for e in declared} == {sum(len(e.claims) for e in declared)}
+
+
+def test_few_runs_cannot_decide(tmp_path):
+    def two(line, n, rng):
+        return grows(line, n, rng)[:2]
+
+    assert judged(tmp_path, claim(effect="ratio", over="B", below=1), two).verdict == "undecided"
+
+
+def test_more_claims_need_wider_intervals(tmp_path):
+    one = claim(above=0, at={"env.n_agents": 8})
+    whole = experiment(one)
+    judged(tmp_path, one, grows)
+    with open_folder([whole], tmp_path) as store:
+        widths = [np.diff(judge(store, whole, m)[0].findings[0].interval)[0] for m in (1, 4, 10)]
+        x = store.final(whole.cells()[2], "regret", RUNS)
+    assert widths == sorted(widths)
+    assert widths[2] == np.diff(skewed_t([Stratum([0], x[:, None])], np.ones(1), 1 - 0.05 / 10))[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"of": "C", "above": 0}, "no line is called 'C'"),
+        ({"over": "B", "above": 0}, "over= belongs to a difference, a ratio or a slope"),
+        ({"effect": "ratio", "above": 0}, "a ratio needs over="),
+        ({"effect": "difference", "above": 0}, "a difference needs over="),
+        ({"effect": "ratio", "over": "B", "along": "env.n_agents", "above": 0}, "along= belongs to a slope"),
+        ({"effect": "slope", "above": 0}, "along= belongs to a slope"),
+        ({"effect": "slope", "along": "env.life", "above": 0}, "'env.life' is not swept"),
+        ({"effect": "share", "above": 0}, "is not one of value, difference, ratio, slope"),
+        ({"statistic": "mode", "above": 0}, "is not one of mean, median, iqm"),
+        ({}, "give above=, below= or both"),
+        ({"above": math.nan}, "must be a finite number"),
+        ({"above": 0, "per_time": True}, "per_time= needs a time="),
+        ({"above": 0, "metric": "regert"}, "a claim is about 'regert'; did you mean regret"),
+        ({"above": 0, "at": {"env.life": 1}}, "'env.life' is not swept"),
+        ({"above": 0, "of": {"agent": "A", "env.n_agents": 5}}, "the sweep has no point"),
+        (
+            {"effect": "ratio", "above": 0, "of": {"agent": "A", "env.n_agents": 4}, "over": "B"},
+            "'B' must fix env.n_agents as the other line does",
+        ),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_is_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        check([experiment(claim(**fields))])
+
+
+def test_a_slope_of_a_rate_is_refused():
+    one = claim(metric="correct", effect="slope", along="env.n_agents", above=0)
+    with pytest.raises(ValueError, match="of a rate, take a value or a difference"):
+        check([experiment(one, env=Use("DPMASE-v0"), agents=[Use("DP-MASE", label="A", beta=0.05)])])
+
+
+# -- reproduce --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def papers(monkeypatch, tmp_path):
+    """Two papers of one small experiment each."""
+    told = []
+    for name, below in (("alpha1999", 1), ("beta2001", 0.5)):
+        one = claim(sentence=f"Sharing pays in {name}.", effect="ratio", over="B", below=below, at={"env.n_agents": 4})
+        whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
+        told.append((name, (f"{name}: a paper.", (whole,))))
+    catalog = dict(told)
+    for module in ("hushbandits.experiments", "hushbandits.bench.reproduce"):
+        monkeypatch.setattr(f"{module}.modules", lambda: catalog)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_reproduce_says_and_writes_every_verdict(papers, capsys):
+    assert main(["reproduce", "--jobs", "1", "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert "Sharing pays in alpha1999." in out
+    assert "claimed < 0.5" in out
+    page = (papers / "docs/reproduction.md").read_text()
+    assert page.index("alpha1999: a paper.") < page.index("beta2001: a paper.")
+    assert "`hushbandits reproduce beta2001 --seed 0 --quick` · quick scale" in page
+    assert page.count("| Somebody 1999, figure 1 |") == 2
+    assert (papers / "runs/alpha1999-fig1-quick/report.html").exists()
+
+
+def test_a_full_verdict_outlives_a_quick_one(papers, capsys):
+    assert main(["reproduce", "alpha1999", "--jobs", "1"]) == 0
+    before = (papers / "docs/reproduction.md").read_text()
+    assert "full scale" in before
+    assert main(["reproduce", "--jobs", "1", "--quick"]) == 0
+    page = (papers / "docs/reproduction.md").read_text()
+    assert "keeps its full-scale verdicts of alpha1999" in capsys.readouterr().err
+    assert "`hushbandits reproduce alpha1999 --seed 0` · full scale" in page
+    assert "`hushbandits reproduce beta2001 --seed 0 --quick` · quick scale" in page
+    assert main(["reproduce", "beta2001", "--jobs", "1"]) == 0
+    page = (papers / "docs/reproduction.md").read_text()
+    assert "quick scale" not in page
+    assert page.count("full scale") == 2
+
+
+def test_the_page_says_the_fewest_runs_and_the_interval(papers, monkeypatch):
+    (whole,) = reproducing.modules()["alpha1999"][1]
+    findings = tuple(Finding(f"N = {n}", 0.5, (0.4, 0.6), n, "skewed t") for n in (30, 12, 40))
+    found = Verdict(whole.claims[0], whole, "holds", findings)
+    page = papers / "page.md"
+    reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, [found], [])], {"alpha1999": "x"}, False)
+    assert "| skewed t | 12 | Somebody 1999, figure 1 |" in page.read_text()
+    assert "With fewer than\n7 ln(m/0.05) runs" in page.read_text()
+
+
+def test_reproducing_twice_gives_the_same_page(papers, capsys):
+    main(["reproduce", "--jobs", "1", "--quick"])
+    first = (papers / "docs/reproduction.md").read_text()
+    assert main(["reproduce", "--jobs", "1", "--quick"]) == 0
+    assert (papers / "docs/reproduction.md").read_text() == first
+
+
+def test_a_failing_run_is_told_and_ends_with_1(papers, capsys, monkeypatch):
+    (papers / "frail2020.py").write_text(
+        "import hushbandits as hb\n"
+        "class Frail(hb.Team):\n"
+        "    setting = 'network'\n"
+        "    def act(self, obs):\n"
+        "        raise RuntimeError('not today')\n"
+    )
+    title, (whole,) = reproducing.modules()["alpha1999"]
+    monkeypatch.setitem(reproducing.modules(), "alpha1999", (title, (whole.joined_by([Use("frail2020:Frail")]),)))
+    assert main(["reproduce", "alpha1999", "--jobs", "1", "--quick"]) == 1
+    assert "not today" in capsys.readouterr().err
+    assert "Sharing pays in alpha1999." in (papers / "docs/reproduction.md").read_text()
+
+
+def test_an_unknown_paper_names_the_nearest(papers, capsys):
+    assert main(["reproduce", "alpha199"]) == 2
+    assert "no claims are declared under 'alpha199'; did you mean alpha1999" in capsys.readouterr().err
+    assert not (papers / "docs").exists()
+
+
+def test_declared_claims_name_lines_and_points_that_exist():
+    for name in reproducing.papers():
+        for whole in reproducing.modules()[name][1]:
+            check([whole.overriding({"runs": 1})])

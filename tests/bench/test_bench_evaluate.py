@@ -1,0 +1,150 @@
+"""`hb.evaluate`: the same numbers however it is run, and a bar only where somebody waits."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench import evaluate as module
+from hushbandits.bench.play.progress import Bar
+
+ENV = {"n_agents": 4, "horizon": 30}
+
+
+class Slow(hb.Team):
+    """Takes its time."""
+
+    setting = "network"
+
+    def act(self, obs):
+        time.sleep(0.01)
+        return np.zeros(obs.who.shape, int)
+
+
+class Terminal(io.StringIO):
+    """A terminal as far as anybody asks."""
+
+    def isatty(self):
+        return True
+
+
+def test_jobs_and_batches_change_no_number():
+    one = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=60, seed=3, env=ENV)
+    two = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=60, seed=3, env=ENV, jobs=2)
+    few = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=7, seed=3, env=ENV)
+    for metric in ("regret", "agent_regret", "messages"):
+        assert np.array_equal(one.final(metric), two.final(metric))
+        assert np.array_equal(one.final(metric)[:7], few.final(metric))
+    assert np.array_equal(one.curve("regret")[1], two.curve("regret")[1])
+
+
+def test_run_r_is_a_play_with_its_seed():
+    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=3, seed=8, env=ENV)
+    env = hb.make_core("CoopNetwork-v0", **ENV)
+    alone = hb.play(env, hb.make_team("UCB1"), hb.run_seeds(8, 1, first=2))["regret"]
+    assert results.final("regret")[2] == alone[0]
+
+
+def test_an_agent_may_be_a_name_a_team_or_what_builds_one():
+    made = hb.make_team("Private-UCB", epsilon=0.5)
+    named = hb.evaluate("CoopNetwork-v0", "Private-UCB", runs=2, env=ENV, agent_kwargs={"epsilon": 0.5})
+    for agent, given in ((made, {}), (lambda epsilon: hb.make_team("Private-UCB", epsilon=epsilon), {"epsilon": 0.5})):
+        results = hb.evaluate("CoopNetwork-v0", agent, runs=2, env=ENV, agent_kwargs=given)
+        assert np.array_equal(results.final("regret"), named.final("regret"))
+    with pytest.raises(ValueError, match=r"agent_kwargs=\{'epsilon': 1\} cannot change PrivateUCB, which is built"):
+        hb.evaluate("CoopNetwork-v0", made, env=ENV, agent_kwargs={"epsilon": 1})
+
+
+def test_the_frame_has_a_row_per_run_and_number():
+    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env=ENV, checkpoints=[3, 30])
+    frame = results.to_frame()
+    assert list(frame.columns) == ["run", "metric", "time", "value"]
+    assert "agent_regret" not in set(frame["metric"])  # an array per run is no row
+    regret = frame[frame["metric"] == "regret"]
+    assert regret[regret["time"].isna()]["value"].tolist() == results.final("regret").tolist()
+    assert regret[regret["time"] == 3]["value"].tolist() == results.curve("regret")[1][:, 0].tolist()
+
+
+@pytest.mark.parametrize(("given", "times"), [([3, 30], [3, 30]), (2, [1, 30]), ([], [])])
+def test_checkpoints_are_points_or_how_many(given, times):
+    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env=ENV, checkpoints=given)
+    assert results.times.tolist() == times
+    if times:
+        assert results.curve("regret")[1][:, -1].tolist() == results.final("regret").tolist()
+    else:
+        with pytest.raises(ValueError, match="no curves were recorded"):
+            results.curve("regret")
+
+
+def test_a_bar_appears_only_when_the_call_takes_long(monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    for env, seen in (({"n_agents": 2, "horizon": 1}, False), ({"n_agents": 2, "horizon": 30}, True)):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        hb.evaluate("CoopNetwork-v0", Slow(), runs=1, env=env)
+        assert ("Slow on CoopNetwork-v0" in sys.stderr.getvalue()) is seen
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    hb.evaluate("CoopNetwork-v0", Slow(), runs=1, env=env, progress=False)
+    assert sys.stderr.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    hb.evaluate("CoopNetwork-v0", Slow(), runs=1, env=env)
+    assert sys.stderr.getvalue() == ""
+
+
+def test_the_bar_shows_runs_done_and_the_cell_at_work(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with Bar(40) as bar:
+        bar.at("UCB1 [ε], agents = 4")
+        bar.advance(10)
+        bar._bar.refresh()
+        shown = sys.stderr.getvalue()
+    assert "10/40" in shown
+    assert "UCB1 [ε], agents = 4" in shown
+    assert "left" in shown
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"runs": 0}, "runs=0 must be an integer"),
+        ({"seed": -1}, "seed=-1 must be an integer"),
+        ({"jobs": 0}, "jobs=0 must be an integer"),
+        ({"env": {"horizn": 3}}, "takes no parameter 'horizn'"),
+        ({"agent_kwargs": {"epsilon": 1}}, "takes no parameter 'epsilon'"),
+    ],
+)
+def test_bad_input_raises_before_anything_runs(monkeypatch, kwargs, message):
+    monkeypatch.setattr(module, "play_batch", lambda *_: pytest.fail("it ran"))
+    with pytest.raises((ValueError, TypeError), match=message):
+        hb.evaluate("CoopNetwork-v0", "UCB1", **kwargs)
+
+
+def test_agents_of_another_setting_are_told_so():
+    with pytest.raises(ValueError, match="DP-MASE plays the exploration setting; CoopNetwork-v0 is network"):
+        hb.evaluate("CoopNetwork-v0", "DP-MASE")
+
+
+def test_a_team_may_ask_for_fewer_runs_at_once():
+    """Parts of a batch are played one after the other; no number depends on it."""
+    sizes = []
+
+    class Few(hb.make_team("Multi-UCB").__class__):
+        def runs_at_once(self, env):
+            return 2
+
+        def reset(self, env, seeds):
+            sizes.append(len(seeds))
+            super().reset(env, seeds)
+
+    env = {"n_agents": 3, "horizon": 20}
+    few, all_ = (hb.evaluate("CoopNetwork-v0", team, runs=5, env=env, checkpoints=4) for team in (Few(), "Multi-UCB"))
+    assert sizes == [2, 2, 1]
+    np.testing.assert_array_equal(few.final("regret"), all_.final("regret"))
+    np.testing.assert_array_equal(few.curves["regret"], all_.curves["regret"])
+    robust = hb.make_team("Byzantine-UCB")
+    sizes = {m: robust.runs_at_once(hb.make_core("ByzantineNetwork-v0", n_agents=m, horizon=1000)) for m in (4, 200)}
+    assert sizes[200] == 1 < 25 < sizes[4]

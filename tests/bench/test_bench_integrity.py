@@ -1,0 +1,380 @@
+"""What is read is what was written: checksums, older and newer folders, own code that was edited, `check`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bench_helpers import played, small, table
+from damage import everything
+
+import hushbandits as hb
+from hushbandits import registry
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.play.errors import DamagedError, StoreError
+from hushbandits.bench.play.integrity import checksum
+from hushbandits.bench.play.own import own_sources
+from hushbandits.bench.play.run import open_folder, run
+from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.show.report import write
+from hushbandits.bench.show.tables import lines
+from hushbandits.cli.main import main
+
+
+def change(folder, *statements):
+    db = sqlite3.connect(folder / FILE)
+    for statement in statements:
+        db.execute(statement)
+    db.commit()
+    db.close()
+
+
+def as_version_1(folder):
+    change(folder, "DROP TABLE sums", "DELETE FROM spec WHERE name = 'checksum'", "PRAGMA user_version = 1")
+
+
+CHANGES = {
+    "a value": "UPDATE finals SET value = value + 1e-9 WHERE cell = 3 AND run = 2 AND metric = 'regret'",
+    "a value gone": "UPDATE finals SET value = NULL WHERE cell = 3 AND run = 2 AND metric = 'regret'",
+    "a value as text": "UPDATE finals SET value = 'x' WHERE cell = 3 AND run = 2 AND metric = 'regret'",
+    "a point": "UPDATE curves SET value = 0 WHERE cell = 2 AND run = 1 AND metric = 'regret' AND time = 60",
+    "a time": "UPDATE curves SET time = 59 WHERE cell = 2 AND run = 1 AND metric = 'regret' AND time = 60",
+    "a row lost": "DELETE FROM finals WHERE cell = 1 AND run = 6 AND metric = 'regret'",
+    "a curve lost": "DELETE FROM curves WHERE cell = 1 AND run = 6 AND metric = 'regret'",
+    "a row more": "INSERT INTO finals VALUES (1, 'regret', 5.5, 1.0)",
+    "a metric more": "INSERT INTO finals VALUES (1, 'regrex', 5, 1.0)",
+    "a metric renamed": "UPDATE finals SET metric = 'regrex' WHERE metric = 'regret'",
+    "two runs exchanged": (
+        "UPDATE finals SET value = (SELECT f.value FROM finals f WHERE f.cell = 1 AND f.metric = finals.metric "
+        "AND f.run = 1 - finals.run) WHERE cell = 1 AND metric = 'regret' AND run IN (0, 1)"
+    ),
+    "a run renamed": "UPDATE runs SET run = 99 WHERE cell = 1 AND run = 6",
+    "a run of nowhere": "INSERT INTO runs VALUES (77, 0)",
+    "a sum": "UPDATE sums SET final = final + 1 WHERE cell = 4 AND run = 0 AND metric = 'regret'",
+    "a run's sum lost": "DELETE FROM sums WHERE cell = 4 AND run = 0 AND metric = ''",
+    "the seed": "UPDATE spec SET value = '1' WHERE name = 'seed'",
+    "a label": "UPDATE spec SET value = replace(value, 'Small', 'Smoll') WHERE name = 'experiments'",
+    "the spec's sum": "DELETE FROM spec WHERE name = 'checksum'",
+    "no seed": "DELETE FROM spec WHERE name = 'seed'",
+    "a cell's number": "UPDATE cells SET id = 66 WHERE id = 2",
+    "a cell lost": "DELETE FROM cells WHERE id = 2",
+    "a version": "PRAGMA user_version = 1",
+    "no version": "PRAGMA user_version = 0",
+    "a table lost": "DROP TABLE curves",
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    played(small(), folder)
+    return (folder / FILE).read_bytes()
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_never_reaches_a_table(tmp_path, whole, what, capsys):
+    """Changes that SQLite itself cannot see."""
+    (tmp_path / FILE).write_bytes(whole)
+    assert main(["check", str(tmp_path)]) == 0
+    change(tmp_path, CHANGES[what])
+    with pytest.raises(StoreError, match="is corrupted"):
+        everything(tmp_path / FILE)
+    assert main(["check", str(tmp_path)]) == 1
+    err = capsys.readouterr().err
+    assert "is corrupted (" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("what", ["a value", "a row lost", "a metric renamed", "two runs exchanged"])
+def test_no_table_claim_page_or_export_shows_a_changed_row(tmp_path, whole, what):
+    (tmp_path / FILE).write_bytes(whole)
+    change(tmp_path, CHANGES[what])
+    with Store(tmp_path / FILE, readonly=True) as store:
+        for look in (
+            lambda: list(lines(store, store.experiments[0])),
+            lambda: write(store, tmp_path / "page.html"),
+            lambda: list(store.rows()),
+        ):
+            with pytest.raises(DamagedError, match="is corrupted"):
+                look()
+    assert os.listdir(tmp_path) == [FILE]
+
+
+def test_checksums_do_not_depend_on_how_runs_were_batched(tmp_path):
+    def sums(name, **kwargs):
+        played(small(), tmp_path / name, **kwargs)
+        db = sqlite3.connect(tmp_path / name / FILE)
+        rows = db.execute("SELECT * FROM sums").fetchall()
+        db.close()
+        return rows
+
+    assert sums("a") == sums("b", batch=2) == sums("c", jobs=2, batch=3) != []
+
+
+def test_zeros_nans_infinities_and_unordered_times_are_read_as_they_were_written(tmp_path):
+    experiment = small(sweep={}, agents=[Use("UCB1")])
+    (cell,) = experiment.cells()
+    finals = {"a": np.array([-0.0, np.nan]), "b": np.array([np.inf, -np.inf]), "wide": np.ones((2, 3))}
+    curves = {"a": np.array([[1.0, -0.0, np.nan, 3.0], [5.0, 6.0, 7.0, 8.0]])}
+    with open_folder([experiment], tmp_path) as store:
+        store.add(cell, [3, 1], finals, curves, np.array([30.0, 2.0, 5.0, 30.0]))
+        store.add(cell, [1, 2], finals, curves, np.array([30.0, 2.0, 5.0, 30.0]))  # run 1 stays as it is
+        assert store.metrics(cell) == ["a", "b"]
+        assert store.present(cell, 9).tolist() == [1, 2, 3]
+        assert store.final(cell, "b", 9).tolist() == [-np.inf, -np.inf, np.inf]
+        times, values = store.curve(cell, "a", 9)
+        assert times.tolist() == [2.0, 5.0, 30.0]
+        assert np.array_equal(values[2], [0.0, np.nan, 1.0], equal_nan=True)
+        assert len(list(store.verify())) == 1
+
+
+def test_a_checksum_tells_what_it_is_of():
+    own = checksum("key", "regret", 1, [(None, 2.0)])
+    others = [
+        ("kez", "regret", 1, 2.0),
+        ("key", "regrex", 1, 2.0),
+        ("key", "regret", 2, 2.0),
+        ("key", "regret", 1, 2.1),
+    ]
+    assert own not in {checksum(*head, [(None, value)]) for *head, value in others}
+    assert own not in {checksum("key", "regret", 1, points) for points in ([(0.0, 2.0)], [], [(None, None)])}
+
+
+# -- older and newer folders ----------------------------------------------------------------------------------------
+
+
+def test_a_folder_without_checksums_is_read_resumed_and_checked(tmp_path, capsys):
+    first = played(small(), tmp_path)
+    as_version_1(tmp_path)
+    change(tmp_path, *(f"DELETE FROM {t} WHERE run = 3" for t in ("runs", "finals", "curves")))
+    again = run(replace(small(), title="Other"), tmp_path, progress=False)
+    with again.store as store:
+        assert again.played == 6
+        assert table(store) == first
+    assert main(["check", str(tmp_path)]) == 0
+    assert "without checksums (an older hushbandits made this folder)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("PRAGMA user_version = 3", r"newer hushbandits \(store version 3, this one reads 2\)"),
+        ("CREATE TABLE blobs (x)", r"newer hushbandits \(this one knows no table 'blobs'\)"),
+    ],
+)
+def test_a_newer_folder_says_so(tmp_path, whole, statement, message, capsys):
+    (tmp_path / FILE).write_bytes(whole)
+    change(tmp_path, statement)
+    with pytest.raises(StoreError, match=message):
+        run(small(), tmp_path, progress=False)
+    for command in ("report", "export", "check"):
+        assert main([command, str(tmp_path)]) == 2
+        assert "upgrade hushbandits, or choose another folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["experiment", "figure", "claim", "kind"])
+def test_a_declaration_of_a_newer_version_says_so(tmp_path, part, capsys):
+    played(small(runs=1, sweep={}, figures=(Figure(y="regret"),)), tmp_path)
+    as_version_1(tmp_path)  # a newer one's checksum would be right
+    db = sqlite3.connect(tmp_path / FILE)
+    ((text,),) = db.execute("SELECT value FROM spec WHERE name = 'experiments'")
+    spec = json.loads(text)
+    match part:
+        case "experiment":
+            spec[0]["novelty"] = 1
+        case "figure":
+            spec[0]["figures"][0]["novelty"] = 1
+        case "claim":
+            spec[0]["claims"] = [{"novelty": 1}]
+        case "kind":
+            spec = {"experiments": spec}
+    db.execute("UPDATE spec SET value = ? WHERE name = 'experiments'", (json.dumps(spec),))
+    db.commit()
+    db.close()
+    for command in ("report", "export", "check"):
+        assert main([command, str(tmp_path)]) == 2
+        err = capsys.readouterr().err
+        assert "it was probably written by a newer one: upgrade hushbandits" in err
+        assert err.count("\n") == 1
+    with pytest.raises(StoreError, match="it was probably written by a newer one"):
+        run(small(), tmp_path, progress=False)
+
+
+@pytest.mark.parametrize("checkpoints", [[], (), 0])
+def test_no_checkpoints_are_no_curves(tmp_path, checkpoints):
+    experiment = small(checkpoints=checkpoints, runs=2, figures=(Figure(y="regret"), Figure(y="regret", x="runs")))
+    first = played(experiment, tmp_path)
+    again = run(experiment, tmp_path, progress=False)
+    with again.store as store:
+        assert again.played == 0
+        assert table(store) == first
+        assert store.to_frame()["time"].isna().all()
+        assert "Results" in write(store, tmp_path / "page.html").read_text()
+    assert main(["report", str(tmp_path)]) == 0
+
+
+# -- check ------------------------------------------------------------------------------------------------------------
+
+
+def test_check_says_what_is_there(tmp_path, capsys):
+    played(small(), tmp_path)
+    change(
+        tmp_path,
+        "DELETE FROM runs WHERE cell = 1 AND run = 0",
+        "DELETE FROM sums WHERE cell = 1 AND run = 0",
+        "DELETE FROM finals WHERE cell = 1 AND run = 0",
+        "DELETE FROM curves WHERE cell = 1 AND run = 0",
+        "INSERT INTO failures VALUES (1, 0, 1, 'Traceback\n  …\nZeroDivisionError: no')",
+    )
+    before = (tmp_path / FILE).read_bytes()
+    assert main(["check", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "seed 0, store version 2" in out
+    assert "small: 6 cells, 41 of 42 runs, 1 missing" in out
+    assert "failed: Multi-UCB, agents = 3: runs 0–0: ZeroDivisionError: no" in out
+    assert "session of 20" in out
+    assert "of 41 runs match their checksums" in out
+    assert (tmp_path / FILE).read_bytes() == before
+    assert os.listdir(tmp_path) == [FILE]
+    assert main(["check", str(tmp_path / "nowhere")]) == 2
+    assert "there are no results in" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    assert "hushbandits check runs/quickstart" in capsys.readouterr().out
+
+
+def test_check_runs_nothing_that_a_store_names(tmp_path):
+    (tmp_path / "evil.py").write_text(
+        "open('ran', 'w')\nclass Evil:\n    def __init__(self, m, rng): pass\n    def act(self, t): return 0\n"
+    )
+    code = (
+        "import sys; from hushbandits.bench.declare.spec import *; from hushbandits.bench.play.run import run\n"
+        "run(Experiment(name='x', title='x', env=Use('CoopNetwork-v0', n_agents=2, horizon=5), runs=1,"
+        " agents=[Use('evil:Evil')]), 'o', progress=False).store.close()"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    (tmp_path / "ran").unlink()
+    command = [sys.executable, "-m", "hushbandits.cli", "check", "o"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "match their checksums" in done.stdout
+    assert not (tmp_path / "ran").exists()
+
+
+# -- own code and data -------------------------------------------------------------------------------------------------
+
+BOLD = """
+from {helper} import ARM
+class Bold:
+    def __init__(self, m, rng): pass
+    def act(self, t): return ARM
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module of one's own with a helper beside it, under names that no other test has imported."""
+    monkeypatch.chdir(tmp_path)
+    name = "bold_" + tmp_path.name.replace("-", "_")
+    (tmp_path / f"{name}_arm.py").write_text("ARM = 1\n")
+    (tmp_path / f"{name}.py").write_text(BOLD.format(helper=f"{name}_arm"))
+    yield name
+    for module in (name, f"{name}_arm"):
+        sys.modules.pop(module, None)
+
+
+def half(folder):
+    change(folder, *(f"DELETE FROM {t} WHERE run = 1" for t in ("runs", "finals", "curves", "sums")))
+
+
+@pytest.mark.parametrize("edited", ["", "_arm"])
+def test_own_code_that_was_edited_is_not_mixed(tmp_path, own, edited):
+    experiment = small(agents=[Use("UCB1"), Use(f"{own}:Bold")], runs=2, sweep={})
+    played(experiment, tmp_path / "o")
+    half(tmp_path / "o")
+    file = tmp_path / f"{own}{edited}.py"
+    file.write_text(file.read_text() + "# edited\n")
+    with run(experiment, tmp_path / "fresh", progress=False).store as store:
+        assert own in str(store.sessions()[0][1]["own"])
+    with pytest.raises(StoreError, match=f"'{own}:Bold' changed since rows of .* were made with it; choose another"):
+        run(experiment, tmp_path / "o", progress=False)
+    accepted = run(experiment, tmp_path / "o", progress=False, accept_edits=True)
+    with accepted.store as store:
+        assert accepted.played == 2
+        assert len(store.sessions()) == 2
+    half(tmp_path / "o")
+    played(experiment, tmp_path / "o")  # accepted once is accepted
+
+
+def test_a_failed_agent_may_be_mended(tmp_path, own):
+    experiment = small(agents=[Use("UCB1"), Use(f"{own}:Bold")], runs=2, sweep={})
+    file = tmp_path / f"{own}.py"
+    good = file.read_text()
+    file.write_text(good.replace("return ARM", "raise RuntimeError"))
+    with run(experiment, tmp_path / "o", progress=False).store as store:
+        assert len(store.failures()) == 1
+    file.write_text(good)
+    again = run(experiment, tmp_path / "o", progress=False)
+    again.store.close()
+    assert again.failures or again.played == 2  # the module of old may still be loaded here
+
+
+def test_what_is_complete_is_shown_whatever_was_edited(tmp_path, own):
+    experiment = small(agents=[Use(f"{own}:Bold")], runs=2, sweep={})
+    first = played(experiment, tmp_path / "o")
+    (tmp_path / f"{own}.py").write_text("nothing = 0")
+    assert played(experiment, tmp_path / "o") == first
+
+
+def test_a_data_file_that_was_edited_is_not_mixed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 5} qid:1 1:{i % 7}.5 2:{i}" for i in range(40)]
+    (tmp_path / "rows.txt").write_text("\n".join(rows))
+    env = Use("LTR-v0", path="rows.txt", n_arms=3, horizon=2000)
+    experiment = Experiment(name="ltr", title="x", env=env, agents=[Use("Dist-DP-SE", epsilon=1.0)], runs=2)
+    played(experiment, tmp_path / "o")
+    half(tmp_path / "o")
+    (tmp_path / "rows.txt").write_text("\n".join(rows[1:]))
+    with pytest.raises(StoreError, match=r"'rows\.txt' changed since rows of .*o were made with it"):
+        run(experiment, tmp_path / "o", progress=False)
+    (tmp_path / "rows.txt").write_text("\n".join(rows))
+    played(experiment, tmp_path / "o")
+
+
+def test_registered_envs_agents_and_wrappers_of_ones_own_count(monkeypatch):
+    monkeypatch.setitem(
+        registry._AGENTS, "OwnTeam", registry.Spec(type("OwnTeam", (hb.Team,), {"__module__": __name__}))
+    )
+    monkeypatch.setitem(registry._WRAPPERS, "OwnWrapper", registry.Spec("bench_helpers:Nothing"))
+    monkeypatch.setitem(registry._ENVS, "OwnEnv-v0", registry.Spec("damage:Nothing", wrappers=("OwnWrapper",)))
+    for uses, names in (
+        ({"agents": [Use("OwnTeam")]}, {"OwnTeam"}),
+        ({"wrappers": [Use("OwnWrapper")]}, {"OwnWrapper"}),
+        ({"wrappers": {"a": [], "b": [Use("OwnWrapper")]}}, {"OwnWrapper"}),
+        ({"env": Use("OwnEnv-v0")}, {"OwnEnv-v0", "OwnWrapper"}),
+        ({"agents": [Use("UCB1", on="OwnEnv-v0")]}, {"OwnEnv-v0", "OwnWrapper"}),
+        ({"agents": [Use("UCB1"), Use("json:loads"), Use("no.where:X"), Use("1/2:Y")]}, set()),
+    ):
+        found = own_sources([small(**{"agents": [Use("UCB1")], "sweep": {}, **uses})])
+        assert found.keys() == names
+        assert all(len(digest) == 12 for digest in found.values())
+
+
+def test_a_package_counts_with_all_its_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "own_pack" / "deep"
+    folder.mkdir(parents=True)
+    for path in (folder.parent / "__init__.py", folder / "__init__.py", folder / "a.py", folder / "b.py"):
+        path.touch()
+    experiment = small(agents=[Use("own_pack.deep.a:X")], sweep={})
+    before = own_sources([experiment])
+    (folder / "b.py").write_text("edited = 1")
+    assert before.keys() == own_sources([experiment]).keys() == {"own_pack.deep.a:X"}
+    assert before != own_sources([experiment])
+    assert "own_pack" not in sys.modules

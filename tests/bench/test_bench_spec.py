@@ -1,0 +1,260 @@
+"""Experiments as data: canonical values, keys, seeds, declarations."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from bench_helpers import TOML, small
+
+import hushbandits as hb
+from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.toml import read_toml
+from hushbandits.bench.play.run import check, run
+from hushbandits.core.rewards import Gaussian, UniformMeans
+from hushbandits.experiments import find, modules
+
+# -- canonical values -------------------------------------------------------------------------------------------
+
+
+def test_equal_values_have_one_canonical_text():
+    a = {"b": 1.0, "a": [np.float64(0.5), np.int64(3)], "means": UniformMeans(0, 1)}
+    b = {"means": UniformMeans(0.0, 1.0), "a": (0.5, 3.0), "b": 1}
+    assert canonical(a) == canonical(b) == '{"a":[0.5,3],"b":1,"means":{"UniformMeans":{"high":1,"low":0}}}'
+    assert digest(a) == hashlib.sha256(canonical(a).encode()).hexdigest()
+
+
+def test_laws_and_graphs_survive_the_way_to_json_and_back():
+    law = thaw(json.loads(canonical(Gaussian(0.25))))
+    assert law == Gaussian(0.25)
+    graph = nx.Graph([("b", "a"), ("c", "a"), ("c", "d"), ("a", "d")])  # agent 0 is the first node, b
+    back = thaw(json.loads(canonical(graph)))
+    assert list(back.nodes) == [0, 1, 2, 3]
+    assert sorted(map(sorted, back.edges)) == [[0, 1], [1, 2], [1, 3], [2, 3]]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), print])
+def test_what_has_no_canonical_form_is_refused(value):
+    with pytest.raises(TypeError, match="cannot stand in an experiment"):
+        plain({"x": value})
+
+
+# -- cells ------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_key_is_known_and_does_not_move():
+    cell = small().cells()[0]
+    spec = {
+        "env": {
+            "use": "CoopNetwork-v0",
+            "horizon": 60,
+            "means": {"UniformMeans": {"low": 0, "high": 1}},
+            "n_arms": 3,
+            "n_agents": 3,
+        },
+        "wrappers": [],
+        "agent": {"use": "Multi-UCB"},
+        "checkpoints": None,
+        "world": '{"horizon":60,"means":{"UniformMeans":{"high":1,"low":0}},"n_agents":3,"n_arms":3,'
+        '"use":"CoopNetwork-v0"}',
+    }
+    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
+    assert cell.key == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_cell_keys_do_not_depend_on_order_names_or_neighbours():
+    keys = {c.key for c in small().cells()}
+    turned = small(
+        name="other",
+        title="Other",
+        agents=[Use("UCB1", label="alone"), Use("Private-UCB", epsilon=0.5), Use("Multi-UCB"), Use("Random")],
+        env=Use("CoopNetwork-v0", n_arms=3, means=UniformMeans(0, 1), horizon=60.0),
+        sweep={"env.n_agents": (5, 4, 3)},
+        runs=2,
+    )
+    assert keys < {c.key for c in turned.cells()}
+    assert len(keys) == 6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"env": Use("CoopNetwork-v0", horizon=61, means=UniformMeans(0.0, 1.0), n_arms=3)},
+        {"wrappers": (Use("Huber", rate=0.1),)},
+        {"checkpoints": 10},
+    ],
+)
+def test_whatever_is_played_otherwise_has_another_key(change):
+    assert not {c.key for c in small().cells()} & {c.key for c in small(**change).cells()}
+
+
+def test_seeds_come_from_the_env_part_alone():
+    crossed = small(wrappers={"clean": (), "Huber": (Use("Huber", rate=0.1),)})
+    by_agents = {}
+    for cell in crossed.cells():
+        by_agents.setdefault(cell.point["env.n_agents"], []).append([s.state for s in map(_state, cell.seeds(0, 0, 3))])
+    three, four = by_agents[3], by_agents[4]
+    assert len(three) == 6
+    assert all(s == three[0] for s in three)
+    assert four[0] != three[0]
+    cell = crossed.cells()[0]
+    assert [_state(s).state for s in cell.seeds(0, 2, 1)] == three[0][2:]
+    assert _state(cell.seeds(1, 0, 1)[0]).state != three[0][0]
+
+
+class _state:
+    def __init__(self, seed):
+        self.state = seed.generate_state(4).tolist()
+
+
+def test_agents_of_one_experiment_face_the_same_arms():
+    experiment = small(agents=[Use("Random"), Use("UCB1")], sweep={})
+    means = []
+    for cell in experiment.cells():
+        env = hb.make_core("CoopNetwork-v0", **cell.env.params)
+        env.reset(cell.seeds(3, 0, 2))
+        means.append(env.means)
+    assert np.array_equal(*means)
+    assert not np.array_equal(means[0][0], means[0][1])
+
+
+def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):
+    alone, paired = small(), small(paired=("n_agents",))
+    assert len({c.world for c in alone.cells()}) == 2
+    assert len({c.world for c in paired.cells()}) == 1
+    assert len({c.key for c in paired.cells()}) == 6
+    three, four = paired.cells()[0], paired.cells()[3]
+    assert (three.env.params["n_agents"], four.env.params["n_agents"]) == (3, 4)
+    means = []
+    for cell in (three, four):
+        env = hb.make_core("CoopNetwork-v0", **cell.env.params)
+        env.reset(cell.seeds(0, 0, 2))
+        means.append(env.means)
+    assert np.array_equal(*means)
+    assert Experiment.from_dict(paired.to_dict()) == paired
+    with pytest.raises(ValueError, match="paired='life' is no env parameter given here"):
+        small(paired=("life",))
+
+
+def test_an_agent_on_another_env_keeps_the_seeds():
+    experiment = small(agents=[Use("UCB1"), Use("Random", on="DPMASE-v0")], sweep={}, metrics=())
+    ours, other = experiment.cells()
+    assert other.env.name == "DPMASE-v0"
+    assert ours.world == other.world
+    assert ours.key != other.key
+
+
+# -- declarations -----------------------------------------------------------------------------------------------
+
+
+def test_a_declaration_survives_the_way_to_data_and_back():
+    experiment = small(
+        wrappers={"clean": (), "Huber": (Use("Huber", rate=0.1),)},
+        figures=(Figure(y="regret", log=""),),
+        quick={"runs": 2, "env.n_agents": (3,)},
+        checkpoints=(1, 10, 60),
+    )
+    assert Experiment.from_dict(json.loads(canonical(experiment.to_dict()))) == experiment
+    assert [c.key for c in Experiment.from_dict(experiment.to_dict()).cells()] == [c.key for c in experiment.cells()]
+
+
+def test_labels_tell_what_differs():
+    agents = [Use("DP-MASE", epsilon=0.1, beta=0.5), Use("DP-MASE", epsilon=0.25, beta=0.5), Use("UCB1", label="alone")]
+    assert small(agents=agents).lines() == ["DP-MASE ε = 0.1", "DP-MASE ε = 0.25", "alone"]
+    with pytest.raises(ValueError, match=r"two lines are called 'UCB1'; give them a label="):
+        small(agents=[Use("UCB1"), Use("UCB1")])
+
+
+def test_overrides_fix_a_sweep_replace_it_or_reach_one_agent():
+    experiment = small()
+    assert {c.point["env.n_agents"] for c in experiment.overriding({"env.n_agents": [5, 6]}).cells()} == {5, 6}
+    fixed = experiment.overriding({"env.n_agents": 5})
+    assert [(c.env.params["n_agents"], c.point) for c in fixed.cells()] == [(5, {})] * 3
+    one = experiment.overriding({"Private-UCB.epsilon": 2.0})
+    assert [a.params for a in one.agents] == [{}, {"epsilon": 2}, {}]
+    every = experiment.overriding({"agent.epsilon": 2.0})
+    assert [a.params for a in every.agents] == [{"epsilon": 2}] * 3
+    assert experiment.overriding({"runs": 3, "checkpoints": 4}).runs == 3
+    with pytest.raises(ValueError, match=r"cannot set 'n_agents': write env\.n_agents or agent\.n_agents"):
+        experiment.overriding({"n_agents": 3})
+
+
+def test_a_sweep_of_an_agents_parameter_leaves_the_world_alone():
+    experiment = small(agents=[Use("Private-UCB")], sweep={"agent.epsilon": (0.5, 1.0)})
+    half, one = experiment.cells()
+    assert half.world == one.world
+    assert (half.agent.params, one.agent.params) == ({"epsilon": 0.5}, {"epsilon": 1})
+
+
+def test_quick_is_the_declared_small_version():
+    assert small().quickly().runs == 5
+    quick = small(quick={"env.horizon": 10, "env.n_agents": (3,)}).quickly()
+    assert [(c.env.params["horizon"], c.env.params["n_agents"]) for c in quick.cells()] == [(10, 3)] * 3
+
+
+def test_a_toml_file_declares_an_experiment(tmp_path):
+    path = tmp_path / "four.toml"
+    path.write_text(TOML)
+    (experiment,) = read_toml(path)
+    assert (experiment.name, experiment.runs, experiment.lines()) == ("four", 3, ["Multi-UCB", "alone"])
+    assert experiment.env.params["means"] == UniformMeans(0.25, 0.75)
+    assert experiment.figures == (Figure(y="regret", log=""),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("title", "tilte", "there is no field 'tilte'; did you mean title"),
+        ("[env]", "[enw]", "there is no field 'enw'; did you mean env"),
+        ('use = "CoopNetwork-v0"', "", "must be a table with a name"),
+        ("log", "lgo", "figures: there is no field 'lgo'; did you mean log"),
+        ('log = ""', 'log = "z"', "log='z' is not one of"),
+        ("runs = 3", "runs = 0", "runs=0 must be an integer"),
+        ("[3, 4]", "3", "sweep env.n_agents=3 must list values"),
+        ("runs = 3", "runs =", "is no TOML"),
+    ],
+)
+def test_a_wrong_toml_file_is_told_in_one_sentence(tmp_path, old, new, message):
+    path = tmp_path / "four.toml"
+    path.write_text(TOML.replace(old, new, 1))
+    with pytest.raises(ValueError, match=message):
+        read_toml(path)
+
+
+def test_every_declared_experiment_can_be_built():
+    declared = [e for _, experiments in modules().values() for e in experiments]
+    assert len({e.name for e in declared}) == len(declared) >= 6
+    for experiment in declared:
+        assert Experiment.from_dict(experiment.to_dict()) == experiment
+        check([experiment.quickly()])
+
+
+def test_unknown_experiments_name_the_nearest():
+    with pytest.raises(ValueError, match="no experiment is named 'quikstart'; did you mean quickstart"):
+        find("quikstart")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"agents": [Use("Multi-UBC")]}, "no agent is named 'Multi-UBC'"),
+        ({"agents": [Use("UCB1", nerve=3)]}, "takes no parameter 'nerve'"),
+        ({"env": Use("CoopNetwork-v0", horizon=0)}, "horizon=0 must be an integer"),
+        ({"metrics": ("regert",)}, "no metric is named 'regert'; did you mean regret"),
+        ({"figures": (Figure(y="agent_regert"),)}, "a figure shows 'agent_regert'"),
+        ({"figures": (Figure(y="regret", x="env.life"),)}, "runs along 'env.life', which is not swept"),
+        ({"figures": (Figure(y="regret", by="env.life"),)}, "picks values of 'env.life', which is not swept"),
+        ({"figures": (Figure(y="regret", at={"env.life": 1}),)}, "picks values of 'env.life', which is not swept"),
+        ({"agents": [Use("DP-MASE")]}, "plays the exploration setting"),
+        ({"wrappers": (Use("Huber", rate=2),)}, "rate=2 must lie in"),
+    ],
+)
+def test_bad_experiments_fail_before_anything_is_written(tmp_path, change, message):
+    out = tmp_path / "deep" / "folder"
+    with pytest.raises((ValueError, TypeError), match=message):
+        run(small(**change), out, progress=False)
+    assert not (tmp_path / "deep").exists()

@@ -1,0 +1,246 @@
+"""A declaration of the wrong shape: one sentence that names the key, the value and what is expected."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tomllib
+from dataclasses import fields
+
+import pytest
+from bench_helpers import TOML, small
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.bench.declare import shapes
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.toml import read_toml
+from hushbandits.cli.console import assignment
+from hushbandits.cli.main import main
+
+BASE = """
+title = "Base"
+env = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }
+agents = [{ use = "UCB1" }]
+"""
+
+
+def test_every_field_has_a_shape():
+    for kind in (Experiment, Figure, Claim):
+        assert {str(f.type) for f in fields(kind)} <= set(shapes.KINDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("sweep = 1", "sweep=1 must be a table"),
+        ("claims = [[1]]", "claims: [1] must be a table"),
+        ("claims = 1", "claims=1 must be a list of tables"),
+        ("claims = [{}]", "claims: the field 'sentence' is missing"),
+        ('figures = "x"', "figures='x' must be a list of tables"),
+        ("figures = [{ y = 3 }]", "figures: y=3 must be a text"),
+        ('figures = [{ y = "regret", lines = "UCB" }]', "lines='UCB' must be a list of texts"),
+        ('figures = [{ y = "regret", per_time = "no" }]', "per_time='no' must be true or false"),
+        ('runs = "many"', "runs='many' must be an integer"),
+        ("runs = true", "runs=True must be an integer"),
+        ("runs = 1.5", "runs=1.5 must be an integer"),
+        ("quick = 1", "quick=1 must be a table"),
+        ("quick = { n_agents = 3 }", "quick 'n_agents': write env.n_agents or agent.n_agents"),
+        ('checkpoints = "a"', "checkpoints='a' must be an integer or a list of at most 1,000,000 integers"),
+        ('checkpoints = ["a"]', "checkpoints=['a'] must be an integer or a list of at most 1,000,000 integers"),
+        ("checkpoints = -1", "checkpoints=-1 must be an integer"),
+        ('paired = "horizon"', "paired='horizon' must be a list of texts"),
+        ('metrics = "regret"', "metrics='regret' must be a list of texts"),
+        ("wrappers = 1", "wrappers=1 must be a list of tables"),
+        ("wrappers = { a = 1 }", "wrappers.a=1 must be a list of tables"),
+        ("wrappers = {}", "wrappers={} must be a list, or name at least one choice"),
+        ("source = 1", "source=1 must be a text"),
+        ("name = 1", "experiment name=1 must be a plain file name"),
+        ('sweep = { "env.life" = "ab" }', "sweep env.life='ab' must list values"),
+        ('sweep = { "agnt.epsilon" = [0.1, 10] }', "nothing here is called 'agnt'; did you mean agent?"),
+        ('sweep = { "UCB.epsilon" = [0.1, 10] }', "nothing here is called 'UCB'; did you mean UCB1?"),
+        ('sweep = { "env.life" = [1, 2, 1.0] }', "sweep env.life lists 1 twice"),
+        ("experiments = 3", "stands beside [[experiments]]"),
+    ],
+)
+def test_a_value_of_another_shape_is_a_sentence(tmp_path, capsys, monkeypatch, line, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(line + BASE)
+    assert main(["run", "mine.toml"]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert "HUSHBANDITS_TRACEBACK" not in err, "not foreseen"
+
+
+@pytest.mark.parametrize("key", ["env", "agents"])
+@pytest.mark.parametrize(
+    "value", ["3", "[]", "[[]]", '"x"', "{}", "{ use = 3 }", '{ use = "" }', '{ use = "A", label = 3 }']
+)
+def test_env_and_agents_of_another_shape_are_a_sentence(key, value):
+    table = tomllib.loads(BASE) | tomllib.loads(f"{key} = {value}") | {"name": "x"}
+    with pytest.raises(ValueError, match=r"must be|has no agents") as error:
+        Experiment.from_dict(table)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "experiments = 3",
+        "experiments = []",
+        "[[experiments]]\n[[experiments]]\n",
+        "x = " + "[" * 9999,
+        "x = " + "9" * 9999,
+    ],
+)
+def test_a_file_of_another_shape_is_a_sentence(tmp_path, text):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(ValueError, match=r"must be a list|is missing|is no TOML") as error:
+        read_toml(tmp_path / "x.toml")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "key", ["cell", "run", "metric", "value", "time", "experiment", "line", "agent", "env", "n_agents"]
+)
+def test_a_sweep_without_a_prefix_overwrites_no_column(key):
+    with pytest.raises(ValueError, match=rf"sweep '{key}': write env\.{key} or agent\.{key}"):
+        small(sweep={key: (4, 16, 64)})
+
+
+def test_a_whole_float_is_an_integer_everywhere(tmp_path):
+    (tmp_path / "x.toml").write_text("runs = 2.0\ncheckpoints = [1.0, 5.0]\n" + BASE)
+    (one,) = read_toml(tmp_path / "x.toml")
+    assert (one.runs, one.checkpoints) == (2, (1, 5))
+    assert isinstance(one.runs, int)
+    assert small(runs=2.0) == small(runs=2)
+    assert [c.key for c in small(checkpoints=4.0).cells()] == [c.key for c in small(checkpoints=4).cells()]
+    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2.0, env={"n_agents": 3, "horizon": 5})
+    assert results.final("regret").shape == (2,)
+    assert hb.make_core("CoopNetwork-v0", runs=2.0).runs == 2
+
+
+def test_no_checkpoints_are_not_the_default_ones():
+    none = small(checkpoints=())
+    assert Experiment.from_dict(json.loads(json.dumps(none.to_dict()))).checkpoints == ()
+    assert "checkpoints" not in small().to_dict()
+
+
+@pytest.mark.parametrize("key", ["env.label", "UCB1.on", "agent.use"])
+def test_who_plays_is_no_parameter(key):
+    with pytest.raises(ValueError, match="is no parameter; declare another line"):
+        small().overriding({key: "x"})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("False", False), ("True", True), ("false", False), ("FALSE", False), ("None", None), ("no", "no")],
+)
+def test_words_of_the_command_line(text, value):
+    assert assignment(f"env.x={text}") == ("env.x", value)
+
+
+@pytest.mark.parametrize("text", ["a=" + "[" * 9999, "a=" + "9" * 9999])
+def test_what_cannot_be_read_on_the_command_line_is_a_sentence(text):
+    with pytest.raises(ValueError, match="--set") as error:
+        assignment(text)
+    assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("value", ["no", "off", "yes", "on", "0", "1", '"false"', "[]"])
+def test_a_truth_value_is_true_or_false(tmp_path, capsys, monkeypatch, value):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(BASE)
+    assert main(["run", "mine.toml", "--set", f"env.permute_arms={value}"]) == 2
+    assert "must be true or false" in capsys.readouterr().err
+
+
+# -- any value anywhere -----------------------------------------------------------------------------------------
+
+DOCUMENT = tomllib.loads(
+    TOML.replace("runs = 3", 'name = "n"\nruns = 3\nsource = "s"\ncheckpoints = [1, 3]\npaired = ["horizon"]')
+    + """
+lines = ["Multi"]
+at = { "env.n_agents" = 3 }
+bounds = { a = "b:c" }
+[[claims]]
+sentence = "s"
+metric = "regret"
+of = { agent = "alone", "env.n_agents" = 3 }
+over = "Multi-UCB"
+effect = "ratio"
+below = 1.0
+at = { "env.n_agents" = [3] }
+[quick]
+runs = 2
+"env.n_agents" = 3
+[[wrappers]]
+use = "Huber"
+rate = 0.1
+"""
+)
+
+
+def _paths(value, path=()):
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield from _paths(part, (*path, key))
+
+
+_LEAF = st.one_of(
+    st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.dates(), st.just(4000).map(lambda e: 10**e)
+)
+_KEYS = st.one_of(
+    st.sampled_from(
+        ["use", "label", "on", "Graph", "nodes", "edges", "Gaussian", "UniformMeans", "low", "y", "env.life"]
+    ),
+    st.text(max_size=5),
+)
+_VALUES = st.recursive(_LEAF, lambda v: st.lists(v, max_size=3) | st.dictionaries(_KEYS, v, max_size=3), max_leaves=8)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.sampled_from(list(_paths(DOCUMENT))), _VALUES), min_size=1, max_size=2))
+def test_any_value_anywhere_is_an_experiment_or_a_sentence(changes):
+    table = copy.deepcopy(DOCUMENT)
+    for path, value in changes:
+        try:
+            at = table
+            for key in path[:-1]:
+                at = at[key]
+            if path:
+                at[path[-1]] = value
+            else:
+                table = value
+        except (KeyError, IndexError, TypeError):
+            continue  # the other change took its place away
+    said = ""
+    try:
+        experiment = Experiment.from_dict(table)
+        assert experiment.cells()
+        experiment.quickly()
+        assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
+    except (ValueError, TypeError) as error:
+        said = str(error)
+    assert "\n" not in said
+    assert len(said) < 700
+
+
+def test_an_empty_title_is_the_name():
+    experiment = Experiment.from_dict({**copy.deepcopy(DOCUMENT), "title": ""})
+    assert experiment.title == experiment.name
+    assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
+
+
+def test_shapes_hold_for_declarations_in_python_too():
+    for changes in ({"agents": Use("UCB1")}, {"env": "CoopNetwork-v0"}, {"figures": ("regret",)}, {"sweep": [1]}):
+        with pytest.raises(ValueError, match="must be a"):
+            small(**changes)
+    with pytest.raises(ValueError, match="y=3 must be a text"):
+        Figure(y=3)
+    with pytest.raises(ValueError, match="name=3 of a Use must be a text"):
+        Use(3)

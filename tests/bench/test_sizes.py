@@ -1,0 +1,116 @@
+"""What would need more memory than there is is refused before anything is allocated."""
+
+from __future__ import annotations
+
+import os
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from bench_helpers import TOML, small
+
+import hushbandits as hb
+from hushbandits.bench.declare.spec import Use
+from hushbandits.bench.play.run import run
+from hushbandits.cli.main import main
+from hushbandits.core.limits import affordable, limit
+
+HUGE = {
+    "runs": {"runs": 10**9},
+    "cells": {"sweep": {f"env.p{i}": tuple(range(100)) for i in range(4)}, "runs": 1},
+    "cells and runs": {"sweep": {f"env.p{i}": tuple(range(100)) for i in range(2)}, "runs": 10**5},
+    "checkpoints": {"checkpoints": 10**9},
+}
+
+
+def quickly(call, message):
+    """`call` raises at once, in little memory."""
+    tracemalloc.start()
+    begun = time.monotonic()
+    try:
+        with pytest.raises(ValueError, match=message) as caught:
+            call()
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+    assert time.monotonic() - begun < 10
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("what", HUGE)
+def test_an_experiment_beyond_all_memory_is_refused(tmp_path, what):
+    experiment = small(**HUGE[what])
+    quickly(lambda: run(experiment, tmp_path / "o", progress=False), "than the 8 GiB allowed; set HUSHBANDITS_MEMORY")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_list_beyond_all_reading_is_refused():
+    quickly(lambda: small(checkpoints=range(10**9)), "must be an integer or a list of at most 1,000,000 integers")
+
+
+@pytest.mark.parametrize("kwargs", [{"runs": 10**9}, {"checkpoints": 10**9}, {"checkpoints": range(10**9)}])
+def test_an_evaluation_beyond_all_memory_is_refused(kwargs):
+    call = lambda: hb.evaluate("CoopNetwork-v0", "UCB1", **kwargs)  # noqa: E731
+    quickly(call, "would take .* GiB, more than the 8 GiB allowed")
+
+
+def test_on_the_command_line_it_is_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(TOML)
+    assert main(["run", "mine.toml", "--runs", "1000000000"]) == 2
+    err = capsys.readouterr().err
+    assert "experiment mine with runs=1000000000 of 4 cells would take" in err
+    assert err.count("\n") == 1
+    assert os.listdir(tmp_path) == ["mine.toml"]
+
+
+def test_the_limit_can_be_raised_and_lowered(monkeypatch):
+    monkeypatch.delenv("HUSHBANDITS_MEMORY", raising=False)
+    assert limit() == 8 * 2**30
+    monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.5")
+    assert limit() == 2**29
+    with pytest.raises(ValueError, match=r"x would take 1 GiB, more than the 0\.5 GiB allowed"):
+        affordable("x", 2**30)
+    monkeypatch.setenv("HUSHBANDITS_MEMORY", "2")
+    affordable("x", 2**30)
+    for text in ("much", "-1", "0", "nan"):
+        monkeypatch.setenv("HUSHBANDITS_MEMORY", text)
+        with pytest.raises(ValueError, match=f"HUSHBANDITS_MEMORY='{text}' must be a number of GiB > 0"):
+            affordable("x", 1)
+
+
+def test_checkpoints_may_be_an_array():
+    assert hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, checkpoints=np.array([1, 5])).times.tolist() == [1, 5]
+
+
+@pytest.mark.parametrize("bad", [-1, 2.5, True, "many"])
+def test_checkpoints_that_are_none_are_one_sentence(tmp_path, bad):
+    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer"):
+        hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, checkpoints=bad)
+    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer"):
+        run(small(checkpoints=bad), tmp_path / "o", progress=False)
+
+
+def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
+    """Bytes per cell and per run, as measured."""
+    from hushbandits.bench.play import folder
+    from hushbandits.bench.play.run import missing
+
+    experiment = small(sweep={"env.n_agents": tuple(range(3, 53))}, agents=[Use("UCB1")], runs=1)
+    tracemalloc.start()
+    cells = experiment.cells()
+    keys = [cell.key for cell in cells]
+    used = tracemalloc.get_traced_memory()[0] / len(keys)
+    tracemalloc.stop()
+    assert used < folder._CELL
+    many = small(sweep={}, agents=[Use("UCB1")], runs=20_000)
+    with folder.open_folder([many], tmp_path) as store:
+        store._db.execute("INSERT INTO runs SELECT 1, value FROM json_each(?)", (str(list(range(0, 20_000, 2))),))
+        store._db.execute("INSERT INTO sums SELECT 1, '', run, 0, NULL FROM runs")
+        tracemalloc.start()
+        tasks = missing(store, 1)
+        peak = tracemalloc.get_traced_memory()[1] / 20_000
+        tracemalloc.stop()
+        assert len(tasks) == 10_000
+    assert peak < 2 * folder._RUN  # holes between all runs are the worst that there is

@@ -1,0 +1,76 @@
+"""A figure's legend says what was spent of privacy, where that is not the parameter."""
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.show.plots import svg
+from hushbandits.bench.show.series import figures, series
+
+
+def legends(store, experiment):
+    (figure,) = figures(store, experiment)
+    return [line.legend for line in series(store, experiment, figure)]
+
+
+def test_the_legend_says_what_was_spent(tmp_path):
+    network = Experiment(
+        name="network", title="N", env=Use("PrivateNetwork-v0", n_agents=3, horizon=300), runs=2, metrics=("regret",),
+        agents=[Use("Private-UCB", epsilon=0.5), Use("DP-UCB-INT"), Use("UCB1", on="CoopNetwork-v0")],
+    )  # fmt: skip
+    blocks = Experiment(
+        name="blocks", title="B", env=Use("DistDP-v0", horizon=500), runs=2, metrics=("regret",),
+        agents=[Use("Dist-DP-SE"), Use("Dist-RDP-SE", on="DistRDP-v0"), Use("DP-SE", on="CentralDP-v0", epsilon=2.0)],
+    )  # fmt: skip
+    with hb.run([network, blocks], tmp_path / "o", progress=False).store as store:
+        private, alone, _ = network.cells()
+        spent = [
+            [float(store.final(cell, name, 2).max()) for name in ("epsilon", "epsilon_delta")]
+            for cell in (private, alone)
+        ]
+        assert all(pure > 1 for pure, _ in spent)
+        assert legends(store, network) == [
+            f"Private-UCB (spent {spent[0][0]:.3g})",  # so few releases gain nothing from δ
+            f"DP-UCB-INT (spent {spent[1][0]:.3g}, or {spent[1][1]:.3g} with δ > 0)",
+            "UCB1",
+        ]
+        epsilon = store.final(blocks.cells()[1], "epsilon", 2).max()
+        assert epsilon == pytest.approx(5.235, abs=0.001)
+        assert legends(store, blocks) == ["Dist-DP-SE", f"Dist-RDP-SE (spent {epsilon:.3g}, δ = 1e-06)", "DP-SE"]
+        assert "(spent" in svg(store, network)[0]
+        assert network.lines()[0] == "Private-UCB"  # what claims go by
+
+
+def stored(folder, epsilons, **changes):
+    """A folder whose runs spent so much, cell by cell."""
+    fields = {"name": "x", "title": "X", "env": Use("DistDP-v0"), "agents": [Use("Dist-DP-SE", epsilon=1.0)], "runs": 2}
+    experiment = Experiment(**{**fields, "metrics": ("regret",), **changes})
+    folder.mkdir()
+    with Store(folder / FILE, [experiment], 0) as store:
+        for cell, epsilon in zip(experiment.cells(), epsilons, strict=True):
+            finals = {"regret": np.ones(2), "epsilon": np.array(epsilon)}
+            store.add(cell, range(2), finals, {}, np.zeros(0))
+    return experiment
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "changes", "legend"),
+    [
+        ([[1.0, 1.0]], {}, "Dist-DP-SE"),
+        ([[1.0, 1.001]], {}, "Dist-DP-SE"),
+        ([[1.0, 4.0]], {}, "Dist-DP-SE (spent 4)"),
+        ([[0.5, 0.5]], {}, "Dist-DP-SE (spent 0.5)"),
+        ([[1.0, np.inf]], {}, "Dist-DP-SE (spent ∞)"),
+        ([[1.0, 12345.6]], {}, "Dist-DP-SE (spent 12,346)"),
+        ([[9.0, 9.1], [60.0, 69.0]], {"sweep": {"env.n_agents": [1, 2]}}, "Dist-DP-SE (spent 9.1 to 69)"),
+        ([[0.5, 0.5], [2.0, 2.0]], {"sweep": {"agent.epsilon": [0.5, 2.0]}}, "Dist-DP-SE"),
+        ([[1.0, 1.0]], {"agents": [Use("nobody:Knows")]}, "Knows"),  # by the env's default
+        ([[1.0, 1.0]], {"agents": [Use("nobody:Knows")], "env": Use("nobody:Env")}, "Knows (spent 1)"),
+    ],
+)
+def test_only_where_it_differs_from_the_parameter(tmp_path, epsilons, changes, legend):
+    experiment = stored(tmp_path / "x", epsilons, **changes)
+    with Store(tmp_path / "x" / FILE, readonly=True) as store:
+        assert legends(store, experiment) == [legend]

@@ -1,0 +1,247 @@
+"""Statistics against closed forms and published values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from hushbandits.bench.judge.stats import (
+    STATISTICS,
+    bootstrap,
+    holm,
+    improvement,
+    iqm,
+    ks_two_sample,
+    mean_interval,
+    median_interval,
+    paired_difference,
+    permutation_test,
+    profile,
+    quantile_band,
+    rank_test,
+    share_difference_interval,
+    share_interval,
+)
+
+#: Student's own example, "The probable error of a mean" (1908), section IX: additional hours of sleep by two drugs.
+SLEEP_1 = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
+SLEEP_2 = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
+
+
+def test_mean_interval_on_students_sleep_data():
+    # The paired t interval that every textbook (and R's example(t.test)) prints: 0.70 to 2.46 around 1.58.
+    low, high = mean_interval(SLEEP_2 - SLEEP_1)
+    assert (round(low, 4), round(high, 4)) == (0.7001, 2.4599)
+    assert mean_interval(np.array([3.0])) == (-math.inf, math.inf)
+
+
+def test_mean_interval_covers_as_it_says():
+    rng = np.random.default_rng(0)
+    hits = sum(low < 2 < high for low, high in (mean_interval(rng.normal(2, 3, 6)) for _ in range(4000)))
+    assert scipy_stats.binomtest(hits, 4000, 0.95).pvalue > 1e-6
+
+
+@pytest.mark.parametrize(("n", "k"), [(6, 1), (10, 2), (15, 4), (20, 6), (50, 18), (100, 40)])
+def test_median_interval_takes_the_tabulated_ranks(n, k):
+    # Ranks of the 95 % sign-test interval as tabulated, for example in Conover 1999, table A3.
+    assert median_interval(np.arange(1, n + 1)) == (k, n + 1 - k)
+
+
+def test_median_interval_is_unbounded_where_runs_are_too_few():
+    assert median_interval(np.arange(5)) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("s", "n", "low", "high"),
+    [
+        (0, 10, 0.0, 0.3085),
+        (1, 10, 0.0025, 0.4450),
+        (5, 10, 0.1871, 0.8129),
+        (10, 10, 0.6915, 1.0),
+        (4, 20, 0.0573, 0.4366),
+    ],
+)
+def test_share_interval_on_tabulated_values(s, n, low, high):
+    assert tuple(round(x, 4) for x in share_interval(s, n)) == (low, high)
+
+
+def test_share_interval_solves_the_binomial_tails():
+    low, high = share_interval(7, 23, 0.9)
+    assert scipy_stats.binom.sf(6, 23, low) == pytest.approx(0.05)
+    assert scipy_stats.binom.cdf(7, 23, high) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.9, 0.6), (0.05, 0.3), (0.95, 0.97)])
+def test_share_difference_interval_covers_as_it_says(p, q):
+    """The probability of every outcome of two binomials, of different size, that the interval covers."""
+    n, m = 12, 20
+    covered = 0.0
+    for s in range(n + 1):
+        for t in range(m + 1):
+            low, high = share_difference_interval(s, n, t, m, 0.9)
+            chance = scipy_stats.binom.pmf(s, n, p) * scipy_stats.binom.pmf(t, m, q)
+            covered += chance * (low <= p - q <= high)
+    assert 0.9 <= covered < 0.99
+
+
+def test_quantile_band_of_a_uniform_grid():
+    low, high = quantile_band(np.stack([np.arange(201.0), 2 * np.arange(201.0)], axis=1))
+    assert np.allclose(low, [5, 10])
+    assert np.allclose(high, [195, 390])
+
+
+@pytest.mark.parametrize("n", [4, 8, 12, 40])
+def test_iqm_is_the_trimmed_mean_where_4_divides_n(n):
+    x = np.random.default_rng(n).normal(size=n)
+    assert iqm(x) == pytest.approx(scipy_stats.trim_mean(x, 0.25))
+
+
+def test_iqm_counts_runs_at_the_edges_by_their_share():
+    # n = 5: the middle half covers [1.25, 3.75] of 5, that is ¾ of the second, all of the third, ¾ of the fourth.
+    x = np.array([0.0, 1.0, 10.0, 100.0, 1e6])
+    assert iqm(x) == pytest.approx((0.75 * 1 + 10 + 0.75 * 100) / 2.5)
+    assert iqm(np.stack([x, 2 * x])[:, ::-1], axis=1) == pytest.approx([float(iqm(x)), 2 * float(iqm(x))])
+
+
+def test_profile_counts_runs_at_or_above():
+    x = np.array([[0.1, 0.5], [0.5, 0.9]])
+    assert profile(x, np.array([0.0, 0.1, 0.5, 0.6, 1.0])).tolist() == [1.0, 1.0, 0.75, 0.25, 0.0]
+
+
+def test_improvement_is_mann_whitneys_u():
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(0, 9, 30), rng.integers(0, 7, 17)
+    assert improvement(x, y) == pytest.approx(scipy_stats.mannwhitneyu(x, y).statistic / (30 * 17))
+    assert improvement(x, y) + improvement(y, x) == pytest.approx(1)
+
+
+def test_improvement_of_two_normals_has_its_closed_form():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(1, 1, 4000), rng.normal(0, 1, 4000)
+    # P(X > Y) = Φ(1/√2); the standard deviation of U/nm is below √(1/(4n) + 1/(4n)) = .011
+    assert improvement(x, y) == pytest.approx(scipy_stats.norm.cdf(1 / math.sqrt(2)), abs=5 * 0.0112)
+
+
+def test_bootstrap_of_a_mean_is_students_interval_on_normal_data():
+    x = np.random.default_rng(3).normal(5, 2, 200)
+    low, high = bootstrap(lambda s: s.mean(0), x, resamples=40_000)
+    want = mean_interval(x)
+    assert (low, high) == pytest.approx(want, abs=0.02)
+
+
+@pytest.mark.parametrize(("n", "tail"), [(10, 0.0086), (20, 0.0159), (40, 0.0203)])
+def test_bootstrap_widens_its_tails_by_hesterbergs_formula(n, tail):
+    # An effect whose resamples are evenly spaced on [0, 1]: its quantiles are the tails themselves.
+    low, high = bootstrap(lambda s: np.linspace(0, 1, s.shape[1]), np.arange(float(n)))
+    assert (round(low, 4), round(high, 4)) == (tail, 1 - tail)
+    assert low == pytest.approx(scipy_stats.norm.cdf(scipy_stats.t.ppf(0.025, n - 1) * math.sqrt(n / (n - 1))))
+
+
+def test_bootstrap_covers_small_normal_samples():
+    # Without the widening a percentile interval of 8 runs covers about 90 % for 95 %.
+    rng = np.random.default_rng(4)
+    trials, hits = 4000, 0
+    for seed in range(trials):
+        low, high = bootstrap(lambda s: s.mean(0), rng.normal(size=8), resamples=2000, seed=seed)
+        hits += low < 0 < high
+    assert scipy_stats.binomtest(hits, trials, 0.935, alternative="less").pvalue > 1e-6
+    assert scipy_stats.binomtest(hits, trials, 0.965, alternative="greater").pvalue > 1e-6
+
+
+def test_bootstrap_refuses_levels_that_few_runs_cannot_resolve():
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert bootstrap(lambda s: s.mean(0), x, level=0.9999) == (-math.inf, math.inf)
+    assert bootstrap(lambda s: s.mean(0), x[:1]) == (-math.inf, math.inf)
+
+
+def test_bootstrap_refuses_tails_below_the_chance_of_a_constant_resample():
+    # n = 5: n^(1−n) = .0016, the widened tails at 92 % and 95 % are .0045 and .00095
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert math.isfinite(bootstrap(lambda s: s.mean(0), x, level=0.92, resamples=20_000)[0])
+    assert bootstrap(lambda s: s.mean(0), x, level=0.95, resamples=20_000) == (-math.inf, math.inf)
+    # n = 6: .00013 and .0024
+    assert math.isfinite(bootstrap(lambda s: s.mean(0), np.arange(6.0))[0])
+
+
+def test_bootstrap_refuses_tails_that_its_resamples_do_not_reach():
+    x = np.arange(20.0)  # tail .0159 at 95 %: 629 resamples leave ten beyond it
+    assert math.isfinite(bootstrap(lambda s: s.mean(0), x, resamples=640)[0])
+    for resamples in (200, 620):
+        assert bootstrap(lambda s: s.mean(0), x, resamples=resamples) == (-math.inf, math.inf)
+
+
+def test_bootstrap_resamples_each_stratum_by_itself():
+    # Two constant strata: any mixture across them would spread.
+    low, high = bootstrap(lambda a, b: a.mean(0) - b.mean(0), np.full(30, 5.0), np.full(40, 2.0))
+    assert (low, high) == (3.0, 3.0)
+
+
+def test_paired_difference_uses_the_pairs():
+    rng = np.random.default_rng(5)
+    shared = rng.normal(0, 100, 60)
+    x, y = shared + rng.normal(1, 0.1, 60), shared
+    for statistic in ("mean", "iqm"):
+        effect, (low, high) = paired_difference(x, y, statistic)
+        assert low < effect < high
+    effect, (low, high) = paired_difference(x, y)
+    assert 0.9 < low < high < 1.1
+    reference = mean_interval(x - y)
+    assert (low, high) == pytest.approx(reference, abs=0.01)
+
+
+def test_paired_mean_difference_of_the_sleep_data():
+    effect, (low, high) = paired_difference(SLEEP_2, SLEEP_1)
+    assert effect == pytest.approx(1.58)
+    # One patient gained 4.6 hours: the resampled law leans to the right, as Student's cannot.
+    assert 0.75 < low < 1.0
+    assert 2.3 < high < 2.8
+
+
+def test_ks_is_the_largest_gap_and_exact_for_small_samples():
+    gap, p = ks_two_sample(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
+    assert gap == 1.0
+    assert p == pytest.approx(2 / math.comb(6, 3))  # two orderings of 20 separate the samples
+
+
+def test_rank_test_is_exact_for_small_samples():
+    assert rank_test(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])) == pytest.approx(2 / math.comb(6, 3))
+
+
+def test_permutation_test_approaches_the_exact_law():
+    x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([5.0, 6.0, 7.0, 8.0])
+    # Two of C(8, 4) = 70 splits are as extreme.
+    p = permutation_test(x, y, resamples=49_999)
+    assert p == pytest.approx(2 / 70, abs=5 * math.sqrt(2 / 70 / 50_000))
+    assert permutation_test(x, x, resamples=999) == 1.0
+    assert permutation_test(x, y + 100, "median", resamples=9_999) < 0.06
+
+
+def test_permutations_of_the_same_split_are_as_extreme_as_it():
+    # Sums of decimals depend on their order: without room for rounding five in six of these would not count.
+    x, y = np.array([0.8, 0.6, 0.7, 0.1]), np.array([1.7, 2.0, 1.5, 1.2])
+    p = permutation_test(x, y, resamples=19_999)
+    assert p == pytest.approx(2 / 70, abs=5 * math.sqrt(2 / 70 / 20_000))
+
+
+def test_permutation_p_values_are_uniform_under_the_null():
+    rng = np.random.default_rng(6)
+    p = [permutation_test(rng.exponential(size=7), rng.exponential(size=9), resamples=199, seed=s) for s in range(400)]
+    # Valid: P(p ≤ a) ≤ a, up to chance
+    for a in (0.05, 0.25, 0.5):
+        assert scipy_stats.binomtest(sum(v <= a for v in p), 400, a, alternative="greater").pvalue > 1e-6
+
+
+def test_holm_on_a_worked_example():
+    # Holm 1979's procedure on p = .01, .04, .03, .005: 4·.005, 3·.01, 2·.03, then the maximum so far
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.9]) == pytest.approx([1.0, 1.0])
+
+
+def test_statistics_run_along_any_axis():
+    x = np.random.default_rng(7).normal(size=(9, 4))
+    for name, f in STATISTICS.items():
+        assert np.allclose(f(x), [f(column) for column in x.T]), name
+        assert np.allclose(f(x, axis=1), f(x.T)), name

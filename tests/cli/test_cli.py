@@ -1,0 +1,239 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hushbandits.cli.console import assignment
+from hushbandits.cli.main import main
+
+SPEC = """
+title = "Sharing"
+runs = 3
+metrics = ["regret"]
+env = { use = "CoopNetwork-v0", horizon = 30 }
+agents = [{ use = "Multi-UCB" }, { use = "UCB1" }]
+sweep = { "env.n_agents" = [3, 4] }
+quick = { runs = 2, "env.n_agents" = 3 }
+"""
+
+
+@pytest.fixture
+def spec(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(SPEC)
+    return tmp_path
+
+
+def test_help_teaches(capsys):
+    for args in ([], ["--help"], ["-h"]):
+        assert main(args) == 0
+        text = capsys.readouterr().out
+        assert "hushbandits run quickstart" in text
+        assert "hushbandits list" in text
+    for command in ("run", "list", "report", "export"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert "usage: hushbandits" in capsys.readouterr().out
+
+
+def test_list_names_everything_with_a_line_each(capsys):
+    assert main(["list"]) == 0
+    everything = capsys.readouterr().out
+    for name in ("DPMASE-v0", "Multi-UCB", "Huber", "quickstart", "rio2023-fig1"):
+        (line,) = [line for line in everything.splitlines() if line.split()[:1] == [name]]
+        assert len(line.split()) > 3
+    assert main(["list", "agents"]) == 0
+    agents = capsys.readouterr().out
+    assert "Multi-UCB" in agents
+    assert "DPMASE-v0" not in agents
+    assert main(["list", "agenst"]) == 2
+    assert "what='agenst' is not one of all, envs" in capsys.readouterr().err
+
+
+def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):
+    assert main(["run", "mine.toml", "--jobs", "1"]) == 0
+    first = capsys.readouterr().out
+    assert sorted(os.listdir(spec / "runs/mine")) == ["mine.png", "report.html", "results.sqlite"]
+    assert first.count("Multi-UCB") == 2
+    assert "95 % of the median" in first
+    before = (spec / "runs/mine/results.sqlite").read_bytes()
+    assert main(["run", "mine.toml", "--jobs", "1"]) == 0
+    again = capsys.readouterr().out
+    assert first.startswith(again)
+    assert (spec / "runs/mine/results.sqlite").read_bytes() == before
+    assert main(["run", "mine.toml", "--jobs", "1", "--seed", "1"]) == 2
+    assert "it holds seed 0, asked for is 1" in capsys.readouterr().err
+
+
+def test_options_change_what_is_run(spec, capsys):
+    assert main(["run", "mine.toml", "--jobs", "1", "--quick", "--set", "env.horizon=5", "--set", "checkpoints=2"]) == 0
+    capsys.readouterr()
+    assert main(["export", "runs/mine-quick"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {r["run"] for r in rows} == {"0", "1"}
+    assert {r["time"] for r in rows} == {"", "1.0", "5.0"}
+    assert "env.n_agents" not in rows[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("a=3", 3), ("a=[3, 4]", [3, 4]), ("a=0.5", 0.5), ("a=true", True), ("a = star", "star"), ("a=none", None)],
+)
+def test_values_on_the_command_line_are_toml_none_or_words(text, value):
+    assert assignment(text) == ("a", value)
+
+
+def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
+    (spec / "bold.py").write_text(
+        "class Bold:\n"
+        "    def __init__(self, m, rng):\n"
+        "        self.arm = m % 2\n"
+        "    def act(self, t):\n"
+        "        return self.arm\n"
+    )
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(spec)])
+    code = main(["run", "mine.toml", "--jobs", "2", "--agents", "bold:Bold", "--agents", "Random", "--out", "o"])
+    out = capsys.readouterr()
+    assert code == 0, out.err
+    assert "Bold" in out.out
+    assert "Random" in out.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["run", "nothing.toml"], "cannot read nothing.toml: no such file or directory"),
+        (["run", "quikstart"], "no experiment is named 'quikstart'; did you mean quickstart"),
+        (["run", "mine.toml", "--set", "horizon"], "--set 'horizon' must read KEY=VALUE"),
+        (["run", "mine.toml", "--set", "env.horizn=3"], "takes no parameter 'horizn'; did you mean horizon"),
+        (["run", "mine.toml", "--agents", "nowhere:Agent"], "there is no module 'nowhere'"),
+        (["run", "mine.toml", "--agents", "json:Agent"], "module 'json' has no 'Agent'"),
+        (["run", "mine.toml", "--agents", "Multi-UCB"], "two lines are called 'Multi-UCB'"),
+        (["run", "mine.toml", "--runs", "0"], "runs=0 must be an integer"),
+        (["run", "mine.toml", "--jobs", "0"], "jobs=0 must be an integer"),
+        (["run", "mine.toml", "--seed", "-1"], "seed=-1 must be an integer"),
+        (["run", "mine.toml", "--out", "mine.toml/x"], "cannot write to mine.toml/x: not a directory"),
+        (["report", "nowhere"], "there are no results in nowhere"),
+        (["export", "nowhere"], "there are no results in nowhere"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_writes_nothing(spec, capsys, args, message):
+    assert main(args) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert os.listdir(spec) == ["mine.toml"]
+
+
+def test_export_formats_hold_the_same_rows(spec, capsys):
+    main(["run", "mine.toml", "--jobs", "1"])
+    capsys.readouterr()
+    assert main(["export", "runs/mine"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert main(["export", "runs/mine", "--format", "json", "--output", "rows.json"]) == 0
+    with open("rows.json") as file:
+        records = json.load(file)
+    assert len(rows) == len(records)
+    assert [float(r["value"]) for r in rows] == [r["value"] for r in records]
+    assert [r["env.n_agents"] for r in rows] == [str(r["env.n_agents"]) for r in records]
+    assert main(["export", "runs/mine", "--format", "xls"]) == 2
+    assert "format='xls' is not one of csv, json, parquet" in capsys.readouterr().err
+    assert main(["export", "runs/mine", "--output", "no/where.csv"]) == 2
+    assert "cannot write no/where.csv" in capsys.readouterr().err
+
+
+def test_export_to_parquet(spec, capsys):
+    pandas = pytest.importorskip("pandas")
+    main(["run", "mine.toml", "--jobs", "1"])
+    capsys.readouterr()
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        assert main(["export", "runs/mine", "--format", "parquet", "--output", "rows.parquet"]) == 2
+        assert "pip install 'hushbandits[parquet]'" in capsys.readouterr().err
+        assert not os.path.exists("rows.parquet")
+        return
+    assert main(["export", "runs/mine", "--format", "parquet", "--output", "rows.parquet"]) == 0
+    main(["export", "runs/mine", "--output", "rows.csv"])
+    frame, text = pandas.read_parquet("rows.parquet"), pandas.read_csv("rows.csv")
+    assert frame["value"].tolist() == text["value"].tolist()
+
+
+def test_a_new_agents_own_test_passes(spec, capsys):
+    assert main(["new-agent", "very-bold"]) == 0
+    assert "test_very_bold.py" in capsys.readouterr().out
+    code = "import sys, pytest; sys.exit(pytest.main(['-q', '-W', 'error', '-p', 'no:cacheprovider', sys.argv[1]]))"
+    command = [sys.executable, "-c", code, "test_very_bold.py"]
+    done = subprocess.run(command, cwd=spec, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+    assert main(["new-agent", "VeryBold"]) == 2
+    assert "very_bold.py exists already" in capsys.readouterr().err
+
+
+def test_a_new_agent_joins_an_experiment(spec, capsys):
+    assert main(["new-agent", "QuiteNew"]) == 0
+    assert main(["run", "mine.toml", "--jobs", "1", "--agents", "quite_new:QuiteNew", "--out", "o"]) == 0
+    assert "QuiteNew" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["3x", "a/b", "", "class", "x" + chr(0)])
+def test_what_is_no_name_for_an_agent_is_refused(spec, capsys, name):
+    assert main(["new-agent", name]) == 2
+    assert "must be a name for a class" in capsys.readouterr().err
+    assert os.listdir(spec) == ["mine.toml"]
+
+
+def test_report_is_written_anew(spec, capsys):
+    main(["run", "mine.toml", "--jobs", "1"])
+    page = spec / "runs/mine/report.html"
+    before = page.read_text()
+    page.unlink()
+    capsys.readouterr()
+    assert main(["report", "runs/mine"]) == 0
+    assert "runs/mine/report.html" in capsys.readouterr().out
+    assert page.read_text() == before
+
+
+def test_a_failing_cell_exits_1(spec, capsys):
+    (spec / "frail.py").write_text(
+        "import hushbandits as hb\n"
+        "class Frail(hb.Team):\n"
+        "    setting = 'network'\n"
+        "    def act(self, obs):\n"
+        "        raise RuntimeError('not today')\n"
+    )
+    assert main(["run", "mine.toml", "--jobs", "1", "--agents", "frail:Frail", "--out", "o"]) == 1
+    err = capsys.readouterr().err
+    assert "Frail, agents = 3: runs 0–2, seed 0: RuntimeError: not today" in err
+    assert "not today" in (spec / "o/report.html").read_text()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_leaves_a_resumable_store(spec, jobs):
+    (spec / "slow.toml").write_text(SPEC.replace("horizon = 30", "horizon = 20000").replace("runs = 3", "runs = 40"))
+    command = [sys.executable, "-m", "hushbandits.cli", "run", "slow.toml", "--jobs", jobs]
+    process = subprocess.Popen(command, cwd=spec, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (spec / "runs/slow/results.sqlite").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "the same command goes on from there" in err
+    assert "Traceback" not in err
+    assert main(["report", str(spec / "runs/slow")]) == 0

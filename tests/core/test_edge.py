@@ -1,0 +1,284 @@
+"""What comes in from outside is checked once, where it enters."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from talk import NET, at_talk
+
+import hushbandits as hb
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+# -- messages -----------------------------------------------------------------------------------------------------
+
+ARM, REWARD = np.zeros((1, 5), int), np.zeros((1, 5))
+
+
+def but(array, value):
+    out = np.array(array, np.result_type(array, type(value)))
+    out[0, 3] = value
+    return out
+
+
+@pytest.mark.parametrize(("message", "error"), [
+    ({"arm": but(ARM, 3), "reward": REWARD}, "'arm' of message holds 3 at run 0, agent 3; allowed are integers in 0"),
+    ({"arm": but(ARM, -1), "reward": REWARD}, "field 'arm' of message holds -1 at run 0, agent 3"),
+    ({"arm": but(ARM, 2**62), "reward": REWARD}, "field 'arm' of message holds 4611686018427387904"),
+    ({"arm": but(ARM, 1.7), "reward": REWARD}, r"must be integers of shape \(1, 5\), not float64 \(1, 5\)"),
+    ({"arm": ARM.astype(bool), "reward": REWARD}, "field 'arm' of message must be integers"),
+    ({"arm": ARM[0], "reward": REWARD}, r"must be integers of shape \(1, 5\), not int64 \(5,\)"),
+    ({"arm": None, "reward": REWARD}, "field 'arm' of message must be integers"),
+    ({"arm": ARM, "reward": but(REWARD, np.nan)}, "'reward' of message holds nan at run 0, agent 3; allowed are"),
+    ({"arm": ARM, "reward": but(REWARD, np.inf)}, "field 'reward' of message holds inf"),
+    ({"arm": ARM, "reward": but(REWARD, -1e300)}, r"holds -1e\+300 at .*; allowed are numbers in -1e\+100"),
+    ({"arm": ARM, "reward": but(REWARD, np.nan).astype("f4")}, "'reward' of message holds nan at run 0, agent 3"),
+    ({"arm": ARM, "reward": REWARD.astype(complex)}, "field 'reward' of message must be numbers"),
+    ({"arm": ARM, "reward": [[1], [2, 3]]}, "field 'reward' of message must be numbers of shape"),
+    ({"arm": ARM}, "message has no field 'reward'; it has: arm"),
+    ({"arm": ARM, "reward": REWARD, "rewrad": REWARD}, "a field 'rewrad' that nobody declared; did you mean reward"),
+    ({"arm": ARM, "reward": REWARD, "sent": ARM}, r"'sent' of message must be bools of shape \(1, 5\)"),
+])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrappers", [[], [Loss(0.5)], [Shuffle()], [SecAgg()]], ids=["bare", "loss", "shuffle", "secagg"]
+)
+def test_a_bad_message_is_one_sentence_and_nothing_happens(message, error, wrappers):
+    env, _ = at_talk(wrappers=wrappers)
+    with pytest.raises(ValueError, match=error) as caught:
+        env.talk(message)
+    assert "\n" not in str(caught.value)
+    assert env.talk().inbox is not None  # the same beat goes on
+
+
+@pytest.mark.parametrize("message", [[], 3, "vote", np.zeros((1, 5))])
+def test_a_message_is_a_dict(message):
+    env, _ = at_talk()
+    with pytest.raises(TypeError, match="message must be a dict of arrays by field"):
+        env.talk(message)
+
+
+@pytest.mark.parametrize(
+    "vote", [np.ones((1, 1, 3), int), np.ones((1, 3), bool), np.ones((1, 2, 3), bool), None, [[[1, 2], 3]]]
+)
+def test_votes_are_bools_of_every_arm(vote):
+    env, _ = at_talk("DPMASE-v0", means=[0.9, 0.5, 0.1])
+    with pytest.raises(ValueError, match=r"field 'vote' of message must be bools of shape \(1, 1, 3\)"):
+        env.talk({"vote": vote})
+    assert env.metrics()["messages"][0] == 0
+
+
+def test_in_feedback_servers_have_nothing_to_say():
+    env, _ = at_talk("DistDP-v0")
+    with pytest.raises(ValueError, match="users speak, not servers"):
+        env.talk({"reward": np.zeros((1, 1)), "n": np.zeros((1, 1), int)})
+
+
+def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
+    env, _ = at_talk(fields={"arm": hb.Field(dtype="i8"), "reward": hb.Field()})
+    with pytest.raises(ValueError, match="field 'arm' of message holds 3"):
+        env.talk({"arm": but(ARM, 3), "reward": REWARD})
+    for field in (hb.Field(), hb.Field((2,), "i8")):
+        with pytest.raises(ValueError, match=r"fields\['arm'\] must be declared as in the standard report"):
+            hb.make_core("CoopNetwork-v0", fields={"arm": field, "reward": hb.Field()}, **NET)
+    with pytest.raises(ValueError, match=r"speech\['sender'\].*not be named sent or sender"):
+        hb.make_core("CoopNetwork-v0", speech={"sender": hb.Field()}, **NET)
+
+
+@pytest.mark.parametrize("wrappers", [[], [Loss(0.5)]], ids=["bare", "loss"])
+def test_a_team_with_fields_of_its_own_must_say_them(wrappers):
+    env, _ = at_talk(fields={"x": hb.Field()}, wrappers=wrappers)
+    with pytest.raises(ValueError, match="standard report has no field 'x': the team must say it"):
+        env.talk()
+    assert env.talk({"x": REWARD}).inbox["x"].shape == (1, 5, 4)
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.3])
+@pytest.mark.parametrize("verb", ["of", "at"])
+def test_who_is_asked_for_is_checked(verb, loss):
+    inbox = at_talk(edge_loss=loss)[0].talk().inbox
+    for bad in (np.array([5]), np.array([-1]), np.array([0.5]), 0, None, np.array([0, 1])):
+        with pytest.raises(ValueError, match=r"(sender|receiver) (holds|must be)"):
+            getattr(inbox, verb)(bad, "arm")
+    with pytest.raises(KeyError, match="sender says nothing by itself; name one of: arm, reward"):
+        getattr(inbox, verb)(np.array([0]), "sender")
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{"dtype": "object"}, {"dtype": "U3"}, {"dtype": "nonsense"}, {"shape": (-1,)}, {"shape": 3}]
+)
+def test_a_field_is_bits_integers_or_floats(kwargs):
+    with pytest.raises(ValueError, match="of a field must be"):
+        hb.Field(**kwargs)
+
+
+KINDS = st.sampled_from(["i8", "i4", "i1", "u8", "f8", "f4", "?"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    kind=KINDS,
+    value=st.one_of(
+        st.integers(-(2**70), 2**70), st.floats(allow_nan=True, allow_infinity=True), st.booleans(), st.none()
+    ),
+)
+def test_whatever_is_sent_arrives_as_it_is_or_is_refused(kind, value):
+    env, _ = at_talk(fields={"x": hb.Field(dtype=kind)}, n_agents=2)
+    x = np.full((1, 2), value)
+    try:
+        heard = env.talk({"x": x}).inbox["x"]
+    except ValueError as error:
+        said = str(error)
+    else:
+        assert np.isfinite(heard.astype(float)).all()
+        assert (heard == np.asarray(value, kind)).all()
+        return
+    assert "field 'x' of message" in said
+    assert "\n" not in said
+
+
+# -- strangers' wrappers ------------------------------------------------------------------------------------------
+
+
+class Stranger(Wrapper):
+    def __init__(self, change):
+        super().__init__()
+        self._change = change
+
+    def send(self, message, env):
+        return self._change(message)
+
+
+@pytest.mark.parametrize(("change", "error"), [
+    (lambda m: {**m, "arm": m["arm"] + 99}, "field 'arm' of message behind Stranger holds 99"),
+    (lambda m: {**m, "reward": m["reward"] * np.nan}, "field 'reward' of message behind Stranger holds nan"),
+    (lambda m: {**m, "reward": m["reward"][0]}, r"must be numbers of shape \(1, 5\), not float64 \(5,\)"),
+    (lambda m: {"arm": m["arm"]}, "message behind Stranger has no field 'reward'"),
+    (lambda m: {"arm": m["arm"], "reward": m["reward"]}, "message behind Stranger has no field 'sent'"),
+])  # fmt: skip
+@pytest.mark.parametrize("behind", [[], [SecAgg()], [Loss(0.1), Shuffle()]], ids=["last", "secagg", "shuffle"])
+def test_what_a_strangers_wrapper_sends_is_checked_too(change, error, behind):
+    env, _ = at_talk(wrappers=[Stranger(change), *behind])
+    with pytest.raises(ValueError, match=error):
+        env.talk()
+
+
+@pytest.mark.parametrize("change", [lambda m: None, lambda m: {**m, "reward": np.zeros((1, 1))}])
+def test_a_strangers_wrapper_sends_a_crowd_in_feedback(change):
+    env, _ = at_talk("DistDP-v0", wrappers=[Stranger(change)])
+    with pytest.raises((TypeError, ValueError), match="message behind Stranger must be a dict"):
+        env.talk()
+
+
+def test_a_stranger_in_place_changes_nothing_that_is_not_its_own():
+    def double(message):
+        message["reward"] *= 2
+        return message
+
+    env, _ = at_talk(wrappers=[Stranger(double)], rewards="beta")
+    with pytest.raises(ValueError, match="read-only"):
+        env.talk()
+    own = np.full((1, 5), 0.25)
+    inbox = env.talk({"arm": ARM, "reward": own}).inbox
+    assert (own == 0.25).all()
+    assert set(inbox["reward"][inbox.arrived]) == {0.5}
+
+
+# -- plain agents -------------------------------------------------------------------------------------------------
+
+
+PLAIN = {
+    "CoopNetwork-v0": (0, [None, 1.7, np.nan, "a", True, 3, -1, [0], np.array([0]), 2**80]),
+    "DPMASE-v0": (np.ones(3, bool), [None, 1, [1, 0, 1], np.ones(4, bool), np.full(3, np.nan)]),
+    "CentralDP-v0": ((0, 4), [None, 1, (0, -1), (3, 1), (0.5, 1), (1, 2, 3), (0, 2**70)]),
+}
+CASES = [(id, bad) for id, (_, bads) in PLAIN.items() for bad in bads]
+
+
+@pytest.mark.parametrize(("env_id", "bad"), CASES)
+def test_a_plain_agents_bad_act_names_agent_round_and_run(env_id, bad):
+    good = PLAIN[env_id][0]
+    asked = []
+
+    class Plain:
+        def __init__(self, m, rng):
+            self.rounds = 0
+
+        def act(self, t):
+            asked.append(t)
+            self.rounds += 1
+            return bad if self.rounds == 2 else good
+
+    kwargs = {"n_agents": 3 if "Network" in env_id else 1, "means": [0.9, 0.5, 0.1], "horizon": 50}
+    with pytest.raises(ValueError, match=r"agent 0 of Plain in round \d+ of run 0: act must return") as caught:
+        hb.play(hb.make_core(env_id, **kwargs), hb.Each(Plain))
+    assert f"in round {asked[-1]} of" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_server_whose_users_are_used_up_may_ask_for_none():
+    class Plain:
+        def __init__(self, m, rng):
+            self.left, self.size = 9, 1 + 2 * m
+
+        def act(self, t):
+            n = min(self.size, self.left)
+            self.left -= n
+            return 0, n
+
+    env = hb.make_core("CentralDP-v0", n_agents=2, means=[0.9, 0.5], horizon=9)
+    assert hb.play(env, hb.Each(Plain))["users"][0] == 18
+    env.reset(0)
+    with pytest.raises(ValueError, match=r"n=0 must be a block of at least one user \(server 1 of run 0\)"):
+        env.pull((np.zeros((1, 2), int), np.array([[1, 0]])))
+
+
+@pytest.mark.parametrize(("words", "error"), [
+    ({"val": 0.5}, "speak returns a field 'val'; known: arm, reward"),
+    ({"rewrad": 0.5}, "speak returns a field 'rewrad'; did you mean reward"),
+    ({"reward": [0.5, 0.5]}, r"says in field 'reward' must be numbers of shape \(\), not float64 \(2,\)"),
+    ({"reward": np.nan}, "says in field 'reward' holds nan"),
+    ({"reward": "x"}, "says in field 'reward' must be numbers"),
+    ({"arm": 3}, "says in field 'arm' holds 3; allowed are integers in 0..2"),
+    ({"arm": 1.0}, "says in field 'arm' must be integers"),
+    (0.5, "speak must return None or a dict of arm, reward, not 0.5"),
+])  # fmt: skip
+def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
+    class Plain:
+        def __init__(self, m, rng):
+            self.m = m
+
+        def act(self, t):
+            self.t = t
+            return 0
+
+        def speak(self, reward):
+            return words if (self.m, self.t) == (3, 2) else None
+
+    with pytest.raises(ValueError, match=error) as caught:
+        hb.play(hb.make_core("CoopNetwork-v0", runs=2, **NET), hb.Each(Plain))
+    assert "agent 3 of Plain in round 2 of run 0" in str(caught.value)
+
+
+# -- seeds ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seeds", [[], [1, 2], "a", None, 1.5, True, -1, [None], np.array([1])])
+def test_seeds_are_an_integer_or_seed_sequences(seeds):
+    env = hb.make_core("CoopNetwork-v0")
+    with pytest.raises(ValueError, match="seed"):
+        env.reset(seeds)
+
+
+def test_after_a_reset_that_failed_nothing_goes_on():
+    """Else a beat would meet the state of one game and the sizes of another."""
+    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="erdos-renyi", edge_probability=0.4, runs=2)
+    env.reset(0)
+    env.pull(np.zeros((2, 9), int))
+    env.edge_probability = 1e-9
+    with pytest.raises(ValueError, match="gave no connected graph"):
+        env.reset(hb.run_seeds(0, 5))
+    for beat in (env.talk, lambda: env.pull(np.zeros((2, 9), int))):
+        with pytest.raises(RuntimeError, match="before the start: call reset"):
+            beat()

@@ -1,0 +1,352 @@
+"""``module:Name`` and classes stand wherever a registered name does: envs, agents, wrappers, reward laws."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.spec import Use
+from hushbandits.bench.play.own import own_sources
+from hushbandits.bench.play.store import FILE, Store
+from hushbandits.cli.main import main
+from hushbandits.core.rewards import Law, make_law
+
+OWN = """
+from dataclasses import dataclass
+import numpy as np
+from hushbandits.core.rewards import Law
+from hushbandits.core.team import Team
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.network.env import CoopNetwork
+
+class Net(CoopNetwork):
+    def __init__(self, *, shift=0, n_agents=3, horizon=20, **rest):
+        self.shift = shift
+        super().__init__(n_agents=n_agents, horizon=horizon, **rest)
+
+class Bare(CoopNetwork):
+    def __init__(self, n_agents=3):
+        super().__init__(n_agents=n_agents)
+
+class Mute(Wrapper):
+    def __init__(self, rate=1.0, *, name=None):
+        super().__init__(name=name)
+        self.rate = rate
+    def send(self, message, env):
+        return {**message, "sent": message["sent"] & (self.rate < 1)}
+
+class First(Team):
+    setting = "network"
+    def __init__(self, arm=0):
+        self.arm = arm
+    def act(self, obs):
+        return np.full(obs.who.shape, self.arm)
+
+class Plain:
+    def __init__(self, m, rng):
+        self.arm = 0
+    def act(self, t):
+        return self.arm
+
+@dataclass(frozen=True)
+class Coin(Law):
+    bias: float = 0.125
+    def quantile(self, u, location):
+        return np.less(u, location + self.bias).astype(float)
+
+def team(arm=1):
+    return First(arm)
+
+def nothing():
+    return 3
+
+value = 3
+"""
+TOML = """
+title = "Mine"
+runs = 3
+checkpoints = 3
+env = {{ use = "{m}:Net", shift = 1, rewards = "{m}:Coin" }}
+wrappers = [{{ use = "{m}:Mute", rate = 0.5 }}]
+agents = [{{ use = "{m}:Plain" }}, {{ use = "{m}:First", arm = 1 }}, {{ use = "UCB1" }}]
+sweep = {{ "{m}:Mute.rate" = [0.5, 1.0] }}
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module of one's own in the working folder, under a name that no other test has imported."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    name = "own_" + tmp_path.name.replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(OWN)
+    (tmp_path / "mine.toml").write_text(TOML.format(m=name))
+    yield name
+    sys.modules.pop(name, None)
+
+
+def test_all_four_kinds_by_name(own):
+    env = hb.make_core(f"{own}:Net", runs=2, shift=2, rewards=f"{own}:Coin", wrappers=[f"{own}:Mute", "Loss"])
+    assert (type(env).__name__, env.shift, repr(env.law)) == ("Net", 2, "Coin(bias=0.125)")
+    assert [w.name for w in env.wrappers] == ["Mute", "Loss"]
+    assert hb.make_team(f"{own}:First", arm=1).arm == 1
+    assert hb.make_team(f"{own}:Plain").name == "Plain"
+    assert hb.make_wrapper(f"{own}:Mute", rate=0.3).rate == 0.3
+    view = hb.make(f"{own}:Net", wrappers=[f"{own}:Mute"])
+    view.reset(seed=0)
+    assert view.core.spec[0] == f"{own}:Net"
+    assert [w.name for w in hb.wrap(view, "Loss").core.wrappers] == ["Mute", "Loss"]
+    assert [w.name for w in hb.wrap(hb.make_core(f"{own}:Net"), f"{own}:Mute").wrappers] == ["Mute"]
+
+
+def test_a_class_is_what_its_name_is(own):
+    names = hb.evaluate(f"{own}:Net", f"{own}:Plain", runs=2, wrappers=[f"{own}:Mute"])
+    mine = sys.modules[own]
+    classes = hb.evaluate(mine.Net, mine.Plain, runs=2, wrappers=[mine.Mute])
+    instances = hb.evaluate(mine.Net, hb.Each(mine.Plain), runs=2, wrappers=[mine.Mute()])
+    for other in (classes, instances):
+        np.testing.assert_array_equal(names.final("regret"), other.final("regret"))
+    one = hb.evaluate("CoopNetwork-v0", mine.First, runs=2, env={"horizon": 9}, agent_kwargs={"arm": 1})
+    two = hb.evaluate("CoopNetwork-v0", mine.team, runs=2, env={"horizon": 9})
+    np.testing.assert_array_equal(one.final("regret"), two.final("regret"))
+    view = hb.wrap(hb.make(mine.Net), mine.Mute)
+    assert view.metadata["name"] == "hushbandits/Net"
+
+
+@pytest.mark.parametrize("as_class", [False, True])
+def test_workers_know_what_is_ones_own(own, as_class):
+    given = f"{own}:Net", f"{own}:First", [f"{own}:Mute"], {"rewards": f"{own}:Coin"}
+    if as_class:
+        hb.make_team(given[1])
+        mine = sys.modules[own]
+        given = mine.Net, mine.First, [mine.Mute], {"rewards": mine.Coin(0.1)}
+    env, agent, wrappers, params = given
+    alone, two = (hb.evaluate(env, agent, runs=4, env=params, wrappers=wrappers, jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(alone.final("regret"), two.final("regret"))
+
+
+def test_workers_know_what_was_registered_here():
+    class Net(type(hb.make_core("CoopNetwork-v0"))):
+        """Not importable."""
+
+    class Silent(hb.Wrapper):
+        def send(self, message, env):
+            return {**message, "sent": message["sent"] & False}
+
+    hb.register_wrapper("Silent-test", Silent)
+    hb.register_env("SilentNet-test-v0", Net, wrappers=("Silent-test",), horizon=20)
+    hb.register_agent("UCB1-test", type(hb.make_team("UCB1")))
+    alone, two = (hb.evaluate("SilentNet-test-v0", "UCB1-test", runs=4, jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(alone.final("regret"), two.final("regret"))
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_file_and_its_options_name_them(own, capsys, jobs):
+    args = ["run", "mine.toml", "--jobs", jobs, "--out", "o", "--agents", f"{own}:Plain2"]
+    Path(f"{own}.py").write_text(OWN + "\nclass Plain2(Plain):\n    pass\n")
+    assert main([*args, "--set", "env.shift=3", "--set", f'env.rewards={{"{own}:Coin" = {{ bias = 0.1 }}}}']) == 0, (
+        capsys.readouterr().err
+    )
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("Plain", "First", "UCB1", "Plain2"))
+    sys.modules.pop(own)
+    assert main(["report", "o"]) == 0
+    assert main(["export", "o", "--output", "rows.csv"]) == 0
+    assert main(["check", "o"]) == 0
+    assert own not in sys.modules  # what is read from a store is not imported
+
+
+def test_the_same_numbers_whatever_the_jobs(own, capsys):
+    for jobs in ("1", "2"):
+        assert main(["run", "mine.toml", "--jobs", jobs, "--out", f"o{jobs}"]) == 0
+        assert main(["export", f"o{jobs}", "--output", f"{jobs}.csv"]) == 0
+    assert Path("1.csv").read_text() == Path("2.csv").read_text()
+
+
+BAD = {
+    "env": (lambda path: hb.make_core(path), "an Env class"),
+    "agent": (lambda path: hb.make_team(path), "a Team class, or a class with act"),
+    "wrapper": (lambda path: hb.make_core("CoopNetwork-v0", wrappers=[path]), "a Wrapper class"),
+    "reward law": (lambda path: hb.make_core("CoopNetwork-v0", rewards=path), "a Law class"),
+}
+RIGHT = {"env": "Net", "agent": "First", "wrapper": "Mute", "reward law": "Coin"}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_does_not_fit_is_one_sentence(own, kind):
+    make, says = BAD[kind]
+    make(f"{own}:{RIGHT[kind]}")
+    wrong = {"value": "a int", "nothing": "a function", "Law": "the class Law"} | {
+        name: f"the class {name}" for other, name in RIGHT.items() if other != kind
+    }
+    if kind == "reward law":
+        del wrong["Law"]  # it is one, though abstract
+    for name, is_ in wrong.items():
+        with pytest.raises(ValueError, match=f"^{kind} '{own}:{name}' must be {says}.*; it is {is_}$"):
+            make(f"{own}:{name}")
+    for path, message in {
+        f"../{own}.py:Net": f"names a module, not a file: go to the folder of {own}.py.* write {own}:Net$",
+        f"{own}.py:Net": f"write {own}:Net$",
+        f"C:\\code\\{own}.py:Net": f"write {own}:Net$",
+        "a b:C": "must read module:Class",
+        f"{own}:": "must read module:Class",
+        "nowhere_at_all:X": "there is no module 'nowhere_at_all'",
+        f"{own}:Nobody": f"module '{own}' has no 'Nobody'",
+    }.items():
+        with pytest.raises(ValueError, match=message) as error:
+            make(path)
+        assert str(error.value).startswith(f"{kind} ")
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("option", [["--agents", "../x.py:X"], ["--set", "env.rewards=../x.py:X"]])
+def test_a_file_is_told_what_to_write(own, capsys, option):
+    assert main(["run", "mine.toml", *option]) == 2
+    err = capsys.readouterr().err
+    assert "it names a module, not a file: go to the folder of x.py" in err
+    assert err.count("\n") == 1
+    assert not os.path.exists("runs")
+
+
+@pytest.mark.parametrize("given", [3, None, ["UCB1"], b"UCB1"])
+def test_what_is_no_name_and_no_class(given):
+    for make, kind in ((hb.make_core, "env"), (hb.make_team, "agent"), (hb.make_wrapper, "wrapper")):
+        with pytest.raises(ValueError, match=f"^{kind}=.* must be .* class.*, or a name$"):
+            make(given)
+
+
+def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
+    """Asked to go on in it, one's own declaration is compared with it, and what it names stays unknown."""
+    net = hb.Experiment(
+        name="mine", title="Theirs", env=Use(f"{own}:Net", rewards=f"{own}:Coin"), agents=[Use(f"{own}:First")],
+        wrappers=[Use(f"{own}:Mute")], runs=2, metrics=("regret",),
+    )  # fmt: skip
+    os.makedirs("theirs")
+    with Store(Path("theirs") / FILE, [net], 0) as store:
+        for cell in net.cells():
+            store.add(cell, range(2), {"regret": np.ones(2), "epsilon": np.ones(2)}, {}, np.zeros(0))
+    Path("plain.toml").write_text('name = "mine"\nenv = { use = "CoopNetwork-v0" }\nagents = [{ use = "UCB1" }]\n')
+    assert main(["run", "plain.toml", "--out", "theirs"]) == 2
+    assert "holds another run" in capsys.readouterr().err
+    for command in ("report", "check", "export"):
+        assert main([command, "theirs"]) == 0
+    assert own not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["../x.py:X", "nowhere_at_all:X", "os:system", "hushbandits.core.rewards:Bernoulli"])
+def test_the_audit_names_what_is_wrong(capsys, name):
+    assert main(["audit", name]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert f"mechanism '{name}'" in err
+
+
+def test_an_env_that_takes_no_runs_is_told_so(own):
+    with pytest.raises(TypeError, match=r"env .*:Bare must take runs= and wrappers="):
+        hb.make_core(f"{own}:Bare")
+
+
+def test_an_agent_that_builds_no_team(own):
+    hb.make_team(f"{own}:First")
+    with pytest.raises(TypeError, match="agent nothing must build a Team, not a int"):
+        hb.make_team(sys.modules[own].nothing)
+
+
+def test_own_code_is_known_by_all_its_names(own):
+    use = Use(f"{own}:Net", rewards={f"{own}:Coin": {"bias": 0.2}})
+    experiment = hb.Experiment(name="x", title="x", env=use, agents=[Use("UCB1")], wrappers=[Use(f"{own}:Mute")])
+    assert set(own_sources([experiment])) == {f"{own}:Net", f"{own}:Coin", f"{own}:Mute"}
+    assert own not in sys.modules
+
+
+def test_laws_with_parameters(own):
+    law = make_law({f"{own}:Coin": {"bias": 0.25}})
+    assert law.bias == 0.25
+    assert make_law(type(law)) == type(law)()
+    assert canonical(Use("CoopNetwork-v0", rewards=law).params) == f'{{"rewards":{{"{own}:Coin":{{"bias":0.25}}}}}}'
+    with pytest.raises(TypeError, match="takes no parameter 'biass'; did you mean bias"):
+        make_law({f"{own}:Coin": {"biass": 0.25}})
+    with pytest.raises(ValueError, match="must be a law with a table"):
+        make_law({f"{own}:Coin": 3})
+
+    class Local(Law):
+        def quantile(self, u, location):
+            return u
+
+    with pytest.raises(TypeError, match="cannot stand in an experiment"):
+        Use("CoopNetwork-v0", rewards=Local())
+
+
+# -- who owns a parameter, and what a point of a curve is ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env", "agent", "given", "message"),
+    [
+        (
+            "DPMASE-v0",
+            "DP-MASE",
+            {"env": {"epsilon": 0.5}},
+            "of agent DP-MASE, not of env DPMASE-v0: give it in ag",
+        ),
+        ("CoopNetwork-v0", "Private-UCB", {"env": {"epsilon": 0.5}}, "epsilon=0.5 is a parameter of agent"),
+        ("CoopNetwork-v0", "Byzantine-UCB", {"env": {"sigma": 0.5}}, "sigma=0.5 is a parameter of agent"),
+        ("DistDP-v0", "Dist-DP-SE", {"env": {"batch_base": 4}}, "batch_base=4 is a parameter of agent"),
+        ("CoopNetwork-v0", "UCB1", {"agent_kwargs": {"horizon": 5}}, "horizon=5 is a parameter of env Coop"),
+        ("DistDP-v0", "Dist-DP-SE", {"agent_kwargs": {"t_min": 0.5}}, "t_min=0.5 is a parameter of env DistDP-v0"),
+        (
+            "CoopNetwork-v0",
+            "UCB1",
+            {"env": {"rate": 0.5}, "wrappers": ["Loss"]},
+            "rate=0.5 is a parameter of w",
+        ),
+        ("CoopNetwork-v0", "UCB1", {"wrappers": "Loss"}, "wrappers='Loss' must be a list"),
+        ("CoopNetwork-v0", "UCB1", {"wrappers": [3]}, "wrappers: 3 must be a Wrapper, its class or its name"),
+        ("CoopNetwork-v0", "UCB1", {"wrappers": ["Los"]}, "no wrapper is named 'Los'; did you mean Loss"),
+        ("CoopNetwork-v0", "UCB1", {"checkpoints": [1, 10_001]}, "10001 lies beyond the horizon of 10000 rounds"),
+        ("CoopNetwork-v0", "UCB1", {"checkpoints": [0, 10]}, "=0 must be an integer ≥ 1"),
+        ("CoopNetwork-v0", "UCB1", {"checkpoints": [1.5]}, "=1.5 must be an integer ≥ 1"),
+        ("CoopNetwork-v0", "UCB1", {"checkpoints": "10"}, "checkpoints='10' must be an integer"),
+        ("DPMASE-v0", "DP-MASE", {"checkpoints": 5}, "spread up to the horizon, and the env has none"),
+        ("DPMASE-v0", "DP-MASE", {"checkpoints": [9], "env": {"horizon": 8}}, "9 lies beyond the horizon of 8 rounds"),
+        ("DistDP-v0", "Dist-DP-SE", {"checkpoints": [9], "env": {"horizon": 8}}, "beyond the horizon of 8 users"),
+    ],
+)
+def test_a_sentence_says_whose_it_is_and_what_is_allowed(env, agent, given, message):
+    with pytest.raises((ValueError, TypeError), match=message) as error:
+        hb.evaluate(env, agent, runs=1, **given)
+    assert "\n" not in str(error.value)
+
+
+SHARED = ["name", "wrappers", "runs", "speech"]
+
+
+@pytest.mark.parametrize("agent", hb.list_agents())
+def test_every_parameter_of_an_agent_is_known_as_its_own(agent):
+    """Given to the env, it is either the env's too or the sentence says where it belongs."""
+    from hushbandits.core.entries import parameters
+
+    team = hb.make_team(agent)
+    env = {"exploration": "DPMASE-v0", "network": "CoopNetwork-v0", "feedback": "LTR-v0"}.get(team.setting, "DPMASE-v0")
+    if env == "LTR-v0":
+        env = {"CDP-SE": "CentralDP-v0", "DP-SE": "CentralDP-v0", "LDP-SE": "LocalDP-v0"}.get(agent, "ShuffleDP-v0")
+    theirs = parameters(type(hb.make_core(env)))
+    brought = [p for w in hb.make_core(env).wrappers for p in parameters(type(w))]
+    for name in parameters(type(team)):
+        if name not in theirs and name not in brought:
+            with pytest.raises((TypeError, ValueError), match=f"{name}=.* is a parameter of agent"):
+                hb.evaluate(env, agent, runs=1, env={name: 0.5})
+
+
+def test_an_experiments_checkpoint_beyond_the_horizon_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "far.toml").write_text(
+        'env = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }\n'
+        'agents = [{ use = "UCB1" }]\ncheckpoints = [5, 11]\n'
+    )
+    assert main(["run", "far.toml"]) == 2
+    assert "far, UCB1: checkpoints: 11 lies beyond the horizon of 10 rounds" in capsys.readouterr().err

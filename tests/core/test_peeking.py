@@ -1,0 +1,160 @@
+"""What is handed out is read-only, and leads to nothing hidden: inboxes, faces, generators."""
+
+import numpy as np
+import pytest
+from talk import NET, at_talk, default_action
+
+import hushbandits as hb
+from hushbandits.core.face import Face
+from hushbandits.core.tapes import own_stream, run_seeds, stream
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+ARM = np.zeros((1, 5), int)
+
+
+# -- what is handed out -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_what_the_env_goes_by_is_handed_out_read_only(env_id):
+    env = hb.make_core(env_id, runs=2, **({} if "LTR" in env_id else {"horizon": 50}))
+    first = env.reset(0)
+    second = env.pull(
+        default_action(env)
+        if not getattr(env, "single", False)
+        else np.eye(1, env.n_arms, dtype=bool)[None].repeat(2, 0)
+    )
+    for obs in (first, second, env.talk()):
+        for name in ("t", "live", "who", "reward"):
+            value = getattr(obs, name)
+            if value is not None:
+                with pytest.raises(ValueError, match="read-only"):
+                    value[...] = 0
+
+
+def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
+    env = hb.make_core("CoopNetwork-v0", **NET)
+    env.reset(0)
+    arms, said = np.zeros((1, 5), int), {"arm": np.ones((1, 5), int), "reward": np.ones((1, 5))}
+    env.pull(arms)
+    arms[:] = 77
+    assert (env.talk().inbox["arm"] == 0).all()
+    env.pull(np.zeros((1, 5), int))
+    inbox = env.talk(said).inbox
+    said["arm"][:], said["reward"][:] = 77, np.nan
+    assert set(inbox["arm"][inbox.arrived]) == {1}
+    assert np.isfinite(inbox.tally()[1]).all()
+
+
+def test_an_old_observation_stays_what_it_was():
+    env, team = hb.make_core("DPMASE-v0", n_agents=4, means=[0.9, 0.1], horizon=5), hb.make_team("Random")
+    obs = first = env.reset(0)
+    team.reset(Face(env), env.seeds)
+    while obs.live.any():
+        obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
+    assert first.live.all()
+    assert (first.t == 0).all()
+
+
+PUBLIC = {"arrived", "at", "fields", "of", "own", "tally", "total"}
+INBOXES = {
+    "slots": ("CoopNetwork-v0", NET, []),
+    "shuffled": ("CoopNetwork-v0", NET, [Shuffle()]),
+    "flood": ("CoopNetwork-v0", {**NET, "edge_loss": 0.1}, []),
+    "shuffled flood": ("CoopNetwork-v0", {**NET, "edge_loss": 0.1}, [Shuffle()]),
+    "sums": ("CoopNetwork-v0", NET, [SecAgg()]),
+    "block": ("DistDP-v0", {}, []),
+    "users": ("CentralDP-v0", {"users": "each"}, []),
+    "votes": ("DPMASE-v0", {}, []),
+    "window": ("DPMASE-v0", {}, [SecAgg(window=5)]),
+}
+
+
+@pytest.mark.parametrize("case", INBOXES)
+def test_no_public_name_of_an_inbox_leads_behind_it(case):
+    env_id, kwargs, wrappers = INBOXES[case]
+    inbox = at_talk(env_id, wrappers=wrappers, **kwargs)[0].talk().inbox
+    assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"decoded"}
+    with pytest.raises(AttributeError):
+        inbox.fields = (*inbox.fields, "sender")
+    for field in ("sender", "code", "users", "ring", "sent"):
+        if field not in inbox.fields:
+            with pytest.raises((KeyError, ValueError)):
+                inbox[field]
+            with pytest.raises((KeyError, ValueError)):
+                inbox.total(field)
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.3])
+def test_an_inbox_is_over_with_its_round(loss):
+    """Else a shuffled one, kept, would show one sender in one slot round after round."""
+    env, _ = at_talk(edge_loss=loss, wrappers=[Shuffle()])
+    kept = env.talk().inbox
+    kept["reward"]
+    env.pull(ARM)
+    assert kept["reward"].shape[:2] == (1, 5)
+    env.talk()
+    for read in (lambda: kept["reward"], lambda: kept.arrived, kept.tally, lambda: kept.total("reward")):
+        with pytest.raises(RuntimeError, match="inbox is that of round 1, and it is round 2"):
+            read()
+
+
+# -- the face -----------------------------------------------------------------------------------------------------
+
+HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "recommendation", "spec", "seeds",
+          "pull", "talk", "reset", "outcomes", "crossings", "served", "_means", "privacy"]  # fmt: skip
+
+
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_a_team_meets_a_face_that_hides_what_luck_decided(env_id):
+    env = hb.make_core(env_id)
+    env.reset(0)
+    face = Face(env)
+    for name in HIDDEN:
+        with pytest.raises(AttributeError, match=f"a team does not see '{name}' of its env; it sees: "):
+            getattr(face, name)
+    for name in dir(face):
+        if name == "law" and env_id == "LTR-v0":
+            with pytest.raises(AttributeError, match="holds what the arms are"):
+                getattr(face, name)
+            continue
+        value = getattr(face, name)
+        if isinstance(value, np.ndarray):
+            assert not value.flags.writeable
+    assert face.horizon == env.horizon
+    mechanism = getattr(face, "mechanism", None) if env.setting == "feedback" else None
+    if mechanism is not None:
+        assert not hasattr(mechanism, "ledger")
+        assert not hasattr(mechanism, "_rngs")
+
+
+def test_play_hands_out_faces_only():
+    met = []
+
+    class Curious(hb.Team):
+        def reset(self, env, seeds):
+            met.append(env)
+
+        def act(self, obs):
+            return np.zeros(obs.who.shape, int)
+
+    hb.play(hb.make_core("CoopNetwork-v0", horizon=2), Curious())
+    assert type(met[0]) is Face
+
+
+def test_a_plain_agents_generator_knows_nothing_of_the_run():
+    seed = run_seeds(5, 1)[0]
+    one, two = own_stream(seed, "agent/A/0"), own_stream(seed, "agent/A/1")
+    np.testing.assert_array_equal(one.random(9), stream(seed, "agent/A/0").random(9))
+    for rng in (one, two):
+        ancestry = rng.bit_generator.seed_seq
+        assert ancestry.entropy != seed.entropy
+        assert ancestry.spawn_key == ()
+        for name in ("reward", "wrapper/Huber", "agent/A/1"):
+            assert stream(ancestry, name).random() != stream(seed, name).random()
+    assert one.spawn(1)[0].random() != two.spawn(1)[0].random()
+    assert (
+        own_stream(run_seeds(5, 2)[1], "agent/A/0").spawn(1)[0].random()
+        != own_stream(seed, "agent/A/0").spawn(1)[0].random()
+    )

@@ -1,0 +1,96 @@
+"""Runs that start afresh while others go on: each is then what it would be alone, whatever the env and its wrappers."""
+
+import numpy as np
+import pytest
+from steps import alone_step, equal, step
+
+import hushbandits as hb
+from hushbandits.core.tapes import run_seeds
+from hushbandits.registry import _SHIPPED
+
+STRICT = "DecentralizedExploration-v0"
+SMALL = {"n_agents": 5, "horizon": 40}
+FEW = {"n_agents": 5, "horizon": 9}
+CASES = [
+    *[
+        (id, {"horizon": 400} if id.endswith("DP-v0") or id.startswith("LTR") else SMALL, ())
+        for id in sorted(_SHIPPED["envs"])  # other tests register some, too
+        if id != STRICT
+    ],
+    (STRICT, {**SMALL, "strict": False, "single": False}, ()),
+    ("DPMASE-v0", {**SMALL, "means": [0.9, 0.1], "permute_arms": True, "idle": "stays", "switches": 2}, ()),
+    ("CoopNetwork-v0", {**FEW, "means": hb.UniformMeans(0.1, 0.9), "n_arms": 3, "switches": 1}, ()),
+    ("CoopNetwork-v0", {**FEW, "graph": "erdos-renyi", "edge_probability": 0.5}, ()),
+    ("CoopNetwork-v0", {**FEW, "graph": "erdos-renyi", "edge_probability": 0.5, "edge_loss": 0.3}, ()),
+    ("CoopNetwork-v0", {**FEW, "edge_loss": 0.3, "extra_delay": 1}, ()),
+    ("PrivateNetwork-v0", {**FEW, "edge_loss": 0.3}, ()),
+    ("DistDP-v0", {"horizon": 300, "n_agents": 3, "users": "each", "switches": 1}, ()),
+    ("ShuffleDP-v0", {"horizon": 300, "users": "each", "shuffle": "binary-sum", "delta": 1e-3}, ()),
+    *[("CoopNetwork-v0", FEW, (w,)) for w in ("Huber", "Loss", "LocalLaplace", "Shuffle", "SecAgg", "PrivateMeans")],
+    *[("CentralDP-v0", {"horizon": 300}, (w,)) for w in ("Huber", "Loss", "LocalLaplace", "Shuffle")],
+    ("LTR-v0", {"horizon": 300}, ("SecAgg",)),
+    *[("DPMASE-v0", SMALL, (w,)) for w in ("Loss", "Shuffle", "SecAgg")],
+]
+
+
+def built(id, kwargs, wrappers, runs):
+    window = {"window": 6} if id == "DPMASE-v0" else {}
+    made = [hb.make_wrapper(w, **(window if w in ("Shuffle", "SecAgg") else {})) for w in wrappers]
+    return hb.make_core(id, runs, wrappers=made, **kwargs)
+
+
+@pytest.mark.parametrize(("id", "kwargs", "wrappers"), CASES, ids=lambda x: str(x)[:40])
+def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(id, kwargs, wrappers):
+    env, other = built(id, kwargs, wrappers, 3), built(id, kwargs, wrappers, 3)
+    alone = built(id, kwargs, wrappers, 1)
+    for core in (env, other):
+        core.reset(7)
+        for i in range(4):
+            step(core, [(i, r) for r in range(3)])
+    new = run_seeds(99, 1)
+    obs, _ = env.reset(new, rows=[1]), alone.reset(new)
+    assert obs.live[1]
+    for i in range(10):
+        if not (env.live[1] and env.live[0]):
+            break
+        inbox = step(env, [(9, i)] * 3).inbox
+        equal(env.metrics(), 1, alone_step(alone, i, inbox), 0)
+        if other.live.any():
+            step(other, [(9, i)] * 3)
+            for r in (0, 2):
+                equal(env.metrics(), r, other.metrics(), r)
+    assert i > 0
+
+
+@pytest.mark.parametrize("rows", [[], [3], [-1], [0, 0], [0.5], "all", [[0]], [True, False]])
+def test_rows_that_are_none(rows):
+    env = hb.make_core("CoopNetwork-v0", 3, **FEW)
+    env.reset(0)
+    with pytest.raises(ValueError, match=r"rows=.* must be different runs in 0\.\.2"):
+        env.reset(0, rows=rows)
+
+
+def test_rows_between_the_beats_or_before_the_start():
+    env = hb.make_core("CoopNetwork-v0", 3, **FEW)
+    with pytest.raises(RuntimeError, match="before the start"):
+        env.reset(0, rows=[0])
+    env.reset(0)
+    env.pull(env.no_action())
+    with pytest.raises(RuntimeError, match="waits for its talk"):
+        env.reset(0, rows=[0])
+
+
+def test_runs_that_are_over_are_frozen_until_they_start_afresh():
+    env = hb.make_core("CoopNetwork-v0", 2, n_agents=3, horizon=4)
+    env.reset(0)
+    for _ in range(2):
+        step(env, [(0, 0), (0, 1)])
+    env.reset(5, rows=[1])
+    for _ in range(2):
+        step(env, [(0, 0), (0, 1)])
+    assert env.live.tolist() == [False, True]
+    before = {name: value[0].copy() for name, value in env.metrics().items()}
+    step(env, [(0, 0), (0, 1)])
+    for name, value in env.metrics().items():
+        np.testing.assert_array_equal(value[0], before[name])
+    assert env.reset(1, rows=[True, False]).live.all()

@@ -1,0 +1,99 @@
+"""What a team says of itself at the end of a game, and the event of lemma 2 (Chowdhury & Zhou 2023)."""
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.agents.chowdhury2023 import DistDPSE
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.play.batch import play_batch
+from hushbandits.bench.play.run import check, run
+from hushbandits.core.play import play, record
+from hushbandits.core.tapes import run_seeds
+
+
+class Counting(hb.Team):
+    """Pulls arm 0 and counts its rounds."""
+
+    setting = "network"
+
+    def reset(self, env, seeds):
+        self.rounds = np.zeros(len(seeds), int)
+
+    def act(self, obs):
+        self.rounds += obs.live
+        return np.zeros(obs.who.shape, int)
+
+    def metrics(self, env):
+        return {"acted": self.rounds.copy()}
+
+
+def test_finals_are_those_of_env_and_team():
+    env = hb.make_core("CoopNetwork-v0", runs=3, n_agents=4, horizon=7)
+    for finals in (play(env, Counting()), record(env, Counting(), 0, [7], ["regret"])[0]):
+        assert finals["acted"].tolist() == [7, 7, 7]
+        assert "regret" in finals
+
+
+def test_they_reach_the_table_and_may_be_claimed(tmp_path):
+    experiment = Experiment(
+        name="own", title="own", env=Use("DistDP-v0", horizon=500), agents=[Use("Dist-DP-SE")], runs=3,
+        metrics=("covered",),
+    )  # fmt: skip
+    check([experiment])
+    with run(experiment, tmp_path).store as store:
+        (cell,) = experiment.cells()
+        assert store.final(cell, "covered", 3).tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ValueError, match="no metric is named 'covered'"):
+        check([Experiment(name="o", title="o", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")], metrics=("covered",))])
+
+
+class Narrow(DistDPSE):
+    """A radius that is too small by a factor."""
+
+    factor = 1.0
+
+    def width(self, m, b, n):
+        return self.factor * super().width(m, b, n)
+
+
+@pytest.mark.parametrize(("agent", "env_id"), [("Dist-DP-SE", "DistDP-v0"), ("DP-SE", "CentralDP-v0"),
+                                               ("VB-SDP-AE", "ShuffleDP-v0")])  # fmt: skip
+def test_estimates_stay_within_the_radius(agent, env_id):
+    env = {"n_arms": 10, "means": hb.UniformMeans(0.25, 0.75), "horizon": 20_000, "epsilon": 0.5, "confidence": 0.1}
+    finals, _, _ = play_batch(env_id, agent, run_seeds(0, 60), env, {}, [], [])
+    assert finals["covered"].mean() > 0.7  # 1 − 3p; a fair coin of .7 gives 60 of 60 with probability 5e-10
+
+
+def test_a_radius_that_is_too_small_is_seen():
+    env = {"n_arms": 10, "means": hb.UniformMeans(0.25, 0.75), "horizon": 20_000, "epsilon": 0.5, "confidence": 0.1}
+    shares = []
+    for factor in (1.0, 0.15):
+        team = Narrow()
+        team.factor = factor
+        core = hb.make_core("DistDP-v0", runs=40, **env)
+        shares.append(play(core, team, 1)["covered"].mean())
+    assert shares[0] > 0.9
+    assert shares[1] < 0.1
+
+
+def test_covered_is_what_the_means_say():
+    """Recomputed from the messages: every active arm's mean of every phase against its width."""
+    seen = []
+
+    class Open(DistDPSE):
+        def interval(self, r, i, m, b):
+            width = super().interval(r, i, m, b) * 0.3
+            seen.append(bool((np.abs(self._mean[r, i] - truth)[self._active[r, i]] <= width).all()))
+            return width
+
+    outcomes = set()
+    for seed in range(20):
+        env = hb.make_core("DistDP-v0", n_arms=4, means=hb.UniformMeans(0.25, 0.75), horizon=3000, epsilon=0.5)
+        env.reset(seed)
+        truth = env.means[0]
+        seen.clear()
+        covered = bool(play(env, Open(), seed)["covered"][0])
+        assert covered == all(seen)
+        outcomes.add(covered)
+    assert outcomes == {True, False}

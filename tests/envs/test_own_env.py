@@ -1,0 +1,264 @@
+"""An env of one's own, in a file of the path, is an env like those that ship, whatever is done with it."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from steps import alone_step, equal, step
+
+import hushbandits as hb
+from hushbandits.core.tapes import run_seeds
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SMALL = {"n_agents": 4, "horizon": 24}
+IDS = {
+    "own_env:Seasons": SMALL,
+    "own_env:Channels": SMALL,
+    "own_envs_here:Weather": SMALL,
+}
+MOVING = {"drift": 0.01, "switches": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "support")
+
+
+every_env = pytest.mark.parametrize("id", IDS)
+
+
+@every_env
+def test_by_name_and_by_class(id):
+    core = hb.make_core(id, runs=2, **SMALL)
+    assert (core.runs, core.n_agents, core.horizon) == (2, 4, 24)
+    results = [hb.evaluate(env, "Random", runs=3, seed=5, env=SMALL).final("regret") for env in (id, type(core))]
+    np.testing.assert_array_equal(results[0], results[1])
+    assert (results[0] > 0).all()
+
+
+@every_env
+@pytest.mark.parametrize("name", hb.list_wrappers())
+def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
+    wrapper, core = hb.make_wrapper(name), hb.make_core(id, **SMALL)
+    says = "needs the message field" if name in ("ShuffledSum", "VoteCorruption") else None  # of blocks, and of votes
+    if set(wrapper.verbs) - set(core.payload.verbs):
+        says = "needs messages that can be .*: reports cannot"
+    if says is not None:
+        for refused in (
+            lambda: hb.make_core(id, wrappers=[name], **SMALL),
+            lambda: hb.wrap(hb.make(id, **SMALL), name),
+        ):
+            with pytest.raises(ValueError, match=f"^{wrapper.name} {says}") as error:
+                refused()
+            assert "\n" not in str(error.value)
+        return
+    wrapped = hb.wrap(core, name)
+    final = hb.play(wrapped, hb.make_team("Random"), seed=3)
+    plain = hb.play(core, hb.make_team("Random"), seed=3)
+    np.testing.assert_array_equal(final["regret"], plain["regret"])  # messages are not rewards
+    view = hb.wrap(hb.make(id, **SMALL), wrapper)
+    view.reset(seed=0)
+    assert view.core.wrappers[0].name == wrapper.name
+    hb.privacy(wrapped, "Random")
+
+
+@every_env
+@pytest.mark.parametrize("wrappers", [(), ("Loss", "LocalLaplace")], ids=str)
+def test_it_keeps_its_promises(id, wrappers):
+    hb.testing.check_env(id, n_agents=3, horizon=6, wrappers=list(wrappers))
+
+
+def test_it_is_checked_by_class_and_by_no_other_name():
+    hb.testing.check_env(type(hb.make_core("own_env:Channels")), n_agents=3, horizon=4)
+    for bad in ("own_env:Hop", "own_env:Nothing", "nowhere_at_all:X"):
+        with pytest.raises(ValueError, match="env '"):
+            hb.testing.check_env(bad)
+
+
+@every_env
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_it_has_a_picture(id, mode):
+    view = hb.make(id, render_mode=mode, **SMALL)
+    view.reset(seed=0)
+    view.step({agent: 1 for agent in view.agents})
+    shown = view.render()
+    if mode == "ansi":
+        assert shown.startswith(f"{id} · rounds 0 of 24 · messages 0 · regret ")
+        assert "1:4" in shown.splitlines()[1]
+    else:
+        assert shown.shape[2] == 3
+        assert shown.std() > 0
+
+
+class Sticky:
+    """Stays while it pays."""
+
+    heard = 0
+
+    def __init__(self, m, rng, n_arms):
+        self.rng, self.n_arms, self.arm = rng, n_arms, m % n_arms
+
+    def act(self, t):
+        return self.arm
+
+    def speak(self, reward):
+        if not reward:
+            self.arm = int(self.rng.integers(self.n_arms))
+
+    def hear(self, messages):
+        type(self).heard += len(messages)
+        assert all(0 <= message["sender"] < 4 for message in messages)
+
+
+@every_env
+def test_plain_agents_play(id):
+    Sticky.heard = 0
+    hb.play(hb.make_core(id, runs=2, **SMALL), hb.Each(Sticky), seed=0)
+    assert Sticky.heard > 0
+    with pytest.raises(ValueError, match=r"agent 0 of Bad in round 1 of run 0: act must return an integer in 0\.\.9"):
+        hb.play(hb.make_core(id, **SMALL), hb.Each(type("Bad", (Sticky,), {"act": lambda self, t: 1.7})))
+
+
+@every_env
+def test_teams_of_another_setting_are_refused(id):
+    with pytest.raises(ValueError, match="plays the exploration setting"):
+        hb.evaluate(id, "DP-MASE", runs=1, env=SMALL)
+    if "Seasons" not in id:
+        with pytest.raises(ValueError, match="plays the network setting"):
+            hb.evaluate(id, "Multi-UCB", runs=1, env=SMALL)
+
+
+@every_env
+@pytest.mark.parametrize("more", [{}, MOVING], ids=["still", "moving"])
+@settings(deadline=None, max_examples=5)
+@given(rows=st.sets(st.integers(0, 2), min_size=1, max_size=2).map(sorted), before=st.integers(1, 20))
+def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
+    env, other = (hb.make_core(id, 3, wrappers=["Loss"], **SMALL, **more) for _ in range(2))
+    alone = [hb.make_core(id, 1, wrappers=["Loss"], **SMALL, **more) for _ in rows]
+    env.reset(7)
+    other.reset(7)
+    for i in range(before):
+        step(env, [(i, r) for r in range(3)])
+        step(other, [(i, r) for r in range(3)])
+    seeds = run_seeds(99, len(rows))
+    assert env.reset(seeds, rows=rows).live.all()
+    for one, seed in zip(alone, seeds, strict=True):
+        one.reset([seed])
+    for i in range(5):
+        inbox = step(env, [(9, i)] * 3).inbox
+        for row, one in zip(rows, alone, strict=True):
+            own = step(one, [(9, i)]).inbox
+            np.testing.assert_array_equal(inbox["reward"][row], own["reward"][0])
+            equal(env.metrics(), row, one.metrics(), 0)
+        if other.live.any():
+            step(other, [(9, i)] * 3)
+            for r in set(range(3)) - set(rows):
+                equal(env.metrics(), r, other.metrics(), r)
+
+
+@every_env
+@pytest.mark.parametrize("more", [{}, MOVING], ids=["still", "moving"])
+def test_it_goes_along_when_pickled_or_copied(id, more):
+    env = hb.make_core(id, 2, wrappers=["Loss"], **SMALL, **more)
+    env.reset(1)
+    for i in range(5):
+        step(env, [(i, 0), (i, 1)])
+    twins = pickle.loads(pickle.dumps(env)), copy.deepcopy(env)
+    while env.live.any():
+        for core in (env, *twins):
+            step(core, [(0, 0), (0, 1)])
+    for twin in twins:
+        for name, value in env.metrics().items():
+            np.testing.assert_array_equal(value, twin.metrics()[name])
+
+
+@every_env
+def test_a_run_alone_equals_its_row_and_workers_change_nothing(id):
+    team = hb.make_team("Random")
+    batch = hb.play(hb.make_core(id, 3, **SMALL, **MOVING), team, run_seeds(4, 3))
+    for r, seed in enumerate(run_seeds(4, 3)):
+        equal(hb.play(hb.make_core(id, 1, **SMALL, **MOVING), team, [seed]), 0, batch, r)
+
+
+def test_drift_and_switches_come_with_every_env_of_rounds():
+    """The second half of the run is another problem, and the regret is against what is best now."""
+    env = {**SMALL, "means": [0.9, 0.1], "switches": 1}
+    always = hb.Each(type("Always", (), {"__init__": lambda self, m, rng: None, "act": lambda self, t: 0}))
+    core = hb.make_core("own_env:Seasons", **env)
+    assert core.arms.moving
+    regret = hb.play(hb.make_core("CoopNetwork-v0", **env), always)["regret"]
+    np.testing.assert_allclose(regret, 4 * 12 * 0.8)
+    jumps = hb.make_core("own_envs_here:Weather", rain=0.0, means=[0.9, 0.1], **SMALL)
+    np.testing.assert_allclose(hb.play(jumps, always)["regret"], 4 * 0.8 * (7 + 3))  # rounds 7–13 and 21–23
+
+
+def test_a_parameter_and_a_metric_of_its_own():
+    wet = [hb.evaluate("own_envs_here:Weather", "Random", runs=4, env={**SMALL, "rain": rain}) for rain in (0.0, 1.0)]
+    assert [results.final("wet").tolist() for results in wet] == [[0] * 4, [24] * 4]
+    for wrong, near in (("rian", "rain"), ("n_agnets", "n_agents"), ("permute_arm", "permute_arms")):
+        with pytest.raises(
+            TypeError, match=f"env own_envs_here:Weather takes no parameter '{wrong}'; did you mean {near}"
+        ):
+            hb.make_core("own_envs_here:Weather", **{wrong: 0.5})
+
+
+TOML = """
+title = "Own"
+runs = 4
+checkpoints = 3
+metrics = ["regret"]
+env = { use = "own_envs_here:Weather", n_agents = 3, horizon = 30, rain = 0.2 }
+wrappers = [{ use = "Loss", rate = 0.2 }]
+agents = [{ use = "Random" }, { use = "own_env:Hop" }, { use = "late:Late" }]
+sweep = { "env.rain" = [0.0, 0.5] }
+"""
+LATE = """
+from own_env import Hop
+
+class Late(Hop):
+    def act(self, t):
+        return 1 // {then}
+"""
+
+
+def hushbandits(*args, cwd):
+    command = [sys.executable, "-m", "hushbandits.cli", *args]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+def test_the_command_line_runs_it_in_workers_and_goes_on(tmp_path):
+    for file in (EXAMPLES / "own_env.py", Path(__file__).parents[1] / "support" / "own_envs_here.py"):
+        (tmp_path / file.name).write_text(file.read_text())
+    (tmp_path / "own.toml").write_text(TOML)
+    (tmp_path / "late.py").write_text(LATE.format(then=0))
+    first = hushbandits("run", "own.toml", "--jobs", "2", cwd=tmp_path)
+    assert first.returncode == 1
+    assert "ZeroDivisionError" in first.stderr
+    (tmp_path / "late.py").write_text(LATE.format(then=1))  # what failed has left no rows, and may be mended
+    again = hushbandits("run", "own.toml", "--jobs", "2", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    fresh = hushbandits("run", "own.toml", "--jobs", "1", "--out", "fresh", cwd=tmp_path)
+    assert fresh.returncode == 0, fresh.stderr
+    tables = [run.stdout.partition("runs/")[0].partition("fresh/")[0] for run in (again, fresh)]
+    assert tables[0] == tables[1]
+    assert all(name in tables[0] for name in ("Random", "Hop", "Late"))
+
+
+def test_rows_of_a_restart_have_the_inboxes_of_runs_alone():
+    env, alone = (hb.make_core("own_env:Seasons", runs, **SMALL) for runs in (3, 1))
+    env.reset(7)
+    for i in range(4):
+        step(env, [(i, r) for r in range(3)])
+    seeds = run_seeds(99, 1)
+    env.reset(seeds, rows=[1])
+    alone.reset(seeds)
+    for i in range(6):
+        inbox = step(env, [(9, i)] * 3).inbox
+        equal(env.metrics(), 1, alone_step(alone, i, inbox), 0)

@@ -1,0 +1,252 @@
+"""Robust means: naive twins, contamination, breakdown, and the running structures against the naive ones."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from naive_estimators import naive_trimmed
+from scipy import optimize
+
+from hushbandits.estimators.robust import (
+    ESTIMATORS,
+    Catoni,
+    LugosiMendelson,
+    Mean,
+    MedianOfMeans,
+    TrimmedMean,
+    TruncatedMean,
+    make_estimator,
+)
+from hushbandits.estimators.running import Log, Sums, Tails, follow
+
+# -- naive twins, written from the papers ---------------------------------------------------------------------------
+
+
+def fmean(x):
+    return math.fsum(x) / len(x)
+
+
+def naive_lugosi(sample, delta, epsilon):
+    n = len(sample) // 2
+    q = math.ceil(8 * epsilon * n + 12 * (-math.log(delta) + math.log(4)))
+    if 2 * q > n:
+        return statistics.median(sample)
+    ys = sorted(sample[1 : 2 * n : 2])
+    return fmean([min(max(x, ys[q - 1]), ys[n - q]) for x in sample[0 : 2 * n : 2]])
+
+
+def naive_median_of_means(sample, delta):
+    k = max(1, math.floor(min(1 - 8 * math.log(delta), len(sample) / 2)))
+    size = len(sample) // k
+    return statistics.median([fmean(sample[b * size : (b + 1) * size]) for b in range(k)])
+
+
+def naive_catoni(sample, delta, v):
+    n, inverse = len(sample), -math.log(delta)
+    if n <= 2 * inverse:
+        return statistics.median(sample)
+    alpha = math.sqrt(2 * inverse / (n * (v + 2 * v * inverse / (n - 2 * inverse))))
+    psi = lambda z: math.copysign(math.log(1 + abs(z) + z * z / 2), z)  # noqa: E731
+    return optimize.brentq(lambda th: sum(psi(alpha * (x - th)) for x in sample), min(sample), max(sample), xtol=1e-15)
+
+
+def naive_truncated(sample, delta, u, e):
+    kept = [x for s, x in enumerate(sample, 1) if abs(x) <= (u * s / -math.log(delta)) ** (1 / (1 + e))]
+    return math.fsum(kept) / len(sample)
+
+
+LAWS = {
+    "bernoulli": lambda rng, n: (rng.random(n) < 0.6).astype(float),
+    "beta": lambda rng, n: rng.beta(2, 3, n),
+    "three values": lambda rng, n: rng.choice([0.0, 0.5, 1.0], n),
+    "cauchy": lambda rng, n: rng.standard_cauchy(n),
+    "constant": lambda rng, n: np.full(n, 0.3),
+    "far contamination": lambda rng, n: np.where(rng.random(n) < 0.05, 1e9, rng.beta(2, 3, n)),
+    "contaminated by turns": lambda rng, n: np.where(np.arange(n) % 6 == 0, 40.0, rng.beta(2, 3, n)),
+}
+SIZES = [1, 2, 3, 5, 40, 41, 130, 131, 150, 400, 1001]
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("delta", [0.3, 1e-2, 1e-6])
+def test_estimators_equal_their_twins(law, delta):
+    rng = np.random.default_rng(5)
+    for n in SIZES:
+        x = LAWS[law](rng, n)
+        sample = x.tolist()
+        for epsilon in (0.0, 1e-3, 0.1, 0.4):
+            assert TrimmedMean(epsilon)(x, delta) == naive_trimmed(sample, delta, epsilon)
+            assert LugosiMendelson(epsilon)(x, delta) == naive_lugosi(sample, delta, epsilon)
+        assert Mean()(x, delta) == fmean(sample)
+        assert MedianOfMeans()(x, delta) == naive_median_of_means(sample, delta)
+        assert TruncatedMean(2.0, 0.9)(x, delta) == naive_truncated(sample, delta, 2.0, 0.9)
+        if law not in ("cauchy", "far contamination"):  # brentq's own error is relative to the bracket
+            assert Catoni(0.25)(x, delta) == pytest.approx(naive_catoni(sample, delta, 0.25), abs=1e-10)
+
+
+# -- what they promise ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-2, 0.05])
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e6])
+def test_trimmed_means_stay_near_the_mean_of_the_clean_law(rate, value):
+    rng, n, delta = np.random.default_rng(0), 4000, 1e-6
+    clean = rng.beta(2, 3, n)
+    x = np.where(rng.random(n) < rate, value, clean)
+    sigma = math.sqrt(0.04)
+    slack = 4 * sigma * (math.sqrt(rate) + math.sqrt(math.log(1 / delta) / (n / 2)))
+    for estimator in (TrimmedMean(rate), LugosiMendelson(rate)):
+        assert abs(estimator(x, delta) - 0.4) < slack
+    if rate and value == 1e6:
+        assert abs(Mean()(x, delta) - 0.4) > 1e3
+
+
+@pytest.mark.parametrize(("estimator", "points"), [
+    (TrimmedMean(0.1), lambda n, d: min(q := kept(n, d, 0.1), n - q + 1)),
+    (TrimmedMean(0.3), lambda n, d: min(q := kept(n, d, 0.3), n - q + 1)),
+    (LugosiMendelson(0.01), lambda n, d: math.ceil(0.08 * n + 12 * math.log(4 / d))),
+])  # fmt: skip
+def test_breakdown_points_of_the_trimmed_means(estimator, points):
+    """One bad point among the Y fewer than the breakdown point leaves the estimate in place; at it, it is gone."""
+    n, delta = 1000, 0.1
+    x = np.random.default_rng(1).random(2 * n)
+    bad = points(n, delta)
+    for many, broken in ((bad - 1, False), (bad, True)):
+        sample = x.copy()
+        sample[1 : 2 * many : 2] = 1e9  # the first of the Y
+        sample[0 : 2 * many : 2] = 1e9
+        assert (abs(estimator(sample, delta)) > 1e3) == broken
+
+
+def kept(n, delta, epsilon):
+    ell, alpha = math.log(4 / delta) / n, max(epsilon, math.log(1 / delta) / n)
+    return math.floor(n * (1 - 2 * alpha - math.sqrt(2 * alpha * ell) - ell))
+
+
+def test_breakdown_points_of_the_others():
+    delta = math.exp(-1.3)
+    x = np.random.default_rng(2).random(990)
+    k = 11  # ⌊1 + 8·1.3⌋ blocks of 90
+    for many, broken in ((k // 2, False), (k // 2 + 1, True)):
+        sample = x.copy()
+        sample[: 90 * many : 90] = 1e9
+        assert (MedianOfMeans()(sample, delta) > 1e3) == broken
+    sample = x.copy()
+    sample[-1] = 1e9
+    assert Mean()(sample, delta) > 1e5
+    assert TruncatedMean(1.0, 1.0)(sample, delta) < 1
+    # Catoni's gives way without a bound, but only with the logarithm of the outlier
+    shift = [Catoni(1 / 12)(np.append(x, big), delta) - Catoni(1 / 12)(x, delta) for big in (1e3, 1e6, 1e9, 1e12)]
+    assert shift[0] < shift[1] < shift[2] < shift[3] < 1.0
+
+
+def test_bernoulli_may_collapse_to_a_point():
+    """The spec of few-valued rewards: one value holds enough of Y, so that 𝒵 is that value."""
+    x = np.repeat(np.tile([1.0, 1.0, 0.0], 50), 2)  # pairs, so that X and Y are alike: N = 150, 100 ones
+    assert 0 < kept(150, 1e-5, 0.0) < 100 < kept(150, 0.5, 0.0)
+    assert TrimmedMean(0.0)(x, 1e-5) == 1.0
+    assert TrimmedMean(0.0)(x, 0.5) == pytest.approx(2 / 3)
+
+
+def test_the_count_is_not_positive_below_65_at_round_1000():
+    signs = [kept(n, 1e-6, 0.0) > 0 for n in range(1, 200)]
+    assert signs.index(True) + 1 == 65
+    assert all(signs[64:])
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: TrimmedMean(0.5), r"epsilon=0.5 must lie in \[0, 0.5\)"),
+    (lambda: Catoni(0.0), "variance=0.0 must be a number > 0"),
+    (lambda: TruncatedMean(1.0, 2.0), r"excess=2.0 must lie in \(0, 1\]"),
+    (lambda: Mean()(np.zeros(0), 0.1), "at least one value"),
+    (lambda: Mean()(np.zeros(3), 1.0), r"delta=1.0 must lie in \(0, 1\)"),
+    (lambda: make_estimator("trimed"), "mean='trimed' is no estimator; did you mean trimmed"),
+])  # fmt: skip
+def test_errors(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# -- growing samples ------------------------------------------------------------------------------------------------
+
+
+def grow(estimator, law, rounds, slots, seed, most_delta):
+    """Feed a structure by rounds of up to `slots` arrivals to two arms; yield it with the samples as lists."""
+    rng = np.random.default_rng(seed)
+    shape = (2, 3, 2)
+    running = follow(estimator, shape, rounds * slots, most_delta)
+    samples = [[[[] for _ in range(2)] for _ in range(3)] for _ in range(2)]
+    for t in range(1, rounds + 1):
+        arm = (rng.random((2, 3, slots)) < 0.8).astype(int)
+        reward = LAWS[law](rng, 6 * slots).reshape(2, 3, slots)
+        arrived = rng.random((2, 3, slots)) < 0.7
+        running.add(arm, reward, arrived)
+        for r, m, s in zip(*np.nonzero(arrived), strict=True):
+            samples[r][m][arm[r, m, s]].append(float(reward[r, m, s]))
+        yield t, running, samples
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("estimator", [
+    TrimmedMean(0.0), TrimmedMean(0.02), TrimmedMean(0.3), LugosiMendelson(0.0), LugosiMendelson(0.01),
+    Mean(), MedianOfMeans(), Catoni(), TruncatedMean(),
+], ids=str)  # fmt: skip
+def test_running_estimates_equal_the_naive_ones_exactly(estimator, law):
+    rounds, slots = 60, 11
+    delta = 1e-3 if isinstance(estimator, LugosiMendelson) else 1e-5
+    out = np.full((2, 3, 2), np.nan)
+    for t, running, samples in grow(estimator, law, rounds, slots, 3, -math.log(delta)):
+        d = max(delta, 1 / (t + 1) ** 2)
+        running.estimates(-math.log(d), out)
+        for r, m, k in np.ndindex(2, 3, 2):
+            sample = samples[r][m][k]
+            assert running.n[r, m, k] == len(sample)
+            if sample and (t % 7 == 0 or t < 10):
+                assert out[r, m, k] == estimator(np.array(sample), d)
+
+
+@pytest.mark.parametrize("estimator", [TrimmedMean(0.0), TrimmedMean(0.02), LugosiMendelson(0.0)], ids=str)
+def test_estimates_that_are_not_made_anew_stay_exact(estimator):
+    """Few arrivals, most of them between the tails, δ that moves and rests: every way to skip work is taken."""
+    rng = np.random.default_rng(5)
+    running = follow(estimator, (1, 1, 3), 2000, 4.0)
+    samples, out = [[], [], []], np.zeros((1, 1, 3))
+    for t in range(300):
+        many = 60 if t % 50 == 0 else int(rng.integers(3))
+        arm, reward = rng.choice(3, size=many, p=(0.6, 0.35, 0.05)), rng.beta(5, 5, many)
+        running.add(arm[None, None], reward[None, None], np.ones((1, 1, many), bool))
+        for k, x in zip(arm, reward, strict=True):
+            samples[k].append(float(x))
+        for d in (math.exp(-4.0), math.exp(-4.0 + (t // 20) / 10), math.exp(-2.5)):
+            running.estimates(-math.log(d), out)
+            for k in range(3):
+                if samples[k]:
+                    assert out[0, 0, k] == estimator(np.array(samples[k]), d)
+
+
+def test_the_tails_stay_short():
+    """What the trimmed mean keeps does not grow with the sample: that is its cost."""
+    *_, (_, running, samples) = grow(TrimmedMean(0.0), "beta", 250, 60, 0, -math.log(1e-2))
+    assert isinstance(running, Tails)
+    assert max(len(s) for s in samples[0][0]) > 7000
+    size = running._lists.size.reshape(-1, 2)
+    assert size[:, 0].max() <= 2 * running.keep == 2 * 25
+    assert size[:, 1].max() < 3 * running.keep
+    assert type(follow(Mean(), (1, 1, 1), 10, 1.0)) is Sums
+    assert type(follow(Catoni(), (1, 1, 1), 10, 1.0)) is Log
+
+
+def test_a_run_alone_equals_its_row():
+    rng = np.random.default_rng(0)
+    arm, reward = rng.integers(2, size=(40, 3, 2, 9)), rng.random((40, 3, 2, 9))
+    for name in ESTIMATORS:
+        estimator = make_estimator(name, 0.01)
+        both, one = (follow(estimator, (runs, 2, 2), 400, 8.0) for runs in (3, 1))
+        many, single = np.zeros((3, 2, 2)), np.zeros((1, 2, 2))
+        for t in range(40):
+            both.add(arm[t], reward[t], np.ones((3, 2, 9), bool))
+            one.add(arm[t, 1:2], reward[t, 1:2], np.ones((1, 2, 9), bool))
+            both.estimates(2 * math.log(t + 2), many)
+            one.estimates(2 * math.log(t + 2), single)
+            np.testing.assert_array_equal(many[1], single[0])

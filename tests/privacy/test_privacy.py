@@ -1,0 +1,258 @@
+"""Noise laws against their pmfs, both forms of a block, and audits with mutants that they must catch."""
+
+import math
+
+import numpy as np
+import pytest
+from chance import LEVEL, chi_square, two_sample
+from scipy import stats
+
+import hushbandits as hb
+from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.envs.feedback.cohort import Individuals
+from hushbandits.envs.feedback.pooled import Pooled
+from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
+from hushbandits.privacy.plans import distributed_pure
+from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace, wrapped_sum
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.shuffling import modular_sum, split_and_mix
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+
+LAWS = [PolyaDifference(1 / 8, 3.0), DiscreteLaplace(3.0), Skellam(9.0), DiscreteGaussian(4.0)]
+
+
+# -- sums of the users' noise -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [8, 64, 1024])
+def test_the_users_polya_noise_adds_up_to_discrete_laplace(n):
+    plan = distributed_pure(n, 1.0, 0.1)
+    rng = np.random.default_rng(n)
+    sums = np.array([plan.noise.draw(rng, n).sum() for _ in range(4000)])
+    law = DiscreteLaplace(plan.g)
+    assert chi_square(sums, law.pmf, np.arange(-6 * plan.g, 6 * plan.g + 1)) > LEVEL
+    totals = np.array([plan.noise.total(rng, n) for _ in range(20_000)])
+    assert chi_square(totals, law.pmf, np.arange(-6 * plan.g, 6 * plan.g + 1)) > LEVEL
+    # The gamma scale (1−p)/p with p = e^(−ε/g): noise that is far too small.
+    assert (
+        chi_square(np.array([mutant(plan).draw(rng, n).sum() for _ in range(500)]), law.pmf, np.arange(-60, 61)) < LEVEL
+    )
+
+
+def mutant(plan):
+    """Erratum: the released code's Pólya sampler, β and 1 − β swapped."""
+    beta = math.exp(-1 / plan.noise.b)
+    return PolyaDifference(plan.noise.r, -1 / math.log(1 - beta))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [DiscreteLaplace(3.5), Skellam(7.0), Skellam(400.0), DiscreteGaussian(2.0), DiscreteGaussian(300.0)],
+    ids=repr,
+)
+def test_samplers_follow_their_pmf(law):
+    drawn = law.draw(np.random.default_rng(3), 50_000)
+    top = math.ceil(12 * math.sqrt(law.variance))
+    support = np.arange(-top, top + 1)
+    assert chi_square(drawn, law.pmf, support) > LEVEL
+    assert law.pmf(support).sum() == pytest.approx(1, abs=1e-6)
+    assert (law.pmf(support) * support**2).sum() == pytest.approx(law.variance, rel=1e-5)
+
+
+def test_continuous_laplace_follows_its_law():
+    law, rng = Laplace(2.5), np.random.default_rng(0)
+    assert stats.kstest(law.draw(rng, 20_000), stats.laplace(scale=2.5).cdf).pvalue > LEVEL
+    sums = np.array([law.total(rng, 30) for _ in range(5000)])
+    assert two_sample(sums, law.draw(rng, 150_000).reshape(5000, 30).sum(1)) > LEVEL
+    assert law.total(rng, 0) == 0
+    u = (np.arange(200_000) + 0.5) / 200_000
+    x = stats.laplace(scale=2.5).ppf(u)
+    assert law.variance == pytest.approx((x**2).mean(), rel=1e-2)
+    for t in (0.1, 0.2):
+        assert law.log_mgf(t) == pytest.approx(math.log(np.exp(t * x).mean()), rel=1e-2)
+        assert law.cf(t) == pytest.approx(np.cos(t * x).mean(), rel=1e-4)
+
+
+class Ones(NoiseLaw):
+    def draw(self, rng, size):
+        return np.ones(size, np.int64)
+
+
+def test_a_sum_in_chunks_counts_every_user_once():
+    rng, n = np.random.default_rng(0), 150_000
+    assert Ones().total(rng, n) == n
+    raw, mapped = (Pooled(np.array([[n]]), Beta(), np.array([[1.0]]), np.array([[3]])) for _ in range(2))
+    assert raw.total().item() == n
+    assert mapped.map(lambda x: x / 2).encode(np.array([[4]]), [rng]).total().item() == 2 * n
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_totals_and_single_draws_agree_in_law(law):
+    rng = np.random.default_rng(5)
+    single = law.draw(rng, 8 * 6000).reshape(6000, 8).sum(1)
+    total = np.array([law.total(rng, 8) for _ in range(6000)])
+    assert two_sample(single, total) > LEVEL
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_transforms_and_tails_fit_the_law(law):
+    m = 2001
+    pmf = wrapped_sum(law.cf, 8, m)
+    k = np.arange(m)
+    k = np.where(k > m // 2, k - m, k)
+    assert (pmf * k**2).sum() == pytest.approx(8 * law.variance, rel=1e-9)
+    for p in (0.3, 1e-3, 1e-6):
+        tau = tail_quantile(law, 8, p)
+        outside = pmf[np.abs(k) > tau].sum()
+        assert outside <= p < pmf[np.abs(k) >= tau].sum()
+        assert tau <= chernoff(law, 8, p)
+    t = 0.9 * min(law.t_max, 0.2)
+    mgf = math.log((wrapped_sum(law.cf, 1, m) * np.exp(t * k))[np.abs(k) < 120].sum())
+    if isinstance(law, DiscreteGaussian):  # a bound
+        assert mgf <= law.log_mgf(t) + 1e-9
+    assert law.log_mgf(t) == pytest.approx(mgf, rel=1e-3)
+
+
+def test_chernoff_s_bound_of_a_gaussian_has_a_closed_form():
+    for n, p in ((1, 0.1), (50, 1e-6)):
+        assert chernoff(DiscreteGaussian(4.0), n, p) == pytest.approx(2 * math.sqrt(2 * n * math.log(2 / p)), rel=1e-9)
+
+
+# -- pooled and per-user blocks -----------------------------------------------------------------------------------
+
+
+def decoded(users, n, blocks, id="DistDP-v0", **env):
+    core = hb.make_core(id, runs=blocks, users=users, means=(0.3, 0.7), **env)
+    core.reset(1 if users == "pooled" else 2)
+    core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
+    return core.talk().inbox.total("reward").ravel()
+
+
+@pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
+@pytest.mark.parametrize("n", [3, 64, 700])
+def test_pooled_and_per_user_blocks_agree_in_law(rewards, n):
+    one, other = (decoded(users, n, 1500, rewards=rewards) for users in ("pooled", "each"))
+    assert two_sample(one, other) > LEVEL
+
+
+PROTOCOLS = {
+    "DistRDP-v0": {"scale": 3.0},
+    "DistRDP-v0 dropouts": {"t_min": 0.5, "wrappers": [Loss(0.3)]},
+    "DistCDP-v0": {},
+    "DistDP-v0 dropouts": {"t_min": 0.5, "wrappers": [Loss(0.3)]},
+    "CentralDP-v0": {},
+    "CentralDP-v0 discrete": {"discrete": True},
+    "LocalDP-v0": {"wrappers": [Huber(0.2)]},
+    "ShuffleDP-v0": {"wrappers": [LocalLaplace(3.0)]},
+    "ShuffleDP-v0 pure": {"shuffle": "pure"},
+    "ShuffleDP-v0 bits": {"shuffle": "binary-sum", "calibrate": "exact"},
+}
+
+
+@pytest.mark.parametrize("case", PROTOCOLS)
+def test_pooled_and_per_user_blocks_agree_in_law_for_every_protocol(case):
+    id, env = case.split()[0], PROTOCOLS[case]
+    one, other = (decoded(users, 100, 1200, id, rewards="clipped-gaussian", **env) for users in ("pooled", "each"))
+    assert two_sample(one, other) > LEVEL
+    assert np.unique(one).size > 20
+
+
+@pytest.mark.parametrize("id", ["DistDP-v0", "DistRDP-v0", "DistCDP-v0", "CentralDP-v0", "LocalDP-v0"])
+@pytest.mark.parametrize("epsilon", [0.2, 2.0])
+def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
+    # |z − Σx| ≤ τ/g + √((n/2g²) ln(2/p)) but for probability 2p: the noise's tail, and Hoeffding on the rounding.
+    p, n, blocks = 0.05, 400, 600
+    extra = {"discrete": True} if id == "CentralDP-v0" else {}
+    core = hb.make_core(id, runs=blocks, epsilon=epsilon, confidence=p, users="each", **extra)
+    core.reset(7)
+    core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
+    exact = core._report()["reward"].total()
+    error = np.abs(core.talk().inbox.total("reward") - exact)
+    plan = core.mechanism.planned(n)
+    bound = plan.tau / plan.g + math.sqrt(n / 2 * math.log(2 / p)) / plan.g
+    misses = (error > bound).sum()
+    assert stats.binom.sf(misses - 1, blocks, 2 * p) > LEVEL
+    assert np.median(error) > 0.05 * bound  # and the bound is not empty
+
+
+@pytest.mark.parametrize("law", [Bernoulli(), ClippedGaussian(), ClippedGaussian(0.4), Beta(3.0)], ids=repr)
+@pytest.mark.parametrize("location", [0.02, 0.4, 1.0])
+def test_the_law_of_an_encoded_reward_is_that_of_rounding(law, location):
+    u = (np.arange(400_000) + 0.5) / 400_000
+    x = law.quantile(u, np.array(location))
+    for g in (1, 2, 9):
+        by_hand = [np.maximum(1 - np.abs(x * g - j), 0).mean() for j in range(g + 1)]
+        np.testing.assert_allclose(law.rounding(location, g), by_hand, atol=2e-5)
+        assert law.rounding(location, g) @ np.arange(g + 1) == pytest.approx(
+            g * float(law.mean(np.array(location))), abs=1e-9
+        )
+
+
+# -- through a shuffler -------------------------------------------------------------------------------------------
+
+
+def test_shares_are_uniform_and_sum_to_their_message():
+    rng, m = np.random.default_rng(0), 7
+    split = np.array([split_and_mix(np.array([3]), 3, m, rng) for _ in range(7000)])
+    assert (split.sum(1) % m == 3).all()
+    for columns in ([0, 1], [0, 2], [1, 2]):  # any two of three tell nothing
+        counts = np.bincount(split[:, columns] @ [m, 1], minlength=m * m)
+        assert stats.chisquare(counts).pvalue > LEVEL
+
+
+def test_shuffled_shares_come_in_a_uniform_order():
+    rng = np.random.default_rng(1)
+    orders = np.array([split_and_mix(np.arange(4), 1, 5, rng) for _ in range(4800)])
+    counts = np.unique(orders @ [64, 16, 4, 1], return_counts=True)[1]
+    assert len(counts) == 24
+    assert stats.chisquare(counts).pvalue > LEVEL
+
+
+def test_sums_near_the_largest_modulus_do_not_overflow():
+    m = (1 << 62) - 57
+    y = np.random.default_rng(2).integers(m, size=100)
+    expected = sum(y.tolist()) % m
+    assert modular_sum(y, m) == expected
+    crowd = Individuals(y[None, None], np.array([[100]])).modulo(np.array([[m]]))
+    assert crowd.total().item() == expected
+    shares = split_and_mix(y, 20, m, np.random.default_rng(3))
+    assert modular_sum(shares, m) == expected
+
+
+# -- white box ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("n", [2, 64, 1024])
+def test_the_server_s_view_is_epsilon_private_to_1e_9(n, epsilon):
+    plan = distributed_pure(n, epsilon, 0.1)
+    log_pmf = log_wrapped_discrete_laplace(plan.noise.b, plan.modulus)
+    measured = worst_log_ratio(log_pmf, plan.g)
+    # The pmf is ∝ cosh((m/2 − d)/b): what wraps around takes a little off ε, and nothing once m ≫ b.
+    half, b = plan.modulus / 2, plan.noise.b
+    exact = np.logaddexp(half / b, -half / b) - np.logaddexp((half - plan.g) / b, (plan.g - half) / b)
+    assert measured == pytest.approx(exact, abs=1e-9)
+    assert 0.99 * epsilon < measured <= epsilon + 1e-9
+    if half > 30 * b:
+        assert measured == pytest.approx(epsilon, abs=1e-9)
+    assert np.exp(log_pmf).sum() == pytest.approx(1, abs=1e-9)
+
+
+def test_the_wrapped_pmf_is_the_law_that_the_server_sees():
+    plan = distributed_pure(16, 1.0, 0.5)
+    rng = np.random.default_rng(0)
+    seen = np.array([plan.noise.draw(rng, 16).sum() for _ in range(20_000)]) % plan.modulus
+    pmf = wrapped_discrete_laplace(plan.g, plan.modulus)
+    assert chi_square(seen, lambda x: pmf[x], np.arange(plan.modulus)) > LEVEL
+
+
+def test_the_audit_rejects_the_gamma_scale_mutant():
+    plan = distributed_pure(1024, 1.0, 0.1)
+    wrong = mutant(plan)
+    assert math.sqrt(1024 * wrong.variance) == pytest.approx(0.26, abs=0.01)
+    assert math.sqrt(1024 * plan.noise.variance) == pytest.approx(45.25, abs=0.01)
+    measured = worst_log_ratio(log_wrapped_discrete_laplace(wrong.b, plan.modulus), plan.g)
+    assert measured == pytest.approx(111, abs=0.5)  # not 1
+    assert measured > 1 + 1e-9

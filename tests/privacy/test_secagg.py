@@ -1,0 +1,78 @@
+"""Secure sums: nothing wraps, nothing small is opened."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from talk import NET, at_talk
+
+import hushbandits as hb
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.secagg import SecAgg
+
+# -- secure aggregation -------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(arms=st.lists(st.integers(0, 2), min_size=5, max_size=5), cohort=st.integers(2, 4), seed=st.integers(0, 99))
+def test_an_arm_that_few_report_looks_like_one_that_nobody_does(arms, cohort, seed):
+    env = hb.make_core("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(cohort)], **NET)
+    env.reset(seed)
+    env.pull(np.array([arms]))
+    inbox = env.talk().inbox
+    pulls, sums = inbox.tally()
+    for m in range(5):
+        for k in range(3):
+            others = sum(arms[w] == k for w in range(5) if w != m)
+            assert pulls[0, m, k] == (others if others >= cohort else 0)
+            assert (sums[0, m, k] != 0) == (others >= cohort)
+    np.testing.assert_array_equal(inbox.arrived[..., 0], (pulls > 0).any(2))
+
+
+@pytest.mark.parametrize(("env_id", "kwargs", "wrapper"), [
+    ("CoopNetwork-v0", {}, {"grid": 2**30, "bound": 2**29}),
+    ("CoopNetwork-v0", {"n_agents": 3}, {"grid": 2**30, "bound": 1e90}),
+    ("CoopNetwork-v0", {"graph": "erdos-renyi"}, {"grid": 2**30, "bound": 2**27}),
+    ("CoopNetwork-v0", {"edge_loss": 0.1}, {"grid": 2**30, "bound": 2**27}),
+])  # fmt: skip
+def test_sums_that_would_wrap_are_refused_when_env_and_wrapper_meet(env_id, kwargs, wrapper):
+    with pytest.raises(ValueError, match=r"SecAgg with grid=1073741824.*sums must stay below 2\^62") as caught:
+        hb.make_core(env_id, wrappers=[SecAgg(**wrapper)], **{**NET, **kwargs})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_meet():
+    with pytest.raises(ValueError, match="a block of n users up to horizon 9000000000 adds up to"):
+        Feedback(horizon=9 * 10**9, wrappers=[SecAgg(grid=2**30)])
+    env = Feedback(horizon=9 * 10**9, rewards="bernoulli", means=[0.5, 0.6], wrappers=[SecAgg()])
+    env.reset(0)
+    env.pull((np.array([[0]]), np.array([[9 * 10**9]])))
+    assert abs(env.talk().inbox.total("reward")[0, 0] / 9e9 - 0.5) < 1e-3
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    grid=st.integers(0, 30).map(lambda b: 2**b),
+    bound=st.floats(0.01, 1e12),
+    m=st.integers(3, 6),
+    sign=st.sampled_from([-1, 1]),
+)
+def test_what_is_not_refused_does_not_wrap(grid, bound, m, sign):
+    try:
+        env = hb.make_core("CoopNetwork-v0", wrappers=[SecAgg(grid=grid, bound=bound)], **{**NET, "n_agents": m})
+    except ValueError:
+        return
+    env.reset(0)
+    env.pull(np.zeros((1, m), int))
+    sums = env.talk({"arm": np.zeros((1, m), int), "reward": np.full((1, m), sign * bound)}).inbox.tally()[1]
+    exact = (m - 1) * np.rint(sign * bound * grid) / grid
+    np.testing.assert_allclose(sums[0, :, 0], exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("location", [1.5, -3.0, 1e90])
+def test_a_far_contamination_does_not_pass_the_bound_and_is_not_printed(location):
+    env, _ = at_talk(wrappers=[Huber(1.0, law="constant", location=location), SecAgg()])
+    with pytest.raises(ValueError, match=r"up to bound=1, and agent 0 of run 0 reports a larger one") as caught:
+        env.talk()
+    assert f"{location:g}" not in str(caught.value)

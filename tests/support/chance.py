@@ -1,0 +1,30 @@
+"""Tests of laws by chance: an honest law fails one of them with probability LEVEL."""
+
+import numpy as np
+from scipy import stats
+
+LEVEL = 1e-7  # a seeded test fails by chance with this probability
+
+
+def chi_square(drawn, pmf, support):
+    """p-value of integer draws against a pmf; cells of few are pooled with their neighbours."""
+    expected = pmf(support) * len(drawn)
+    counts = np.array([(drawn == x).sum() for x in support], float)
+    cells, seen, hoped = [], 0.0, 0.0
+    for c, e in zip(counts, expected, strict=True):
+        seen, hoped = seen + c, hoped + e
+        if hoped >= 10:
+            cells.append((seen, hoped))
+            seen = hoped = 0.0
+    rest = len(drawn) - sum(c for c, _ in cells), len(drawn) - sum(e for _, e in cells)
+    cells.append(rest if rest[1] > 1 else (cells.pop()[0] + rest[0], 0))
+    observed, hoped = np.array([c for c, _ in cells]), np.array([e for _, e in cells])
+    hoped[-1] = len(drawn) - hoped[:-1].sum()
+    return stats.chisquare(observed, hoped).pvalue
+
+
+def two_sample(one, other):
+    """p-value that two samples share a law, on at most 20 cells of their joint quantiles."""
+    edges = np.unique(np.quantile(np.concatenate([one, other]), np.linspace(0, 1, 21)))
+    table = [np.histogram(x, np.concatenate([[-np.inf], edges[1:-1], [np.inf]]))[0] for x in (one, other)]
+    return stats.chi2_contingency(np.array(table)).pvalue

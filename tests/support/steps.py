@@ -1,0 +1,25 @@
+"""Envs played step by step, and what they gave compared."""
+
+import numpy as np
+
+
+def step(env, luck):
+    rngs = [np.random.default_rng(seed) for seed in luck]
+    env.pull(env.random_action(rngs, block=20))
+    return env.talk(env.random_message(rngs, rate=0.3))
+
+
+def equal(one, r, two, s):
+    assert one.keys() == two.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name][r], two[name][s], err_msg=name)
+
+
+def alone_step(alone, i, inbox):
+    own = step(alone, [(9, i)]).inbox
+    assert own.fields == inbox.fields
+    for field in own.fields:
+        batch, single = inbox[field][1], own[field][0]
+        width = min(batch.shape[1], single.shape[1]) if batch.ndim > 1 and "sender" in own.fields else None
+        np.testing.assert_array_equal(batch[:, :width], single[:, :width], err_msg=field)
+    return alone.metrics()

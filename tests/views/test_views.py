@@ -1,0 +1,165 @@
+"""The PettingZoo view: PettingZoo's own tests, wrap and the registry, pictures."""
+
+import copy
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pettingzoo
+import pytest
+from pettingzoo.test import parallel_api_test, parallel_seed_test, render_test
+from pettingzoo.test.max_cycles_test import max_cycles_test
+from pettingzoo.utils.conversions import parallel_to_aec
+
+import hushbandits as hb
+from hushbandits import registry
+from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+WRAPPED = {
+    "exploration": [(), (Loss(0.2),), (Loss(0.2), Shuffle(window=6)), (SecAgg(window=5),)],
+    "network": [(), (Huber(0.2), Loss(0.1), Shuffle()), (LocalLaplace(1.0), SecAgg(bound=64)), (PrivateMeans(),)],
+    "feedback": [(), (Huber(0.1), Loss(0.1))],
+}
+
+
+def wrapped(env_id):
+    """Tuples of wrappers that fit: an id that brings its own takes none that ask for what those replace."""
+    env = hb.make_core(env_id)
+    return [(), (Loss(0.2),)] if env.wrappers and env.setting != "feedback" else WRAPPED[env.setting]
+
+
+EVERY = [(env_id, wrappers) for env_id in hb.list_envs() for wrappers in wrapped(env_id)]
+
+
+def by_name(value):
+    return "+".join(w.name for w in value) if isinstance(value, tuple) else str(value)
+
+
+# -- PettingZoo's own tests (warnings are errors here) ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beats", [1, 2])
+@pytest.mark.parametrize(("env_id", "wrappers"), EVERY, ids=by_name)
+def test_pettingzoo_finds_nothing(env_id, wrappers, beats):
+    parallel_api_test(hb.make(env_id, wrappers=wrappers, beats=beats), num_cycles=150)
+    parallel_seed_test(lambda: hb.make(env_id, wrappers=wrappers, beats=beats), num_cycles=20)
+
+
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_pettingzoo_makes_and_cuts_it(env_id):
+    def parallel_env(**kwargs):
+        return pettingzoo.make("parallel", f"hushbandits/{env_id}", **kwargs)
+
+    assert isinstance(parallel_env().unwrapped, pettingzoo.ParallelEnv)
+    assert str(parallel_env()) == f"hushbandits/{env_id}"
+    assert type(parallel_env().core) is type(hb.make(env_id).core)
+    # 60 users or fewer: then a random episode of feedback is longer than the four cycles of the test.
+    assert parallel_env(max_cycles=3).max_cycles == 3
+    if parallel_env().core.setting != "feedback":
+        max_cycles_test(
+            SimpleNamespace(parallel_env=parallel_env, env=lambda **kw: parallel_to_aec(parallel_env(**kw)))
+        )
+
+
+@pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
+def test_pettingzoo_renders_it(env_id):
+    matplotlib.use("agg")
+    render_test(lambda render_mode: parallel_to_aec(hb.make(env_id, n_agents=4, render_mode=render_mode)))
+
+
+# -- wrap, registry -----------------------------------------------------------------------------------------------
+
+
+def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
+    names = lambda env: [w.name for w in getattr(env, "core", env).wrappers]  # noqa: E731
+    env = hb.make("DistDP-v0", wrappers=[Huber(0.1)], horizon=64, beats=2, max_cycles=7, reward="oracle")
+    more = hb.wrap(env, Loss(0.1))
+    assert names(more) == ["Huber", "Loss", "DiscreteLaplace", "SecAgg"]
+    assert names(env) == ["Huber", "DiscreteLaplace", "SecAgg"]
+    assert (more.beats, more.max_cycles, more.options, more.core.horizon) == (2, 7, {"reward": "oracle"}, 64)
+    assert names(hb.wrap(hb.wrap(env, Loss(0.1)), Loss(0.2, name="again"))) == [
+        "Huber", "Loss", "again", "DiscreteLaplace", "SecAgg"
+    ]  # fmt: skip
+    vec = hb.wrap(hb.make_core("CoopNetwork-v0", runs=3, n_agents=4), Huber(0.1), Loss(0.1))
+    assert (names(vec), vec.runs, vec.n_agents) == (["Huber", "Loss"], 3, 4)
+    assert hb.wrap(hb.make("DPMASE-v0"), Loss(0.1)).core.horizon == hb.make("DPMASE-v0").core.horizon == 100_000
+    said = {"bit": hb.Field(dtype="?")}
+    assert "heard_bit" in hb.wrap(hb.make("CoopNetwork-v0", speech=said), Loss(0.1)).layout
+    with pytest.raises(ValueError, match="two wrappers are named 'Huber'"):
+        hb.wrap(env, Huber(0.2))
+    with pytest.raises(ValueError, match="wrap needs an env from make"):
+        hb.wrap(CoopNetwork(), Loss(0.1))
+    assert names(hb.wrap(env, "Loss")) == names(more)
+    with pytest.raises(ValueError, match="must be a Wrapper, its class or its name"):
+        hb.wrap(env, 3)
+
+
+@pytest.fixture
+def mine():
+    yield "Mine-v3"
+    registry._ENVS.pop("Mine-v3", None)
+    pettingzoo.parallel_registry.pop("hushbandits/Mine-v3", None)
+
+
+def test_registering_registers_with_pettingzoo_too(mine):
+    hb.register_env(mine, CoopNetwork, n_agents=3)
+    env = pettingzoo.make("parallel", f"hushbandits/{mine}", horizon=2)
+    assert len(env.possible_agents) == 3
+    hb.testing.check_env(mine, horizon=4)
+    with pytest.raises(ValueError, match="'Mine-v3' is registered already"):
+        hb.register_env(mine, CoopNetwork)
+    with pytest.raises(ValueError, match="'hushbandits/Mine-v3' is registered with PettingZoo already"):
+        hb.register_env("Mine_v3", CoopNetwork)  # PettingZoo reads both alike
+    with pytest.raises(ValueError, match="id='not this one' must be letters"):
+        hb.register_env("not this one", CoopNetwork)
+    assert "Mine_v3" not in hb.list_envs()
+
+
+def test_the_example_runs():
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "step_by_hand.py"))
+    assert example["play"](hb.make("CoopNetwork-v0", n_agents=4, horizon=20))["messages"] > 0
+
+
+# -- pictures -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env_id", "kwargs", "word"),
+    [
+        ("DPMASE-v0", {"n_agents": 4}, "votes per arm"),
+        ("CoopNetwork-v0", {"n_agents": 9, "graph": "grid"}, "agents per arm"),
+        ("CoopNetwork-v0", {"n_agents": 2, "graph": "path", "means": [0.5] * 30}, "agents per arm"),
+        ("DistDP-v0", {"horizon": 10_000}, "users heard per arm"),
+    ],
+)
+def test_every_mode_shows_what_happened(env_id, kwargs, word):
+    matplotlib.use("agg")
+    env = hb.make(env_id, render_mode="rgb_array", **kwargs)
+    env.reset(seed=0)
+    k = env.core.n_arms
+    before = env.render()
+    action = {"exploration": np.array([1] * k + [0] * k), "network": 1, "feedback": np.array([1, 9])}[env.core.setting]
+    for _ in range(3):
+        env.step({agent: action for agent in env.agents})
+    after = env.render()
+    assert before.dtype == np.uint8
+    assert before.shape == after.shape == (360, 720, 3)
+    assert (before != after).any()
+    env.render_mode = "ansi"
+    assert word in env.render()
+    env.render_mode = "human"
+    assert env.render() is None
+    window = env._window
+    env.step({agent: action for agent in env.agents})
+    assert env._window is window
+    copy.deepcopy(env)  # a window does not travel
+    env.close()
+    assert env._window is None
