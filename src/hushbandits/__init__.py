@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from hushbandits import testing
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.evaluate import Results, evaluate
+from hushbandits.bench.evaluate import evaluate
 from hushbandits.bench.play.run import run
+from hushbandits.bench.results import Results
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee

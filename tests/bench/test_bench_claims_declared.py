@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hushbandits.bench.declare import words
-from hushbandits.bench.judge.verdicts import check_claims
+from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.play.run import check
 from hushbandits.bench.reproduce import papers
 from hushbandits.experiments import family, modules

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,21 +14,21 @@ from joblib import Parallel, cpu_count, delayed
 from hushbandits.bench.play.batch import Played, play_batch, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
 from hushbandits.bench.play.progress import Bar, Silent
+from hushbandits.bench.results import Results
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
 from hushbandits.core.names import reach
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Params, Seeds
-from hushbandits.core.validate import integer, nearest, shown
-from hushbandits.protection import Protection, protection
+from hushbandits.core.types import Params, Seeds
+from hushbandits.core.validate import integer, shown
 from hushbandits.registry import adopt, make_team, not_the_envs, own_entries
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
-__all__ = ["Results", "evaluate"]
+__all__ = ["evaluate"]
 
 #: Seconds after which a call shows how far it is.
 PATIENCE = 2.0
@@ -46,68 +44,6 @@ _Task = tuple[
     Sequence[AnyWrapper],
     int | Sequence[int] | None,
 ]
-
-
-@dataclass(frozen=True)
-class Results:
-    """Rows of one evaluation.
-
-    Parameters
-    ----------
-    finals : dict of (runs, …) arrays
-        Every metric at the end.
-    curves : dict of (runs, C) arrays
-        Scalar metrics at the checkpoints.
-    times : (C,) array
-        Checkpoints, in the env's clock (rounds; users in feedback).
-    met : (Env, Team), optional
-        Who played, as they met.
-    """
-
-    finals: dict[str, Array]
-    curves: dict[str, Array]
-    times: Array
-    met: tuple[Env, Team] | None = field(default=None, repr=False, compare=False)
-
-    @cached_property
-    def privacy(self) -> Protection:
-        """Who was protected from whom, by how much, and what these runs really spent (`hushbandits.privacy`)."""
-        if self.met is None:
-            raise ValueError("these results do not know who played; ask hushbandits.privacy(env, agent)")
-        table = protection(*self.met)
-        return replace(table, notes=(*table.notes, *spent(self.finals)))
-
-    def __getstate__(self) -> dict[str, object]:
-        # Who played may be of a class that no other process knows; what was promised is data.
-        told = {} if self.met is None else {"privacy": self.privacy}
-        return {**vars(self), **told, "met": None}
-
-    def final(self, metric: str) -> Array:
-        """``(runs,)`` values at the end (``(runs, M)`` for per-agent metrics)."""
-        if metric not in self.finals:
-            raise ValueError(f"no metric is named {metric!r}{nearest(metric, self.finals)}")
-        return self.finals[metric]
-
-    def curve(self, metric: str) -> tuple[Array, Array]:
-        """Return checkpoints ``(C,)`` and values ``(runs, C)``."""
-        if metric not in self.curves:
-            if not self.curves:
-                raise ValueError("no curves were recorded: pass checkpoints=[…] to evaluate")
-            raise ValueError(f"no curve is named {metric!r}{nearest(metric, self.curves)}")
-        return self.times, self.curves[metric]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One tidy row per run and scalar metric, a ``pandas.DataFrame`` (run, metric, time, value)."""
-        import pandas as pd
-
-        rows = []
-        for metric, values in self.finals.items():
-            if values.ndim == 1:
-                rows += [(r, metric, np.nan, float(v)) for r, v in enumerate(values)]
-        for metric, values in self.curves.items():
-            times = self.times.astype(float)
-            rows += [(r, metric, t, float(v)) for r, row in enumerate(values) for t, v in zip(times, row, strict=True)]
-        return pd.DataFrame(rows, columns=["run", "metric", "time", "value"])
 
 
 def evaluate(
@@ -197,22 +133,6 @@ def _parts(tasks: Sequence[_Task], jobs: int, progress: bool) -> list[Played]:
             played[i] = part
             bar.advance(len(tasks[i][2]))
     return [played[i] for i in range(len(tasks))]
-
-
-def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:
-    """Say in words what runs measured of ε, if they did.
-
-    Examples
-    --------
-    >>> spent({"epsilon": np.array([0.5, 2.0])})
-    ('Spent in these runs: ε up to 2 (metric epsilon).',)
-    """
-    found = []
-    for name, unit in (("epsilon", "ε"), ("epsilon_delta", "ε at the mechanism's δ"), ("delta", "δ")):
-        values = finals.get(name)
-        if values is not None and len(values) and (name != "delta" or values.max() > 0):
-            found.append(f"{unit} up to {float(values.max()):.4g} (metric {name})")
-    return (f"Spent in these runs: {'; '.join(found)}.",) if found else ()
 
 
 def _here(i: int, task: _Task) -> tuple[int, Played]:
