@@ -20,7 +20,7 @@ from hushbandits.bench.play.store import FILE, Store
 PAIRS = """
 import json, os, sys, time
 from pathlib import Path
-from hushbandits import cli
+from hushbandits.cli import main as cli
 
 spec, root, seeds = sys.argv[1], Path(sys.argv[2]), sys.argv[4].split(",")
 pairs, crew = int(sys.argv[3]), int(sys.argv[5])

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushbandits import cli
 from hushbandits.bench.show.files import replacing
 from hushbandits.cli import console
+from hushbandits.cli import main as cli
 from hushbandits.cli.terminal import spell_out
 
 SPEC = """
