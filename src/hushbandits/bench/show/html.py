@@ -54,7 +54,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], texts: Iterable
     def entry(i: int, value: Value) -> Entry:
         if not isinstance(value, tuple):
             text = str(value)
-            kinds = ["t"] * (i in left) + ["wrap"] * (len(text) > 24) + [_KINDS.get(text, "")]
+            kinds = (
+                ["t"] * (i in left) + ["wrap"] * (len(text) > 24) + ["wide"] * (len(text) > 60) + [_KINDS.get(text, "")]
+            )
             return Entry(text, " ".join(filter(None, kinds)))
         text, key = value
         # What has no number sorts below everything.

@@ -43,7 +43,8 @@ NAMES = {
     **{f"#{i + 1:02x}{i + 1:02x}{i + 1:02x}": role for i, role in enumerate(_ROLES)},
     **{f"#{i + 16:02x}0101": f"--line{i}" for i in range(len(LIGHT))},
 }
-SCREEN = Ink(*list(NAMES)[: len(_ROLES)], lines=tuple(list(NAMES)[len(_ROLES) :]))
+_TEXT, _MUTED, _GRID, _PAPER, *_COLOURS = NAMES
+SCREEN = Ink(_TEXT, _MUTED, _GRID, _PAPER, tuple(_COLOURS))
 
 
 def _variables(ink: Sequence[str], lines: Sequence[str]) -> str:

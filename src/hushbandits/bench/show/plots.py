@@ -23,6 +23,7 @@ from hushbandits.bench.show.panels import Panel, draw, panels, scales, short
 from hushbandits.bench.show.spent import spent
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 __all__ = ["CSS", "FORMATS", "Inline", "Key", "inline", "legend", "pictures", "png"]
@@ -104,7 +105,7 @@ def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None
     if not shown:
         return None
     with _quietly():
-        drawn = {room: [] for room in _ROOMS}
+        drawn: dict[str, list[str]] = {room: [] for room in _ROOMS}
         for i, (panel, limits) in enumerate(zip(shown, _limits(shown), strict=True)):
             for room, sizes in _ROOMS.items():
                 drawn[room].append(
@@ -176,6 +177,7 @@ def _canvas(size: tuple[float, float], ink: Ink) -> Canvas:
 def _print(store: Store, experiment: Experiment, shown: Sequence[Panel]) -> Canvas:
     """All panels on white, a title above and one legend below."""
     import matplotlib
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     columns = _columns(len(shown))
     rows = math.ceil(len(shown) / columns)
@@ -190,7 +192,7 @@ def _print(store: Store, experiment: Experiment, shown: Sequence[Panel]) -> Canv
     height = high * rows + head + 0.21 * math.ceil(len(keys) / entries)
     with matplotlib.rc_context(_style(PRINT, experiment.name)):
         canvas = _canvas((width, height), PRINT)
-        canvas.get_layout_engine().set(rect=(0, 0, 1, 1 - head / height))
+        canvas.set_layout_engine(ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - head / height)))
         _grid(canvas, shown, PRINT, tell=len(captions) > 1)
         canvas.legend(
             handles=[_handle(key, PRINT) for key in keys], loc="outside lower center", ncols=entries, frameon=False,
@@ -229,7 +231,8 @@ def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) 
     """Draw panels row by row; those of one quantity share its axis, and its numbers stand at the edge alone."""
     columns = _columns(len(shown))
     rows = math.ceil(len(shown) / columns)
-    places, first = _places(shown), ({}, {})
+    places = _places(shown)
+    first: tuple[dict[Any, Axes], dict[Any, Axes]] = {}, {}  # by quantity: the panels whose x and y axis it is
     drawn = []
     for i, panel in enumerate(shown):
         share = [first[k].get(panel.axes[k]) for k in (0, 1)]

@@ -126,8 +126,8 @@ def _counted(claims: Block | None) -> str:
     if claims is None or claims.table is None:
         return ""
     found = Counter(row[0].text for row in claims.table.rows)
-    told = ", ".join(f"{n} {verdict}" for verdict in ("holds", "does not hold", "undecided") if (n := found[verdict]))
-    return f"{len(claims.table.rows)} claims: {told}"
+    said = {"holds": "hold", "does not hold": "do not hold", "undecided": "are undecided"}
+    return f"Claims: {', '.join(f'{found[verdict]} {words}' for verdict, words in said.items() if found[verdict])}."
 
 
 def _claims(store: Store, experiment: Experiment) -> Block | None:
