@@ -14,15 +14,15 @@ _EXPLORATION = (
     "and the others had to go through a second epoch of 2,485 pulls."
 )
 _NETWORK = (
-    "In these 20 runs (seed 0) sharing pays: after 3,000 rounds Multi-UCB has 61 % of the regret of UCB1, whose agents "
-    "keep their rewards to themselves, and QuACK-UCB 51 %. What hiding costs 20 runs cannot tell: Private-UCB has 37 "
+    "In these 20 runs (seed 0) sharing pays: after 3,000 rounds Multi-UCB has 61 % of the regret of UCB1, whose agents "
+    "keep their rewards to themselves, and QuACK-UCB 51 %. What hiding costs 20 runs cannot tell: Private-UCB has 37 "
     "more than Multi-UCB, with an interval of −56 to 130. But it hides little, as the table below says: the "
     "released means spend ε = 62.8 on one reward (13.7 with δ > 0), and the counts beside them are not covered at all."
 )
 _FEEDBACK = (
     "In these 20 runs (seed 0) noise that users add costs more than the noise of a trusted server, and most where ε is "
     "small: after 100,000 users Dist-DP-SE has 2.0 times the regret of DP-SE at ε = 0.1, 1.4 times at ε = 1. "
-    "All lines begin level, because no arm is dropped before its block of users is full, and noisier blocks must be "
+    "All lines begin at about the same height, because no arm is dropped before its block of users is full, and noisier blocks must be "
     "longer. What the users get for it: DP-SE's server sees every reward, that of Dist-DP-SE sums of blocks only."
 )
 

@@ -185,7 +185,7 @@ def _print(store: Store, experiment: Experiment, shown: Sequence[Panel]) -> Canv
     width = across * columns + 0.4
     keys = legend(store, shown)
     captions = list(dict.fromkeys(panel.caption for panel in shown))
-    title = textwrap.fill(short(experiment.title, 400), int(10.5 * width))
+    title = textwrap.fill(short(experiment.title, 400), int(10 * width))
     said = textwrap.fill(captions[0], int(15 * width)) if len(captions) == 1 else ""
     entries = _abreast([len(key.label) for key in keys], int(14.5 * width))
     head = 0.19 * (title.count("\n") + 1) + (0.17 * (said.count("\n") + 1) if said else 0) + 0.12
