@@ -22,8 +22,9 @@ _NETWORK = (
 _FEEDBACK = (
     "In these 20 runs (seed 0) noise that users add costs more than the noise of a trusted server, and most where ε is "
     "small: after 100,000 users Dist-DP-SE has 2.0 times the regret of DP-SE at ε = 0.1, 1.4 times at ε = 1. "
-    "All lines begin at about the same height, because no arm is dropped before its block of users is full, and noisier blocks must be "
-    "longer. What the users get for it: DP-SE's server sees every reward, that of Dist-DP-SE sums of blocks only."
+    "All lines begin at about the same height, because no arm is dropped before its block of users is full, and "
+    "noisier blocks must be longer. What the users get for it: DP-SE's server sees every reward, that of Dist-DP-SE "
+    "sums of blocks only."
 )
 
 EXPERIMENTS = (
