@@ -20,7 +20,7 @@ from hushbandits.bench.play.integrity import text_sum
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.export import export
 from hushbandits.bench.show.files import picture
-from hushbandits.bench.show.plots import png, svg
+from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.report import write
 from hushbandits.cli.main import main
 from hushbandits.experiments import bounds, modules
@@ -98,10 +98,9 @@ def test_bounds_that_may_be_called_are_those_that_ship(trap):
     path = "hushbandits.experiments.feraud2019:theorem_1"
     experiment = stored(trap / "ours", agents=[Use("UCB1", eta=0.9)], figures=(Figure(y="regret", bounds={"t": path}),))
     with Store(trap / "ours" / FILE, readonly=True) as store:
-        (picture,) = svg(store, experiment)
-        (without,) = svg(store, experiment, ())
-    assert "in each line's colour" in picture
-    assert "in each line's colour" not in without
+        drawn, without = (inline(store, experiment, *trusted) for trusted in ((), ((),)))
+    assert [key.label for key in drawn.keys] == ["UCB1", "t, in each line's colour"]
+    assert [key.label for key in without.keys] == ["UCB1"]
 
 
 def test_a_run_of_ones_own_draws_ones_own_bounds(trap, capsys):
@@ -123,7 +122,7 @@ def test_a_bound_at_parameters_that_it_was_not_made_for_costs_no_picture(tmp_pat
     bounds = Figure(y="regret", bounds={"t": path})
     experiment = stored(tmp_path / "x", agents=[Use("UCB1", v=1)], figures=(bounds,))
     with Store(tmp_path / "x" / FILE) as store:
-        assert len(svg(store, experiment)) == 1
+        assert len(inline(store, experiment).wide) == 1
     assert "private_bound is not drawn for UCB1: KeyError: 'epsilon'" in caplog.text
 
 
@@ -236,14 +235,13 @@ def test_texts_are_texts_in_pictures_pages_and_tables(tmp_path, text, capsys):
         metrics=("regret", text),
     )
     with Store(tmp_path / "x" / FILE) as store:
-        png(store, experiment, tmp_path / "x.png")
-        pictures = svg(store, experiment)
-        page = write(store, tmp_path / "report.html").read_text()
+        pictures = inline(store, experiment).wide
     assert len(pictures) == 3
+    assert main(["report", str(tmp_path / "x")]) == 0  # writes pictures and page
+    page = (tmp_path / "x/report.html").read_text()
     assert "<script>alert" not in page
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert all(shown in p for p in pictures)
-    assert main(["report", str(tmp_path / "x")]) == 0
     assert text in capsys.readouterr().out
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.play.store import FILE, Store
-from hushbandits.bench.show.plots import svg
+from hushbandits.bench.show.panels import panels
+from hushbandits.bench.show.plots import legend
 from hushbandits.bench.show.series import figures, series
 
 
@@ -39,7 +40,7 @@ def test_the_legend_says_what_was_spent(tmp_path):
         epsilon = store.final(blocks.cells()[1], "epsilon", 2).max()
         assert epsilon == pytest.approx(5.235, abs=0.001)
         assert legends(store, blocks) == ["Dist-DP-SE", f"Dist-RDP-SE (spent {epsilon:.3g}, δ = 1e-06)", "DP-SE"]
-        assert "(spent" in svg(store, network)[0]
+        assert [key.label for key in legend(store, panels(store, network))] == legends(store, network)
         assert network.lines()[0] == "Private-UCB"  # what claims go by
 
 
@@ -74,3 +75,10 @@ def test_only_where_it_differs_from_the_parameter(tmp_path, epsilons, changes, l
     experiment = stored(tmp_path / "x", epsilons, **changes)
     with Store(tmp_path / "x" / FILE, readonly=True) as store:
         assert legends(store, experiment) == [legend]
+
+
+def test_one_legend_says_what_was_spent_in_all_panels(tmp_path):
+    swept = {"sweep": {"agent.epsilon": [0.5, 2.0]}, "figures": (Figure(y="regret", x="runs", by="agent.epsilon"),)}
+    experiment = stored(tmp_path / "x", [[4.0, 4.0], [9.0, 8.0]], **swept)
+    with Store(tmp_path / "x" / FILE, readonly=True) as store:
+        assert [key.label for key in legend(store, panels(store, experiment))] == ["Dist-DP-SE (spent 4 to 9)"]

@@ -64,7 +64,9 @@ def test_list_names_everything_with_a_line_each(capsys):
 def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):
     assert main(["run", "mine.toml", "--jobs", "1"]) == 0
     first = capsys.readouterr().out
-    assert sorted(os.listdir(spec / "runs/mine")) == ["mine.png", "report.html", "results.sqlite"]
+    pictures = ["mine.pdf", "mine.png", "mine.svg"]
+    assert sorted(os.listdir(spec / "runs/mine")) == [*pictures, "report.html", "results.sqlite"]
+    assert "mine.png (.svg, .pdf)\n" in first
     assert first.count("Multi-UCB") == 2
     assert "95 % of the median" in first
     before = (spec / "runs/mine/results.sqlite").read_bytes()

@@ -92,19 +92,18 @@ def show(store: Store) -> None:
 
 def publish(store: Store, trusted: Collection[str] | None = None) -> None:
     """Write pictures and page, and say where; `trusted`: bounds that may be called, default: the shipped ones."""
-    from hushbandits.bench.show.files import picture
-    from hushbandits.bench.show.plots import png
+    from hushbandits.bench.show.plots import pictures
     from hushbandits.bench.show.report import PAGE, write
 
     folder = store.path.parent
     try:
-        drawn = [png(store, e, folder / picture(e.name), trusted) for e in store.experiments]
+        drawn = [paths for e in store.experiments if (paths := pictures(store, e, folder, trusted))]
         page = write(store, folder / PAGE, trusted)
     except OSError as error:
         raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-    for path in (*drawn, page):
-        if path is not None:
-            print(path)
+    for first, *others in drawn:
+        print(f"{first} ({', '.join(path.suffix for path in others)})")
+    print(page)
 
 
 def make_console(stderr: bool = False) -> Console:

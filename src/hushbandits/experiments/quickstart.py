@@ -4,16 +4,42 @@ from __future__ import annotations
 
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 
+#: What there is to see in 20 runs from seed 0; ``tests/bench/test_quickstart.py`` counts it again.
+_EXPLORATION = (
+    "In these 20 runs (seed 0) privacy at ε = 0.25 costs next to nothing: 39,355 rounds on average against 39,158 "
+    "without. At ε = 0.05 it takes 2.2 times as many. At ε = 0.1 there are two modes: 17 runs stop after 44,016 "
+    "to 46,978 rounds, 3 after 185,496 to 187,253. An agent judges arms only at the end of an epoch, and the second "
+    "best arm falls once five of the 64 have voted it out. After a first epoch of 702 pulls an arm must look 0.245 "
+    "worse to fall, and it is 0.2 worse: a vote takes luck. In 17 runs five agents had it; in 3 only four, "
+    "and the others had to go through a second epoch of 2,485 pulls."
+)
+_NETWORK = (
+    "In these 20 runs (seed 0) sharing pays: after 3,000 rounds Multi-UCB has 61 % of the regret of UCB1, whose agents "
+    "keep their rewards to themselves, and QuACK-UCB 51 %. What hiding costs 20 runs cannot tell: Private-UCB has 37 "
+    "more than Multi-UCB, with an interval of −56 to 130. But it hides little, as the table below says: the "
+    "released means spend ε = 62.8 on one reward (13.7 with δ > 0), and the counts beside them are not covered at all."
+)
+_FEEDBACK = (
+    "In these 20 runs (seed 0) noise that users add costs more than the noise of a trusted server, and most where ε is "
+    "small: after 100,000 users Dist-DP-SE has 2.0 times the regret of DP-SE at ε = 0.1, 1.4 times at ε = 1. "
+    "All lines begin at about the same height, because no arm is dropped before its block of users is full, and "
+    "noisier blocks must be longer. What the users get for it: DP-SE's server sees every reward, that of Dist-DP-SE "
+    "sums of blocks only."
+)
+
 EXPERIMENTS = (
     Experiment(
         name="quickstart-exploration",
         title="Private exploration: what does privacy cost 64 agents?",
         source="after Rio et al. 2023, figure 1",
         env=Use("DPMASE-v0", problem="P1", n_agents=64, permute_arms=True),
-        agents=[Use("DP-MASE", epsilon=epsilon) for epsilon in (0.05, 0.1, 0.25)],
+        agents=[
+            *(Use("DP-MASE", epsilon=epsilon) for epsilon in (0.05, 0.1, 0.25)),
+            Use("DP-MASE", label="DP-MASE without privacy (ε = 10⁶)", epsilon=1e6),  # so little noise is none
+        ],
         runs=20,
         metrics=("rounds", "messages", "correct"),
-        figures=(Figure(y="rounds", x="runs", log="x"),),
+        figures=(Figure(y="rounds", x="runs", log="x", reading=_EXPLORATION),),
     ),
     Experiment(
         name="quickstart-network",
@@ -23,7 +49,7 @@ EXPERIMENTS = (
         agents=[Use("QuACK-UCB"), Use("Multi-UCB"), Use("Private-UCB", epsilon=1.0), Use("UCB1")],
         runs=20,
         metrics=("regret", "messages"),
-        figures=(Figure(y="regret", log=""),),
+        figures=(Figure(y="regret", log="", reading=_NETWORK),),
     ),
     Experiment(
         name="quickstart-feedback",
@@ -36,6 +62,6 @@ EXPERIMENTS = (
         ],
         runs=20,
         metrics=("regret", "bits_per_user"),
-        figures=(Figure(y="regret", per_time=True, since=1000),),
+        figures=(Figure(y="regret", per_time=True, since=1000, reading=_FEEDBACK),),
     ),
 )

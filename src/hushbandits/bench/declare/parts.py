@@ -104,6 +104,9 @@ class Figure:
         its agent's parameters and the x values (times, or the swept parameter's values) as ``(env, agent, x)``,
         returning the y values (NaN: nothing to draw).  Only your own run calls your own; a page that is written
         anew from a folder calls those that hushbandits ships and no other.
+    reading : str
+        What there is to see, in a sentence or two: the page shows it below the picture.  Numbers in it are of the
+        runs as declared, so it says which.
     """
 
     y: str
@@ -118,6 +121,7 @@ class Figure:
     at: Params = field(default_factory=dict)
     title: str = ""
     bounds: Mapping[str, str] = field(default_factory=dict)
+    reading: str = ""
 
     def __post_init__(self) -> None:
         shapes.check(Figure, vars(self), "figure")

@@ -17,7 +17,7 @@ from hushbandits.registry import make_wrapper
 __all__ = ["MOST", "groups", "told"]
 
 #: Cells of an experiment whose promises are told.
-MOST = 12
+MOST = 400
 _Rows = tuple[tuple[str, ...], ...]
 
 

@@ -14,7 +14,7 @@ from hushbandits.bench.declare.shapes import plain_name
 __all__ = ["picture", "replacing"]
 
 
-def picture(name: str) -> str:
+def picture(name: str, format: str = "png") -> str:
     """Return the file name of an experiment's picture.
 
     Examples
@@ -22,7 +22,7 @@ def picture(name: str) -> str:
     >>> picture("rio2023-fig1")
     'rio2023-fig1.png'
     """
-    return plain_name("experiment name", name) + ".png"
+    return f"{plain_name('experiment name', name)}.{format}"
 
 
 @contextmanager

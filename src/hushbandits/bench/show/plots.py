@@ -1,4 +1,4 @@
-"""Pictures: one panel per figure of an experiment, as PNG and as SVG that follows the page's colours."""
+"""Pictures: the panels of an experiment side by side, as PNG, SVG and PDF; and one by one in a page's colours."""
 
 from __future__ import annotations
 
@@ -10,58 +10,65 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.declare.vocabulary import metric, words
+from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.files import replacing
-from hushbandits.bench.show.series import Series, caption, figures, series
-from hushbandits.experiments import bounds
-from hushbandits.registry import clock, list_envs
+from hushbandits.bench.show.files import picture, replacing
+from hushbandits.bench.show.ink import CSS, NAMES, PRINT, SCREEN, Ink, Style, style
+from hushbandits.bench.show.panels import Panel, draw, panels, scales, short
+from hushbandits.bench.show.spent import spent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["CSS", "png", "svg"]
+__all__ = ["CSS", "FORMATS", "Inline", "Key", "inline", "legend", "pictures", "png"]
 
-#: Line colours on white and on black; told apart by colour-blind eyes (after Okabe & Ito 2008).
-_LIGHT = ("#0072b2", "#d55e00", "#009e73", "#b5508f", "#b07d00", "#3d9bd1", "#6b5fb5", "#7a7a7a")
-_DARK = ("#56b4e9", "#ff8c42", "#2fc59b", "#e59ac5", "#f0c040", "#8fd0f5", "#a99df0", "#b0b0b0")
-_MARKERS = "os^Dv<>p"
-_MOST = 12  # lines per panel
+#: Formats of a picture, and what each is told so that the same numbers give the same bytes.
+FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"dpi": 160, "metadata": {"Software": None}},
+    "svg": {"metadata": {"Date": None, "Creator": None}},
+    "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+}
+#: Width and height of a panel in inches, in a row of so many.
+_SIZES = {1: (5.6, 3.4), 2: (4.7, 3.2), 3: (3.7, 2.9)}
+#: On a wide and on a narrow page: a panel alone in its row, or beside another.
+_ROOMS = {"wide": ((5.6, 3.5), (4.5, 3.2)), "narrow": ((3.6, 3.0), (3.6, 3.0))}
 
 
 @dataclass(frozen=True)
-class _Ink:
-    text: str
-    muted: str
-    grid: str
-    paper: str
-    lines: Sequence[str]
+class Key:
+    """An entry of the legend: a line, or (no style) a bound in the colour of its line."""
+
+    label: str
+    style: Style | None
 
 
-_PRINT = _Ink("#1a1a1a", "#666666", "#e3e3e3", "#ffffff", _LIGHT)
-#: Colours that stand for CSS variables; no other colour occurs in an SVG.
-_NAMES = {"#010101": "--ink", "#020202": "--muted", "#030303": "--grid", "#040404": "--paper"}
-_LINES = {f"#{i + 16:02x}0101": f"--line{i}" for i in range(len(_LIGHT))}
-_SCREEN = _Ink("#010101", "#020202", "#030303", "#040404", tuple(_LINES))
+@dataclass(frozen=True)
+class Inline:
+    """Pictures of a page: each panel as an ``<svg>`` whose colours are CSS variables, and what its legend says.
 
+    Parameters
+    ----------
+    panels : sequence of Panel
+    keys : sequence of Key
+    wide, narrow : sequence of str
+        The same panels, drawn for a wide and for a narrow page.
+    """
 
-def _variables(ink: Sequence[str], lines: Sequence[str]) -> str:
-    pairs = [*zip(_NAMES.values(), ink, strict=True), *zip(_LINES.values(), lines, strict=True)]
-    return " ".join(f"{name}: {value};" for name, value in pairs)
+    panels: Sequence[Panel]
+    keys: Sequence[Key]
+    wide: Sequence[str]
+    narrow: Sequence[str]
 
-
-#: Values of the variables in the light and in the dark.
-CSS = {
-    "light": _variables(("#1b1f24", "#667079", "#e2e6ea", "#ffffff"), _LIGHT),
-    "dark": _variables(("#e6e9ed", "#98a2ad", "#30363d", "#14181d"), _DARK),
-}
+    @property
+    def captions(self) -> tuple[str, ...]:
+        """What is drawn, in words: once, if it is the same in all panels."""
+        return tuple(dict.fromkeys(panel.caption for panel in self.panels))
 
 
 def png(store: Store, experiment: Experiment, path: Path, trusted: Collection[str] | None = None) -> Path | None:
@@ -69,21 +76,58 @@ def png(store: Store, experiment: Experiment, path: Path, trusted: Collection[st
 
     `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
     """
-    panels = _panels(store, experiment, trusted)
-    if not panels:
-        return None
-    with _quietly(), replacing(path, binary=True) as out:
-        drawn = _draw(experiment, panels, _PRINT, experiment.title)
-        drawn.savefig(out, format="png", dpi=160, metadata={"Software": None})
-    return path
+    shown = panels(store, experiment, trusted)
+    if shown:
+        with _quietly():
+            _save(_print(store, experiment, shown), experiment.name, path, "png")
+    return path if shown else None
 
 
-def svg(store: Store, experiment: Experiment, trusted: Collection[str] | None = None) -> list[str]:
-    """Draw every panel as an inline ``<svg>``, without the experiment's title; all its colours are CSS variables."""
-    panels = _panels(store, experiment, trusted)
+def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collection[str] | None = None) -> list[Path]:
+    """Draw an experiment into a file of each of the `FORMATS`; of the same rows always the same bytes.
+
+    Returns
+    -------
+    list of Path
+        Empty if there is nothing to draw.
+    """
+    shown = panels(store, experiment, trusted)
+    if not shown:
+        return []
     with _quietly():
-        drawn = [_draw(experiment, [panel], _SCREEN) for panel in panels]
-        return [_inline(canvas, f"{experiment.name}-{i}") for i, canvas in enumerate(drawn)]
+        canvas = _print(store, experiment, shown)
+        return [_save(canvas, experiment.name, folder / picture(experiment.name, f), f) for f in FORMATS]
+
+
+def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None = None) -> Inline | None:
+    """Draw every panel by itself, for a page; ``None`` if there is nothing to draw."""
+    shown = panels(store, experiment, trusted)
+    if not shown:
+        return None
+    with _quietly():
+        drawn: dict[str, list[str]] = {room: [] for room in _ROOMS}
+        for i, (panel, limits) in enumerate(zip(shown, _limits(shown), strict=True)):
+            for room, sizes in _ROOMS.items():
+                drawn[room].append(
+                    _alone(panel, _places(shown), limits, sizes[len(shown) > 1], f"{experiment.name}-{room}{i}")
+                )
+    return Inline(shown, legend(store, shown), **drawn)
+
+
+def legend(store: Store, shown: Sequence[Panel]) -> list[Key]:
+    """Return what a legend of all panels together says: one entry per line, with what it spent in any of them."""
+    keys = []
+    for label, i in _places(shown).items():
+        cells = {cell.key: cell for p in shown for line in p.lines if line.label == label for cell in line.cells}
+        told = spent(store, list(cells.values()), shown[0].runs)
+        keys.append(Key(short(f"{label} ({told})" if told else label), style(i)))
+    named = dict.fromkeys(name for p in shown for name in p.bounds)
+    return [*keys, *(Key(f"{short(name)}, in each line's colour", None) for name in named)]
+
+
+def _places(shown: Sequence[Panel]) -> dict[str, int]:
+    """The same line looks the same in all panels."""
+    return {label: i for i, label in enumerate(dict.fromkeys(line.label for p in shown for line in p.lines))}
 
 
 @contextmanager
@@ -94,48 +138,16 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _inline(drawn: Canvas, name: str) -> str:
-    import matplotlib
-
-    out = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        drawn.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    text = out.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    text = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img">', text, flags=re.S)
-    # Ids are the page's: two pictures on one page must not share them.
-    prefix = re.sub(r"\W", "-", name)
-
-    def tag(found: re.Match[str]) -> str:
-        text = found[0]
-        for colour, variable in {**_NAMES, **_LINES}.items():
-            text = text.replace(colour, f"var({variable})")
-        text = text.replace('id="', f'id="{prefix}-').replace('xlink:href="#', f'href="#{prefix}-')
-        return text.replace("url(#", f"url(#{prefix}-")
-
-    return re.sub(r"<[^>]*>", tag, text)  # tags alone: what is written between them is the user's
-
-
-def _panels(store: Store, experiment: Experiment, trusted: Collection[str] | None) -> list[tuple[Figure, list[Series]]]:
-    trusted = bounds() if trusted is None else trusted
-    panels = [(f, series(store, experiment, f, trusted)) for f in figures(store, experiment)]
-    return [(f, lines) for f, lines in panels if lines]
-
-
-def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink: _Ink, title: str = "") -> Canvas:
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
-    columns = min(2, len(panels))
-    rows = math.ceil(len(panels) / columns)
-    style = {
+def _style(ink: Ink, name: str) -> dict[str, Any]:
+    return {
         "font.family": ["DejaVu Sans"],
-        "font.size": 9,
+        "font.size": 9.5,
         "text.color": ink.text,
         "axes.labelcolor": ink.text,
         "axes.edgecolor": ink.muted,
+        "axes.titlesize": 9.5,
+        "axes.titlecolor": ink.text,
+        "axes.titlelocation": "left",
         "xtick.color": ink.muted,
         "ytick.color": ink.muted,
         "xtick.labelcolor": ink.text,
@@ -143,129 +155,160 @@ def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.axisbelow": True,
-        "lines.linewidth": 1.8,
+        "lines.linewidth": 1.7,
         # Titles and labels are texts, not formulas: a lone dollar sign is one.
         "text.parse_math": False,
         "text.usetex": False,
+        "pdf.fonttype": 42,
+        "svg.hashsalt": name,
     }
-    with matplotlib.rc_context(style):
-        legend = max(len(lines) for _, lines in panels)
-        canvas = Canvas(figsize=(5.6 * columns + 0.4, 3.7 * rows + 0.2 * legend), layout="constrained")
-        FigureCanvasAgg(canvas)
-        canvas.patch.set_facecolor(ink.paper)
-        for i, (figure, lines) in enumerate(panels):
-            axes = canvas.add_subplot(rows, columns, i + 1)
-            axes.set_facecolor("none")
-            _panel(axes, experiment, figure, lines, ink)
-        if title:
-            wrapped = textwrap.fill(_short(title, 400), 62 * columns)
-            canvas.suptitle(wrapped, fontsize=11, fontweight="bold", color=ink.text, x=0.02, ha="left")
-        canvas.draw_without_rendering()
+
+
+def _canvas(size: tuple[float, float], ink: Ink) -> Canvas:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=size, layout="constrained")
+    FigureCanvasAgg(canvas)
+    canvas.patch.set_facecolor(ink.paper)
     return canvas
 
 
-def _panel(axes: Axes, experiment: Experiment, figure: Figure, lines: list[Series], ink: _Ink) -> None:
-    axes.grid(True, color=ink.grid, linewidth=0.8)
-    shown = lines[:_MOST]
-    swept = figure.x not in ("time", "runs")
-    categories = swept and isinstance(shown[0].x, list)
-    for i, line in enumerate(shown):
-        colour = ink.lines[i % len(ink.lines)]
-        if figure.x == "runs":
-            _ecdf(axes, line, colour, ink)
-        elif swept:
-            _points(axes, line, colour, i, len(shown), categories, "x" in figure.log, ink)
-        else:
-            dashes = "-" if i < len(ink.lines) else "-."
-            axes.plot(line.x, line.center, dashes, color=colour, label=_short(line.legend))
-            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
-        for y in line.bounds.values():
-            axes.plot(line.x, y, "--", color=colour, linewidth=1.2)
-    for name in dict.fromkeys(name for line in shown for name in line.bounds):
-        axes.plot([], [], "--", color=ink.muted, linewidth=1.2, label=f"{_short(name)}, in each line's colour")
-    if "x" in figure.log and not categories:
-        axes.set_xscale("log")
-    if "y" in figure.log:
-        axes.set_yscale("log")
-    elif figure.x != "runs" and not metric(figure.y).rate:
-        axes.set_ylim(bottom=0)
-    if metric(figure.y).rate and figure.x != "runs":
-        axes.set_ylim(-0.03, 1.03)
-    _scales(axes, figure, shown, categories)
-    label = metric(figure.y).label
-    ticks = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
-    if figure.per_time:
-        label = f"time-averaged {label}"
-    axes.set_xlabel({"time": ticks, "runs": label}.get(figure.x, words(figure.x)))
-    axes.set_ylabel("share of runs" if figure.x == "runs" else label)
-    note = caption(figure, experiment.runs)
-    if len(lines) > len(shown):
-        note += f"; {len(lines) - len(shown)} more lines not drawn"
-    above = f"{_short(figure.title)}\n{note}" if figure.title else note
-    axes.set_title(above, fontsize=8, color=ink.muted, loc="left")
-    wide = max(len(label) for label in axes.get_legend_handles_labels()[1]) > 40
-    axes.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.16),
-        ncols=1 if wide else 2,
-        frameon=False,
-        fontsize=8,
-        labelcolor=ink.text,
-    )
+def _print(store: Store, experiment: Experiment, shown: Sequence[Panel]) -> Canvas:
+    """All panels on white, a title above and one legend below."""
+    import matplotlib
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    columns = _columns(len(shown))
+    rows = math.ceil(len(shown) / columns)
+    across, high = _SIZES[columns]
+    width = across * columns + 0.4
+    keys = legend(store, shown)
+    captions = list(dict.fromkeys(panel.caption for panel in shown))
+    title = textwrap.fill(short(experiment.title, 400), int(10 * width))
+    said = textwrap.fill(captions[0], int(15 * width)) if len(captions) == 1 else ""
+    entries = _abreast([len(key.label) for key in keys], int(14.5 * width))
+    head = 0.19 * (title.count("\n") + 1) + (0.17 * (said.count("\n") + 1) if said else 0) + 0.12
+    height = high * rows + head + 0.21 * math.ceil(len(keys) / entries)
+    with matplotlib.rc_context(_style(PRINT, experiment.name)):
+        canvas = _canvas((width, height), PRINT)
+        canvas.set_layout_engine(ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - head / height)))
+        _grid(canvas, shown, PRINT, tell=len(captions) > 1)
+        canvas.legend(
+            handles=[_handle(key, PRINT) for key in keys], loc="outside lower center", ncols=entries, frameon=False,
+            fontsize=9, labelcolor=PRINT.text, handlelength=2.6, columnspacing=1.6,
+        )  # fmt: skip
+        x, y = 0.1 / width, 1 - 0.08 / height
+        above = canvas.text(x, y, title, fontsize=11.5, fontweight="bold", va="top")
+        below = canvas.text(x, 1 - (head - 0.06) / height, said, fontsize=9, color=PRINT.muted, va="bottom")
+        for text in (above, below):
+            text.set_in_layout(False)
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")  # what is laid out stays: the formats differ in nothing else
+    return canvas
 
 
-def _short(text: str, most: int = 80) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _columns(n: int) -> int:
+    return n if n <= 3 else 2 if n == 4 else 3
 
 
-def _ecdf(axes: Axes, line: Series, colour: str, ink: _Ink) -> None:
-    x = np.concatenate([line.x[:1], line.x])
-    axes.step(x, np.concatenate([[0], line.center]), where="post", color=colour, label=_short(line.legend))
-    assert line.median is not None
-    axes.plot([line.median], [0.5], "o", color=colour, markersize=6, markeredgecolor=ink.paper)
+def _abreast(lengths: Sequence[int], room: int) -> int:
+    """How many entries of a legend stand in one row, columns filled one after the other, each with its own width.
+
+    Examples
+    --------
+    >>> _abreast([10, 10, 60, 10], 90), _abreast([10, 10], 90), _abreast([200], 90)
+    (2, 2, 1)
+    """
+    for n in range(min(4, len(lengths)), 1, -1):
+        ends = [0, *(len(lengths) // n * (c + 1) + min(c + 1, len(lengths) % n) for c in range(n))]
+        if sum(9 + max(lengths[a:b]) for a, b in pairwise(ends)) <= room:
+            return n
+    return 1
 
 
-def _points(axes: Axes, line: Series, colour: str, i: int, n: int, categories: bool, log: bool, ink: _Ink) -> None:
-    x = np.arange(len(line.x), dtype=float) if categories else np.asarray(line.x)
-    # Lines stand a little apart, so that their intervals can be told from each other.
-    aside = (i - (n - 1) / 2) * min(0.025, 0.1 / n)
-    at = x * (1 + aside) if log else x + aside * (np.ptp(x) / 2 if len(x) > 1 else 1)
-    errors = np.abs(np.stack([line.center - line.low, line.high - line.center]))
-    errors[np.isnan(errors)] = 0
-    axes.errorbar(
-        at, line.center, errors, color=colour, label=_short(line.legend), marker=_MARKERS[i % len(_MARKERS)],
-        markersize=4.5, capsize=2.5, elinewidth=1.2,
+def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) -> None:
+    """Draw panels row by row; those of one quantity share its axis, and its numbers stand at the edge alone."""
+    columns = _columns(len(shown))
+    rows = math.ceil(len(shown) / columns)
+    places = _places(shown)
+    first: tuple[dict[Any, Axes], dict[Any, Axes]] = {}, {}  # by quantity: the panels whose x and y axis it is
+    drawn = []
+    for i, panel in enumerate(shown):
+        share = [first[k].get(panel.axes[k]) for k in (0, 1)]
+        axes = canvas.add_subplot(rows, columns, i + 1, sharex=share[0], sharey=share[1])
+        for k in (0, 1):
+            first[k].setdefault(panel.axes[k], axes)
+        draw(axes, panel, places, ink, _SIZES[min(3, columns)][1])
+        axes.set_title("\n".join(part for part in (panel.title, panel.caption if tell else "") if part))
+        drawn.append(axes)
+    for i, (axes, panel) in enumerate(zip(drawn, shown, strict=True)):
+        scales(axes, panel)
+        if i % columns and shown[i - 1].axes[1] == panel.axes[1]:
+            axes.tick_params(labelleft=False)
+            axes.set_ylabel("")
+        if i + columns < len(shown) and shown[i + columns].axes[0] == panel.axes[0]:
+            axes.tick_params(labelbottom=False)
+            axes.set_xlabel("")
+
+
+def _handle(key: Key, ink: Ink) -> Any:
+    from matplotlib.lines import Line2D
+
+    if key.style is None:
+        return Line2D([], [], linestyle="--", color=ink.muted, linewidth=1.1, label=key.label)
+    return Line2D(
+        [], [], linestyle=key.style.line, color=ink.lines[key.style.colour], marker=key.style.mark, markersize=5.5,
+        markeredgecolor=ink.paper, markeredgewidth=0.6, label=key.label,
     )  # fmt: skip
-    for xi, values in zip(at, line.runs, strict=False):
-        axes.plot(np.full(len(values), xi), values, ".", color=colour, alpha=0.5, markersize=6, markeredgewidth=0)
-    if line.other is not None:
-        axes.plot(at, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5, zorder=5)
 
 
-def _scales(axes: Axes, figure: Figure, lines: list[Series], categories: bool) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+def _save(canvas: Canvas, name: str, path: Path, format: str) -> Path:
+    import matplotlib
 
-    def plain(value: float, _: float | None) -> str:
-        if value == 0:
-            return "0"
-        for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-            if abs(value) >= 10 * unit or (abs(value) >= unit and suffix != "k"):
-                return f"{value / unit:g}{suffix}"
-        return f"{value:g}"
+    with replacing(path, binary=True) as out, matplotlib.rc_context(_style(PRINT, name)):
+        canvas.savefig(out, format=format, **FORMATS[format])
+    return path
 
-    for axis, log in ((axes.xaxis, "x" in figure.log), (axes.yaxis, "y" in figure.log)):
-        if log:
-            low, high = axis.get_view_interval()
-            # A narrow axis would show one power of ten, or none.
-            steps = (1.0, 2.0, 3.0, 5.0) if low > 0 and high / low < 50 else (1.0,)
-            axis.set_major_locator(LogLocator(subs=steps, numticks=12))
-            axis.set_minor_formatter(NullFormatter())
-        axis.set_major_formatter(FuncFormatter(plain))
-    if categories:
-        axes.set_xticks(range(len(lines[0].x)), [_short(x, 30) for x in lines[0].x])
-    elif figure.x not in ("time", "runs"):
-        values = sorted({float(v) for line in lines for v in line.x})
-        if len(values) <= 10:
-            axes.set_xticks(values, [f"{v:g}" for v in values])
-            axes.xaxis.set_minor_locator(NullLocator())
+
+def _limits(shown: Sequence[Panel]) -> list[tuple[Any, Any]]:
+    """What axes reach where panels share them."""
+    canvas = _canvas((1, 1), SCREEN)
+    _grid(canvas, shown, SCREEN)
+    return [(axes.get_xlim(), axes.get_ylim()) for axes in canvas.axes]
+
+
+def _alone(panel: Panel, places: dict[str, int], limits: tuple[Any, Any], size: tuple[float, float], name: str) -> str:
+    import matplotlib
+
+    out = io.StringIO()
+    with matplotlib.rc_context({**_style(SCREEN, name), "svg.fonttype": "none"}):
+        canvas = _canvas(size, SCREEN)
+        axes = canvas.add_subplot()
+        draw(axes, panel, places, SCREEN, size[1])
+        axes.set(xlim=limits[0], ylim=limits[1])
+        scales(axes, panel)
+        axes.set_title("\n".join(textwrap.wrap(panel.title, int(11 * size[0]))))
+        canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _tagged(out.getvalue(), name, panel)
+
+
+def _tagged(text: str, name: str, panel: Panel) -> str:
+    """The ``<svg>`` alone, in the page's colours, and with ids that no other picture of the page has."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    told = escape(f"{panel.title or panel.figure.y}. {panel.caption}", quote=True)
+    box = re.search(r'viewBox="([^"]*)"', text)
+    assert box is not None
+    text = f'<svg viewBox="{box[1]}" role="img" aria-label="{told}">' + text[text.index(">") + 1 :]
+    prefix = re.sub(r"\W", "-", name)
+
+    def tag(found: re.Match[str]) -> str:
+        text = found[0]
+        for colour, variable in NAMES.items():
+            text = text.replace(colour, f"var({variable})")
+        text = text.replace('id="', f'id="{prefix}-').replace('xlink:href="#', f'href="#{prefix}-')
+        return text.replace("url(#", f"url(#{prefix}-")
+
+    head, body = text.split(">", 1)  # the head has a text of the user's in it
+    return f"{head}>" + re.sub(r"<[^>]*>", tag, body)  # tags alone: what is written between them is the user's

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import FunctionType
@@ -15,14 +15,14 @@ import numpy as np
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure
-from hushbandits.bench.declare.vocabulary import metric, symbol
+from hushbandits.bench.declare.vocabulary import METRICS, metric, symbol
 from hushbandits.bench.judge.stats import STATISTICS, mean_interval, median_interval, quantile_band, share_interval
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.spent import spent
 from hushbandits.core.names import words
 from hushbandits.core.types import Array
 
-__all__ = ["Series", "caption", "figures", "series"]
+__all__ = ["Series", "caption", "figures", "joined", "series"]
 
 _LOG = logging.getLogger("hushbandits")
 
@@ -49,6 +49,8 @@ class Series:
         Lines of theory.
     spent : str
         What it spent of privacy, where that is not the ε that it was given.
+    cells : tuple of Cell
+        Whose runs these are.
     """
 
     label: str
@@ -61,6 +63,7 @@ class Series:
     median: float | None = None
     bounds: dict[str, Array] = field(default_factory=dict)
     spent: str = ""
+    cells: tuple[Cell, ...] = ()
 
     @property
     def legend(self) -> str:
@@ -112,14 +115,31 @@ def series(store: Store, experiment: Experiment, figure: Figure, trusted: Collec
     found = []
     for label, cells in groups.items():
         if (line := build(store, experiment, figure, label, cells, trusted)) is not None:
-            found.append(replace(line, spent=spent(store, cells, experiment.runs)))
+            found.append(replace(line, spent=spent(store, cells, experiment.runs), cells=tuple(cells)))
     return found
 
 
-def caption(figure: Figure, runs: int) -> str:
-    """Say in words what line, band and marks are."""
+def joined(figure: Figure, lines: Sequence[Series]) -> bool:
+    """Whether the points of a sweep are joined: what has no order is not.
+
+    Examples
+    --------
+    >>> joined(Figure(y="regret", x="env.graph"), [Series("a", ["star"], *np.zeros((3, 1)))])
+    False
+    """
+    return figure.x in ("time", "runs") or not any(isinstance(line.x, list) for line in lines)
+
+
+def caption(figure: Figure, runs: int, joined: bool = True) -> str:
+    """Say in words what line, band and marks are.
+
+    Examples
+    --------
+    >>> caption(Figure(y="rounds", x="env.n_agents"), 64)
+    'line: mean; band: 95 % interval (Student); ○ median; dots: runs; 64 runs'
+    """
     if figure.x == "runs":
-        return f"share of {runs} runs up to x; ● median"
+        return f"share of {runs} runs up to x; mark: median"
     rate = metric(figure.y).rate
     center = "share of runs" if rate else figure.center
     exact = "Clopper–Pearson" if rate else {"mean": "Student", "median": "order statistics"}[figure.center]
@@ -129,7 +149,8 @@ def caption(figure: Figure, runs: int) -> str:
     marks = ""
     if figure.x != "time" and not rate:
         marks = f"; ○ {'median' if figure.center == 'mean' else 'mean'}; dots: runs"
-    return f"line: {center}; band: {band}{marks}; {runs} runs"
+    line, band = (f"line: {center}", f"band: {band}") if joined else (f"mark: {center}", f"bar: {band}")
+    return f"{line}; {band}{marks}; {runs} runs"
 
 
 def _summary(values: Array, figure: Figure) -> tuple[float, float, float]:
@@ -145,7 +166,13 @@ def _summary(values: Array, figure: Figure) -> tuple[float, float, float]:
         return center, float(below), float(above)
     interval = mean_interval(values) if figure.center == "mean" else median_interval(values)
     low, high = (np.nan if np.isinf(b) else b for b in interval)
-    return center, low, high
+    return center, max(low, _lowest(figure.y, values)), high
+
+
+def _lowest(name: str, values: Array) -> float:
+    """The least value that a metric can have: 0 of those in the vocabulary, and of what looks like a count."""
+    count = bool(np.all(values >= 0) and np.all(values == np.rint(values)))
+    return 0.0 if name in METRICS or count else -np.inf
 
 
 @cache

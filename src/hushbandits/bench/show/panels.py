@@ -1,0 +1,207 @@
+"""One panel of a picture: what is drawn in its axes, and along them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hushbandits.bench.declare.spec import Experiment, Figure
+from hushbandits.bench.declare.vocabulary import metric, words
+from hushbandits.bench.play.store import Store
+from hushbandits.bench.show.ink import Ink, Style, style
+from hushbandits.bench.show.series import Series, caption, figures, joined, series
+from hushbandits.experiments import bounds
+from hushbandits.registry import clock, list_envs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Panel", "draw", "panels", "scales", "short"]
+
+_MOST = 12  # lines per panel
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What stands in one panel.
+
+    Parameters
+    ----------
+    figure : Figure
+        As declared, for one value of its `by`.
+    lines : sequence of Series
+        At most 12.
+    left : int
+        How many more there would be.
+    runs : int
+        Declared runs per cell.
+    time : str
+        What the env's clock counts.
+    """
+
+    figure: Figure
+    lines: Sequence[Series]
+    left: int
+    runs: int
+    time: str
+
+    @property
+    def joined(self) -> bool:
+        """Whether points are joined to lines."""
+        return joined(self.figure, self.lines)
+
+    @property
+    def caption(self) -> str:
+        """What is drawn, in words."""
+        dashed = "; dashed: theory" if self.bounds else ""
+        return caption(self.figure, self.runs, self.joined) + dashed
+
+    @property
+    def title(self) -> str:
+        """What tells this panel from the others."""
+        more = f"{self.left} more lines not drawn" if self.left else ""
+        return ": ".join(part for part in (short(self.figure.title), more) if part)
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Labels of the lines of theory."""
+        return tuple(dict.fromkeys(name for line in self.lines for name in line.bounds))
+
+    @property
+    def axes(self) -> tuple[tuple[object, ...], tuple[object, ...]]:
+        """Two panels share an axis, x or y, where these are equal: the same quantity on the same scale."""
+        f = self.figure
+        quantity = (f.y, f.per_time and f.x == "time")
+        law = f.x == "runs"
+        along = (f.x, *quantity) if law else (f.x, *(() if self.joined else self.lines[0].x))
+        return (*along, "x" in f.log), ("share", "y" in f.log) if law else (*quantity, "y" in f.log)
+
+
+def panels(store: Store, experiment: Experiment, trusted: Collection[str] | None = None) -> list[Panel]:
+    """Return the panels of an experiment that have something to show.
+
+    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
+    """
+    trusted = bounds() if trusted is None else trusted
+    time = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
+    found = ((f, series(store, experiment, f, trusted)) for f in figures(store, experiment))
+    return [Panel(f, lines[:_MOST], max(0, len(lines) - _MOST), experiment.runs, time) for f, lines in found if lines]
+
+
+def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink, high: float) -> None:
+    """Draw a panel of `high` inches; `places` says which style each label has."""
+    figure, lines = panel.figure, panel.lines
+    axes.grid(True, color=ink.grid, linewidth=0.8)
+    axes.set_facecolor("none")
+    for i, line in enumerate(lines):
+        how = style(places[line.label])
+        colour = ink.lines[how.colour]
+        if figure.x == "runs":
+            _law(axes, line, how, colour, ink)
+        elif not panel.joined:
+            aside = (i - (len(lines) - 1) / 2) * min(0.14, 0.8 / len(lines))
+            _apart(axes, line, aside, how, colour, ink)
+        else:
+            _joined(axes, line, i, how, colour, ink)
+        for y in line.bounds.values():
+            axes.plot(line.x, y, "--", color=colour, linewidth=1.1)
+    if "x" in figure.log and panel.joined:
+        axes.set_xscale("log")
+    if "y" in figure.log:
+        axes.set_yscale("log")
+    if figure.x == "runs" or metric(figure.y).rate:
+        axes.set_ylim(-0.03, 1.03)
+    elif "y" not in figure.log and not any(np.nanmin(np.r_[line.low, line.center]) < 0 for line in lines):
+        axes.set_ylim(bottom=0)
+    label = metric(figure.y).label
+    if figure.per_time:
+        label = f"time-averaged {label}"
+    axes.set_xlabel({"time": panel.time, "runs": label}.get(figure.x, words(figure.x)))
+    axes.set_ylabel(fill("share of runs" if figure.x == "runs" else label, int(9 * high)))
+
+
+def short(text: str, most: int = 80) -> str:
+    """Return the text in one line of at most `most` letters.
+
+    Examples
+    --------
+    >>> short("far too long", 6)
+    'far t…'
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _law(axes: Axes, line: Series, how: Style, colour: str, ink: Ink) -> None:
+    x = np.concatenate([line.x[:1], line.x])
+    axes.step(x, np.concatenate([[0], line.center]), linestyle=how.line, where="post", color=colour)
+    assert line.median is not None
+    axes.plot([line.median], [0.5], how.mark, color=colour, markersize=6.5, markeredgecolor=ink.paper, zorder=4)
+
+
+def _joined(axes: Axes, line: Series, i: int, how: Style, colour: str, ink: Ink) -> None:
+    """A line through its points, a band around it; of a sweep every point is marked, of a curve some."""
+    swept = line.other is not None or line.runs
+    some = None if swept or len(line.x) < 5 else (0.04 + 0.05 * (i % 4), 0.2)  # shares of the panel's diagonal
+    axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
+    for x, values in zip(line.x, line.runs, strict=False):
+        _runs(axes, x, values, colour)
+    if line.other is not None:  # below the line's own mark: seen where the two differ
+        axes.plot(line.x, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5.5, zorder=3)
+    axes.plot(
+        line.x, line.center, linestyle=how.line, color=colour, marker=how.mark, markersize=5,
+        markeredgecolor=ink.paper, markeredgewidth=0.6, markevery=some, zorder=4,
+    )  # fmt: skip
+
+
+def _apart(axes: Axes, line: Series, aside: float, how: Style, colour: str, ink: Ink) -> None:
+    """Points of a sweep over what has no order: each with its bar, a little beside the others'."""
+    at = np.arange(len(line.x)) + aside
+    errors = np.nan_to_num(np.abs(np.stack([line.center - line.low, line.high - line.center])))
+    for x, values in zip(at, line.runs, strict=False):
+        _runs(axes, x, values, colour)
+    if line.other is not None:
+        axes.plot(at, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5.5, zorder=3)
+    axes.errorbar(
+        at, line.center, errors, linestyle="none", color=colour, marker=how.mark, markersize=5.5,
+        markeredgecolor=ink.paper, markeredgewidth=0.6, capsize=2.5, elinewidth=1.3, zorder=4,
+    )  # fmt: skip
+
+
+def _runs(axes: Axes, x: float, values: np.ndarray, colour: str) -> None:
+    axes.plot(np.full(len(values), x), values, ".", color=colour, alpha=0.35, markersize=5, markeredgewidth=0)
+
+
+def scales(axes: Axes, panel: Panel) -> None:
+    """Write numbers along the axes; their limits must be known."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    figure, lines = panel.figure, panel.lines
+    for axis, log in ((axes.xaxis, "x" in figure.log and panel.joined), (axes.yaxis, "y" in figure.log)):
+        if log:
+            low, high = axis.get_view_interval()
+            # A narrow axis would show one power of ten, or none.
+            steps = (1.0, 2.0, 3.0, 5.0) if low > 0 and high / low < 50 else (1.0,)
+            axis.set_major_locator(LogLocator(subs=steps, numticks=12))
+            axis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter(FuncFormatter(_plain))
+    if not panel.joined:
+        axes.set_xticks(range(len(lines[0].x)), [short(x, 30) for x in lines[0].x])
+    elif figure.x not in ("time", "runs"):
+        values = sorted({float(v) for line in lines for v in line.x})
+        if len(values) <= 10:
+            axes.set_xticks(values, [f"{v:g}" for v in values])
+            axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _plain(value: float, _: float | None) -> str:
+    if value == 0:
+        return "0"
+    for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= 10 * unit or (abs(value) >= unit and suffix != "k"):
+            return f"{value / unit:g}{suffix}"
+    return f"{value:g}"

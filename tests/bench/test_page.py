@@ -1,0 +1,233 @@
+"""The page: whole by itself, and opened in a real browser where there is one, wide and on a phone."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+from made_up import RUNS, filled, known
+
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.play.run import run
+from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.show.guarantees import UNTOLD, guarantees
+from hushbandits.bench.show.plots import CSS
+from hushbandits.bench.show.report import write
+from hushbandits.bench.show.series import figures, series
+
+
+class _Reader(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.outside = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "link"):
+            self.open.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "xlink:href") and value and not value.startswith(("#", "data:")):
+                self.outside.append(value)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def page(tmp_path):
+    claims = [
+        Claim(sentence="B pays <more>.", metric="regret", effect="ratio", of="B", over="A <b>", above=1,
+              statistic="median"),
+        Claim(sentence="B pays less.", metric="regret", effect="ratio", of="B", over="A <b>", below=1,
+              statistic="median"),
+    ]  # fmt: skip
+    one = known(claims=claims, sweep={"env.n_agents": (4, 8)})
+    with filled(tmp_path, one, known(name="other")) as store:
+        store.fail(one.cells()[0], [3], "Traceback: ZeroDivisionError <oh>")
+        return write(store, tmp_path / "report.html")
+
+
+def test_the_page_is_whole_and_needs_nothing_from_outside(page):
+    text = page.read_text()
+    reader = _Reader()
+    reader.feed(text)
+    assert not reader.open
+    assert not reader.outside
+    assert not re.search(r"https?://(?!www\.w3\.org)", text)
+    assert "A <b>" not in text
+    assert "A &lt;b&gt;" in text
+    assert "ZeroDivisionError &lt;oh&gt;" in text
+    assert '<td class="t holds" data-h="verdict">holds</td>' in text
+    assert '<td class="t not" data-h="verdict">does not hold</td>' in text
+    assert "Claims: 1 hold, 1 do not hold." in text
+    assert "prefers-color-scheme: dark" in text
+    assert 'name="viewport"' in text
+
+
+def _browser():
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip("NO BROWSER: install chromium to open the report in one (apt-get install chromium)")
+    return found
+
+
+def opened(page, tmp_path, width, dark, ask):
+    """What a script finds in the page: in a frame, since a window may not be as narrow as a phone."""
+    probed = tmp_path / "probed.html"
+    answer = (
+        "<script>addEventListener('load', function () {"
+        f"parent.postMessage(JSON.stringify(Object.assign({{problems: problems}}, ({ask})())), '*'); }});</script>"
+    )
+    watch = "<script>problems = []; addEventListener('error', function (e) { problems.push(e.message); });</script>"
+    text = page.read_text()
+    probed.write_text(text.replace("<title>", watch + "<title>", 1).replace("</body>", answer + "</body>"))
+    frame = tmp_path / "frame.html"
+    frame.write_text(
+        "<!doctype html><pre id=answer></pre><script>addEventListener('message', function (e) {"
+        "document.getElementById('answer').textContent = e.data; });</script>"
+        f'<iframe src="probed.html" style="border: 0; width: {width}px; height: 900px"></iframe>'
+    )
+    command = [
+        _browser(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+        f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1400,1000", "--enable-logging=stderr", "--v=0",
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--virtual-time-budget=5000", "--dump-dom",
+        frame.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ":CONSOLE" not in done.stderr, done.stderr
+    told = re.search(r'<pre id="answer">(.+?)</pre>', done.stdout, re.S)
+    assert told is not None, done.stdout[-2000:]
+    return json.loads(html.unescape(told[1]))
+
+
+SORTED = """function () {
+  var head = document.querySelectorAll("#known h3 + .scroll table")[1].tHead.rows[0];
+  var index = Array.from(head.cells).findIndex(function (c) { return c.textContent === "mean"; });
+  var column = function () {
+    return Array.from(head.closest("table").tBodies[0].rows).map(function (r) { return +r.cells[index].dataset.v; });
+  };
+  head.cells[index].querySelector("button").click(); var up = column();
+  head.cells[index].querySelector("button").click();
+  return {up: up, down: column(), ink: getComputedStyle(document.documentElement).getPropertyValue("--ink").trim()};
+}"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_tables_are_sorted_by_a_click_and_the_dark_has_its_colours(page, tmp_path, dark):
+    answer = opened(page, tmp_path, 390 if dark else 1280, dark, SORTED)
+    assert answer["problems"] == []
+    assert answer["up"] == sorted(answer["up"])
+    assert answer["down"] == answer["up"][::-1]
+    assert len(set(answer["up"])) == 4
+    assert answer["ink"] == re.search(r"--ink: (#\w+)", CSS["dark" if dark else "light"])[1]
+
+
+MEASURED = """function () {
+  document.querySelectorAll("details").forEach(function (d) { d.open = true; });
+  var seen = function (e) { return e.getClientRects().length > 0; };
+  var all = function (what) { return Array.from(document.querySelectorAll(what)).filter(seen); };
+  var out = function (e) { var r = e.getBoundingClientRect(); return r.right > innerWidth + 1 || r.left < -1; };
+  return {
+    width: document.documentElement.scrollWidth, inner: innerWidth,
+    outside: all("td, dd, p, li, figcaption, .panel svg, .panel svg text").filter(out).map(
+      function (e) { return e.tagName + " " + e.textContent.slice(0, 40); }),
+    cells: all("td").length, sideways: all(".scroll").filter(
+      function (e) { return e.scrollWidth > e.clientWidth + 1; }).length,
+    pictures: all(".panel svg").map(function (s) { return s.getBoundingClientRect().width; }),
+    letters: Math.min.apply(null, all(".panel svg text").map(function (t) {
+      return parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a; }).filter(function (x) { return x > 0; }))
+  };
+}"""
+
+
+@pytest.mark.parametrize(("width", "letters"), [(390, 11), (320, 9), (768, 9), (1280, 11)])
+def test_nothing_runs_out_of_the_page(page, tmp_path, width, letters):
+    """On a phone every number is in sight without scrolling sideways, and axes can be read."""
+    answer = opened(page, tmp_path, width, False, MEASURED)
+    assert answer["problems"] == []
+    assert answer["inner"] == width
+    assert answer["width"] <= width, answer["outside"]
+    assert len(answer["pictures"]) == 2
+    assert answer["letters"] >= letters
+    if width < 700:
+        assert answer["outside"] == []
+        assert answer["sideways"] == 0
+        assert answer["cells"] > 60
+
+
+# -- who is protected ------------------------------------------------------------------------------------------------
+
+
+def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
+    """However many cells there are; a line that promises the same all along its figure says so once."""
+    experiment = Experiment(
+        name="told", title="Told", env=Use("DistDP-v0", horizon=50), runs=1, metrics=("regret",),
+        agents=[Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0", epsilon=2.0, label="central")],
+        sweep={"agent.epsilon": (0.5, 1.0, 2.0), "env.horizon": (20, 30, 40, 50)},
+        figures=(Figure(y="regret", x="env.horizon"),),
+    )  # fmt: skip
+    with run(experiment, tmp_path / "o", progress=False).store as store:
+        (figure,) = figures(store, experiment)
+        drawn = [line.label for line in series(store, experiment, figure)]
+        told = guarantees(store, experiment, [figure.x])
+    assert len(experiment.cells()) == 24
+    assert sorted(name for names, _ in told for name in names) == sorted(drawn)
+    promised = {name: rows[0][3] for names, rows in told for name in names}
+    assert promised["Dist-DP-SE, ε = 0.5"] == "ε = 0.5"
+    assert promised["central, ε = 2"] == "ε = 2"
+
+
+def test_of_what_was_not_noted_the_page_says_so(tmp_path):
+    """Earlier versions told of no cell, or of the first twelve."""
+    experiment = known(sweep={"env.n_agents": (4, 8)})
+    with filled(tmp_path, experiment) as store:
+        assert guarantees(store, experiment, ["env.n_agents"]) == [(["A <b>", "B"], UNTOLD)]
+        assert UNTOLD[0][0] in write(store, tmp_path / "report.html").read_text()
+
+
+def test_a_reading_stands_below_the_picture_and_in_no_older_spec(tmp_path):
+    text = "Both grow, A <slower>."
+    whole = known(figures=(Figure(y="regret", reading=text), Figure(y="regret", log="", reading=text)))
+    assert "reading" not in known(figures=(Figure(y="regret"),)).to_dict()["figures"][0]
+    assert Experiment.from_dict(whole.to_dict()) == whole
+    with filled(tmp_path, whole) as store:
+        page = write(store, tmp_path / "report.html").read_text()
+    assert page.count("<figcaption>Both grow, A &lt;slower&gt;.</figcaption>") == 1
+    # a folder of a version that knew no readings is the same run, and takes them over
+    with filled(tmp_path / "old", known(figures=(Figure(y="regret"),))) as store:
+        pass
+    with run(whole, tmp_path / "old", progress=False).store as store:
+        assert store.experiments == (whole,)
+
+
+def test_a_page_without_runs_says_so(tmp_path):
+    with Store(tmp_path / FILE, [known()], 0) as store:
+        page = write(store, tmp_path / "report.html").read_text()
+    assert "No runs yet." in page
+    assert "<figure>" not in page
+    assert f"0 of {2 * RUNS} runs" in page
+
+
+def test_pages_of_the_first_format_are_drawn(tmp_path):
+    """Stores of version 1 have no checksums, and their sessions tell of no privacy."""
+    whole = known()
+    with filled(tmp_path, whole):
+        pass
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("DROP TABLE sums")
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    with Store(tmp_path / FILE, readonly=True) as store:
+        assert store.version == 1
+        page = write(store, tmp_path / "report.html").read_text()
+    assert page.count('role="img"') == 2
+    assert UNTOLD[0][0] in page

@@ -1,0 +1,78 @@
+"""What the first command says of its pictures, counted again."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from hushbandits.bench.judge.stats import mean_interval
+from hushbandits.bench.play.batch import play_batch
+from hushbandits.experiments import find
+from hushbandits.policies.successive import epoch_length, radii
+
+EXPLORATION, NETWORK, FEEDBACK = find("quickstart")
+
+
+def finals(experiment):
+    """Runs of every line as the command plays them from seed 0."""
+    found = {}
+    for cell in experiment.cells():
+        seeds = cell.seeds(0, 0, experiment.runs)
+        played = play_batch(cell.env.name, cell.agent.name, seeds, cell.env.params, cell.agent.params, [], [])
+        found[cell.line] = played[0]
+    return found
+
+
+def numbers(experiment):
+    """Every number of its readings, as written."""
+    (reading,) = {figure.reading for figure in experiment.figures}
+    return re.findall(r"(?<![A-Za-z])\d(?:[\d,.]*\d)?", reading)
+
+
+def test_every_experiment_says_what_there_is_to_see():
+    for experiment in (EXPLORATION, NETWORK, FEEDBACK):
+        assert all(figure.reading.startswith("In these 20 runs (seed 0) ") for figure in experiment.figures)
+        assert experiment.runs == 20
+
+
+def test_privacy_costs_rounds_and_there_are_two_modes():
+    found = finals(EXPLORATION)
+    rounds = {line: values["rounds"] for line, values in found.items()}
+    private, bimodal, little, without = rounds.values()
+    said = numbers(EXPLORATION)
+    fast, slow = np.sort(bimodal)[:17], np.sort(bimodal)[17:]
+    assert said[2:5] == ["0.25", f"{little.mean():,.0f}", f"{without.mean():,.0f}"]
+    assert said[5:7] == ["0.05", f"{private.mean() / without.mean():.1f}"]
+    assert said[7:] == [
+        "0.1", "17", *(f"{x:,.0f}" for x in (fast.min(), fast.max())),
+        "3", *(f"{x:,.0f}" for x in (slow.min(), slow.max())),
+        "64", "702", "0.245", "0.2", "17", "3", "2,485",
+    ]  # fmt: skip
+    first, second = epoch_length(10, 1, 0.1, 0.5), epoch_length(2, 2, 0.1, 0.5)
+    assert (first, second) == (702, 2485)
+    assert round(2 * sum(radii(10, 1, 0.1, 0.5, first)), 3) == 0.245
+    # 64 agents vote 8 bad arms out, and five vote for the second best: in the slow runs the fifth came too late
+    messages = found["DP-MASE ε = 0.1"]["messages"]
+    assert set(messages[bimodal > 180_000]) == {64 * 8 + 5}
+    assert np.all(messages[bimodal < 50_000] < 64 * 8)
+
+
+def test_sharing_pays_and_hiding_costs_what_20_runs_cannot_tell():
+    found = finals(NETWORK)
+    quack, multi, private, alone = (values["regret"] for values in found.values())
+    said = numbers(NETWORK)
+    low, high = mean_interval(private - multi)
+    assert said[3:5] == [f"{100 * x.mean() / alone.mean():.0f}" for x in (multi, quack)]
+    spent = [found["Private-UCB"][name].max() for name in ("epsilon", "epsilon_delta")]
+    assert said[6:11] == [
+        f"{(private - multi).mean():.0f}", f"{-low:.0f}", f"{high:.0f}", *(f"{x:.1f}" for x in spent)
+    ]  # fmt: skip
+    assert low < 0 < high
+
+
+def test_noise_of_users_costs_more_than_a_servers():
+    found = {line: values["regret"].mean() for line, values in finals(FEEDBACK).items()}
+    times = {e: found[f"Dist-DP-SE ε = {e}"] / found[f"DP-SE ε = {e}"] for e in ("0.1", "1")}
+    assert numbers(FEEDBACK)[3:] == [f"{times['0.1']:.1f}", "0.1", f"{times['1']:.1f}", "1"]
+    assert found["DP-SE ε = 0.1"] > found["DP-SE ε = 1"]

@@ -1,0 +1,39 @@
+"""Experiments whose rows are made up: what is shown of them is known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.play.run import open_folder
+
+RUNS = 12
+TIMES = np.array([1.0, 10.0, 100.0])
+
+
+def known(**changes):
+    """An experiment and a way to fill a folder with rows made up for it."""
+    fields = {
+        "name": "known",
+        "title": "Rows <made up> & shown",
+        "env": Use("CoopNetwork-v0", horizon=100),
+        "agents": [Use("Multi-UCB", label="A <b>"), Use("UCB1", label="B")],
+        "runs": RUNS,
+        "metrics": ("regret",),
+    }
+    return Experiment(**{**fields, **changes})
+
+
+def rows(cell):
+    rng = np.random.default_rng(int(cell.key[:8], 16))
+    return rng.normal(50, 5, RUNS) + (20 if cell.line == "B" else 0)
+
+
+def filled(folder, *experiments, metric="regret"):
+    store = open_folder(experiments, folder)
+    store.begin_session("2020-01-01T00:00:00+00:00", {"hushbandits": "0", "sources": "abc", "machine": "x"})
+    for whole in experiments:
+        for cell in whole.cells():
+            x = rows(cell) if metric == "regret" else (rows(cell) > 50).astype(float)
+            store.add(cell, range(RUNS), {metric: x}, {metric: x[:, None] * TIMES / 100}, TIMES)
+    return store
