@@ -94,7 +94,7 @@ def test_checkpoints_that_are_none_are_one_sentence(tmp_path, bad):
 
 def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
     """Bytes per cell and per run, as measured."""
-    from hushbandits.bench.play import folder
+    from hushbandits.bench.play import check, folder
     from hushbandits.bench.play.run import missing
 
     experiment = small(sweep={"env.n_agents": tuple(range(3, 53))}, agents=[Use("UCB1")], runs=1)
@@ -103,7 +103,7 @@ def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
     keys = [cell.key for cell in cells]
     used = tracemalloc.get_traced_memory()[0] / len(keys)
     tracemalloc.stop()
-    assert used < folder._CELL
+    assert used < check._CELL
     many = small(sweep={}, agents=[Use("UCB1")], runs=20_000)
     with folder.open_folder([many], tmp_path) as store:
         store._db.execute("INSERT INTO runs SELECT 1, value FROM json_each(?)", (str(list(range(0, 20_000, 2))),))
@@ -113,4 +113,4 @@ def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
         peak = tracemalloc.get_traced_memory()[1] / 20_000
         tracemalloc.stop()
         assert len(tasks) == 10_000
-    assert peak < 2 * folder._RUN  # holes between all runs are the worst that there is
+    assert peak < 2 * check._RUN  # holes between all runs are the worst that there is
