@@ -17,6 +17,7 @@ from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.play.errors import RunError, StoreError
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.cli.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
+from hushbandits.cli.export import export
 from hushbandits.cli.terminal import let_go, spell_out
 from hushbandits.core.entries import Spec
 from hushbandits.core.interrupt import asleep, awake
@@ -149,29 +150,6 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     with bad_input_is_a_sentence(), Store(folder / FILE, readonly=True) as store:
         show(store)
         publish(store)
-    return 0
-
-
-def export(
-    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
-    format: Annotated[str, arg(metavar="csv|json|parquet")] = "csv",
-    output: Path | None = None,
-) -> int:
-    """Write the rows of a run folder: experiment, cell, line, swept values, run, metric, time, value.
-
-    Parameters
-    ----------
-    folder
-        Such as runs/quickstart.
-    format
-        csv, json or parquet.
-    output
-        A file; default: standard output.
-    """
-    from hushbandits.bench.show.export import export as write
-
-    with bad_input_is_a_sentence(), Store(folder / FILE, readonly=True) as store:
-        write(store, format, output)
     return 0
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["METRICS", "PARAMETERS", "Metric", "metric", "symbol", "words"]
+__all__ = ["COUNTS", "METRICS", "PARAMETERS", "REALS", "Metric", "metric", "symbol", "words"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,13 @@ METRICS = {
     "uncalibrated": Metric("share of runs with a radius made for another mechanism", rate=True),
     "epsilon": Metric("ε spent by the worst user"),
 }
+
+#: Metrics that count something (a rate: 0 or 1 per run): integers wherever rows are written.
+COUNTS = frozenset(
+    {name for name, known in METRICS.items() if known.rate} | {"rounds", "messages", "arms", "users", "bits"}
+)
+#: Metrics that measure something: floats, whole or not.
+REALS = frozenset({*METRICS, "delta", "epsilon_delta", "epsilon_lemma"} - COUNTS)
 
 #: Parameters: how they are written beside a value, and in words along an axis.
 PARAMETERS = {
