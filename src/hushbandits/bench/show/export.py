@@ -25,18 +25,18 @@ Row = dict[str, Any]
 def tidy(store: Store) -> Iterator[Row]:
     """Rows of a store (`Store.rows`) with their types.
 
-    ``time`` is an integer, ``value`` one where its metric counts and it is whole.  A swept parameter whose values are
-    all integers is integers, one of integers and floats floats, and one of anything else texts.
+    ``time`` is an integer, ``value`` one where its metric counts and it is whole.  A swept parameter of integers is
+    integers, one of integers and floats floats; among words each value stays what it is.
     """
     counts = _counts(store)
-    swept = {name: kind for name, kind in _swept(store).items() if kind is not None}
+    swept = _swept(store)
     for row in store.rows():
         row["time"] = _whole(row["time"])
         if row["metric"] in counts:
             row["value"] = _whole(row["value"])
         for name, kind in swept.items():
             if name in row:
-                row[name] = kind(row[name])
+                row[name] = float(row[name]) if kind is float else _simple(row[name])
         yield row
 
 
@@ -58,12 +58,8 @@ def _whole(value: Any) -> Any:
     return int(value) if value is not None and math.isfinite(value) and value == int(value) else value
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
-
-
-def _swept(store: Store) -> dict[str, Callable[[Any], object] | None]:
-    """Swept parameters, and what makes one type of each one's values; ``None``: they have it."""
+def _swept(store: Store) -> dict[str, type]:
+    """Swept parameters, and the one type that their values have; `object`: several, or none of the simple ones."""
     values: dict[str, list[object]] = {}
     for experiment in store.experiments:
         for name, given in experiment.sweep.items():
@@ -71,11 +67,16 @@ def _swept(store: Store) -> dict[str, Callable[[Any], object] | None]:
     return {name: _one_type(given) for name, given in values.items()}
 
 
-def _one_type(values: list[object]) -> Callable[[Any], object] | None:
+def _one_type(values: list[object]) -> type:
     kinds = {type(v) for v in values}
     if kinds <= {int, float} and all(abs(v) <= LARGEST for v in values if isinstance(v, int)):
-        return float if float in kinds else None
-    return None if kinds in ({bool}, {str}) else _text
+        return float if float in kinds else int
+    return kinds.pop() if kinds in ({bool}, {str}) else object
+
+
+def _simple(value: object) -> object:
+    """A number or a word as it is; a list, a law or a graph as JSON."""
+    return value if isinstance(value, (bool, int, float, str)) else json.dumps(plain(value), ensure_ascii=False)
 
 
 def _columns(store: Store) -> list[str]:
@@ -118,14 +119,15 @@ def _parquet(store: Store, out: IO[bytes]) -> None:
     except ImportError:
         raise ValueError("format='parquet' needs pyarrow: pip install 'hushbandits[parquet]'") from None
     # A column has one type: the values of counts and of measures stand in one, and a float holds a count exactly.
+    kinds = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
     types = {"run": pa.int64(), "time": pa.int64(), "value": pa.float64()}
-    for name, make in _swept(store).items():
-        first = next(v for e in store.experiments for v in e.sweep.get(name, []))
-        kind = {None: type(first), float: float}.get(make, str)
-        types[name] = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}.get(kind, pa.string())
+    types |= {name: kinds.get(kind, pa.string()) for name, kind in _swept(store).items()}
+    texts = [name for name, kind in _swept(store).items() if kind not in kinds]
     schema = pa.schema([pa.field(c, types.get(c, pa.string())) for c in _columns(store)])
     with parquet.ParquetWriter(out, schema) as writer:
         for rows in _chunks(tidy(store), 100_000):
+            for row in rows:
+                row.update({name: str(row[name]) for name in texts if name in row})
             full = [{c: row.get(c) for c in schema.names} for row in rows]
             writer.write_table(pa.Table.from_pylist(full, schema=schema))
 
