@@ -16,6 +16,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.play.errors import RunError, StoreError
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.cli.compare import compare
 from hushbandits.cli.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
 from hushbandits.cli.export import export
 from hushbandits.cli.terminal import let_go, spell_out
@@ -31,6 +32,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
   hushbandits list                  envs, agents, wrappers and experiments by name
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
+  hushbandits compare FOLDER        its lines against each other: differences, intervals, p-values
   hushbandits export FOLDER         its rows as csv, json or parquet
   hushbandits check FOLDER          what is there, and is it whole?
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
@@ -313,6 +315,7 @@ def main(args: Sequence[str] | None = None) -> int:
         "run": run,
         "list": list_,
         "report": report,
+        "compare": compare,
         "export": export,
         "check": check,
         "reproduce": reproduce,

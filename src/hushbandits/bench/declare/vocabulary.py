@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COUNTS", "METRICS", "PARAMETERS", "REALS", "Metric", "metric", "symbol", "words"]
+__all__ = ["COUNTS", "METRICS", "PARAMETERS", "REALS", "Metric", "metric", "smaller_is_better", "symbol", "words"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,22 @@ def metric(name: str) -> Metric:
     (True, 'new one')
     """
     return METRICS.get(name) or Metric(name.replace("_", " "))
+
+
+#: Metrics of which less is better, and of which more: what is in neither is not judged by size.
+_LESS = frozenset({"regret", "rounds", "messages", "bits", "bits_per_user", "named", "named_most", "epsilon"})
+_MORE = frozenset({"correct", "covered"})
+
+
+def smaller_is_better(name: str) -> bool | None:
+    """Whether less of a metric is better, or more; ``None``: nobody has said.
+
+    Examples
+    --------
+    >>> smaller_is_better("regret"), smaller_is_better("correct"), smaller_is_better("new_one")
+    (True, False, None)
+    """
+    return True if name in _LESS else False if name in _MORE else None
 
 
 def symbol(parameter: str) -> str:
