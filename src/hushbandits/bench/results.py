@@ -13,7 +13,7 @@ from hushbandits.bench.declare.spec import Cell, Experiment, Figure, Use
 from hushbandits.core.entries import title
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, nearest
 from hushbandits.protection import Protection, protection
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hushbandits.bench.play.store import Store
     from hushbandits.bench.show.picture import Picture
 
-__all__ = ["Results", "figure_of", "spent"]
+__all__ = ["Results", "figure_of", "spent", "world_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,6 +194,21 @@ def figure_of(metric: str | None, shown: Mapping[str, Any], curves: list[str], f
     except TypeError:
         unknown = next(name for name in shown if name not in Figure.__dataclass_fields__ or name == "y")
         raise ValueError(f"a figure has no {unknown!r}{nearest(unknown, Figure.__dataclass_fields__)}") from None
+
+
+def world_of(seeds: Seeds) -> int | None:
+    """Return what the seeds of runs 0, 1, … were made of, where run r's is child r of one number.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> world_of(hb.run_seeds(7, 2)), world_of(hb.run_seeds(7, 2, first=1))
+    (7, None)
+    """
+    entropy = seeds[0].entropy
+    if isinstance(entropy, int) and all(s.entropy == entropy and s.spawn_key == (r,) for r, s in enumerate(seeds)):
+        return entropy
+    return None
 
 
 def _same(one: Mapping[str, Array], other: Mapping[str, Array]) -> bool:

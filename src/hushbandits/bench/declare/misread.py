@@ -19,6 +19,7 @@ def check_declared(experiment: Experiment) -> None:
     Of a variation (``--quick``, ``--set``) figures and claims may pick values that are gone.
     """
     name, sweep = experiment.name, experiment.sweep
+    varied = getattr(experiment, "varied", False)  # an InitVar that stays, which type checkers do not know
     for key in ("runs", "wrappers"):  # every env takes these of whoever builds it
         if key in experiment.env.params or f"env.{key}" in sweep:
             raise ValueError(f"{name}: 'env.{key}' is no parameter of the env's; {key} = … of the experiment says it")
@@ -34,13 +35,13 @@ def check_declared(experiment: Experiment) -> None:
                 f"{name}: a figure runs along {shown(figure.x)}, which is not swept{_near(figure.x, sweep)}"
             )
         fixed = {key: [value] for key, value in figure.at.items()}
-        picked(f"{name}: a figure", {**fixed, **({figure.by: ()} if figure.by else {})}, sweep, experiment.varied)
+        picked(f"{name}: a figure", {**fixed, **({figure.by: ()} if figure.by else {})}, sweep, varied)
         if figure.by and figure.by in (figure.x, *figure.at):
             raise ValueError(
                 f"{name}: a figure has {figure.by!r} as by= and as x= or at=: one point is left in each panel"
             )
     for claim in experiment.claims:
-        picked(f"{name}: claim {claim.sentence!r}", claim.at, sweep, experiment.varied)
+        picked(f"{name}: claim {claim.sentence!r}", claim.at, sweep, varied)
 
 
 def given_once(what: str, sweep: Sequence[str], env: Use, agents: Sequence[Use], wrappers: Sequence[Use]) -> None:

@@ -310,7 +310,7 @@ class Experiment:
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
         """Return the experiment with more agents."""
-        return replace(self, agents=(*self.agents, *agents))
+        return replace(self, agents=(*self.agents, *named(tuple(agents))))
 
 
 def _aimed(use: Use, point: Params, kind: str = "") -> Use:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,12 +132,13 @@ class Compared:
     where: str = ""
     left: int = 0
 
-    def profiles(self, points: int = 201) -> tuple[Array, dict[str, Array]]:
-        """Thresholds τ from the least value to the largest, and each line's share of runs at or above τ."""
+    def profiles(self) -> tuple[Array, dict[str, Array]]:
+        """Thresholds τ, each value that occurs and one beyond, and each line's share of runs at or above τ."""
         finite = np.concatenate([s.values[np.isfinite(s.values)] for s in self.samples])
         if not len(finite):
             return np.empty(0), {s.label: np.empty(0) for s in self.samples}
-        thresholds = np.linspace(finite.min(), finite.max(), points)
+        thresholds = np.unique(finite)
+        thresholds = np.append(thresholds, thresholds[-1] + (0.02 * np.ptp(thresholds) or 1.0))
         shares = {s.label: profile(x, thresholds) for s in self.samples if len(x := s.values[~np.isnan(s.values)])}
         return thresholds, shares
 
@@ -163,9 +164,11 @@ def against(
     """
     couples = list(itertools.combinations(samples, 2))
     found = [_pair(a, b, metric, statistic, level, seed) for a, b in couples[:most]]
-    for column in ("p", "p_ranks", "p_laws"):
-        adjusted = _holm([getattr(pair, column) for pair in found])
-        found = [replace(pair, **{f"{column}_holm": p}) for pair, p in zip(found, adjusted, strict=True)]
+    columns = (_holm([getattr(pair, name) for pair in found]) for name in ("p", "p_ranks", "p_laws"))
+    found = [
+        replace(pair, p_holm=p, p_ranks_holm=ranks, p_laws_holm=laws)
+        for pair, p, ranks, laws in zip(found, *columns, strict=True)
+    ]
     return Compared(metric, statistic, level, tuple(samples), tuple(found), where, len(couples) - len(found))
 
 
@@ -258,9 +261,9 @@ def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> tuple
     order = np.argsort(np.concatenate([x, y]), kind="stable")
     ends = np.append(np.diff(np.concatenate([x, y])[order]) > 0, True)
 
-    def apart(u: Array, v: Array, f: object, turned: Array) -> Array:
+    def apart(u: Array, v: Array, f: Callable[..., Array], turned: Array) -> Array:
         a, b = np.where(turned, v[:, None], u[:, None]), np.where(turned, u[:, None], v[:, None])
-        return np.abs(f(a) - f(b))  # type: ignore[operator, no-any-return]
+        return np.abs(f(a) - f(b))
 
     def gap(turned: Array) -> Array:
         sign = np.where(turned, -1, 1)

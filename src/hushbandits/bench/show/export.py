@@ -30,7 +30,8 @@ def tidy(store: Store) -> Iterator[Row]:
     """
     counts = _counts(store)
     swept = _swept(store)
-    for row in store.rows():
+    rows: Iterator[Row] = store.rows()
+    for row in rows:
         row["time"] = _whole(row["time"])
         if row["metric"] in counts:
             row["value"] = _whole(row["value"])

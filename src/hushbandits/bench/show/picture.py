@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -23,11 +23,11 @@ __all__ = ["FORMATS", "Picture", "drawn", "profiles"]
 FORMATS = ("png", "svg", "pdf")
 
 
-class Picture(Canvas):  # type: ignore[misc]
+class Picture(Canvas):
     """A Matplotlib figure, as `drawn` makes it."""
 
     def save(self, path: Path | str) -> Path:
-        """Write it to a file, whole or not at all: PNG, SVG or PDF, as the name ends; the same bytes each time.
+        """Write it to a file, whole or not at all: PNG, SVG or PDF, as the name ends, without a date.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Picture(Canvas):  # type: ignore[misc]
     def of(cls, figure: Any) -> Picture:
         """Return a Matplotlib figure as a picture: the same object, with more methods."""
         figure.__class__ = cls
-        return figure  # type: ignore[no-any-return]
+        return cast(Picture, figure)
 
 
 def drawn(store: Store, experiment: Experiment, figures: Sequence[Figure]) -> Picture:
@@ -88,12 +88,13 @@ def profiles(thresholds: Array, shares: Mapping[str, Array], label: str) -> Pict
     axes.grid(True, color=plots._PRINT.grid, linewidth=0.8)
     for i, (name, share) in enumerate(shares.items()):
         dashes = "-" if i < len(plots._PRINT.lines) else "-."
-        axes.plot(thresholds, share, dashes, color=plots._PRINT.lines[i % len(plots._PRINT.lines)], label=name)
+        # A share falls behind the value: it is of runs at or above.
+        axes.step(
+            thresholds, share, dashes, where="pre", color=plots._PRINT.lines[i % len(plots._PRINT.lines)], label=name
+        )
     axes.set_ylim(-0.03, 1.03)
     axes.set_xlabel(f"{label}: x", parse_math=False)
     axes.set_ylabel("share of runs at or above x")
-    if shares:
-        axes.legend(frameon=False, fontsize=8)
-    for text in axes.get_legend().get_texts() if shares else ():
+    for text in axes.legend(frameon=False, fontsize=8).get_texts() if shares else ():
         text.set_parse_math(False)
     return figure
