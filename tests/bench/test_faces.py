@@ -17,7 +17,7 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.run import run
-from hushbandits.bench.play.store import FILE
+from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.results import Results
 
 ENV = {"n_agents": 3, "horizon": 40}
@@ -148,7 +148,7 @@ def test_results_are_equal_if_their_numbers_are(results):
     back = pickle.loads(pickle.dumps(results))
     assert back == results == copy.deepcopy(back)
     assert repr(back) == repr(results) == repr(same)
-    assert repr(results).startswith("Results: PrivateUCB on CoopNetwork-v0, 4 runs; regret")
+    assert repr(results).startswith("Results: Private-UCB on CoopNetwork-v0, 4 runs; regret")
     assert len(repr(results)) < 300
     assert back.privacy == results.privacy
     assert back.world == results.world is not None
@@ -187,3 +187,15 @@ def test_a_folder_that_holds_something_else_by_now_is_told(tmp_path):
         pass
     with pytest.raises(StoreError, match="holds something else by now; open it anew"):
         runs.to_frame()
+
+
+def test_a_folder_of_a_declaration_that_would_be_refused_today_is_read_and_resumed(tmp_path):
+    """What its cells are is no riddle: the sweep won."""
+    old = small(env=Use("CoopNetwork-v0", horizon=20, n_agents=9), runs=2, agents=["UCB1"], checkpoints=())
+    with pytest.raises(ValueError, match="is given n_agents=9 already"):
+        run(old, tmp_path / "new", progress=False)
+    Store(tmp_path / FILE, [old]).close()
+    assert len(hb.open_run(tmp_path)) == 2
+    with run(old, tmp_path, progress=False).store:
+        pass
+    assert hb.open_run(tmp_path).select(at={"env.n_agents": 3}).final("regret").shape == (2,)

@@ -46,13 +46,15 @@ class Results:
     world : int, optional
         What the seeds of the runs were made of (the entropy of their ``SeedSequence``): results of equal worlds are
         compared run by run.
+    names : (str, str), optional
+        Env and agent, as they were asked for.
 
     Examples
     --------
     >>> import hushbandits as hb
     >>> results = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=2, env={"n_agents": 4, "horizon": 100})
     >>> results
-    Results: MultiUCB on CoopNetwork-v0, 2 runs; regret, agent_regret, messages; curves at 50 points up to 100
+    Results: Multi-UCB on CoopNetwork-v0, 2 runs; regret, agent_regret, messages; curves at 34 points up to 100
     >>> results.final("regret").shape
     (2,)
     """
@@ -62,6 +64,7 @@ class Results:
     times: Array
     met: tuple[Env, Team] | None = None
     world: int | None = field(default=None, kw_only=True)
+    names: tuple[str, str] | None = field(default=None, kw_only=True)
 
     @property
     def runs(self) -> int:
@@ -71,8 +74,8 @@ class Results:
     @cached_property
     def played(self) -> tuple[str, str]:
         """Names of env and agent; empty where nobody knows."""
-        if self.met is None:
-            return "", ""
+        if self.names is not None or self.met is None:
+            return self.names or ("", "")
         env, team = self.met
         return title(env.spec[0]) if env.spec is not None else type(env).__name__, team.name
 
