@@ -18,9 +18,11 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING
 
 from hushbandits import testing
+from hushbandits.bench.compare import Comparison, compare
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.evaluate import evaluate
+from hushbandits.bench.folder import RunFolder, open_run
 from hushbandits.bench.play.run import run
 from hushbandits.bench.results import Results
 from hushbandits.core.each import Each
@@ -72,6 +74,7 @@ __version__ = _version("hushbandits")
 
 __all__ = [
     "Claim",
+    "Comparison",
     "Each",
     "Env",
     "Experiment",
@@ -83,10 +86,12 @@ __all__ = [
     "Protection",
     "Protocol",
     "Results",
+    "RunFolder",
     "Team",
     "UniformMeans",
     "Use",
     "Wrapper",
+    "compare",
     "evaluate",
     "list_agents",
     "list_envs",
@@ -96,6 +101,7 @@ __all__ = [
     "make_team",
     "make_wrapper",
     "meet",
+    "open_run",
     "play",
     "privacy",
     "register_agent",

@@ -216,7 +216,7 @@ def test_nothing_in_the_harness_knows_a_paper(path):
             assert not re.match(r"hushbandits\.(agents|envs|wrappers|baselines)\b", node.module or ""), node.module
 
 
-def test_the_documents_examples_work(tmp_path):
+def test_the_documents_examples_work(tmp_path, monkeypatch):
     text = (Path(__file__).parents[2] / "docs" / "harness.md").read_text()
     (toml,) = re.findall(r"```toml\n(.*?)```", text, re.S)
     path = tmp_path / "star.toml"
@@ -229,7 +229,9 @@ def test_the_documents_examples_work(tmp_path):
     check([experiment.quickly()])
     small_one = star.overriding({"runs": 1, "env.horizon": 5})
     scope = {"experiment": small_one}
-    exec(used.replace('"runs/mine", jobs=2', repr(str(tmp_path / "mine")) + ", progress=False"), scope)
+    monkeypatch.chdir(tmp_path)
+    exec(used.replace("jobs=2", "progress=False"), scope)
+    assert scope["path"].stat().st_size > 1000
     assert len(scope["frame"]) > 12
     commands = set(re.findall(r"^hushbandits ([\w-]+)", text, re.M))
-    assert commands == {"list", "run", "new-agent", "report", "export", "reproduce"}
+    assert commands == {"list", "run", "new-agent", "report", "compare", "export", "reproduce"}

@@ -176,8 +176,11 @@ def test_overrides_fix_a_sweep_replace_it_or_reach_one_agent():
     assert [(c.env.params["n_agents"], c.point) for c in fixed.cells()] == [(5, {})] * 3
     one = experiment.overriding({"Private-UCB.epsilon": 2.0})
     assert [a.params for a in one.agents] == [{}, {"epsilon": 2}, {}]
-    every = experiment.overriding({"agent.epsilon": 2.0})
-    assert [a.params for a in every.agents] == [{"epsilon": 2}] * 3
+    message = r"cannot set 'agent\.epsilon': Multi-UCB and UCB1 take no parameter 'epsilon'; write Private-UCB\.epsilon"
+    with pytest.raises(ValueError, match=message):
+        experiment.overriding({"agent.epsilon": 2.0})
+    noisy = small(agents=[Use("Private-UCB"), Use("DP-UCB-INT")])
+    assert [a.params for a in noisy.overriding({"agent.epsilon": 2.0}).agents] == [{"epsilon": 2}] * 2
     assert experiment.overriding({"runs": 3, "checkpoints": 4}).runs == 3
     with pytest.raises(ValueError, match=r"cannot set 'n_agents': write env\.n_agents or agent\.n_agents"):
         experiment.overriding({"n_agents": 3})
@@ -210,7 +213,7 @@ def test_a_toml_file_declares_an_experiment(tmp_path):
     [
         ("title", "tilte", "there is no field 'tilte'; did you mean title"),
         ("[env]", "[enw]", "there is no field 'enw'; did you mean env"),
-        ('use = "CoopNetwork-v0"', "", "must be a table with a name"),
+        ('use = "CoopNetwork-v0"', "", "must be a name, or a table with a name"),
         ("log", "lgo", "figures: there is no field 'lgo'; did you mean log"),
         ('log = ""', 'log = "z"', "log='z' is not one of"),
         ("runs = 3", "runs = 0", "runs=0 must be an integer"),

@@ -77,7 +77,7 @@ def test_a_value_of_another_shape_is_a_sentence(tmp_path, capsys, monkeypatch, l
 
 @pytest.mark.parametrize("key", ["env", "agents"])
 @pytest.mark.parametrize(
-    "value", ["3", "[]", "[[]]", '"x"', "{}", "{ use = 3 }", '{ use = "" }', '{ use = "A", label = 3 }']
+    "value", ["3", "[]", "[[]]", '""', '[""]', "{}", "{ use = 3 }", '{ use = "" }', '{ use = "A", label = 3 }']
 )
 def test_env_and_agents_of_another_shape_are_a_sentence(key, value):
     table = tomllib.loads(BASE) | tomllib.loads(f"{key} = {value}") | {"name": "x"}
@@ -237,7 +237,14 @@ def test_an_empty_title_is_the_name():
 
 
 def test_shapes_hold_for_declarations_in_python_too():
-    for changes in ({"agents": Use("UCB1")}, {"env": "CoopNetwork-v0"}, {"figures": ("regret",)}, {"sweep": [1]}):
+    for changes in (
+        {"agents": Use("UCB1")},
+        {"agents": "UCB1"},
+        {"wrappers": "Huber"},
+        {"env": 3},
+        {"figures": ("regret",)},
+        {"sweep": [1]},
+    ):
         with pytest.raises(ValueError, match="must be a"):
             small(**changes)
     with pytest.raises(ValueError, match="y=3 must be a text"):

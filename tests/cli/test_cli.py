@@ -84,7 +84,7 @@ def test_options_change_what_is_run(spec, capsys):
     assert main(["export", "runs/mine-quick"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {r["run"] for r in rows} == {"0", "1"}
-    assert {r["time"] for r in rows} == {"", "1.0", "5.0"}
+    assert {r["time"] for r in rows} == {"", "1", "5"}
     assert "env.n_agents" not in rows[0]
 
 

@@ -14,7 +14,7 @@ from joblib import Parallel, cpu_count, delayed
 from hushbandits.bench.play.batch import Played, play_batch, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
 from hushbandits.bench.play.progress import Bar, Silent
-from hushbandits.bench.results import Results
+from hushbandits.bench.results import Results, world_of
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
@@ -102,7 +102,7 @@ def evaluate(
     parts = _parts([(*task[:2], [seeds[r] for r in batch], *task[3:]) for batch in batches], jobs, progress)
     finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
     curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
-    return Results(finals, curves, parts[0][2], made)
+    return Results(finals, curves, parts[0][2], made, world=world_of(seeds), names=(title(env_id), title(agent)))
 
 
 def _met(task: _Task) -> tuple[tuple[Env, Team], _Task]:

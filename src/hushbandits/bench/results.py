@@ -5,25 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hushbandits.bench.declare.spec import Cell, Experiment, Figure, Use
+from hushbandits.core.entries import title
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array
-from hushbandits.core.validate import nearest
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import choice, nearest
 from hushbandits.protection import Protection, protection
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "spent"]
+    from hushbandits.bench.play.store import Store
+    from hushbandits.bench.show.picture import Picture
+
+__all__ = ["Results", "figure_of", "spent", "world_of"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """Rows of one evaluation.
+    """Runs of one agent in one env; a line of a run folder (`open_run`) has the same methods.
+
+    Two results are equal if their numbers are: the same metrics, checkpoints and values, NaN equal to NaN.  They can
+    be pickled: who played travels as words, and what was promised as data.
 
     Parameters
     ----------
@@ -35,12 +43,41 @@ class Results:
         Checkpoints, in the env's clock (rounds; users in feedback).
     met : (Env, Team), optional
         Who played, as they met.
+    world : int, optional
+        What the seeds of the runs were made of (the entropy of their ``SeedSequence``): results of equal worlds are
+        compared run by run.
+    names : (str, str), optional
+        Env and agent, as they were asked for.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> results = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=2, env={"n_agents": 4, "horizon": 100})
+    >>> results
+    Results: Multi-UCB on CoopNetwork-v0, 2 runs; regret, agent_regret, messages; curves at 34 points up to 100
+    >>> results.final("regret").shape
+    (2,)
     """
 
     finals: dict[str, Array]
     curves: dict[str, Array]
     times: Array
-    met: tuple[Env, Team] | None = field(default=None, repr=False, compare=False)
+    met: tuple[Env, Team] | None = None
+    world: int | None = field(default=None, kw_only=True)
+    names: tuple[str, str] | None = field(default=None, kw_only=True)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(next(iter(self.finals.values()), ()))
+
+    @cached_property
+    def played(self) -> tuple[str, str]:
+        """Names of env and agent; empty where nobody knows."""
+        if self.names is not None or self.met is None:
+            return self.names or ("", "")
+        env, team = self.met
+        return title(env.spec[0]) if env.spec is not None else type(env).__name__, team.name
 
     @cached_property
     def privacy(self) -> Protection:
@@ -52,13 +89,29 @@ class Results:
 
     def __getstate__(self) -> dict[str, object]:
         # Who played may be of a class that no other process knows; what was promised is data.
-        told = {} if self.met is None else {"privacy": self.privacy}
+        told = {} if self.met is None else {"privacy": self.privacy, "played": self.played}
         return {**vars(self), **told, "met": None}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Results):
+            return NotImplemented
+        return _same({**self.finals, "": self.times}, {**other.finals, "": other.times}) and _same(
+            self.curves, other.curves
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays can be written to
+
+    def __repr__(self) -> str:
+        env, agent = self.played
+        who = f"{agent} on {env}, " if agent else ""
+        n = len(self.times)
+        along = f"; curves at {n} point{'s' * (n != 1)} up to {self.times[-1]:g}" if self.curves and n else ""
+        return f"Results: {who}{self.runs} run{'s' * (self.runs != 1)}; {', '.join(self.finals)}{along}"
 
     def final(self, metric: str) -> Array:
         """``(runs,)`` values at the end (``(runs, M)`` for per-agent metrics)."""
         if metric not in self.finals:
-            raise ValueError(f"no metric is named {metric!r}{nearest(metric, self.finals)}")
+            raise ValueError(f"no metric is named {metric!r}{nearest(str(metric), self.finals)}")
         return self.finals[metric]
 
     def curve(self, metric: str) -> tuple[Array, Array]:
@@ -66,7 +119,7 @@ class Results:
         if metric not in self.curves:
             if not self.curves:
                 raise ValueError("no curves were recorded: pass checkpoints=[…] to evaluate")
-            raise ValueError(f"no curve is named {metric!r}{nearest(metric, self.curves)}")
+            raise ValueError(f"no curve is named {metric!r}{nearest(str(metric), self.curves)}")
         return self.times, self.curves[metric]
 
     def to_frame(self) -> pd.DataFrame:
@@ -81,6 +134,91 @@ class Results:
             times = self.times.astype(float)
             rows += [(r, metric, t, float(v)) for r, row in enumerate(values) for t, v in zip(times, row, strict=True)]
         return pd.DataFrame(rows, columns=["run", "metric", "time", "value"])
+
+    def plot(self, metric: str | None = None, **shown: Any) -> Picture:
+        """Draw a metric: its curve, or the distribution of the runs where there is none.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Default: the first that there is.
+        **shown
+            As of a `Figure`: ``x`` (``"time"`` or ``"runs"``), ``log``, ``center``, ``band``, ``per_time``, ….
+
+        Returns
+        -------
+        Picture
+            A Matplotlib figure; ``.save("regret.pdf")`` writes it (PNG, SVG or PDF).
+        """
+        from hushbandits.bench.show.picture import drawn
+
+        if "x" in shown:
+            choice("x", shown["x"], ("time", "runs"))
+        scalars = [name for name, values in self.finals.items() if values.ndim == 1]
+        figure = figure_of(metric, shown, list(self.curves), scalars)
+        env, agent = self.played
+        alone = Experiment(
+            name="results", title=f"{agent} on {env}" if agent else "Results", env=Use(env or "env"),
+            agents=[Use(agent or "results")], runs=max(1, self.runs),
+        )  # fmt: skip
+        return drawn(cast("Store", _Held(self)), alone, [figure])
+
+
+class _Held:
+    """Results in the place of a store of one cell."""
+
+    def __init__(self, results: Results):
+        self._results = results
+
+    def metrics(self, cell: Cell) -> list[str]:
+        return list(self._results.finals)
+
+    def final(self, cell: Cell, metric: str, runs: int) -> Array:
+        return np.asarray(self._results.finals.get(metric, ()), float)
+
+    def curve(self, cell: Cell, metric: str, runs: int) -> tuple[Array, Array]:
+        if metric not in self._results.curves:
+            return np.empty(0), np.empty((0, 0))
+        return np.asarray(self._results.times, float), np.asarray(self._results.curves[metric], float)
+
+
+def figure_of(metric: str | None, shown: Mapping[str, Any], curves: list[str], finals: list[str]) -> Figure:
+    """Return the figure that is asked for: over time where there is such a curve, else along `x`, or over runs."""
+    if metric is None:
+        metric = next(iter([*curves, *finals]), "")
+    x = shown.get("x", "time" if metric in curves else "runs")
+    known = curves if x == "time" else finals
+    if metric not in known:
+        what = "curve" if x == "time" else "metric of one number a run"
+        raise ValueError(f"no {what} is named {metric!r}{nearest(str(metric), known) if known else ''}")
+    log = {} if x == "time" else {"log": ""}
+    try:
+        return Figure(**{"y": metric, "x": x, **log, **shown})
+    except TypeError:
+        unknown = next(name for name in shown if name not in Figure.__dataclass_fields__ or name == "y")
+        raise ValueError(f"a figure has no {unknown!r}{nearest(unknown, Figure.__dataclass_fields__)}") from None
+
+
+def world_of(seeds: Seeds) -> int | None:
+    """Return what the seeds of runs 0, 1, … were made of, where run r's is child r of one number.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> world_of(hb.run_seeds(7, 2)), world_of(hb.run_seeds(7, 2, first=1))
+    (7, None)
+    """
+    entropy = seeds[0].entropy
+    if isinstance(entropy, int) and all(s.entropy == entropy and s.spawn_key == (r,) for r, s in enumerate(seeds)):
+        return entropy
+    return None
+
+
+def _same(one: Mapping[str, Array], other: Mapping[str, Array]) -> bool:
+    if one.keys() != other.keys():
+        return False
+    pairs = [(np.asarray(one[k]), np.asarray(other[k])) for k in one]
+    return all(np.array_equal(a, b, equal_nan="f" in (a.dtype.kind, b.dtype.kind)) for a, b in pairs)
 
 
 def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:

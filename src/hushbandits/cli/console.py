@@ -32,7 +32,8 @@ def asked(
     experiments = find(name)
     if quick:
         experiments = tuple(e.quickly() for e in experiments)
-    experiments = tuple(e.overriding(changes).joined_by(map(Use, agents)) for e in experiments)
+    # Who joins in is one of all agents: agent.… is for them too.
+    experiments = tuple(e.joined_by(map(Use, agents)).overriding(changes) for e in experiments)
     return experiments if runs is None else tuple(replace(e, runs=runs) for e in experiments)
 
 

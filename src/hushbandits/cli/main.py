@@ -16,7 +16,9 @@ from tyro.conf import Positional, UseAppendAction, arg
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.play.errors import RunError, StoreError
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.cli.compare import compare
 from hushbandits.cli.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
+from hushbandits.cli.export import export
 from hushbandits.cli.terminal import let_go, spell_out
 from hushbandits.core.entries import Spec
 from hushbandits.core.interrupt import asleep, awake
@@ -30,6 +32,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
   hushbandits list                  envs, agents, wrappers and experiments by name
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
+  hushbandits compare FOLDER        its lines against each other: differences, intervals, p-values
   hushbandits export FOLDER         its rows as csv, json or parquet
   hushbandits check FOLDER          what is there, and is it whole?
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
@@ -149,29 +152,6 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     with bad_input_is_a_sentence(), Store(folder / FILE, readonly=True) as store:
         show(store)
         publish(store)
-    return 0
-
-
-def export(
-    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
-    format: Annotated[str, arg(metavar="csv|json|parquet")] = "csv",
-    output: Path | None = None,
-) -> int:
-    """Write the rows of a run folder: experiment, cell, line, swept values, run, metric, time, value.
-
-    Parameters
-    ----------
-    folder
-        Such as runs/quickstart.
-    format
-        csv, json or parquet.
-    output
-        A file; default: standard output.
-    """
-    from hushbandits.bench.show.export import export as write
-
-    with bad_input_is_a_sentence(), Store(folder / FILE, readonly=True) as store:
-        write(store, format, output)
     return 0
 
 
@@ -335,6 +315,7 @@ def main(args: Sequence[str] | None = None) -> int:
         "run": run,
         "list": list_,
         "report": report,
+        "compare": compare,
         "export": export,
         "check": check,
         "reproduce": reproduce,

@@ -197,7 +197,7 @@ FIGURE_1C = Experiment(
     title="Regret after 1000 rounds against the life of messages",
     source="Dubey & Pentland 2020, figure 1c",
     # The diameter is almost always 3; γ = 0 is no communication.  On the complete graph all γ ≥ 1 are the same.
-    env=Use("CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.0, 1.0), horizon=1000),
+    env=Use("CoopNetwork-v0", n_agents=200, n_arms=5, edge_probability=0.1, means=UniformMeans(0.0, 1.0), horizon=1000),
     agents=[PRIVATE, BYZANTINE, OPEN],
     sweep={"env.graph": ("erdos-renyi", "complete"), "env.life": (0, 1, 2, 3)},
     paired=("graph", "life"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import plain, thaw
 from hushbandits.core.types import Params
 from hushbandits.core.validate import choice, shown
 
-__all__ = ["Figure", "Use"]
+__all__ = ["Figure", "Use", "named"]
 
 
 @dataclass(frozen=True, init=False)
@@ -62,12 +63,29 @@ class Use:
         return {"use": self.name, **extra, **plain(self.params)}
 
     @classmethod
-    def from_dict(cls, table: Params) -> Use:
-        """Inverse of `to_dict`."""
+    def from_dict(cls, table: Params | str) -> Use:
+        """Inverse of `to_dict`; a text is a name without parameters."""
+        if isinstance(table, str):
+            return cls(table)
         if not shapes.mapping(table) or not isinstance(table.get("use"), str):
-            raise ValueError(f"{shown(table)} must be a table with a name, such as {{use = 'UCB1', label = 'alone'}}")
+            raise ValueError(
+                f"{shown(table)} must be a name, or a table with a name, such as {{use = 'UCB1', label = 'alone'}}"
+            )
         params = {k: v for k, v in table.items() if k not in ("use", "label", "on")}
         return cls(table["use"], label=table.get("label"), on=table.get("on"), **params)
+
+
+def named(value: object) -> Any:
+    """Return a list with each text in it as a `Use` of that name; anything else stays as it is.
+
+    Examples
+    --------
+    >>> named(["UCB1", 3])
+    (Use(name='UCB1', params={}, label=None, on=None), 3)
+    """
+    if shapes.sequence(value) and len(value) <= shapes.LONGEST:
+        return tuple(Use(part) if isinstance(part, str) else part for part in value)
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)

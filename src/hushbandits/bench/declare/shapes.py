@@ -9,10 +9,13 @@ from typing import TypeGuard
 
 import numpy as np
 
+from hushbandits import registry
+from hushbandits.core.entries import AGENT, find, open_ended, parameters
+from hushbandits.core.team import Team
 from hushbandits.core.types import Params
 from hushbandits.core.validate import nearest, shown
 
-__all__ = ["check", "mapping", "plain_name", "sequence", "swept", "text"]
+__all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swept", "text"]
 
 _Test = Callable[[object], bool]
 
@@ -119,11 +122,12 @@ KINDS: dict[str, tuple[_Test, str]] = {
     "Mapping[str, Sequence[object]]": (mapping, "a table"),
     "Line": (lambda v: text(v) or mapping(v), "a text or a table"),
     "Line | None": (_maybe(lambda v: text(v) or mapping(v)), "a text or a table"),
-    "Use": (_PARTS["Use"], "a Use"),
+    "Use": (_PARTS["Use"], "a name or a Use"),
     **{f"Sequence[{kind}]": (_many(test), f"a list of {kind}") for kind, test in _PARTS.items()},
+    "Sequence[Use]": (_many(_PARTS["Use"]), "a list of names or Use"),
     "Sequence[Use] | Mapping[str, Sequence[Use]]": (
         lambda v: _many(_PARTS["Use"])(v) or _table(_many(_PARTS["Use"]))(v),
-        "a list of Use, or a table of such lists",
+        "a list of names or Use, or a table of such lists",
     ),
 }
 
@@ -175,5 +179,38 @@ def swept(what: str, keys: Iterable[str], names: Iterable[str], plain: Sequence[
         if key in plain or (parameter and prefix in prefixes):
             continue
         if not prefix and parameter:
-            raise ValueError(f"{what} {shown(key)}: write env.{key} or agent.{key}, to say whose it is")
+            name = key if key.isprintable() else "…"
+            raise ValueError(f"{what} {shown(key)}: write env.{name} or agent.{name}, to say whose it is")
         raise ValueError(f"{what} {shown(key)}: nothing here is called {prefix!r}{nearest(prefix, prefixes)}")
+
+
+def lacking(what: str, parameter: str, agents: Sequence[str]) -> None:
+    """Raise ``ValueError`` where ``agent.…`` is meant for all agents, and some take the parameter and some do not.
+
+    Where nobody takes it, whoever builds the agents says so, and whose it is.
+
+    Examples
+    --------
+    >>> lacking("sweep", "epsilon", ["Private-UCB", "UCB1"])
+    Traceback (most recent call last):
+        ...
+    ValueError: sweep 'agent.epsilon': UCB1 takes no parameter 'epsilon'; write Private-UCB.epsilon
+    """
+    without = [name for name in dict.fromkeys(agents) if not _takes(name, parameter)]
+    takers = [f"{name}.{parameter}" for name in dict.fromkeys(agents) if name not in without]
+    if without and takers:
+        verb = "takes" if len(without) == 1 else "take"
+        raise ValueError(
+            f"{what} {shown(f'agent.{parameter}')}: {' and '.join(without)} {verb} no parameter {parameter!r}; "
+            f"write {' and '.join(takers)}"
+        )
+
+
+def _takes(agent: str, parameter: str) -> bool:
+    try:
+        entry = find(registry._AGENTS, AGENT, agent).load()
+    except ValueError:
+        return True  # there is no such agent, which another sentence says
+    if isinstance(entry, type) and not issubclass(entry, Team):
+        return False  # one agent's code, built as Class(m, rng)
+    return open_ended(entry) or parameter in parameters(entry)

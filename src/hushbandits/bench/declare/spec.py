@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, InitVar, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.parts import Figure, Use
+from hushbandits.bench.declare.parts import Figure, Use, named
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.core.types import Params, Seeds
@@ -76,15 +76,16 @@ class Experiment:
     ----------
     name, title, source : str
         What to call it, what it shows, and the paper's figure.
-    env : Use
-        The env.
-    agents : sequence of Use
+    env : Use or str
+        The env; a text is a name without parameters, here and below.
+    agents : sequence of Use or str
         The agents; all of them face the same runs.
-    wrappers : sequence of Use, or mapping of str to such a sequence
+    wrappers : sequence of Use or str, or mapping of str to such a sequence
         On messages' way, outermost first; a mapping crosses several choices with everything else, by label.
     sweep : mapping of str to sequence
-        Parameters ``env.…``, ``agent.…`` (all agents) or ``NAME.…`` (the agent or wrapper of that name) and the
-        values that they take; several are crossed.
+        Parameters ``env.…``, ``agent.…`` (all agents, which must take it) or ``NAME.…`` (the agents or wrappers of
+        that name; the other lines stand there for comparison) and the values that they take; several are crossed.
+        What is swept is given nowhere else.
     paired : sequence of str
         Env parameters whose values share seeds, such as ``"life"``: runs that differ in nothing else then meet the
         same arms, graphs and rewards, and claims compare them in pairs.
@@ -125,9 +126,17 @@ class Experiment:
     figures: Sequence[Figure] = ()
     claims: Sequence[Claim] = ()
     quick: Params = field(default_factory=dict)
+    #: Whether it is a variation: values that its figures and claims pick may be gone then.  No part of the data.
+    varied: InitVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, varied: bool) -> None:
         plain_name("experiment name", self.name)
+        object.__setattr__(self, "varied", varied)
+        env, choices = self.env, self.wrappers
+        object.__setattr__(self, "env", Use(env) if isinstance(env, str) else env)
+        object.__setattr__(self, "agents", named(self.agents))
+        by_label = {k: named(v) for k, v in choices.items()} if isinstance(choices, Mapping) else named(choices)
+        object.__setattr__(self, "wrappers", by_label)
         shapes.check(Experiment, {f.name: getattr(self, f.name) for f in fields(self)}, f"experiment {self.name}")
         object.__setattr__(self, "runs", integer(f"experiment {self.name}: runs", self.runs, 1))
         if not self.agents:
@@ -276,29 +285,32 @@ class Experiment:
         known = ("runs", "checkpoints")
         if key in known:
             return replace(self, **{key: value})
-        shapes.swept(f"experiment {self.name}: cannot set", [key], self._names(), known)
+        what = f"experiment {self.name}: cannot set"
+        shapes.swept(what, [key], self._names(), known)
         prefix, _, parameter = key.rpartition(".")
         sweep = dict(self.sweep)
         if key in sweep:
             if isinstance(value, (list, tuple)):
-                return replace(self, sweep={**sweep, key: tuple(value)})
+                return replace(self, sweep={**sweep, key: tuple(value)}, varied=True)
             del sweep[key]
         changed = {parameter: value}
         if prefix == "env":
-            return replace(self, env=self.env.having(**changed), sweep=sweep)
+            return replace(self, env=self.env.having(**changed), sweep=sweep, varied=True)
+        if prefix == "agent":
+            shapes.lacking(what, parameter, [a.name for a in self.agents])
         point = {key: value}
         agents = tuple(_aimed(a, point, "agent") for a in self.agents)
         choices = {label: tuple(_aimed(w, point) for w in uses) for label, uses in self._choices().items()}
         wrappers = choices if isinstance(self.wrappers, Mapping) else choices[""]
-        return replace(self, agents=agents, wrappers=wrappers, sweep=sweep)
+        return replace(self, agents=agents, wrappers=wrappers, sweep=sweep, varied=True)
 
     def quickly(self) -> Experiment:
         """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs."""
         return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
-    def joined_by(self, agents: Iterable[Use]) -> Experiment:
+    def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
         """Return the experiment with more agents."""
-        return replace(self, agents=(*self.agents, *agents))
+        return replace(self, agents=(*self.agents, *named(tuple(agents))))
 
 
 def _aimed(use: Use, point: Params, kind: str = "") -> Use:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["METRICS", "PARAMETERS", "Metric", "metric", "symbol", "words"]
+__all__ = ["COUNTS", "METRICS", "PARAMETERS", "REALS", "Metric", "metric", "smaller_is_better", "symbol", "words"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,13 @@ METRICS = {
     "epsilon": Metric("ε spent by the worst user"),
 }
 
+#: Metrics that count something (a rate: 0 or 1 per run): integers wherever rows are written.
+COUNTS = frozenset(
+    {name for name, known in METRICS.items() if known.rate} | {"rounds", "messages", "arms", "users", "bits"}
+)
+#: Metrics that measure something: floats, whole or not.
+REALS = frozenset({*METRICS, "delta", "epsilon_delta", "epsilon_lemma"} - COUNTS)
+
 #: Parameters: how they are written beside a value, and in words along an axis.
 PARAMETERS = {
     "epsilon": ("ε", "privacy parameter ε"),
@@ -70,6 +77,22 @@ def metric(name: str) -> Metric:
     (True, 'new one')
     """
     return METRICS.get(name) or Metric(name.replace("_", " "))
+
+
+#: Metrics of which less is better, and of which more: what is in neither is not judged by size.
+_LESS = frozenset({"regret", "rounds", "messages", "bits", "bits_per_user", "named", "named_most", "epsilon"})
+_MORE = frozenset({"correct", "covered"})
+
+
+def smaller_is_better(name: str) -> bool | None:
+    """Whether less of a metric is better, or more; ``None``: nobody has said.
+
+    Examples
+    --------
+    >>> smaller_is_better("regret"), smaller_is_better("correct"), smaller_is_better("new_one")
+    (True, False, None)
+    """
+    return True if name in _LESS else False if name in _MORE else None
 
 
 def symbol(parameter: str) -> str:

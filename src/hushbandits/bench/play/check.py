@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence, Sized
 
 from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.misread import check_declared
 from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import BATCH, prepare, sampled
@@ -55,6 +56,7 @@ def check(experiments: Sequence[Experiment]) -> None:
         if names.count(name) > 1:
             raise ValueError(f"two experiments are called {name!r}")
     for experiment in experiments:
+        check_declared(experiment)
         offered: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
         for cell in _telling(experiment):
             try:
@@ -76,11 +78,6 @@ def check(experiments: Sequence[Experiment]) -> None:
                 known = curves if figure.x == "time" else finals
                 if figure.y not in known:
                     raise ValueError(f"{experiment.name}: a figure shows {figure.y!r}{nearest(figure.y, known)}")
-                if figure.x not in ("time", "runs", *experiment.sweep):
-                    raise ValueError(f"{experiment.name}: a figure runs along {figure.x!r}, which is not swept")
-                for key in (*([figure.by] if figure.by else []), *figure.at):
-                    if key not in experiment.sweep:
-                        raise ValueError(f"{experiment.name}: a figure picks values of {key!r}, which is not swept")
             check_claims(experiment)
             for claim in experiment.claims:
                 known = finals if claim.time is None else curves

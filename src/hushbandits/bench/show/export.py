@@ -1,32 +1,94 @@
-"""Rows of a run folder as CSV, JSON or Parquet."""
+"""Rows of a run folder as CSV, JSON or Parquet: what counts something is an integer there, what measures is a float."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, TextIO
 
+from hushbandits.bench.declare.canonical import plain
+from hushbandits.bench.declare.vocabulary import COUNTS, REALS
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.files import replacing
-from hushbandits.core.validate import choice
+from hushbandits.core.validate import LARGEST, choice
 
-__all__ = ["FORMATS", "export"]
+__all__ = ["FORMATS", "export", "format_of", "tidy"]
+
+Row = dict[str, Any]
+
+
+def tidy(store: Store) -> Iterator[Row]:
+    """Rows of a store (`Store.rows`) with their types.
+
+    ``time`` is an integer, ``value`` one where its metric counts and it is whole.  A swept parameter of integers is
+    integers, one of integers and floats floats; among words each value stays what it is.
+    """
+    counts = _counts(store)
+    swept = _swept(store)
+    rows: Iterator[Row] = store.rows()
+    for row in rows:
+        row["time"] = _whole(row["time"])
+        if row["metric"] in counts:
+            row["value"] = _whole(row["value"])
+        for name, kind in swept.items():
+            if name in row:
+                row[name] = float(row[name]) if kind is float else _simple(row[name])
+        yield row
+
+
+def _counts(store: Store) -> set[str]:
+    """Metrics that count: by name, or, of one's own envs, those whose every final value is whole."""
+    finals: dict[str, bool] = {}
+    for experiment in store.experiments:
+        for cell in experiment.cells():
+            for name in store.metrics(cell):
+                if name in COUNTS or name in REALS:
+                    finals[name] = name in COUNTS
+                elif finals.get(name, True):
+                    values = store.final(cell, name, experiment.runs)
+                    finals[name] = all(math.isnan(v) or v.is_integer() for v in values.tolist())
+    return {name for name, whole in finals.items() if whole}
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if value is not None and math.isfinite(value) and value == int(value) else value
+
+
+def _swept(store: Store) -> dict[str, type]:
+    """Swept parameters, and the one type that their values have; `object`: several, or none of the simple ones."""
+    values: dict[str, list[object]] = {}
+    for experiment in store.experiments:
+        for name, given in experiment.sweep.items():
+            values.setdefault(name, []).extend(given)
+    return {name: _one_type(given) for name, given in values.items()}
+
+
+def _one_type(values: list[object]) -> type:
+    kinds = {type(v) for v in values}
+    if kinds <= {int, float} and all(abs(v) <= LARGEST for v in values if isinstance(v, int)):
+        return float if float in kinds else int
+    return kinds.pop() if kinds in ({bool}, {str}) else object
+
+
+def _simple(value: object) -> object:
+    """A number or a word as it is; a list, a law or a graph as JSON."""
+    return value if isinstance(value, (bool, int, float, str)) else json.dumps(plain(value), ensure_ascii=False)
 
 
 def _columns(store: Store) -> list[str]:
-    swept = dict.fromkeys(parameter for e in store.experiments for parameter in e.sweep)
-    return ["experiment", "cell", "line", *swept, "run", "metric", "time", "value"]
+    return ["experiment", "cell", "line", *_swept(store), "run", "metric", "time", "value"]
 
 
 def _csv(store: Store, out: TextIO) -> None:
     columns = _columns(store)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(map(_cell, columns))
-    writer.writerows([_cell(row.get(c, "")) for c in columns] for row in store.rows())
+    writer.writerows([_cell(row.get(c, "")) for c in columns] for row in tidy(store))
 
 
 #: What makes a spreadsheet take a text for a formula; the last four are its wide forms.
@@ -42,8 +104,12 @@ def _json(store: Store, out: TextIO) -> None:
     # Nothing is lost on a stream that cannot write every letter: JSON has escapes for them.
     ascii = not (out.encoding or "").lower().replace("-", "").startswith("utf")
     out.write("[")
-    for i, row in enumerate(store.rows()):
-        out.write((",\n" if i else "\n") + json.dumps(row, ensure_ascii=ascii))
+    for i, row in enumerate(tidy(store)):
+        value = row.pop("value")
+        # JSON has no word for infinity, and every reader takes a number beyond all floats for it.
+        last = json.dumps(value) if value is None or math.isfinite(value) else "1e999" if value > 0 else "-1e999"
+        text = json.dumps(row, ensure_ascii=ascii)
+        out.write((",\n" if i else "\n") + f'{text[:-1]}, "value": {last}}}')
     out.write("\n]\n")
 
 
@@ -53,25 +119,22 @@ def _parquet(store: Store, out: IO[bytes]) -> None:
         from pyarrow import parquet
     except ImportError:
         raise ValueError("format='parquet' needs pyarrow: pip install 'hushbandits[parquet]'") from None
-    kinds = {"run": pa.int64(), "time": pa.float64(), "value": pa.float64()}
-    # A swept parameter may mix numbers and words: it travels as text then.
-    swept = {p: [v for e in store.experiments for v in e.sweep.get(p, [])] for p in _columns(store)[3:-4]}
-    text = {p for p, values in swept.items() if any(not isinstance(v, (int, float)) for v in values)}
-    fields = [
-        pa.field(c, kinds.get(c, pa.float64() if c in swept and c not in text else pa.string()))
-        for c in _columns(store)
-    ]
-    schema = pa.schema(fields)
+    # A column has one type: the values of counts and of measures stand in one, and a float holds a count exactly.
+    kinds = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    types = {"run": pa.int64(), "time": pa.int64(), "value": pa.float64()}
+    types |= {name: kinds.get(kind, pa.string()) for name, kind in _swept(store).items()}
+    texts = [name for name, kind in _swept(store).items() if kind not in kinds]
+    schema = pa.schema([pa.field(c, types.get(c, pa.string())) for c in _columns(store)])
     with parquet.ParquetWriter(out, schema) as writer:
-        for rows in _chunks(store.rows(), 100_000):
+        for rows in _chunks(tidy(store), 100_000):
             for row in rows:
-                row.update({p: str(row[p]) for p in text if p in row})
+                row.update({name: str(row[name]) for name in texts if name in row})
             full = [{c: row.get(c) for c in schema.names} for row in rows]
             writer.write_table(pa.Table.from_pylist(full, schema=schema))
 
 
-def _chunks(rows: Iterable[dict[str, object]], size: int) -> Iterator[list[dict[str, object]]]:
-    chunk: list[dict[str, object]] = []
+def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    chunk: list[Row] = []
     for row in rows:
         chunk.append(row)
         if len(chunk) == size:
@@ -82,30 +145,58 @@ def _chunks(rows: Iterable[dict[str, object]], size: int) -> Iterator[list[dict[
 
 
 _TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json}
-#: Formats that `export` writes.
+#: Formats that `export` writes; a file of that name's ending has it.
 FORMATS = (*_TEXT, "parquet")
 
 
-def export(store: Store, format: str = "csv", output: Path | None = None) -> None:
+def format_of(out: Path | None, format: str | None = None) -> str:
+    """Return the format that is asked for, or that a file's name ends with; of standard output, CSV.
+
+    Examples
+    --------
+    >>> format_of(Path("rows.parquet")), format_of(None), format_of(Path("rows.txt"), "json")
+    ('parquet', 'csv', 'json')
+    """
+    if format is not None:
+        return choice("format", format, FORMATS)
+    if out is None:
+        return "csv"
+    ending = out.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise ValueError(f"out={str(out)!r} does not end with {', '.join(f'.{f}' for f in FORMATS)}: give a format")
+    return ending
+
+
+def export(store: Store, format: str | None = None, out: Path | None = None) -> None:
     """Write all rows, in a fixed order, to a file (whole or not at all) or to standard output.
+
+    Parameters
+    ----------
+    store : Store
+    format : str, optional
+        ``"csv"``, ``"json"`` or ``"parquet"``; default: what `out` ends with, or CSV.
+    out : Path, optional
+        A file; default: standard output.
 
     Raises
     ------
     ValueError
-        Unknown format, Parquet without pyarrow, or a file that cannot be written.
+        Unknown format, Parquet without pyarrow or for a terminal, or a file that cannot be written.
     """
-    choice("format", format, FORMATS)
-    if output is None:
-        if format == "parquet":
+    format = format_of(out, format)
+    if out is None:
+        if format != "parquet":
+            _TEXT[format](store, sys.stdout)
+        elif sys.stdout.isatty():
+            raise ValueError("format='parquet' is no text for a terminal: give a file (--out rows.parquet), or a pipe")
+        else:
             buffer = io.BytesIO()
             _parquet(store, buffer)
             sys.stdout.buffer.write(buffer.getvalue())
-        else:
-            _TEXT[format](store, sys.stdout)
         sys.stdout.flush()
         return
     try:
-        with replacing(output, binary=format == "parquet") as out:
-            {**_TEXT, "parquet": _parquet}[format](store, out)
+        with replacing(out, binary=format == "parquet") as file:
+            {**_TEXT, "parquet": _parquet}[format](store, file)
     except OSError as error:
-        raise ValueError(f"cannot write {output}: {(error.strerror or str(error)).lower()}") from None
+        raise ValueError(f"cannot write {out}: {(error.strerror or str(error)).lower()}") from None

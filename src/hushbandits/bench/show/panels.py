@@ -81,14 +81,20 @@ class Panel:
         return (*along, "x" in f.log), ("share", "y" in f.log) if law else (*quantity, "y" in f.log)
 
 
-def panels(store: Store, experiment: Experiment, trusted: Collection[str] | None = None) -> list[Panel]:
+def panels(
+    store: Store,
+    experiment: Experiment,
+    trusted: Collection[str] | None = None,
+    wanted: Sequence[Figure] | None = None,
+) -> list[Panel]:
     """Return the panels of an experiment that have something to show.
 
-    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
+    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.  `wanted`: what
+    stands in them; default: the experiment's own figures.
     """
     trusted = bounds() if trusted is None else trusted
     time = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
-    found = ((f, series(store, experiment, f, trusted)) for f in figures(store, experiment))
+    found = ((f, series(store, experiment, f, trusted)) for f in wanted or figures(store, experiment))
     return [Panel(f, lines[:_MOST], max(0, len(lines) - _MOST), experiment.runs, time) for f, lines in found if lines]
 
 

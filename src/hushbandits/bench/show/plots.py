@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["CSS", "FORMATS", "Inline", "Key", "inline", "legend", "pictures", "png"]
+__all__ = ["CSS", "FORMATS", "Inline", "Key", "compose", "inline", "legend", "pictures", "png", "quietly"]
 
 #: Formats of a picture, and what each is told so that the same numbers give the same bytes.
 FORMATS: dict[str, dict[str, Any]] = {
@@ -78,8 +78,8 @@ def png(store: Store, experiment: Experiment, path: Path, trusted: Collection[st
     """
     shown = panels(store, experiment, trusted)
     if shown:
-        with _quietly():
-            _save(_print(store, experiment, shown), experiment.name, path, "png")
+        with quietly():
+            _save(compose(store, experiment, shown), experiment.name, path, "png")
     return path if shown else None
 
 
@@ -94,8 +94,8 @@ def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collec
     shown = panels(store, experiment, trusted)
     if not shown:
         return []
-    with _quietly():
-        canvas = _print(store, experiment, shown)
+    with quietly():
+        canvas = compose(store, experiment, shown)
         return [_save(canvas, experiment.name, folder / picture(experiment.name, f), f) for f in FORMATS]
 
 
@@ -104,7 +104,7 @@ def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None
     shown = panels(store, experiment, trusted)
     if not shown:
         return None
-    with _quietly():
+    with quietly():
         drawn: dict[str, list[str]] = {room: [] for room in _ROOMS}
         for i, (panel, limits) in enumerate(zip(shown, _limits(shown), strict=True)):
             for room, sizes in _ROOMS.items():
@@ -131,7 +131,7 @@ def _places(shown: Sequence[Panel]) -> dict[str, int]:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """A letter that the font lacks is drawn as a box, long labels overlap; nobody needs a warning for each."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph|constrained_layout not applied", UserWarning)
@@ -174,7 +174,7 @@ def _canvas(size: tuple[float, float], ink: Ink) -> Canvas:
     return canvas
 
 
-def _print(store: Store, experiment: Experiment, shown: Sequence[Panel]) -> Canvas:
+def compose(store: Store, experiment: Experiment, shown: Sequence[Panel]) -> Canvas:
     """All panels on white, a title above and one legend below."""
     import matplotlib
     from matplotlib.layout_engine import ConstrainedLayoutEngine

@@ -1,0 +1,324 @@
+"""Lines against each other: differences, probabilities of improvement and p-values of all pairs, and their profiles.
+
+Runs that drew from the same seeds are compared in pairs (common random numbers), whatever else differs between them;
+runs of other seeds are independent.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.declare.vocabulary import metric as known_metric
+from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.stats import (
+    STATISTICS,
+    Interval,
+    bootstrap,
+    holm,
+    improvement,
+    ks_two_sample,
+    paired_difference,
+    permutation_test,
+    profile,
+    rank_test,
+    share_interval,
+)
+from hushbandits.bench.play.store import Store
+from hushbandits.core.limits import affordable
+from hushbandits.core.types import Array
+
+__all__ = ["Compared", "Pair", "Sample", "against", "comparisons", "sample", "swapped"]
+
+_RESAMPLES = 9_999
+_BYTES = 60.0 * 10_000  # of one run in one comparison
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Runs of one line.
+
+    Parameters
+    ----------
+    label : str
+    values : (n,) array
+        The metric at the end; NaN where a run has none.
+    runs : (n,) array
+        Their numbers.
+    world : int or None
+        What their seeds were made of: run r of two samples drew from the same seed where this is equal; ``None``: it
+        is not known.
+    """
+
+    label: str
+    values: Array
+    runs: Array
+    world: int | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One line against another: A − B.
+
+    Parameters
+    ----------
+    a, b : str
+        Their labels.
+    paired : bool
+        Whether runs of one seed are compared with each other.
+    runs : (int, int)
+        Runs of A and B that are compared; equal where paired.
+    difference : float
+        Statistic of A minus that of B.
+    interval : (float, float)
+        Of the difference: bootstrap of the pairs, or of each line by itself; of a rate, from two exact intervals.
+    improvement : float
+        Probability that a run of A exceeds one of B, ties counted half.
+    improvement_interval : (float, float)
+        Bootstrap; where all runs of one exceed all of the other, Clopper–Pearson's.
+    p, p_ranks, p_laws : float
+        Of no difference of the statistics, of the ranks (neither tends to be larger), and of the laws (largest gap of
+        the empirical ones): under exchange of A and B within each pair, or of all labels, by ranks (Mann & Whitney)
+        and by Kolmogorov & Smirnov where the runs are independent.
+    p_holm, p_ranks_holm, p_laws_holm : float
+        The same adjusted for the number of pairs (Holm), each column by itself.
+    left_out : int
+        Runs without a value, or without a partner.
+    """
+
+    a: str
+    b: str
+    paired: bool
+    runs: tuple[int, int]
+    difference: float
+    interval: Interval
+    improvement: float
+    improvement_interval: Interval
+    p: float
+    p_ranks: float
+    p_laws: float
+    p_holm: float = math.nan
+    p_ranks_holm: float = math.nan
+    p_laws_holm: float = math.nan
+    left_out: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """All pairs of some lines.
+
+    Parameters
+    ----------
+    metric, statistic, level
+        What is compared, and the level of each interval by itself.
+    samples : tuple of Sample
+    pairs : tuple of Pair
+    where : str
+        The point of a sweep, in words.
+    left : int
+        Pairs that were not compared, for want of time.
+    """
+
+    metric: str
+    statistic: str
+    level: float
+    samples: tuple[Sample, ...]
+    pairs: tuple[Pair, ...]
+    where: str = ""
+    left: int = 0
+
+    def profiles(self) -> tuple[Array, dict[str, Array]]:
+        """Thresholds τ, each value that occurs and one beyond, and each line's share of runs at or above τ."""
+        finite = np.concatenate([s.values[np.isfinite(s.values)] for s in self.samples])
+        if not len(finite):
+            return np.empty(0), {s.label: np.empty(0) for s in self.samples}
+        thresholds = np.unique(finite)
+        thresholds = np.append(thresholds, thresholds[-1] + (0.02 * np.ptp(thresholds) or 1.0))
+        shares = {s.label: profile(x, thresholds) for s in self.samples if len(x := s.values[~np.isnan(s.values)])}
+        return thresholds, shares
+
+
+def against(
+    samples: Sequence[Sample],
+    metric: str,
+    statistic: str = "mean",
+    level: float = 0.95,
+    seed: int = 0,
+    where: str = "",
+    most: int | None = None,
+) -> Compared:
+    """Compare all pairs of lines, or the first `most`.
+
+    Examples
+    --------
+    >>> runs = np.arange(12)
+    >>> a, b = (Sample(label, values, runs, world=7) for label, values in (("a", runs + 1.0), ("b", runs * 1.0)))
+    >>> (pair,) = against([a, b], "regret").pairs
+    >>> pair.paired, pair.runs, round(pair.difference, 9), pair.p < 0.01
+    (True, (12, 12), 1.0, True)
+    """
+    couples = list(itertools.combinations(samples, 2))
+    found = [_pair(a, b, metric, statistic, level, seed) for a, b in couples[:most]]
+    columns = (_holm([getattr(pair, name) for pair in found]) for name in ("p", "p_ranks", "p_laws"))
+    found = [
+        replace(pair, p_holm=p, p_ranks_holm=ranks, p_laws_holm=laws)
+        for pair, p, ranks, laws in zip(found, *columns, strict=True)
+    ]
+    return Compared(metric, statistic, level, tuple(samples), tuple(found), where, len(couples) - len(found))
+
+
+def _holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjustment of those that are numbers: a pair without enough runs is no test."""
+    known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
+    adjusted = [math.nan] * len(p_values)
+    for i, p in zip(known, holm([p_values[i] for i in known]).tolist(), strict=True):
+        adjusted[i] = p
+    return adjusted
+
+
+def _pair(a: Sample, b: Sample, metric: str, statistic: str, level: float, seed: int) -> Pair:
+    x, y, paired = _matched(a, b)
+    out = len(a.values) + len(b.values) - len(x) - len(y)
+    nothing = (-math.inf, math.inf)
+    if not len(x) or not len(y):
+        nan = math.nan
+        return Pair(
+            a.label, b.label, paired, (len(x), len(y)), nan, nothing, nan, (0.0, 1.0), nan, nan, nan, left_out=out
+        )
+    affordable(f"comparing {len(x) + len(y):,} runs", (len(x) + len(y)) * _BYTES)
+    if paired:
+        difference, interval = paired_difference(x, y, statistic, level, seed)
+        p, p_ranks, p_laws = swapped(x, y, statistic, seed)
+    else:
+        f = STATISTICS[statistic]
+        difference = float(f(x) - f(y))
+        interval = bootstrap(lambda s, t: f(s) - f(t), x, y, level=level, seed=seed)
+        p = permutation_test(x, y, statistic, _RESAMPLES, seed)
+        p_ranks, p_laws = (1.0, 1.0) if np.ptp([*x, *y]) == 0 else (rank_test(x, y), ks_two_sample(x, y)[1])
+    if known_metric(metric).rate and statistic == "mean":
+        # All runs alike say little of a probability, and a bootstrap of them nothing: valid however they depend.
+        (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))
+        interval = low - above, high - below
+    chance, span = improvement(x, y), _improvement_interval(x, y, paired, level, seed)
+    return Pair(
+        a.label, b.label, paired, (len(x), len(y)), difference, interval, chance, span, p, p_ranks, p_laws, left_out=out
+    )
+
+
+def _matched(a: Sample, b: Sample) -> tuple[Array, Array, bool]:
+    """Values of both that can be compared, and whether run by run."""
+    one, two = ({int(r): float(v) for r, v in zip(s.runs, s.values, strict=True) if not np.isnan(v)} for s in (a, b))
+    same = [r for r in one if r in two] if a.world is not None and a.world == b.world else []
+    if same:
+        return np.array([one[r] for r in same]), np.array([two[r] for r in same]), True
+    return np.array(list(one.values())), np.array(list(two.values())), False
+
+
+def _improvement_interval(x: Array, y: Array, paired: bool, level: float, seed: int) -> Interval:
+    """Bootstrap of the runs' indices; the kernel of all pairs of runs is computed once."""
+    n, m = len(x), len(y)
+    wins = (np.sign(x[:, None] - y[None, :]) + 1) / 2
+    if np.ptp(wins) == 0 and wins[0, 0] != 0.5:
+        return share_interval(min(n, m) if wins[0, 0] else 0, min(n, m), level)
+
+    def effect(i: Array, j: Array | None = None) -> Array:
+        left = _counts(i, n)
+        return np.einsum("bi,bi->b", left @ wins, left if j is None else _counts(j, m)) / (n * m)
+
+    strata = (np.arange(n),) if paired else (np.arange(n), np.arange(m))
+    low, high = bootstrap(effect, *strata, level=level, seed=seed)
+    return max(low, 0.0), min(high, 1.0)
+
+
+def _counts(indices: Array, n: int) -> Array:
+    """How often each of n runs occurs in each resample (a column), ``(B, n)``."""
+    resamples = indices.shape[1]
+    flat = indices.astype(np.int64) + n * np.arange(resamples)
+    return np.bincount(flat.ravel(), minlength=n * resamples).reshape(resamples, n).astype(float)
+
+
+def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> tuple[float, float, float]:
+    """Two-sided p-values under exchange of x and y within each pair: of the statistic, of ranks, and of the laws.
+
+    ``(1 + #extreme)/(1 + B)``: valid at any number of pairs.  Source: Fisher 1935; Phipson & Smyth 2010 for the 1.
+
+    Examples
+    --------
+    >>> swapped(np.ones(8), np.ones(8))
+    (1.0, 1.0, 1.0)
+    """
+    from scipy.stats import rankdata
+
+    n = len(x)
+    turned = np.random.default_rng(seed).random((n, _RESAMPLES), np.float32) < 0.5
+    f, mean = STATISTICS[statistic], STATISTICS["mean"]
+    ranks = rankdata(np.concatenate([x, y]))
+    order = np.argsort(np.concatenate([x, y]), kind="stable")
+    ends = np.append(np.diff(np.concatenate([x, y])[order]) > 0, True)
+
+    def apart(u: Array, v: Array, f: Callable[..., Array], turned: Array) -> Array:
+        if f is mean:  # the same in one product
+            return np.abs((u - v) @ np.where(turned, -1.0, 1.0)) / n
+        a, b = np.where(turned, v[:, None], u[:, None]), np.where(turned, u[:, None], v[:, None])
+        return np.abs(f(a) - f(b))
+
+    def gap(turned: Array) -> Array:
+        sign = np.where(turned, -1, 1).astype(np.int32)
+        steps = np.concatenate([sign, -sign])[order].cumsum(0, dtype=np.int32)[ends]
+        return np.abs(steps).max(0)
+
+    stay = np.zeros((n, 1), bool)
+    tests = (
+        lambda t: apart(x, y, f, t),
+        lambda t: apart(ranks[:n], ranks[n:], mean, t),
+        gap,
+    )
+    found = []
+    for test in tests:
+        observed = float(test(stay)[0])
+        # Rounding must not make an equal split look less extreme than it is.
+        extreme = int((test(turned) >= observed * (1 - 1e-12)).sum())
+        found.append((1 + extreme) / (1 + _RESAMPLES))
+    return found[0], found[1], found[2]
+
+
+def sample(store: Store, cell: Cell, metric: str, runs: int, label: str = "") -> Sample:
+    """Return the runs of a cell; they know their seeds."""
+    (seed,) = cell.seeds(store.seed, 0, 1)
+    entropy = seed.entropy
+    world = int(entropy) if isinstance(entropy, int) else None
+    values, numbers = store.final(cell, metric, runs), store.present(cell, runs)
+    if len(values) != len(numbers):  # runs of another version may lack a metric: which, is not told
+        numbers, world = np.arange(len(values)), None
+    return Sample(label or cell.line, values, numbers, world)
+
+
+def comparisons(
+    store: Store, experiment: Experiment, metric: str = "", statistic: str = "mean", most: int | None = 30
+) -> list[Compared]:
+    """Compare the lines of an experiment at each point of its sweep; points with fewer than two lines are left out.
+
+    Parameters
+    ----------
+    metric : str
+        Default: the first that the experiment shows.
+    most : int or None
+        Pairs to compare at most; what is left is counted in `Compared.left`.
+    """
+    points: dict[str, list[Cell]] = {}
+    for cell in experiment.cells():
+        points.setdefault(", ".join(f"{symbol(k)} = {v}" for k, v in cell.point.items()), []).append(cell)
+    found = []
+    for where, cells in points.items():
+        name = metric or next(iter([*experiment.metrics, *store.metrics(cells[0])]), "")
+        samples = [sample(store, cell, name, experiment.runs) for cell in cells]
+        samples = [s for s in samples if len(s.values)]
+        if len(samples) > 1:
+            found.append(against(samples, name, statistic, where=where, most=most))
+            most = None if most is None else max(0, most - len(found[-1].pairs))
+    return found

@@ -1,0 +1,95 @@
+"""A picture to keep: a Matplotlib figure that saves itself, and shows itself in a notebook."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+
+from hushbandits.bench.declare.spec import Experiment, Figure
+from hushbandits.bench.play.store import Store
+from hushbandits.bench.show import plots
+from hushbandits.bench.show.files import replacing
+from hushbandits.bench.show.ink import PRINT
+from hushbandits.bench.show.panels import panels
+from hushbandits.core.types import Array
+
+__all__ = ["Picture", "drawn", "profiles"]
+
+
+class Picture(Canvas):
+    """A Matplotlib figure, as `drawn` makes it."""
+
+    def save(self, path: Path | str) -> Path:
+        """Write it to a file, whole or not at all: PNG, SVG or PDF, as the name ends, without a date.
+
+        Raises
+        ------
+        ValueError
+            Another ending, or a file that cannot be written.
+        """
+        path = Path(path)
+        format = path.suffix.lower().removeprefix(".")
+        if format not in plots.FORMATS:
+            raise ValueError(f"path={str(path)!r} must end with {', '.join(f'.{f}' for f in plots.FORMATS)}")
+        try:
+            with replacing(path, binary=True) as out, matplotlib.rc_context({"svg.hashsalt": "hushbandits"}):
+                self.savefig(out, format=format, **plots.FORMATS[format])
+        except OSError as error:
+            raise ValueError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
+        return path
+
+    def _repr_png_(self) -> bytes:
+        out = io.BytesIO()
+        self.savefig(out, format="png", dpi=110)
+        return out.getvalue()
+
+    @classmethod
+    def of(cls, figure: Any) -> Picture:
+        """Return a Matplotlib figure as a picture: the same object, with more methods."""
+        figure.__class__ = cls
+        return cast(Picture, figure)
+
+
+def drawn(store: Store, experiment: Experiment, figures: Sequence[Figure]) -> Picture:
+    """Draw panels of an experiment; `store` is anything that has `final`, `curve` and `metrics` of its cells.
+
+    Bounds are called: whoever asks for them here has written them.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to draw.
+    """
+    trusted = [path for figure in figures for path in figure.bounds.values()]
+    shown = panels(store, experiment, trusted, figures)
+    for figure in figures:
+        if figure not in [panel.figure for panel in shown]:
+            raise ValueError(
+                f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve"
+            )
+    with plots.quietly():
+        return Picture.of(plots.compose(store, experiment, shown))
+
+
+def profiles(thresholds: Array, shares: Mapping[str, Array], label: str) -> Picture:
+    """Draw performance profiles: each line's share of runs at or above the thresholds."""
+    figure = Picture(figsize=(6.0, 3.9), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.grid(True, color=PRINT.grid, linewidth=0.8)
+    for i, (name, share) in enumerate(shares.items()):
+        dashes = "-" if i < len(PRINT.lines) else "-."
+        # A share falls behind the value: it is of runs at or above.
+        axes.step(thresholds, share, dashes, where="pre", color=PRINT.lines[i % len(PRINT.lines)], label=name)
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_xlabel(f"{label}: x", parse_math=False)
+    axes.set_ylabel("share of runs at or above x")
+    for text in axes.legend(frameon=False, fontsize=8).get_texts() if shares else ():
+        text.set_parse_math(False)
+    return figure

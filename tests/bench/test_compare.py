@@ -1,0 +1,231 @@
+"""Comparisons: pairs where runs share their seeds, tests that keep their level, and one table wherever it is shown."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from bench_helpers import small
+
+import hushbandits as hb
+from hushbandits.bench.judge.compare import Sample, against, comparisons, swapped
+from hushbandits.bench.judge.stats import holm, improvement, share_interval
+from hushbandits.bench.play.run import run
+from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.show.compared import heads, notes, rows
+from hushbandits.cli.main import main
+
+ENV = {"n_agents": 3, "horizon": 60}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("compare")
+    with run(small(runs=12, metrics=("regret", "messages")), path, progress=False).store:
+        pass
+    return path
+
+
+@pytest.fixture(scope="module")
+def results():
+    agents = ("Multi-UCB", "UCB1", "UCB1")
+    return [hb.evaluate("CoopNetwork-v0", a, runs=12, env=ENV, seed=s) for a, s in zip(agents, (0, 0, 1), strict=True)]
+
+
+def line(label, values, world=1, runs=None):
+    values = np.asarray(values, float)
+    return Sample(label, values, np.arange(len(values)) if runs is None else np.asarray(runs), world)
+
+
+def test_runs_of_one_seed_are_paired_and_others_are_not(results):
+    together, alone, elsewhere = results
+    one, two, three = hb.compare(*results, names=["a", "b", "c"]).pairs
+    assert (one.a, one.b, one.paired, one.runs) == ("a", "b", True, (12, 12))
+    assert not two.paired
+    assert not three.paired
+    difference = together.final("regret") - alone.final("regret")
+    assert one.difference == pytest.approx(difference.mean())
+    assert one.interval[0] <= one.difference <= one.interval[1]
+    assert one.improvement == improvement(together.final("regret"), alone.final("regret"))
+    assert three.difference == pytest.approx(alone.final("regret").mean() - elsewhere.final("regret").mean())
+    text = repr(hb.compare(together, alone, elsewhere))
+    assert "12 pairs" in text
+    assert "12 + 12" in text
+    assert "UCB1 (1)" in text
+    assert "UCB1 (2)" in text
+    assert "less is better: below 0 speaks for A" in text
+    unknown = hb.Results(together.finals, together.curves, together.times)
+    assert not hb.compare(unknown, alone).pairs[0].paired
+
+
+def test_common_luck_is_taken_out_of_the_difference():
+    rng = np.random.default_rng(0)
+    luck = rng.normal(size=30)
+    x, y = luck + 0.1 + 0.05 * rng.normal(size=30), luck + 0.05 * rng.normal(size=30)
+    (same,) = against([line("a", x), line("b", y)], "regret").pairs
+    (other,) = against([line("a", x), line("b", y, world=2)], "regret").pairs
+    assert same.p < 0.001 < 0.5 < other.p
+    assert same.interval[0] > 0 > other.interval[0]
+    assert same.improvement == other.improvement
+
+
+def test_pairs_are_matched_by_the_number_of_their_run():
+    (pair,) = against(
+        [line("a", [1, 2, 3, np.nan], runs=[5, 4, 3, 0]), line("b", [30, 20, 0, 9], runs=[3, 4, 0, 8])], "x"
+    ).pairs
+    assert (pair.paired, pair.runs, pair.left_out) == (True, (2, 2), 4)
+    assert pair.difference == (2 + 3) / 2 - (20 + 30) / 2
+    (apart,) = against([line("a", [1, 2], runs=[0, 1]), line("b", [1, 2], runs=[2, 3])], "x").pairs
+    assert not apart.paired
+
+
+def test_p_values_are_adjusted_over_all_pairs():
+    rng = np.random.default_rng(1)
+    lines = [line(str(i), rng.normal(size=15) + i / 3) for i in range(4)]
+    pairs = against(lines, "regret").pairs
+    assert len(pairs) == 6
+    for column in ("p", "p_ranks", "p_laws"):
+        assert [getattr(p, f"{column}_holm") for p in pairs] == holm([getattr(p, column) for p in pairs]).tolist()
+    assert any(p.p_holm > p.p for p in pairs)
+
+
+@pytest.mark.parametrize("law", ["normal", "lognormal", "integers"])
+def test_the_exchange_within_pairs_keeps_its_level(law):
+    """All sign patterns of six pairs, enumerated: the sampled p-values are theirs."""
+    rng = np.random.default_rng(3)
+    draw = {
+        "normal": rng.normal,
+        "lognormal": lambda size: rng.lognormal(0, 1, size),
+        "integers": lambda size: rng.integers(0, 3, size),
+    }
+    x, y = (np.asarray(draw[law](size=6), float) for _ in range(2))
+
+    def gap(a, b):
+        grid = np.concatenate([a, b])
+        return max(abs((a <= t).mean() - (b <= t).mean()) for t in grid)
+
+    def chance(a, b):
+        return abs(improvement(a, b) - 0.5)
+
+    exact = []
+    for apart in (lambda a, b: abs(a.mean() - b.mean()), chance, gap):
+        turns = [np.array(t, bool) for t in itertools.product([0, 1], repeat=6)]
+        spread = [apart(np.where(t, y, x), np.where(t, x, y)) for t in turns]
+        exact.append(np.mean(np.array(spread) >= apart(x, y) - 1e-12))
+    assert swapped(x, y) == pytest.approx(exact, abs=0.02)
+
+
+def test_no_difference_is_no_evidence():
+    for world in (1, 2):
+        (pair,) = against([line("a", np.ones(9)), line("b", np.ones(9), world)], "regret").pairs
+        assert (pair.p, pair.p_ranks, pair.p_laws, pair.improvement, pair.difference) == (1, 1, 1, 0.5, 0)
+    (none,) = against([line("a", [np.nan]), line("b", [1.0])], "regret").pairs
+    assert np.isnan([none.p, none.p_holm, none.difference]).all()
+    assert "–" in rows(against([line("a", [np.nan]), line("b", [1.0])], "regret"))[0]
+
+
+def test_what_all_runs_agree_on_is_not_certain():
+    (pair,) = against([line("a", np.ones(20)), line("b", np.zeros(20))], "correct").pairs
+    low = share_interval(20, 20, 0.975)[0]
+    assert pair.interval == (low - share_interval(0, 20, 0.975)[1], 1.0)
+    assert pair.improvement_interval == share_interval(20, 20)
+    (few,) = against([line("a", [1.0, 2.0]), line("b", [1.0, 3.0])], "regret").pairs
+    assert np.isinf(few.interval).all()
+
+
+def test_the_improvements_interval_is_the_plain_bootstraps():
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(0, 9, 20) * 1.0, rng.integers(2, 11, 25) * 1.0
+    (pair,) = against([line("a", x), line("b", y, world=2)], "regret").pairs
+    naive = [improvement(rng.choice(x, 20), rng.choice(y, 25)) for _ in range(3000)]
+    assert pair.improvement_interval == pytest.approx(np.quantile(naive, [0.02, 0.98]), abs=0.03)
+
+
+def test_profiles_are_shares_at_or_above(tmp_path):
+    compared = against([line("a", [1, 2, 2]), line("b", [0, np.nan, 5])], "regret")
+    thresholds, shares = compared.profiles()
+    assert thresholds[:4].tolist() == [0, 1, 2, 5]
+    assert shares["a"] == pytest.approx([1, 1, 2 / 3, 0, 0])
+    assert shares["b"] == pytest.approx([1, 0.5, 0.5, 0.5, 0])
+    picture = hb.Comparison(**vars(compared)).plot()
+    assert [label.get_text() for label in picture.axes[0].get_legend().get_texts()] == ["a", "b"]
+    assert picture.save(tmp_path / "p.pdf").stat().st_size > 1000
+
+
+def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
+    with Store(folder / FILE, readonly=True) as store:
+        found = comparisons(store, store.experiments[0])
+        capped = comparisons(store, store.experiments[0], most=4)
+    assert [(one.where, one.metric, len(one.pairs)) for one in found] == [
+        ("agents = 3", "regret", 3), ("agents = 4", "regret", 3),
+    ]  # fmt: skip
+    assert all(pair.paired for one in found for pair in one.pairs)
+    assert [(len(one.pairs), one.left) for one in capped] == [(3, 0), (1, 2)]
+    assert any("2 more pairs" in note for note in notes(capped))
+    part = hb.open_run(folder).select(at={"env.n_agents": 3})
+    assert [p.difference for p in hb.compare(part).pairs] == [p.difference for p in found[0].pairs]
+    whole = hb.compare(hb.open_run(folder))
+    assert len(whole.pairs) == 15
+    assert "UCB1, agents = 4" in repr(whole)
+    mixed = hb.compare(part.select("UCB1"), results[1])
+    assert mixed.pairs[0].b == "UCB1 (2)"
+    frame = whole.to_frame()
+    assert len(frame) == 15
+    assert {"a", "b", "paired", "runs_a", "interval_low", "p_laws_holm"} <= set(frame.columns)
+    assert whole._repr_html_().count("<tr>") == 16
+    assert len(heads()) == len(rows(whole)[0])
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda r, f: hb.compare(r[0]), "compare needs two lines at least, not 1"),
+        (lambda r, f: hb.compare(), "not 0"),
+        (lambda r, f: hb.compare(r[0], 3), "compare takes Results and RunFolders, not 3"),
+        (lambda r, f: hb.compare(*r, metric="regert"), "no metric is named 'regert'; did you mean regret"),
+        (lambda r, f: hb.compare(*r, metric="agent_regret"), "'agent_regret' has several numbers a run"),
+        (lambda r, f: hb.compare(*r, names=["a", "b"]), "must be 3 different names"),
+        (lambda r, f: hb.compare(*r, names=["a", "b", "a"]), "must be 3 different names"),
+        (lambda r, f: hb.compare(*r, statistic="mode"), "statistic='mode' is not one of mean, median, iqm"),
+        (lambda r, f: hb.compare(*r, level=1), r"level=1 must lie in \(0, 1\)"),
+        (lambda r, f: hb.compare(hb.open_run(f), metric="rounds"), "no metric is named 'rounds'"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(results, folder, ask, message):
+    with pytest.raises((ValueError, TypeError), match=message) as error:
+        ask(results, folder)
+    assert "\n" not in str(error.value)
+
+
+def test_the_command_prints_a_table_for_each_point(folder, capsys):
+    assert main(["compare", str(folder)]) == 0
+    text = capsys.readouterr().out
+    assert text.count("12 pairs") == 6
+    assert "small, agents = 4: regret" in text
+    assert "less is better: below 0 speaks for A" in text
+    args = ["--metric", "messages", "--lines", "UCB1", "Multi-UCB", "--at", "env.n_agents=3", "--statistic", "median"]
+    assert main(["compare", str(folder), *args]) == 0
+    text = capsys.readouterr().out
+    assert text.count("12 pairs") == 1
+    assert "the median of A minus that of B, of messages" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--metric", "regert"], "no metric is named 'regert'; did you mean regret"),
+        (["--lines", "UCB2"], "holds no line 'UCB2'; did you mean UCB1"),
+        (["--lines", "UCB1"], "has no two lines with runs to compare at one point"),
+        (["--experiment", "smal"], "holds no experiment 'smal'; did you mean small?"),
+        (["--at", "env.n_agents=7"], "env.n_agents=7, which the sweep does not take"),
+        (["--at", "n_agents=3"], "which is not swept; did you mean env.n_agents?"),
+        (["--statistic", "mode"], "statistic='mode' is not one of mean, median, iqm"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence(folder, capsys, args, message):
+    assert main(["compare", str(folder), *args]) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""

@@ -1,0 +1,223 @@
+"""A declaration means what its labels say, or is refused in one sentence, by whichever way it enters."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+from bench_helpers import TOML, small
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.misread import check_declared
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.toml import read_toml
+from hushbandits.bench.play.run import check, run
+from hushbandits.cli.console import asked
+from hushbandits.cli.main import main
+from hushbandits.experiments import modules
+
+HIDDEN = {"clean": (), "noisy": (Use("Huber", rate=0.1),)}
+MIXED = r"'agent\.epsilon': Multi-UCB and UCB1 take no parameter 'epsilon'; write Private-UCB\.epsilon"
+#: What is declared, and what is said of it.
+REFUSED = [
+    ({"sweep": {"agent.epsilon": (0.1, 1.0)}, "agents": ["Multi-UCB", "Private-UCB", "UCB1"]}, MIXED),
+    ({"sweep": {"env.n_arms": (2, 3)}}, r"CoopNetwork-v0 is given n_arms=3 already; leave out one of the two"),
+    ({"sweep": {"agent.epsilon": (0.1, 1.0)}, "agents": [Use("Private-UCB", epsilon=2.0)]}, "epsilon=2 already"),
+    ({"sweep": {"Private-UCB.epsilon": (0.1, 1.0)}}, r"Private-UCB is given epsilon=0\.5 already"),
+    ({"sweep": {"Huber.rate": (0.1, 0.2)}, "wrappers": HIDDEN}, r"Huber is given rate=0\.1 already"),
+    (
+        {"sweep": {"agent.v": (0.5, 0.7), "Private-UCB.v": (0.6, 0.8)}, "agents": ["Private-UCB"]},
+        r"'agent\.v' sweeps that of Private-UCB already; keep one of them",
+    ),
+    ({"sweep": {"env.runs": (1, 2)}}, r"'env\.runs' is no parameter of the env's; runs = … of the experiment says it"),
+    ({"env": Use("CoopNetwork-v0", wrappers=["Loss"])}, r"wrappers = … of the experiment says it"),
+    ({"sweep": {"env.lief": (1, 2)}}, "takes no parameter 'lief'; did you mean life"),
+    ({"sweep": {"UCB1.epsilon": (1, 2)}}, "agent UCB1 takes no parameter 'epsilon'"),
+    ({"sweep": {"agent.nerve": (1, 2)}}, "takes no parameter 'nerve'"),
+    ({"sweep": {"agent.n_agents": (3, 4)}}, r"give it in env \(env\.n_agents in an experiment\)"),
+    ({"sweep": {"Huber.rte": (0.1,)}, "wrappers": ["Huber"]}, "wrapper Huber takes no parameter 'rte'"),
+    ({"figures": [Figure(y="regret", x="env.n_agent")]}, r"'env\.n_agent', which is not swept; did you mean env\.n_a"),
+    ({"figures": [Figure(y="regret", by="n_agents")]}, r"'n_agents', which is not swept; did you mean env\.n_agents"),
+    ({"figures": [Figure(y="regret", at={"env.n_agents": 5})]}, r"env\.n_agents=5, which the sweep does not take"),
+    ({"figures": [Figure(y="regret", x="env.n_agents", by="env.n_agents")]}, "one point is left in each panel"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED, ids=[str(i) for i in range(len(REFUSED))])
+def test_what_would_be_misread_is_refused_before_anything_is_written(tmp_path, changes, message):
+    with pytest.raises((ValueError, TypeError), match=message) as error:
+        run(small(**changes), tmp_path / "o", progress=False)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [({"env.life": [1]}, r"'env\.life', which is not swept"), ({"env.n_agents": [9]}, "which the sweep does not take")],
+)
+def test_a_claim_looks_where_the_sweep_goes(at, message):
+    claim = Claim(sentence="Few.", metric="regret", of="UCB1", above=0, at=at)
+    with pytest.raises(ValueError, match=message):
+        check([small(claims=[claim])])
+
+
+def test_a_variation_may_leave_out_what_figures_and_claims_pick():
+    claim = Claim(sentence="Few.", metric="regret", of="UCB1", above=0, at={"env.n_agents": [4]})
+    whole = small(figures=[Figure(y="regret", at={"env.n_agents": 4})], claims=[claim], quick={"env.n_agents": (3,)})
+    for varied in (whole.quickly(), replace(whole.quickly(), runs=2), pickle.loads(pickle.dumps(whole.quickly()))):
+        check_declared(varied)
+    assert not hasattr(whole.to_dict(), "varied")
+    declared = Experiment.from_dict(whole.quickly().to_dict())
+    with pytest.raises(ValueError, match="a figure picks"):
+        check_declared(declared)
+
+
+def test_all_that_is_declared_here_means_what_it_says():
+    for _, experiments in modules().values():
+        for experiment in experiments:
+            check_declared(experiment)
+            check_declared(experiment.quickly())
+
+
+# -- names alone ------------------------------------------------------------------------------------------------
+
+
+def test_a_text_is_a_name_in_python_and_in_a_file(tmp_path):
+    plain = Experiment(
+        name="four", title="Four", env="CoopNetwork-v0", agents=["Multi-UCB", Use("UCB1", label="alone")],
+        wrappers={"clean": [], "lossy": ["Loss"]}, runs=1,
+    )  # fmt: skip
+    written = Experiment(
+        name="four", title="Four", env=Use("CoopNetwork-v0"), agents=[Use("Multi-UCB"), Use("UCB1", label="alone")],
+        wrappers={"clean": (), "lossy": (Use("Loss"),)}, runs=1,
+    )  # fmt: skip
+    path = tmp_path / "four.toml"
+    path.write_text("""
+        title = "Four"
+        runs = 1
+        env = "CoopNetwork-v0"
+        agents = ["Multi-UCB", { use = "UCB1", label = "alone" }]
+        wrappers = { clean = [], lossy = ["Loss"] }
+    """)
+    assert [plain] == [written] == list(read_toml(path))
+    assert plain.joined_by(["QuACK-UCB"]).lines()[2] == "QuACK-UCB · clean"
+    assert replace(plain, wrappers=["Loss"]).wrappers == (Use("Loss"),)
+    check([plain])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"env": ""}, "name='' of a Use must be a text"),
+        ({"agents": "UCB1"}, "agents='UCB1' must be a list of names or Use"),
+        ({"agents": ["UCB1", 3]}, "must be a list of names or Use"),
+        ({"wrappers": "Loss"}, "wrappers='Loss' must be a list of names or Use"),
+        ({"wrappers": {"lossy": "Loss"}}, "must be a list of names or Use, or a table of such lists"),
+        ({"env": ["CoopNetwork-v0"]}, r"env=\['CoopNetwork-v0'\] must be a name or a Use"),
+    ],
+)
+def test_a_name_in_the_wrong_place_is_a_sentence(changes, message):
+    with pytest.raises(ValueError, match=message):
+        small(**changes)
+
+
+# -- the other doors --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--set", "n_agents=4"], "write env.n_agents or agent.n_agents"),
+        (["--set", "UCB.epsilon=1"], "nothing here is called 'UCB'; did you mean UCB1"),
+        (["--set", "env.n_agents.x=1"], "nothing here is called 'env.n_agents'"),
+        (["--set", "alone.epsilon=1"], "nothing here is called 'alone'"),
+        (["--set", "agent.epsilon=1", "--agents", "Private-UCB"], "write Private-UCB.epsilon"),
+        (["--set", "UCB1.epsilon=1"], "agent UCB1 takes no parameter 'epsilon'"),
+        (["--set", "env.lief=1"], "takes no parameter 'lief'; did you mean life?"),
+        (["--set", "env.n_agents=[]"], "sweep env.n_agents=() must list values"),
+    ],
+)
+def test_the_command_line_is_held_to_the_same(tmp_path, capsys, monkeypatch, args, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(TOML)
+    assert main(["run", "mine.toml", *args]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.toml"]
+
+
+def test_quick_is_held_to_the_same():
+    with pytest.raises(ValueError, match=MIXED):
+        small(agents=["Multi-UCB", "Private-UCB", "UCB1"], quick={"agent.epsilon": 1.0}).quickly()
+    for key, message in (("n_agents", r"write env\.n_agents"), ("UCB.epsilon", "nothing here is called 'UCB'")):
+        with pytest.raises(ValueError, match=message):
+            small(quick={key: 3})
+
+
+def test_a_parameter_for_all_agents_reaches_those_who_join(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text('title = "N"\nenv = "CoopNetwork-v0"\nagents = ["Private-UCB"]')
+    (one,) = asked("mine.toml", None, False, ["agent.epsilon=2"], ["DP-UCB-INT"])
+    assert [(a.name, a.params) for a in one.agents] == [("Private-UCB", {"epsilon": 2}), ("DP-UCB-INT", {"epsilon": 2})]
+
+
+def test_a_sweep_reaches_the_env_that_an_agent_plays_on():
+    """One who plays on another env is swept as the others are, or the sweep is refused."""
+    agents = [Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0")]
+    base = Experiment(name="x", title="x", env=Use("DistDP-v0", horizon=1000), agents=agents, runs=1)
+    check([replace(base, sweep={"env.horizon": (1000, 2000)}, env="DistDP-v0")])
+    with pytest.raises((ValueError, TypeError), match=r"DP-SE.*CentralDP-v0 takes no parameter 'grid'"):
+        check([replace(base, sweep={"env.grid": (10, 20)})])
+
+
+# -- any sweep --------------------------------------------------------------------------------------------------
+
+_KEYS = (
+    "env.n_agents",
+    "env.life",
+    "agent.epsilon",
+    "agent.v",
+    "Private-UCB.epsilon",
+    "DP-UCB-INT.epsilon",
+    "Huber.rate",
+)
+_USES = {
+    "env": [{}, {"n_agents": 3}, {"life": 1, "n_agents": 4}],
+    "Private-UCB": [{}, {"epsilon": 0.5}, {"v": 0.6}],
+    "DP-UCB-INT": [{}, {"epsilon": 0.5}],
+    "Huber": [{}, {"rate": 0.2}],
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.fixed_dictionaries({name: st.sampled_from(options) for name, options in _USES.items()}),
+    st.lists(st.sampled_from(["Private-UCB", "DP-UCB-INT", "UCB1"]), min_size=1, unique=True),
+    st.booleans(),
+    st.lists(st.sampled_from(_KEYS), max_size=3, unique=True),
+)
+def test_a_sweep_that_is_not_refused_is_played_as_it_is_labelled(params, agents, wrapped, keys):
+    said = ""
+    try:
+        experiment = small(
+            env=Use("CoopNetwork-v0", **params["env"]), agents=[Use(a, **params.get(a, {})) for a in agents],
+            wrappers=[Use("Huber", **params["Huber"])] if wrapped else (), sweep={key: (0.25, 0.75) for key in keys},
+        )  # fmt: skip
+        check_declared(experiment)
+    except ValueError as error:
+        said = str(error)
+    assert len(said) < 300
+    for cell in [] if said else experiment.cells():
+        uses = {"env": cell.env, "agent": cell.agent, cell.agent.name: cell.agent, **{w.name: w for w in cell.wrappers}}
+        for key, value in cell.point.items():
+            prefix, _, parameter = key.rpartition(".")
+            if prefix in uses:
+                assert canonical(uses[prefix].params[parameter]) == canonical(value)
+        swept = [key.split(".") for key in keys]
+        named = {parameter for prefix, parameter in swept if prefix in ("agent", cell.agent.name)}
+        assert cell.agent.params.keys() == {*params.get(cell.agent.name, {}), *named}
