@@ -27,11 +27,13 @@ def test_children_hear_ctrl_c_where_pytest_runs_in_the_background():
 def test_a_child_and_what_it_started_are_gone_though_the_test_fails():
     read, write = os.pipe()
     with open(read) as heard:
-        with pytest.raises(AssertionError, match="the test fails"):  # noqa: PT012
-            with started([sys.executable, "-c", PARENT], stdout=write) as process:
-                os.close(write)
-                assert heard.readline() == heard.readline() == "here\n"
-                raise AssertionError("the test fails")
+        with (  # noqa: PT012
+            pytest.raises(AssertionError, match="the test fails"),
+            started([sys.executable, "-c", PARENT], stdout=write) as process,
+        ):
+            os.close(write)
+            assert heard.readline() == heard.readline() == "here\n"
+            raise AssertionError("the test fails")
         assert process.returncode == -signal.SIGKILL
         assert select.select([heard], [], [], 10)[0]
         assert heard.read() == ""  # nobody is left who could write
