@@ -10,7 +10,7 @@ import pytest
 from children import hears_ctrl_c, started
 
 HEARS = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-PARENT = "import os, time; os.fork(); print('here', flush=True); time.sleep(60)"
+PARENT = r"import os, time; os.fork(); os.write(1, b'here\n'); time.sleep(60)"
 
 
 def test_children_hear_ctrl_c_where_pytest_runs_in_the_background():
