@@ -1,4 +1,4 @@
-"""The house: imports point down only, no circle; every public example runs; nothing heavy at import."""
+"""The house and its tests: imports point down only, no circle; every public example runs; nothing heavy at import."""
 
 import ast
 import doctest
@@ -14,6 +14,7 @@ import pytest
 import hushbandits
 
 ROOT = Path(hushbandits.__file__).parent
+TESTS = Path(__file__).parent
 FLOORS = [
     {"core"},
     {"privacy"},
@@ -106,3 +107,25 @@ def test_import_loads_nothing_heavy():
     code = f"import sys, hushbandits; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+def test_no_file_of_tests_imports_another():
+    """What several need stands in tests/support, what is compared with in tests/oracles; these stand on no test."""
+    paths = sorted(TESTS.rglob("*.py"))
+    tests = {p.stem for p in paths if p.parent.name not in ("support", "oracles")} | {"tests"}
+    assert len(tests) > 60
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {part for name in names for part in name.split(".")} & tests, f"{path}:{node.lineno}"
+
+
+def test_the_rooms_of_the_tests_are_those_of_the_package():
+    """At the root stands what tests a file of the package's root, or the repository."""
+    rooms = {p.name for p in ROOT.iterdir() if p.is_dir()}
+    assert {p.parent.name for p in TESTS.glob("*/test_*.py")} <= rooms
+    roots = {p.stem for p in ROOT.glob("*.py")} | {"house", "docs", "readme", "packaging", "support", "checks"}
+    assert {p.stem.removeprefix("test_") for p in TESTS.glob("test_*.py")} <= roots
+    names = [p.name for p in TESTS.rglob("*.py")]
+    assert len(names) == len(set(names))  # pytest imports them by name alone

@@ -15,7 +15,13 @@ def test_python_blocks_run(block, capsys):
     assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("command", ["pip install . && hushbandits run quickstart", 'pip install ".[test]" && pytest'])
+COMMANDS = [
+    "pip install . && hushbandits run quickstart",
+    'pip install ".[test]" && pytest -n auto --dist worksteal',
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_commands_stand_on_a_line_of_their_own(command):
     fenced = "".join(re.findall(r"```bash\n(.*?)```", README, re.S))
     assert command in fenced.splitlines()

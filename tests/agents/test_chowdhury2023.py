@@ -6,58 +6,16 @@ import numpy as np
 import pytest
 from helpers import build
 from scipy import stats
+from twins_chowdhury import naive_binary, naive_central, naive_distributed, naive_users
 
 import hushbandits as hb
 from hushbandits.agents.chowdhury2023_theory import lemma_2, regret_bound
-from hushbandits.core.tapes import stream
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.plans import distributed_pure, local_pure
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.shuffle_dp import ShuffledLaplace, ShuffledSum
 
 # -- twins ------------------------------------------------------------------------------------------------------
-
-
-def naive_users(env, r, block, arm, n):
-    """Rewards of a block, one by one."""
-    seed = int(stream(env.seeds[r], "reward").random(block + 1)[block] * 2**53)
-    u = np.random.Generator(np.random.PCG64(seed)).random(n)
-    return [float(env.law.quantile(np.array([v]), env.locations[r, arm])[0]) for v in u]
-
-
-def naive_distributed(env, r, epsilon, p, horizon, base):
-    """Dist-DP-SE of one run, user by user, from algorithm 1."""
-    noise = stream(env.seeds[r], "wrapper/DiscreteLaplace")
-    active, used, block, regret, b = list(range(env.n_arms)), 0, 0, 0.0, 1
-    while used < horizon:
-        mean = {}
-        for a in list(active):
-            n = min(base**b if len(active) > 1 else horizon, horizon - used)
-            if n == 0:
-                break
-            g = math.ceil(epsilon * math.sqrt(n))
-            tau = math.ceil(g / epsilon * math.log(2 / p))
-            m = n * g + 2 * tau + 1
-            x = naive_users(env, r, block, a, n)
-            coins = noise.random(n)
-            q = 1 - math.exp(-epsilon / g)
-            plus, minus = noise.negative_binomial(1 / n, q, n), noise.negative_binomial(1 / n, q, n)
-            y = 0
-            for i in range(n):
-                code = math.floor(x[i] * g) + (coins[i] < x[i] * g - math.floor(x[i] * g))
-                y = (y + (code + int(plus[i]) - int(minus[i])) % m) % m
-            mean[a] = ((y - m) / g if y > n * g + tau else y / g) / n
-            used, block = used + n, block + 1
-            regret += n * env.gaps[r, a]
-        if used >= horizon or len(active) == 1:
-            continue
-        size, users = len(active), base**b
-        log = math.log(2 * size * b * b / p)
-        beta = math.sqrt(math.log(4 * size * b * b / p) / (2 * users)) + (math.sqrt(2 * log) + log) / epsilon / users
-        best = max(mean[a] - beta for a in active)
-        active = [a for a in active if mean[a] + beta >= best]
-        b += 1
-    return regret, active
 
 
 @pytest.mark.parametrize("base", [2, 4])
@@ -74,32 +32,6 @@ def test_distributed_elimination_equals_its_naive_twin(base):
     assert dropped > 0
 
 
-def naive_central(env, r, epsilon, p, horizon):
-    """DP-SE of one run (Sajed & Sheffet 2019)."""
-    noise = stream(env.seeds[r], "wrapper/CentralLaplace")
-    active, used, block, regret, e = list(range(env.n_arms)), 0, 0, 0.0, 1
-    while used < horizon:
-        m, noisy = len(active), {}
-        gap = 2.0**-e
-        length = max(32 * math.log(8 * m * e * e / p) / gap**2, 8 * math.log(4 * m * e * e / p) / (epsilon * gap))
-        length = math.floor(length) + 1 if m > 1 else horizon
-        for a in active:
-            n = min(length, horizon - used)
-            if n == 0:
-                break
-            total = sum(naive_users(env, r, block, a, n))
-            noisy[a] = (total + noise.laplace(0, 1 / epsilon)) / n
-            used, block = used + n, block + 1
-            regret += n * env.gaps[r, a]
-        if used >= horizon or m == 1:
-            continue
-        h = math.sqrt(math.log(8 * m * e * e / p) / (2 * length))
-        c = math.log(4 * m * e * e / p) / (epsilon * length)
-        active = [a for a in active if max(noisy.values()) - noisy[a] <= 2 * (h + c)]
-        e += 1
-    return regret, active
-
-
 def test_central_elimination_equals_its_naive_twin():
     settings = {"horizon": 40_000, "n_arms": 3, "epsilon": 0.5, "confidence": 0.5, "users": "each"}
     env, team = build("CentralDP-v0", "DP-SE", 2, settings)
@@ -111,39 +43,6 @@ def test_central_elimination_equals_its_naive_twin():
         assert np.flatnonzero(team._active[r, 0]).tolist() == active
         dropped += 3 - len(active)
     assert dropped > 0
-
-
-def naive_binary(env, r, epsilon, delta, p, horizon):
-    """VB-SDP-AE of one run, bit by bit: all past data, Bernstein for the noise bits."""
-    noise = stream(env.seeds[r], "wrapper/BinarySum")
-    arms = range(env.n_arms)
-    active, used, block, regret, b, radii = list(arms), 0, 0, 0.0, 1, []
-    total, users, variance = [0.0] * len(arms), [0] * len(arms), [0.0] * len(arms)
-    while used < horizon:
-        for a in list(active):
-            n = min(2**b if len(active) > 1 else horizon, horizon - used)
-            if n == 0:
-                break
-            tau = 96 * math.log(2 / delta) / epsilon**2
-            k, q = (math.ceil(tau / n), 0.5) if n <= tau else (1, tau / (2 * n))
-            x = naive_users(env, r, block, a, n)
-            coins, extra = noise.random(n), noise.binomial(k, q, n)
-            total[a] += sum(int(coins[i] < x[i]) + int(extra[i]) for i in range(n)) - n * k * q
-            users[a] += n
-            variance[a] += n * k * q * (1 - q)
-            used, block = used + n, block + 1
-            regret += n * env.gaps[r, a]
-        if used >= horizon or len(active) == 1:
-            continue
-        log = math.log(4 * len(active) * b * b / p)
-        least, loudest = min(users[a] for a in active), max(variance[a] for a in active)
-        beta = math.sqrt(log / (2 * least)) + (math.sqrt(2 * loudest * log) + 2 * log / 3) / least
-        radii.append(beta)
-        mean = {a: total[a] / users[a] for a in active}
-        best = max(mean[a] - beta for a in active)
-        active = [a for a in active if mean[a] + beta >= best]
-        b += 1
-    return regret, active, radii
 
 
 def test_binary_sum_elimination_equals_its_naive_twin():

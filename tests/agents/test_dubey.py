@@ -3,27 +3,20 @@
 import itertools
 import math
 
-import networkx as nx
 import numpy as np
 import pytest
 from helpers import build, same_row, trace
-from naive_estimators import naive_trimmed
+from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
 from hushbandits.audits.network import private_means, published
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import run_seeds, stream
-from hushbandits.envs.network.graphs import adjacency
-from hushbandits.estimators.robust import Catoni, TrimmedMean, make_estimator
+from hushbandits.estimators.robust import Catoni, TrimmedMean
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
-MEANS = [0.8, 0.5, 0.45]
-
-
-def distances(graph, m):
-    return dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, m))))
 
 
 def actions_of(env_id, agent, env, runs=2, **kwargs):
@@ -40,39 +33,6 @@ def actions_of(env_id, agent, env, runs=2, **kwargs):
 
 
 # -- algorithm 3 ----------------------------------------------------------------------------------------------------
-
-
-def naive_byzantine_ucb(seed, graph, m, life, horizon, epsilon, rate, fraction, mean, sigma=0.5):
-    d, life = distances(graph, m), m if life is None else life
-    u = stream(seed, "reward").random((horizon, m))
-    luck = stream(seed, "wrapper/Huber/reports").random((horizon, 2, m))
-    byzantine = stream(seed, "wrapper/Huber").permutation(m)[: math.floor(fraction * m)].tolist()
-    twins = {"trimmed": lambda s, d: naive_trimmed(s, d, epsilon), "mean": lambda s, d: math.fsum(s) / len(s)}
-    estimate = twins[mean] if mean in twins else make_estimator(mean, epsilon)  # itself equal to a twin
-    samples = [[[] for _ in MEANS] for _ in range(m)]
-    reports, actions = [], []
-    for t in range(1, horizon + 1):
-        arms = []
-        for a in range(m):
-            if t <= 3:
-                arms.append(t - 1)
-                continue
-            index = []
-            for s in samples[a]:
-                radius = sigma * math.sqrt(epsilon) + sigma * math.sqrt(2 * math.log(t) / len(s))
-                index.append(estimate(s, math.exp(-2 * math.log(t))) + radius)
-            arms.append(index.index(max(index)))
-        rewards = [float(u[t - 1, a] < MEANS[arm]) for a, arm in enumerate(arms)]
-        for a, arm in enumerate(arms):
-            samples[a][arm].append(rewards[a])  # the own reward is clean
-        hit = [a in byzantine and luck[t - 1, 0, a] < rate for a in range(m)]
-        reports.append([(arms[a], luck[t - 1, 1, a] if hit[a] else rewards[a]) for a in range(m)])
-        for a in range(m):
-            for far, b in sorted((d[a][b], b) for b in range(m) if b != a and d[a][b] <= min(life, t)):
-                arm, x = reports[t - far][b]
-                samples[a][arm].append(x)
-        actions.append(arms)
-    return actions
 
 
 @pytest.mark.parametrize("mean", ["trimmed", "mean"])
@@ -231,37 +191,6 @@ def test_a_run_alone_equals_its_row(env_id, agent, kwargs):
 
 
 # -- algorithm 1: noised own means ----------------------------------------------------------------------------------
-
-
-def naive_noised(seed, m, horizon, epsilon, v, listen):
-    """DP-UCB-INT, or Private-UCB with own="noised" on the complete graph."""
-    u = stream(seed, "reward").random((horizon, m))
-    luck = stream(seed, "wrapper/PrivateMeans").random((horizon, m))
-    n, s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
-    hat, last = [[0.0] * 3 for _ in range(m)], [[0] * 3 for _ in range(m)]
-    actions = []
-    for t in range(1, horizon + 1):
-        arms = []
-        for a in range(m):
-            if t <= 3 * math.ceil(1 / epsilon):
-                arms.append((t - 1) % 3)
-                continue
-            heard = range(m) if listen else [a]
-            count = [sum(n[b][k] for b in heard if last[b][k]) for k in range(3)]
-            total = [sum(n[b][k] * hat[b][k] for b in heard if last[b][k]) for k in range(3)]
-            index = [total[k] / count[k] + math.sqrt(2 * math.log(t) / count[k]) for k in range(3)]
-            arms.append(index.index(max(index)))
-        for a, k in enumerate(arms):
-            n[a][k] += 1
-            s[a][k] += float(u[t - 1, a] < MEANS[k])
-            c = n[a][k]
-            if math.fsum(i ** (-v / 2) for i in range(last[a][k] + 1, c + 1)) >= c ** (-v / 2) / epsilon:
-                last[a][k] = c
-                x = luck[t - 1, a]
-                b = c ** (v / 2 - 1)
-                hat[a][k] = s[a][k] / c + (b * math.log(2 * x + 2.0**-53) if x < 0.5 else -b * math.log(2 * (1 - x)))
-        actions.append(arms)
-    return actions
 
 
 @pytest.mark.parametrize(("agent", "kwargs", "listen"), [

@@ -6,6 +6,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
+from naive_graphs import brute_cover, brute_independence
 
 import hushbandits as hb
 from hushbandits.agents import dubey2020_theory as theory
@@ -19,25 +20,6 @@ from hushbandits.envs.network.graphs import (
     independent_set,
     power_graph,
 )
-
-
-def brute_independence(matrix):
-    m = len(matrix)
-    return max(
-        len(s)
-        for size in range(m + 1)
-        for s in itertools.combinations(range(m), size)
-        if not matrix[np.ix_(s, s)].any()
-    )
-
-
-def brute_cover(matrix):
-    m = len(matrix)
-    for k in range(1, m + 1):  # k colours of the complement
-        for colours in itertools.product(range(k), repeat=m):
-            if all(matrix[u, v] or colours[u] != colours[v] for u, v in itertools.combinations(range(m), 2)):
-                return k
-    raise AssertionError
 
 
 @pytest.mark.parametrize("seed", range(6))

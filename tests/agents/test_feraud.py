@@ -47,52 +47,6 @@ def test_every_routine_equals_its_twin_in_every_role(routine, role):
         assert metrics["correct"][r] == all(len(arms) == 1 and arms[0] in right for arms in twin["held"])
 
 
-def ser4_twin(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=None):
-    """SER4 by hand, with rewards and regret; means of the second half are those of the first, moved on by one."""
-    confidence = {"Decentralized": eta, "0-Privacy": delta, "1-Privacy": delta / n_agents}[role]
-    needed = {"Decentralized": eta and int(np.floor(np.log(delta) / np.log(eta))), "0-Privacy": 1, "1-Privacy": np.inf}
-    turn, luck = twins.stream(seed, "activation"), twins.stream(seed, "reward")
-    dice = twins.stream(seed, f"agent/{role}-SER4")
-
-    def afresh():
-        return [twins.SER3(len(means), confidence, epsilon) for _ in range(n_agents)]
-
-    def unvoted():
-        return list(range(len(means))), [set() for _ in means]
-
-    players, (kept, voters) = afresh(), unvoted()
-    regret, told, resets = 0.0, 0, 0
-    for t in range(horizon):
-        n = twins.draw(turn, [1 / n_agents] * n_agents)
-        now = means if t < horizon / 2 else [means[-1], *means[:-1]]
-        u, die = luck.random(len(means)), dice.random(2)
-        me = players[n := 0 if role == "0-Privacy" else n]
-        me.arms = list(kept) if len(kept) == 1 else [k for k in me.arms if k in kept]
-        if not me.arms:
-            k = kept[int(die[0] * len(kept))] if kept else None
-        else:
-            k = me.choose(die) if len(me.arms) > 1 else me.arms[0]
-        if k is not None:
-            regret += max(now) - now[k]
-            if die[1] < phi:
-                told, resets = told + 1, resets + 1
-                if role == "1-Privacy":  # nobody else hears of it
-                    players[n] = afresh()[n]
-                else:
-                    players, (kept, voters) = afresh(), unvoted()
-                continue
-        if len(me.arms) > 1:
-            out = me.learn(k, float(u[k] < now[k]))
-            me.arms = [j for j in me.arms if j not in out]
-            for j in out:
-                told += 1
-                voters[j].add(n)
-                if len(voters[j]) >= needed[role]:
-                    kept.remove(j)
-    messages = {"Decentralized": told, "0-Privacy": (n_agents - 1) * horizon, "1-Privacy": 0}[role]
-    return regret, messages, len(kept), resets
-
-
 @pytest.mark.parametrize("role", ROLES)
 def test_ser4_equals_its_twin_in_every_role(role):
     env_kwargs = {"n_agents": 5, "means": MEANS, "horizon": 6000, "switches": 1}
@@ -102,7 +56,9 @@ def test_ser4_equals_its_twin_in_every_role(role):
     metrics = play(env, team, seeds)
     total = 0
     for r, seed in enumerate(seeds):
-        regret, messages, arms, resets = ser4_twin(seed, role, means=MEANS, n_agents=5, horizon=6000, **agent_kwargs)
+        regret, messages, arms, resets = twins.run_ser4(
+            seed, role, means=MEANS, n_agents=5, horizon=6000, **agent_kwargs
+        )
         total += resets
         assert metrics["rounds"][r] == 6000
         assert metrics["regret"][r] == pytest.approx(regret, abs=1e-9)

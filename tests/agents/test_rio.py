@@ -4,52 +4,17 @@ import math
 
 import numpy as np
 import pytest
+import twins_rio as twins
 from helpers import build
 from scipy import stats
 
 import hushbandits as hb
 from hushbandits.core.play import play
-from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.core.tapes import run_seeds
 from hushbandits.envs.exploration.problems import PROBLEMS
 
 MEANS = [0.9, 0.3, 0.1]
 DELTA = 0.3
-
-
-def naive(seed, n_agents, p, needed, xi=0.0, shared=False, alone=False):
-    """Algorithm 3 of Rio et al. 2023 (and the baselines) one scalar at a time, on the same tapes."""
-    k_arms = len(MEANS)
-    turn, luck = stream(seed, "activation"), stream(seed, "reward")
-    mask = stream(seed, "wrapper/VoteCorruption/votes")
-    order = list(range(n_agents))
-    agents = [{"set": set(range(k_arms)), "sum": [0.0] * k_arms, "t": 0} for _ in range(n_agents)]
-    active, voters, sent, rounds = set(range(k_arms)), [set() for _ in range(k_arms)], 0, 0
-    while len(active) > 1 and order:
-        n = order[min(int(turn.random() * len(order)), len(order) - 1)]
-        x = [float(u < mean) for u, mean in zip(luck.random(k_arms), MEANS, strict=True)]
-        me = agents[0 if shared else n]
-        if len(me["set"]) <= 1:
-            order.remove(n)
-            continue
-        rounds += 1
-        me["t"] += 1
-        for k in me["set"]:
-            me["sum"][k] += x[k]
-        t = me["t"]
-        mean = {k: me["sum"][k] / t for k in me["set"]}
-        out = {k for k in mean if max(mean.values()) - mean[k] >= 2 * math.sqrt(math.log(k_arms * t * t / p) / t)}
-        kept = mask.random(k_arms) >= xi if out and xi > 0 else [True] * k_arms
-        for k in out:
-            if kept[k]:
-                sent += 1
-                voters[k].add(n)
-                if len(voters[k]) >= needed:
-                    active.discard(k)
-        me["set"] = me["set"] - out
-        if not alone:
-            me["set"] &= active
-    held = [a["set"] for a in agents]
-    return {"rounds": rounds, "sent": sent, "active": active, "held": held}
 
 
 @pytest.mark.parametrize("xi", [0.0, 0.1, 0.3])
@@ -63,7 +28,7 @@ def test_corrupted_elimination_equals_its_twin(xi):
     seeds = run_seeds(2, 4)
     metrics = play(env, team, seeds)
     for r, seed in enumerate(seeds):
-        twin = naive(seed, 6, p, env.threshold + 1, xi)
+        twin = twins.corrupted_elimination(seed, 6, MEANS, p, env.threshold + 1, xi)
         assert metrics["rounds"][r] == twin["rounds"]
         assert metrics["messages"][r] == twin["sent"]
         assert metrics["correct"][r] == (twin["active"] == {0})
@@ -74,7 +39,7 @@ def test_central_equals_its_twin():
     seeds = run_seeds(3, 4)
     metrics = play(env, team, seeds)
     for r, seed in enumerate(seeds):
-        twin = naive(seed, 5, DELTA, 1, shared=True)
+        twin = twins.corrupted_elimination(seed, 5, MEANS, DELTA, 1, shared=True)
         assert metrics["rounds"][r] == metrics["messages"][r] == twin["rounds"]
         assert metrics["correct"][r] == (twin["active"] == {0})
 
@@ -84,7 +49,7 @@ def test_independent_equals_its_twin():
     seeds = run_seeds(4, 4)
     metrics = play(env, team, seeds)
     for r, seed in enumerate(seeds):
-        twin = naive(seed, 5, DELTA, 99, alone=True)
+        twin = twins.corrupted_elimination(seed, 5, MEANS, DELTA, 99, alone=True)
         assert metrics["rounds"][r] == twin["rounds"]
         assert metrics["correct"][r] == all(held == {0} for held in twin["held"])
         assert metrics["messages"][r] == 0

@@ -12,10 +12,13 @@ import threading
 import time
 
 import pytest
+from children import started
 from numba.core.caching import IndexDataCacheFile
 
 from hushbandits.core.interrupt import held_back
 from hushbandits.core.jit import jit
+
+pytestmark = pytest.mark.usefixtures("ctrl_c")
 
 SPEC = """
 title = "Slow"
@@ -43,49 +46,47 @@ def command(folder, *args, module=None):
     if module:
         (folder / "sitecustomize.py").write_text(HOOK.format(module=module))
         env["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [env.get("PYTHONPATH")])])
-    return subprocess.Popen(
-        [sys.executable, "-m", "hushbandits.cli", *args],
-        cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+    whole = [sys.executable, "-m", "hushbandits.cli", *args]
+    return started(whole, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def stopped(process):
+    """Ctrl-C to all processes of the command, as a terminal sends it: one line and the code 130."""
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    return err
 
 
 @pytest.mark.parametrize(
     "module", ["numpy", "numba", "numba.core.typing", "pettingzoo", "hushbandits.registry", "tyro"]
 )
 def test_ctrl_c_while_loading_is_one_line(tmp_path, module):
-    process = command(tmp_path, "list", module=module)
-    assert process.stdout.readline() == "here\n"
-    os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert err == "hushbandits: stopped\n"
+    with command(tmp_path, "list", module=module) as process:
+        assert process.stdout.readline() == "here\n"
+        assert stopped(process) == "hushbandits: stopped\n"
 
 
 @pytest.mark.parametrize("module", ["hushbandits.experiments", "rich.console"])
 def test_ctrl_c_in_a_command_is_one_line(tmp_path, module):
     (tmp_path / "slow.toml").write_text(SPEC)
-    process = command(tmp_path, "run", "slow.toml", "--jobs", "1", module=module)
-    assert process.stdout.readline() == "here\n"
-    os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert err == "hushbandits: stopped\n"
+    with command(tmp_path, "run", "slow.toml", "--jobs", "1", module=module) as process:
+        assert process.stdout.readline() == "here\n"
+        assert stopped(process) == "hushbandits: stopped\n"
 
 
 @pytest.mark.parametrize("after", [0.0, 0.5, 2.0])
 def test_ctrl_c_reaches_workers_silently(tmp_path, after):
     """A terminal sends it to all processes of the command, also to those that are just being started."""
     (tmp_path / "slow.toml").write_text(SPEC)
-    process = command(tmp_path, "run", "slow.toml", "--jobs", "2")
-    deadline = time.monotonic() + 100
-    while not (tmp_path / "runs/slow/results.sqlite").exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    time.sleep(after)
-    os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    with command(tmp_path, "run", "slow.toml", "--jobs", "2") as process:
+        deadline = time.monotonic() + 100
+        while not (tmp_path / "runs/slow/results.sqlite").exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(after)
+        err = stopped(process)
     assert err.count("\n") == 1
     assert "stopped" in err
 
@@ -155,9 +156,9 @@ def test_a_torn_cache_costs_nothing(monkeypatch, error):
 def test_a_cache_folder_that_cannot_be_made_costs_nothing(tmp_path, place):
     (tmp_path / "file").touch()
     (tmp_path / "readonly").mkdir(mode=0o500)
-    code = "import hushbandits as hb; print(hb.evaluate('DPMASE-v0', 'DP-MASE', 1, env={'n_agents': 8}).finals.keys())"
+    code = "import hushbandits as hb; from hushbandits.policies.kl import kl_upper; print(kl_upper(0.5, 0.5))"
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / place), "HOME": str(tmp_path / "file")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "rounds" in done.stdout
+    assert float(done.stdout) > 0.5

@@ -27,14 +27,14 @@ HUGE = {
 def quickly(call, message):
     """`call` raises at once, in little memory."""
     tracemalloc.start()
-    begun = time.monotonic()
+    begun = time.process_time()
     try:
         with pytest.raises(ValueError, match=message) as caught:
             call()
         assert tracemalloc.get_traced_memory()[1] < 50e6
     finally:
         tracemalloc.stop()
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
     assert "\n" not in str(caught.value)
 
 

@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+from children import started
 
 from hushbandits.cli.console import assignment
 from hushbandits.cli.main import main
@@ -223,18 +224,18 @@ def test_a_failing_cell_exits_1(spec, capsys):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_leaves_a_resumable_store(spec, jobs):
+def test_ctrl_c_leaves_a_resumable_store(spec, ctrl_c, jobs):
     (spec / "slow.toml").write_text(SPEC.replace("horizon = 30", "horizon = 20000").replace("runs = 3", "runs = 40"))
     command = [sys.executable, "-m", "hushbandits.cli", "run", "slow.toml", "--jobs", jobs]
-    process = subprocess.Popen(command, cwd=spec, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not (spec / "runs/slow/results.sqlite").exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    with started(command, cwd=spec, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (spec / "runs/slow/results.sqlite").exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert "the same command goes on from there" in err
     assert "Traceback" not in err

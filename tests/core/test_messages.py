@@ -71,8 +71,8 @@ def test_a_reset_that_is_not_sent_costs_nothing():
 @pytest.mark.parametrize(("wrappers", "xi"), [((), 0.0), ((), 0.1), ((), 0.2), ((Loss(0.4),), 0.0)])
 def test_whole_runs_charge_for_what_the_coordinator_counted(wrappers, xi, step):
     env, team = build(
-        "CorruptedElimination-v0", "Corrupted-Elimination", 20, {"n_agents": 32, "permute_arms": True}, {"xi": xi},
-        wrappers,
+        "CorruptedElimination-v0", "Corrupted-Elimination", 20, {"n_agents": 6, "means": [0.9, 0.3, 0.1]},
+        {"eta": 0.7, "delta": 0.3, "xi": xi}, wrappers,
     )  # fmt: skip
     messages = play(env, team, 0, step=step)["messages"]
     np.testing.assert_array_equal(messages, env.book.counted.sum((1, 2)))

@@ -17,7 +17,19 @@ from hushbandits import registry
 from hushbandits.core.validate import LARGEST, choice, flag, integer, real, reals, shown
 
 HUGE = [10**400, -(10**400), 10**5000, Fraction(10**400), Fraction(-(10**400), 3)]
-NO_NUMBERS = [True, np.bool_(False), "1", None, Decimal("0.5"), [1], {}, 1j, object(), b"1", np.array([1, 2])]
+NO_NUMBERS = [
+    True,
+    np.bool_(False),
+    "1",
+    None,
+    Decimal("0.5"),
+    [1],
+    {},
+    1j,
+    pytest.param(object(), id="object()"),
+    b"1",
+    np.array([1, 2]),
+]
 NOT_FINITE = [math.nan, math.inf, -math.inf, np.float32("nan"), np.float16("inf")]
 
 

@@ -2,68 +2,18 @@
 
 import math
 
-import numba
 import numpy as np
 import pytest
+import twins_rio as twins
 from helpers import build
 from scipy import stats
 
 import hushbandits as hb
 from hushbandits.core.play import play
-from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.core.tapes import run_seeds
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
-
-
-def naive_laplace(u, b):
-    return b * math.log(2 * u + 2.0**-53) if u < 0.5 else -b * math.log(2 * (1 - u))
-
-
-def naive_dp_mase(seed, n_agents, means, epsilon, delta, beta, weights):
-    """Algorithms 2 and 4 of Rio et al. 2023, one scalar at a time, on the same tapes."""
-    k_arms = len(means)
-    threshold = math.floor(math.log(delta) / math.log(beta))
-    turn, luck, noise = stream(seed, "activation"), stream(seed, "reward"), stream(seed, "agent/DP-MASE")
-    everyone = {n for n in range(n_agents) if weights[n] > 0}
-    agents = [{"set": set(range(k_arms)), "sum": [0.0] * k_arms, "e": 1, "t": 0, "m": k_arms} for _ in range(n_agents)]
-    active, voters, rounds = set(range(k_arms)), [set() for _ in range(k_arms)], 0
-    order = sorted(everyone)
-    while len(active) > 1 and order:
-        u, total = turn.random(), math.fsum(weights[n] for n in order)
-        n, run = order[-1], 0.0
-        for candidate in order:
-            run += weights[candidate]
-            if run > u * total:
-                n = candidate
-                break
-        x = [float(p < mean) for p, mean in zip(luck.random(k_arms), means, strict=True)]
-        me = agents[n]
-        if len(me["set"]) <= 1:
-            order.remove(n)
-            continue
-        rounds += 1
-        for k in me["set"]:
-            me["sum"][k] += x[k]
-        me["t"] += 1
-        m, e = me["m"], me["e"]
-        length = max(32 * math.log(8 * m * e**2 / beta) * 4.0**e, 8 * math.log(4 * m * e**2 / beta) * 2.0**e / epsilon)
-        length = math.floor(length) + 1
-        if me["t"] < length:
-            continue
-        h = math.sqrt(math.log(8 * m * e**2 / beta) / (2 * length))
-        c = math.log(4 * m * e**2 / beta) / (epsilon * length)
-        u = noise.random(k_arms)
-        noisy = {k: me["sum"][k] / length + naive_laplace(u[k], 1 / (epsilon * length)) for k in me["set"]}
-        best = max(noisy.values())
-        out = {k for k in noisy if best - noisy[k] > 2 * (h + c)}
-        for k in out:
-            voters[k].add(n)
-            if len(voters[k]) > threshold:
-                active.discard(k)
-        me["set"] = (me["set"] - out) & active
-        me.update(sum=[0.0] * k_arms, t=0, e=e + 1, m=len(me["set"]))
-    return rounds, active, sum(len(v) for v in voters)
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "power"])
@@ -75,69 +25,15 @@ def test_dp_mase_equals_its_twin_run_by_run(distribution, epsilon):
     metrics = play(env, team, seeds)
     for r, seed in enumerate(seeds):
         weights = agent_weights(distribution, 5)
-        rounds, active, messages = naive_dp_mase(seed, 5, env_kwargs["means"], epsilon, 0.2, 0.4, weights)
+        rounds, active, messages = twins.dp_mase(seed, 5, env_kwargs["means"], epsilon, 0.2, 0.4, weights)
         assert metrics["rounds"][r] == rounds
         assert metrics["messages"][r] == messages
         assert metrics["correct"][r] == (active == {0})
 
 
-@numba.njit
-def twin_rounds(seed, n_agents, means, epsilon, delta, beta):  # pragma: no cover
-    """An independent DP-MASE with its own randomness, for its law."""
-    np.random.seed(seed)  # Numba's own generator, not NumPy's
-    k_arms = means.size
-    threshold = math.floor(math.log(delta) / math.log(beta))
-    alive = np.ones((n_agents, k_arms), np.bool_)
-    total = np.zeros((n_agents, k_arms))
-    steps = np.zeros(n_agents, np.int64)
-    epoch = np.ones(n_agents, np.int64)
-    size = np.full(n_agents, k_arms)
-    finished = np.zeros(n_agents, np.bool_)
-    votes, active = np.zeros(k_arms, np.int64), np.ones(k_arms, np.bool_)
-    rounds = 0
-    while active.sum() > 1 and not finished.all():
-        n = np.random.randint(n_agents)
-        if finished[n]:
-            continue
-        rounds += 1
-        steps[n] += 1
-        for k in range(k_arms):
-            if alive[n, k] and np.random.random() < means[k]:
-                total[n, k] += 1
-        m, e = size[n], epoch[n]
-        gap = 0.5**e
-        a = 32 * math.log(8 * m * e * e / beta) / gap**2
-        b = 8 * math.log(4 * m * e * e / beta) / (epsilon * gap)
-        length = math.floor(max(a, b)) + 1
-        if steps[n] < length:
-            continue
-        bound = 2 * math.sqrt(math.log(8 * m * e * e / beta) / (2 * length)) + 2 * math.log(4 * m * e * e / beta) / (
-            epsilon * length
-        )
-        noisy = np.full(k_arms, -np.inf)
-        for k in range(k_arms):
-            if alive[n, k]:
-                noise = np.random.exponential(1.0) - np.random.exponential(1.0)
-                noisy[k] = total[n, k] / length + noise / (epsilon * length)
-        top = noisy.max()
-        for k in range(k_arms):
-            if alive[n, k] and top - noisy[k] > bound:
-                votes[k] += 1
-                alive[n, k] = False
-                if votes[k] > threshold:
-                    active[k] = False
-        alive[n] &= active
-        total[n] = 0
-        steps[n] = 0
-        epoch[n] += 1
-        size[n] = alive[n].sum()
-        finished[n] = size[n] <= 1
-    return rounds
-
-
 @pytest.fixture(scope="module", autouse=True)
 def compiled_twin():
-    twin_rounds(0, 3, np.array([0.9, 0.1]), 5.0, 0.3, 0.3)
+    twins.dp_mase_rounds(0, 3, np.array([0.9, 0.1]), 5.0, 0.3, 0.3)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.25])
@@ -146,7 +42,7 @@ def test_rounds_agree_in_law_with_an_independent_twin(epsilon):
     runs = 200
     ours = hb.evaluate("DPMASE-v0", "DP-MASE", runs=runs, agent_kwargs={"epsilon": epsilon}).final("rounds")
     means = np.array(PROBLEMS["P1"].means)
-    theirs = np.array([twin_rounds(s, 64, means, epsilon, 0.05, 0.5) for s in range(runs)])
+    theirs = np.array([twins.dp_mase_rounds(s, 64, means, epsilon, 0.05, 0.5) for s in range(runs)])
     assert stats.ks_2samp(ours, theirs).pvalue > 1e-6
     # P(median of one sample outside the other's 20..80 % range) < 1e-9 if the laws are equal
     low, high = np.quantile(theirs, [0.2, 0.8])
@@ -156,7 +52,7 @@ def test_rounds_agree_in_law_with_an_independent_twin(epsilon):
 def test_the_law_test_has_teeth():
     means = np.array(PROBLEMS["P1"].means)
     ours = hb.evaluate("DPMASE-v0", "DP-MASE", runs=200, agent_kwargs={"epsilon": 0.1}).final("rounds")
-    wrong = np.array([twin_rounds(s, 64, means, 0.1, 0.05, 0.6) for s in range(200)])
+    wrong = np.array([twins.dp_mase_rounds(s, 64, means, 0.1, 0.05, 0.6) for s in range(200)])
     assert stats.ks_2samp(ours, wrong).pvalue < 1e-6
 
 

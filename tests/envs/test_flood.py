@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from helpers import build, same_row, trace
+from naive_flood import naive_flood
 from posts import posts_seen
 from scipy import stats
 
@@ -17,33 +18,6 @@ from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
 
 GRAPHS = ["cycle", "grid", "star", "path", "complete"]
-
-
-def naive_flood(graph, m, life, loss, pace, rounds, seed, lost=lambda s, w: False):
-    """Per round, what each agent hears for the first time: codes 1000 s + w of post s of agent w; and transmissions."""
-    net = nx.from_numpy_array(adjacency(graph, m))
-    edges = sorted(tuple(sorted(e)) for e in net.edges)
-    luck = stream(seed, "edges")
-    knows = {}  # post → {holder: round in which it was received}
-    heard, sends = [], 0
-    for t in range(1, rounds + 1):
-        for w in range(m):
-            if not lost(t, w):
-                knows[t, w] = {w: 0}  # 0 hops
-        down = {e for e, u in zip(edges, luck.random(len(edges)), strict=True) if u < loss}
-        new = [[] for _ in range(m)]
-        for (s, w), hops in knows.items():
-            hop, rest = divmod(t - s + 1, pace)
-            if rest or hop > life:
-                continue
-            for u in [u for u, h in hops.items() if h == hop - 1]:
-                for v in net[u]:
-                    sends += 1
-                    if tuple(sorted((u, v))) not in down and v not in hops:
-                        hops[v] = hop
-                        new[v].append(1000 * s + w)
-        heard.append([sorted(codes) for codes in new])
-    return heard, sends
 
 
 @pytest.mark.parametrize("life", [None, 0, 1, 2, 3])

@@ -112,7 +112,7 @@ def networks(draw):
         "edge_probability": 0.6,
         "life": draw(st.sampled_from([None, 0, 1, 2, 99, "diameter", "diameter/2", "ceil(diameter/2)"])),
         "extra_delay": draw(st.integers(0, 2)),
-        "horizon": draw(st.integers(1, 90)),
+        "horizon": draw(st.integers(1, 45)),
         "rewards": draw(st.sampled_from(LAWS)),
         "means": draw(st.sampled_from([(0.3, 0.7, 0.5), (0.5, 0.5), hb.UniformMeans(0.2, 0.8)])),
         "n_arms": None,
@@ -132,7 +132,7 @@ def filled(env):
     env=networks(),
     runs=st.integers(1, 4),
     losses=st.lists(st.sampled_from([0.0, 0.3, 1.0]), max_size=2),
-    stops=st.lists(st.one_of(st.integers(-1, 100), st.floats(0, 100)), max_size=4),
+    stops=st.lists(st.one_of(st.integers(-1, 50), st.floats(0, 50)), max_size=4),
     seed=st.integers(0, 2**32),
 )
 def test_episodes_and_beats_leave_the_same_behind_and_take_turns(agent, make, env, runs, losses, stops, seed):

@@ -34,10 +34,10 @@ from hushbandits.envs.feedback.env import Feedback
 ])  # fmt: skip
 def test_sizes_are_estimated_before_anything_is_allocated(env_id, kwargs, error):
     hb.make_core(env_id)  # imports
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ValueError, match=error) as caught:
         hb.make_core(env_id, **kwargs)
-    assert time.perf_counter() - start < 0.9
+    assert time.process_time() - start < 0.9
     assert "\n" not in str(caught.value)
 
 

@@ -5,8 +5,7 @@ import statistics
 
 import numpy as np
 import pytest
-from naive_estimators import naive_trimmed
-from scipy import optimize
+from naive_estimators import naive_catoni, naive_lugosi, naive_median_of_means, naive_trimmed, naive_truncated
 
 from hushbandits.estimators.robust import (
     ESTIMATORS,
@@ -21,39 +20,6 @@ from hushbandits.estimators.robust import (
 from hushbandits.estimators.running import Log, Sums, Tails, follow
 
 # -- naive twins, written from the papers ---------------------------------------------------------------------------
-
-
-def fmean(x):
-    return math.fsum(x) / len(x)
-
-
-def naive_lugosi(sample, delta, epsilon):
-    n = len(sample) // 2
-    q = math.ceil(8 * epsilon * n + 12 * (-math.log(delta) + math.log(4)))
-    if 2 * q > n:
-        return statistics.median(sample)
-    ys = sorted(sample[1 : 2 * n : 2])
-    return fmean([min(max(x, ys[q - 1]), ys[n - q]) for x in sample[0 : 2 * n : 2]])
-
-
-def naive_median_of_means(sample, delta):
-    k = max(1, math.floor(min(1 - 8 * math.log(delta), len(sample) / 2)))
-    size = len(sample) // k
-    return statistics.median([fmean(sample[b * size : (b + 1) * size]) for b in range(k)])
-
-
-def naive_catoni(sample, delta, v):
-    n, inverse = len(sample), -math.log(delta)
-    if n <= 2 * inverse:
-        return statistics.median(sample)
-    alpha = math.sqrt(2 * inverse / (n * (v + 2 * v * inverse / (n - 2 * inverse))))
-    psi = lambda z: math.copysign(math.log(1 + abs(z) + z * z / 2), z)  # noqa: E731
-    return optimize.brentq(lambda th: sum(psi(alpha * (x - th)) for x in sample), min(sample), max(sample), xtol=1e-15)
-
-
-def naive_truncated(sample, delta, u, e):
-    kept = [x for s, x in enumerate(sample, 1) if abs(x) <= (u * s / -math.log(delta)) ** (1 / (1 + e))]
-    return math.fsum(kept) / len(sample)
 
 
 LAWS = {
@@ -78,7 +44,7 @@ def test_estimators_equal_their_twins(law, delta):
         for epsilon in (0.0, 1e-3, 0.1, 0.4):
             assert TrimmedMean(epsilon)(x, delta) == naive_trimmed(sample, delta, epsilon)
             assert LugosiMendelson(epsilon)(x, delta) == naive_lugosi(sample, delta, epsilon)
-        assert Mean()(x, delta) == fmean(sample)
+        assert Mean()(x, delta) == statistics.fmean(sample)
         assert MedianOfMeans()(x, delta) == naive_median_of_means(sample, delta)
         assert TruncatedMean(2.0, 0.9)(x, delta) == naive_truncated(sample, delta, 2.0, 0.9)
         if law not in ("cauchy", "far contamination"):  # brentq's own error is relative to the bracket

@@ -236,3 +236,53 @@ def run(seed, routine, role, *, means, weights, epsilon, delta, eta, drift=0.0):
         if all(len(arms) == 1 for arms in held) or stuck or not kept:
             messages = sent if role == "Decentralized" else 0
             return {"rounds": rounds, "messages": messages, "held": held, "arms": len(kept)}
+
+
+def run_ser4(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=None):
+    """SER4 by hand, with rewards and regret; means of the second half are those of the first, moved on by one."""
+    confidence = {"Decentralized": eta, "0-Privacy": delta, "1-Privacy": delta / n_agents}[role]
+    needed = {
+        "Decentralized": eta and math.floor(math.log(delta) / math.log(eta)),
+        "0-Privacy": 1,
+        "1-Privacy": math.inf,
+    }
+    turn, luck = stream(seed, "activation"), stream(seed, "reward")
+    dice = stream(seed, f"agent/{role}-SER4")
+
+    def afresh():
+        return [SER3(len(means), confidence, epsilon) for _ in range(n_agents)]
+
+    def unvoted():
+        return list(range(len(means))), [set() for _ in means]
+
+    players, (kept, voters) = afresh(), unvoted()
+    regret, told, resets = 0.0, 0, 0
+    for t in range(horizon):
+        n = draw(turn, [1 / n_agents] * n_agents)
+        now = means if t < horizon / 2 else [means[-1], *means[:-1]]
+        u, die = luck.random(len(means)), dice.random(2)
+        me = players[n := 0 if role == "0-Privacy" else n]
+        me.arms = list(kept) if len(kept) == 1 else [k for k in me.arms if k in kept]
+        if not me.arms:
+            k = kept[int(die[0] * len(kept))] if kept else None
+        else:
+            k = me.choose(die) if len(me.arms) > 1 else me.arms[0]
+        if k is not None:
+            regret += max(now) - now[k]
+            if die[1] < phi:
+                told, resets = told + 1, resets + 1
+                if role == "1-Privacy":  # nobody else hears of it
+                    players[n] = afresh()[n]
+                else:
+                    players, (kept, voters) = afresh(), unvoted()
+                continue
+        if len(me.arms) > 1:
+            out = me.learn(k, float(u[k] < now[k]))
+            me.arms = [j for j in me.arms if j not in out]
+            for j in out:
+                told += 1
+                voters[j].add(n)
+                if len(voters[j]) >= needed[role]:
+                    kept.remove(j)
+    messages = {"Decentralized": told, "0-Privacy": (n_agents - 1) * horizon, "1-Privacy": 0}[role]
+    return regret, messages, len(kept), resets

@@ -124,9 +124,11 @@ def test_chernoff_s_bound_of_a_gaussian_has_a_closed_form():
 
 
 def decoded(users, n, blocks, id="DistDP-v0", **env):
-    core = hb.make_core(id, runs=blocks, users=users, means=(0.3, 0.7), **env)
+    """Blocks of fifty servers, each with noise of its own: a server is cheaper than a run."""
+    shape = blocks // 50, 50
+    core = hb.make_core(id, runs=shape[0], n_agents=shape[1], users=users, means=(0.3, 0.7), **env)
     core.reset(1 if users == "pooled" else 2)
-    core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
+    core.pull((np.zeros(shape, int), np.full(shape, n)))
     return core.talk().inbox.total("reward").ravel()
 
 
@@ -163,17 +165,17 @@ def test_pooled_and_per_user_blocks_agree_in_law_for_every_protocol(case):
 @pytest.mark.parametrize("epsilon", [0.2, 2.0])
 def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
     # |z − Σx| ≤ τ/g + √((n/2g²) ln(2/p)) but for probability 2p: the noise's tail, and Hoeffding on the rounding.
-    p, n, blocks = 0.05, 400, 600
+    p, n, shape = 0.05, 400, (12, 50)
     extra = {"discrete": True} if id == "CentralDP-v0" else {}
-    core = hb.make_core(id, runs=blocks, epsilon=epsilon, confidence=p, users="each", **extra)
+    core = hb.make_core(id, runs=shape[0], n_agents=shape[1], epsilon=epsilon, confidence=p, users="each", **extra)
     core.reset(7)
-    core.pull((np.zeros((blocks, 1), int), np.full((blocks, 1), n)))
+    core.pull((np.zeros(shape, int), np.full(shape, n)))
     exact = core._report()["reward"].total()
     error = np.abs(core.talk().inbox.total("reward") - exact)
     plan = core.mechanism.planned(n)
     bound = plan.tau / plan.g + math.sqrt(n / 2 * math.log(2 / p)) / plan.g
     misses = (error > bound).sum()
-    assert stats.binom.sf(misses - 1, blocks, 2 * p) > LEVEL
+    assert stats.binom.sf(misses - 1, error.size, 2 * p) > LEVEL
     assert np.median(error) > 0.05 * bound  # and the bound is not empty
 
 

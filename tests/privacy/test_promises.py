@@ -256,10 +256,11 @@ def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
 # -- local noise on a graph -----------------------------------------------------------------------------------------
 
 
-def arms_after(first, own, grid=None, epsilon=1.0, runs=200):
+def arms_after(first, own, grid=None, epsilon=1.0, runs=10, n_agents=40):
     """What an observer sees of two arms' third round: UCB plays the better of its first two rewards."""
     wrapper = LocalLaplace(epsilon, own=own, grid=grid)
-    env = hb.make_core("CoopNetwork-v0", n_agents=2, means=[0.5, 0.5], horizon=3, runs=runs, wrappers=[wrapper])
+    kwargs = {"n_agents": n_agents, "graph": "cycle", "life": 1, "horizon": 3, "means": [0.5, 0.5]}
+    env = hb.make_core("CoopNetwork-v0", runs=runs, wrappers=[wrapper], **kwargs)
     fixed = lambda self, u, location: np.full(u.shape, 0.5 if env._t[0] else first)  # noqa: E731
     env.law = type("Fixed", (type(env.law),), {"quantile": fixed})()
     team = hb.make_team("UCB1")
@@ -279,7 +280,7 @@ def arms_after(first, own, grid=None, epsilon=1.0, runs=200):
 def test_arms_tell_on_exact_own_rewards_but_not_on_noised_ones():
     low, high = (arms_after(first, "exact")[0] for first in (0.0, 1.0))
     assert (low != high).all()  # the third arm tells the first reward with certainty
-    low, high = (arms_after(first, "noised", runs=2000)[0].mean() for first in (0.0, 1.0))
+    low, high = (arms_after(first, "noised", n_agents=400)[0].mean() for first in (0.0, 1.0))
     assert abs(low - high) < math.tanh(0.5)  # randomized response at ε = 1 tells no more
     for grid in (None, 64):
         _, told, posted = arms_after(0.3, "noised", grid)
@@ -299,11 +300,11 @@ def excluded(reports, epsilon, candidate):
 
 
 def test_a_doubles_last_bits_tell_and_the_grids_do_not():
-    _, _, posted = arms_after(0.0, "exact", epsilon=0.5, runs=150)
+    _, _, posted = arms_after(0.0, "exact", epsilon=0.5, n_agents=30)
     assert excluded(posted.ravel(), 0.5, 0.5) == 0  # what it was
     assert 0.6 < excluded(posted.ravel(), 0.5, 1.0) < 0.95  # what it was not: "about 4 cases of 5"
     assert any("4 cases of 5" in a for a in LocalLaplace().promises(hb.make_core("CoopNetwork-v0"))[0].assumptions)
-    _, _, posted = arms_after(0.3, "exact", grid=64, runs=20_000)
+    _, _, posted = arms_after(0.3, "exact", grid=64, n_agents=4000)
     steps = posted * 64
     np.testing.assert_array_equal(steps, np.round(steps))
     x = np.arange(-100, 101)

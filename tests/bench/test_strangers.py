@@ -238,11 +238,11 @@ def test_texts_are_texts_in_pictures_pages_and_tables(tmp_path, text, capsys):
         pictures = inline(store, experiment).wide
     assert len(pictures) == 3
     assert main(["report", str(tmp_path / "x")]) == 0  # writes pictures and page
-    page = (tmp_path / "x/report.html").read_text()
-    assert "<script>alert" not in page
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert all(shown in p for p in pictures)
     assert text in capsys.readouterr().out
+    assert "<script>alert" not in (tmp_path / "x/report.html").read_text()
+    assert (tmp_path / "x/theirs.png").exists()
 
 
 def test_a_seed_that_is_no_number_is_no_part_of_the_page(tmp_path):

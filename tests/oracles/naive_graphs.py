@@ -1,0 +1,24 @@
+"""Graph numbers by brute force."""
+
+import itertools
+
+import numpy as np
+
+
+def brute_independence(matrix):
+    m = len(matrix)
+    return max(
+        len(s)
+        for size in range(m + 1)
+        for s in itertools.combinations(range(m), size)
+        if not matrix[np.ix_(s, s)].any()
+    )
+
+
+def brute_cover(matrix):
+    m = len(matrix)
+    for k in range(1, m + 1):  # k colours of the complement
+        for colours in itertools.product(range(k), repeat=m):
+            if all(matrix[u, v] or colours[u] != colours[v] for u, v in itertools.combinations(range(m), 2)):
+                return k
+    raise AssertionError

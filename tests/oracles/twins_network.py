@@ -1,0 +1,187 @@
+"""Dubey & Pentland 2020 and Howson et al. 2024 one scalar at a time, from the papers, action for action."""
+
+import math
+
+import networkx as nx
+from naive_estimators import naive_trimmed
+from naive_laws import naive_laplace
+
+from hushbandits.core.tapes import stream
+from hushbandits.envs.network.graphs import adjacency
+from hushbandits.estimators.robust import make_estimator
+
+MEANS = [0.8, 0.5, 0.45]
+
+
+def hops(graph, m):
+    return dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, m))))
+
+
+def rewards(seed, m, horizon):
+    """The reward tape: one uniform per agent and round."""
+    u = stream(seed, "reward").random((horizon, m))
+    return lambda t, agent, arm: float(u[t - 1, agent] < MEANS[arm])
+
+
+def ucb(s, n, t):
+    index = [math.inf if n[k] == 0 else s[k] / n[k] + math.sqrt(2 * math.log(t) / n[k]) for k in range(len(n))]
+    return index.index(max(index))
+
+
+def naive_multi_ucb(seed, graph, m, life, horizon):
+    d, pull = hops(graph, m), rewards(seed, m, horizon)
+    life = m if life is None else life
+    log, actions = [], []
+    for t in range(1, horizon + 1):
+        arms = []
+        for a in range(m):
+            n, s = [0] * 3, [0.0] * 3
+            for when, who, arm, x in log:
+                # before round t, agent a knows what another did up to round t − d; itself up to t − 1
+                if who == a or (d[a][who] <= life and when <= t - d[a][who]):
+                    n[arm] += 1
+                    s[arm] += x
+            arms.append(ucb(s, n, t))
+        log += [(t, a, arm, pull(t, a, arm)) for a, arm in enumerate(arms)]
+        actions.append(arms)
+    return actions
+
+
+def naive_private_ucb(seed, graph, m, life, horizon, epsilon, v):
+    d, pull = hops(graph, m), rewards(seed, m, horizon)
+    life = m if life is None else life
+    luck = stream(seed, "wrapper/PrivateMeans").random((horizon, m))
+    own_n, own_s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
+    hat = [[0.0] * 3 for _ in range(m)]
+    last = [[0] * 3 for _ in range(m)]  # W_n: the count at the last release
+    published = []  # per round, per agent: (v̂, n)
+    actions = []
+    for t in range(1, horizon + 1):
+        arms = []
+        for a in range(m):
+            if t <= 3 * math.ceil(1 / epsilon):
+                arms.append((t - 1) % 3)
+                continue
+            n, s = own_n[a][:], own_s[a][:]
+            for b in range(m):
+                if b != a and d[a][b] <= life and t - d[a][b] >= 1:
+                    mean, count = published[t - d[a][b] - 1][b]
+                    for k in range(3):
+                        n[k] += count[k]
+                        s[k] += count[k] * mean[k]
+            arms.append(ucb(s, n, t))
+        for a, k in enumerate(arms):
+            own_n[a][k] += 1
+            own_s[a][k] += pull(t, a, k)
+            n = own_n[a][k]
+            if sum(i ** (-v / 2) for i in range(last[a][k] + 1, n + 1)) >= n ** (-v / 2) / epsilon:
+                last[a][k] = n
+                hat[a][k] = own_s[a][k] / n + naive_laplace(luck[t - 1][a], n ** (v / 2 - 1))
+        published.append([(hat[a][:], [own_n[a][k] if last[a][k] else 0 for k in range(3)]) for a in range(m)])
+        actions.append(arms)
+    return actions
+
+
+def naive_quack(seed, graph, m, horizon, sigma=0.5, leader=None, rate=0.0):
+    d, pull = hops(graph, m), rewards(seed, m, horizon)
+    totals = [sum(d[v].values()) for v in range(m)]
+    leader = totals.index(min(totals)) if leader is None else leader
+    lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
+    guesses = stream(seed, "agent/QuACK-UCB")
+    bonus = 2 * math.log(m * horizon)  # ln(1/δ), δ = 1/(Mn)²
+    n, s, queues = [0] * 3, [0.0] * 3, [[] for _ in range(3)]
+    log, actions, told = [], [], [None] * m  # the last instruction that reached a follower
+
+    def ask():
+        index = [math.inf if n[k] == 0 else s[k] / n[k] + sigma * math.sqrt(2 * bonus / n[k]) for k in range(3)]
+        return index.index(max(index))
+
+    def feed(arm, x):
+        n[arm] += 1
+        s[arm] += x
+
+    for t in range(1, horizon + 1):
+        # what arrives at the leader before round t, in order of distance and then of name
+        arrivals = sorted(
+            (d[leader][who], who, arm, x) for when, who, arm, x in log if when == t - d[leader][who] and who != leader
+        )
+        for _, _, arm, x in arrivals:
+            queues[arm].append(x)
+        arm = ask()
+        while queues[arm]:
+            feed(arm, queues[arm].pop(0))
+            arm = ask()
+        guess = guesses.integers(3, size=m)  # one per agent and round, as long as anybody guesses
+        for w in range(m):
+            said = t - d[leader][w]
+            if w != leader and said >= 1 and not lost[said - 1, leader]:
+                told[w] = actions[said - 1][leader]
+        arms = [arm if w == leader else int(guess[w]) if told[w] is None else told[w] for w in range(m)]
+        log += [(t, w, a, pull(t, w, a)) for w, a in enumerate(arms) if not lost[t - 1, w]]
+        feed(arm, pull(t, leader, arm))
+        actions.append(arms)
+    return actions
+
+
+def naive_byzantine_ucb(seed, graph, m, life, horizon, epsilon, rate, fraction, mean, sigma=0.5):
+    d, life = hops(graph, m), m if life is None else life
+    u = stream(seed, "reward").random((horizon, m))
+    luck = stream(seed, "wrapper/Huber/reports").random((horizon, 2, m))
+    byzantine = stream(seed, "wrapper/Huber").permutation(m)[: math.floor(fraction * m)].tolist()
+    twins = {"trimmed": lambda s, d: naive_trimmed(s, d, epsilon), "mean": lambda s, d: math.fsum(s) / len(s)}
+    estimate = twins[mean] if mean in twins else make_estimator(mean, epsilon)  # itself equal to a twin
+    samples = [[[] for _ in MEANS] for _ in range(m)]
+    reports, actions = [], []
+    for t in range(1, horizon + 1):
+        arms = []
+        for a in range(m):
+            if t <= 3:
+                arms.append(t - 1)
+                continue
+            index = []
+            for s in samples[a]:
+                radius = sigma * math.sqrt(epsilon) + sigma * math.sqrt(2 * math.log(t) / len(s))
+                index.append(estimate(s, math.exp(-2 * math.log(t))) + radius)
+            arms.append(index.index(max(index)))
+        rewards = [float(u[t - 1, a] < MEANS[arm]) for a, arm in enumerate(arms)]
+        for a, arm in enumerate(arms):
+            samples[a][arm].append(rewards[a])  # the own reward is clean
+        hit = [a in byzantine and luck[t - 1, 0, a] < rate for a in range(m)]
+        reports.append([(arms[a], luck[t - 1, 1, a] if hit[a] else rewards[a]) for a in range(m)])
+        for a in range(m):
+            for far, b in sorted((d[a][b], b) for b in range(m) if b != a and d[a][b] <= min(life, t)):
+                arm, x = reports[t - far][b]
+                samples[a][arm].append(x)
+        actions.append(arms)
+    return actions
+
+
+def naive_noised(seed, m, horizon, epsilon, v, listen):
+    """DP-UCB-INT, or Private-UCB with own="noised" on the complete graph."""
+    u = stream(seed, "reward").random((horizon, m))
+    luck = stream(seed, "wrapper/PrivateMeans").random((horizon, m))
+    n, s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
+    hat, last = [[0.0] * 3 for _ in range(m)], [[0] * 3 for _ in range(m)]
+    actions = []
+    for t in range(1, horizon + 1):
+        arms = []
+        for a in range(m):
+            if t <= 3 * math.ceil(1 / epsilon):
+                arms.append((t - 1) % 3)
+                continue
+            heard = range(m) if listen else [a]
+            count = [sum(n[b][k] for b in heard if last[b][k]) for k in range(3)]
+            total = [sum(n[b][k] * hat[b][k] for b in heard if last[b][k]) for k in range(3)]
+            index = [total[k] / count[k] + math.sqrt(2 * math.log(t) / count[k]) for k in range(3)]
+            arms.append(index.index(max(index)))
+        for a, k in enumerate(arms):
+            n[a][k] += 1
+            s[a][k] += float(u[t - 1, a] < MEANS[k])
+            c = n[a][k]
+            if math.fsum(i ** (-v / 2) for i in range(last[a][k] + 1, c + 1)) >= c ** (-v / 2) / epsilon:
+                last[a][k] = c
+                x = luck[t - 1, a]
+                b = c ** (v / 2 - 1)
+                hat[a][k] = s[a][k] / c + (b * math.log(2 * x + 2.0**-53) if x < 0.5 else -b * math.log(2 * (1 - x)))
+        actions.append(arms)
+    return actions

@@ -1,0 +1,149 @@
+"""What is asked of every change: in one order, failing where something fails, the same here and where it is hosted."""
+
+import ast
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hushbandits.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+README = (ROOT / "README.md").read_text()
+#: Each step of `.ci/run`, as a pattern of the shell.
+STEPS = ["pip install*lint*", "ruff check*", "ruff format --check*", "mypy*", "pip install*test*", "pytest*"]
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """`.ci/run` in a folder of its own, where every program only writes down that it was called, or fails."""
+    programs, log = tmp_path / "programs", tmp_path / "log"
+    programs.mkdir()
+    stub = (
+        f'#!/bin/sh\ncalled="$(basename "$0") $*"\necho "$called" >> "{log}"\ncase $called in $FAILS) exit 3;; esac\n'
+    )
+    for name in ("pip", "ruff", "mypy", "pytest", "chromium"):
+        (programs / name).write_text(stub)
+    (programs / "python3").write_text('#!/bin/sh\nmkdir -p "$3/bin" && touch "$3/bin/activate"\n')
+    for path in programs.iterdir():
+        path.chmod(0o755)
+    (tmp_path / ".ci").mkdir()
+    (tmp_path / ".ci/run").write_bytes((ROOT / ".ci/run").read_bytes())
+
+    def run(fails="nothing", readme=README):
+        (tmp_path / "README.md").write_text(readme)
+        env = {"PATH": f"{programs}{os.pathsep}{os.defpath}", "FAILS": fails, "TMPDIR": str(tmp_path)}
+        done = subprocess.run(["bash", tmp_path / ".ci/run"], env=env, capture_output=True, text=True, check=False)
+        return done.returncode, log.read_text().splitlines() if log.exists() else []
+
+    return run
+
+
+def test_lint_comes_first_and_then_the_readmes_command(checked):
+    code, log = checked()
+    assert code == 0
+    assert [line.split()[0] for line in log] == [step.split("*")[0].split()[0] for step in STEPS]
+    assert log[4:] == ["pip install .[test]", "pytest -n auto --dist worksteal"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_fails_fails_the_whole_and_ends_it(checked, step):
+    code, log = checked(step)
+    assert code != 0
+    assert len(log) == STEPS.index(step) + 1
+
+
+def test_a_readme_without_a_test_command_fails(checked):
+    code, log = checked(readme="```bash\npip install .\n```\n")
+    assert code != 0
+    assert not log
+
+
+def test_all_places_ask_the_same_of_the_same_pythons():
+    classified = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if "Python :: 3." in c]
+    hosted = (ROOT / ".github/workflows/checks.yml").read_text()
+    assert re.search(r"^ +- run: \.ci/run$", hosted, re.M)
+    assert re.findall(r'"(3\.\d+)"', hosted) == classified
+    nox = ast.parse((ROOT / "noxfile.py").read_text())
+    (pythons,) = (n.value for n in nox.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "PYTHONS")
+    assert ast.literal_eval(pythons) == classified
+    hooks = re.findall(r"entry: ([\w -]+)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert [hook.replace(" --force-exclude", "") for hook in hooks] == ["ruff check", "ruff format", "mypy"]
+
+
+def test_one_version_stands_everywhere():
+    version = PROJECT["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
+
+
+# -- the pages for those who join in -------------------------------------------------------------------------------
+
+JOINING = ["CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "RELEASING.md"]
+PAGES = [ROOT / name for name in ("README.md", *JOINING)] + sorted((ROOT / "docs").glob("*.md"))
+#: What each program of a page comes from.
+PROGRAMS = {
+    "pytest": "test",
+    "ruff": "lint",
+    "mypy": "lint",
+    "nox": "dev",
+    "pre-commit": "dev",
+    "python": "",
+    "pip": "",
+}
+OPTIONS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_link_leads_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if not target.startswith("https://"):
+            assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def commands(text):
+    """What stands in a block of the shell, or in a sentence as a program and its words."""
+    blocks = re.findall(r"^ *```bash\n(.*?)```", text, re.S | re.M)
+    prose = re.sub(r"```.*?```", "", text, flags=re.S)
+    named = re.findall(rf"`((?:hushbandits|{'|'.join(PROGRAMS)}|\.ci/run)(?: [^`]*)?)`", prose)
+    return [c.strip() for line in ("\n".join(blocks).splitlines() + named) for c in line.split("&&") if c.strip()]
+
+
+def sessions():
+    body = ast.parse((ROOT / "noxfile.py").read_text()).body
+    return {f.name for f in body if isinstance(f, ast.FunctionDef)}
+
+
+def exists(command):
+    """Whether there is such a command, with such an extra, mark, session or path."""
+    program, *rest = command.split()
+    if program == "hushbandits":
+        with pytest.raises(SystemExit) as stop:
+            main([*rest[:1], "--help"])
+        return stop.value.code == 0
+    if program in (".ci/run", "."):
+        return (ROOT / program).exists()
+    extras = PROJECT["optional-dependencies"]
+    from_extra = PROGRAMS[program]
+    assert not from_extra or any(re.match(rf"{program}\b", r) for r in extras[from_extra])
+    for extra in re.findall(r"\[([\w,]+)\]", command):
+        assert set(extra.split(",")) <= set(extras)
+    if program == "pytest" and "-m" in rest:
+        assert rest[rest.index("-m") + 1] in {mark.partition(":")[0] for mark in OPTIONS["markers"]}
+    if program == "nox" and "-s" in rest:
+        assert rest[rest.index("-s") + 1].partition("-")[0] in sessions()
+    return all((ROOT / word).exists() for word in rest if word.startswith(("tests/", "src/", "docs/")))
+
+
+@pytest.mark.parametrize("page", JOINING)
+def test_every_command_and_path_of_a_page_exists(page, capsys):
+    text = (ROOT / page).read_text()
+    for command in commands(text):
+        assert exists(command), command
+    for path in re.findall(r"`((?:tests|src|docs|\.ci)/[\w./-]+|[\w.]+\.(?:toml|cff|md))`", text):
+        assert (ROOT / path).exists(), path
+    assert page in ("CODE_OF_CONDUCT.md", "SECURITY.md") or len(commands(text)) >= 4
