@@ -232,4 +232,4 @@ def test_the_documents_examples_work(tmp_path):
     exec(used.replace('"runs/mine", jobs=2', repr(str(tmp_path / "mine")) + ", progress=False"), scope)
     assert len(scope["frame"]) > 12
     commands = set(re.findall(r"^hushbandits ([\w-]+)", text, re.M))
-    assert commands == {"list", "run", "new-agent", "report", "export", "reproduce"}
+    assert commands == {"list", "run", "new-agent", "report", "export", "merge", "reproduce"}

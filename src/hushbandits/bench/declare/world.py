@@ -33,7 +33,11 @@ def world(env: str | type, params: Params, paired: Collection[str] = ()) -> str:
     '{"graph":{"object":"builtins:max"},"use":"Mine-v0"}'
     """
     name = env if isinstance(env, str) else _path(env)
-    return canonical({"use": name, **{k: _standing(v) for k, v in params.items() if k not in paired}})
+    told = {"use": name, **{k: v for k, v in params.items() if k not in paired}}
+    try:
+        return canonical(told)
+    except TypeError:
+        return canonical(_standing(told))
 
 
 def seeds(seed: int, world: str, first: int, runs: int) -> Seeds:

@@ -59,7 +59,8 @@ class Dask(Executor):
         return self._client.submit(work, load, pure=False)
 
     def _done(self, futures: list[Any]) -> Iterable[Any]:
-        return self._distributed.wait(futures, return_when="FIRST_COMPLETED").done
+        with self._client.as_current():
+            return self._distributed.wait(futures, return_when="FIRST_COMPLETED").done
 
     def _result(self, future: Any) -> bytes:
         from concurrent.futures import CancelledError
@@ -144,6 +145,7 @@ class Slurm(Executor):
         Where jobs leave their files, seen by all machines; what is made there is removed.
     """
 
+    dear = True
     _POLL = 0.2
 
     def __init__(self, jobs: int, address: str | None, folder: Path):

@@ -48,9 +48,12 @@ class Executor(ABC):
         Chunks that may be pending: a few wait, so that no worker does.
     together : bool
         When one worker dies, all pending chunks are lost, and nobody knows whose fault it was.
+    dear : bool
+        A chunk costs seconds before anything of it is played, so that the first ones are no small ones.
     """
 
     together = False
+    dear = False
     #: Host and process whose end is the workers' own; ``None``: they belong to somebody else.
     parent: tuple[str, int] | None = None
 

@@ -70,7 +70,9 @@ def wanted(store: Store, shard: Shard = (1, 1)) -> dict[str, tuple[Cell, range]]
 def missing(store: Store, jobs: int, batch: int = BATCH, shard: Shard = (1, 1)) -> list[Task]:
     """Return the tasks that are left, in the order of the declaration."""
     done = store.done()
-    left = [(cell, [r for r in runs if r not in done[key]]) for key, (cell, runs) in wanted(store, shard).items()]
+    asked = wanted(store, shard)
+    left = [(cell, [r for r in runs if r not in done[key]]) for key, (cell, runs) in asked.items()]
+    left = [(cell, runs) for cell, runs in left if runs]
     total = sum(len(runs) for _, runs in left)
     # Runs of one batch share NumPy's overhead, so cells stay whole while there are enough of them for all jobs.
     share = jobs if total <= 2 * jobs * batch else 1
@@ -90,13 +92,15 @@ def _consecutive(runs: Sequence[int]) -> list[list[int]]:
 class Queue:
     """Tasks that are left, handed out in chunks that grow to `CHUNK` seconds, by what tasks turn out to take.
 
-    The first chunks are single tasks, and the last ones small again, so that all workers begin and end together.
+    The last ones are small again, so that all workers end together.
 
     Parameters
     ----------
     tasks : iterable of Task
     width : int
         Chunks that are played at once.
+    dear : bool
+        Chunks cost much before they begin: few of them, and no small ones at first.
 
     Examples
     --------
@@ -107,15 +111,16 @@ class Queue:
     ([0], [1, 2], 97)
     """
 
-    def __init__(self, tasks: Iterable[Task], width: int):
-        self._left, self._width, self._size = deque(tasks), width, 1
+    def __init__(self, tasks: Iterable[Task], width: int, dear: bool = False):
+        self._left, self._shares = deque(tasks), width if dear else 2 * width
+        self._size = -(-len(self._left) // (2 * width)) if dear else 1
 
     def __len__(self) -> int:
         return len(self._left)
 
     def take(self) -> list[Task]:
         """Return the next chunk."""
-        size = min(self._size, max(1, len(self._left) // (2 * self._width)))
+        size = min(self._size, -(-len(self._left) // self._shares))
         return [self._left.popleft() for _ in range(size)]
 
     def back(self, tasks: Sequence[Task]) -> None:

@@ -41,7 +41,7 @@ class _Round:
     """Tasks on their way: waiting, pending, and lost ones that are tried again."""
 
     def __init__(self, tasks: Sequence[Task], by: Executor, bar: Silent):
-        self._queue, self._by, self._bar = Queue(tasks, by.width), by, bar
+        self._queue, self._by, self._bar = Queue(tasks, by.width, by.dear), by, bar
         self._pending: dict[int, list[Task]] = {}
         self._numbers = itertools.count()
         self._again: deque[Task] = deque()
