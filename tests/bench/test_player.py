@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
@@ -16,24 +17,26 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.declare.world import world
+from hushbandits.bench.declare.world import seeds, world
+from hushbandits.bench.play import observe as watching
 from hushbandits.bench.play.errors import RunError
-from hushbandits.bench.play.observe import observe
 from hushbandits.bench.play.plan import Queue
 from hushbandits.bench.play.player import TRIES, answers
 from hushbandits.bench.play.progress import Silent
 from hushbandits.bench.play.run import run
 from hushbandits.bench.play.task import Failed, Task, attempted
 from hushbandits.bench.play.worker import packed, unpacked, work
-from hushbandits.core.rewards import Law, UniformMeans
+from hushbandits.core.rewards import Gaussian, UniformMeans
+from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.registry import _SHIPPED
 
 #: An agent for every env that ships, and parameters that keep it short.
 PLAYS = {
     "DPMASE-v0": ("DP-MASE", {"n_agents": 8}),
-    "CorruptedElimination-v0": ("CorruptedElimination", {"n_agents": 8}),
-    "DecentralizedExploration-v0": ("Decentralized-UGapEc", {"n_agents": 4}),
+    "CorruptedElimination-v0": ("Corrupted-Elimination", {"n_agents": 64}),
+    "DecentralizedExploration-v0": ("Decentralized-UGapEc", {"n_agents": 30}),
     "CoopNetwork-v0": ("Multi-UCB", {"n_agents": 4, "horizon": 30, "graph": nx.path_graph(4)}),
-    "PrivateNetwork-v0": ("Private-UCB", {"n_agents": 4, "horizon": 30, "means": UniformMeans(0.2, 0.8)}),
+    "PrivateNetwork-v0": ("Private-UCB", {"n_agents": 4, "horizon": 30, "means": UniformMeans(0.2, 0.8), "n_arms": 3}),
     "ByzantineNetwork-v0": ("Byzantine-UCB", {"n_agents": 4, "horizon": 30}),
     "CentralDP-v0": ("CDP-SE", {"horizon": 2000}),
     "DistDP-v0": ("Dist-DP-SE", {"horizon": 2000}),
@@ -41,15 +44,12 @@ PLAYS = {
     "DistCDP-v0": ("Dist-CDP-SE", {"horizon": 2000}),
     "LocalDP-v0": ("LDP-SE", {"horizon": 2000}),
     "LTR-v0": ("Dist-DP-SE", {"horizon": 2000}),
-    "ShuffleDP-v0": ("SDP-SE", {"horizon": 2000}),
+    "ShuffleDP-v0": ("Shuffle-DP-SE", {"horizon": 2000}),
 }
 
 
 def test_every_env_that_ships_is_played():
-    assert set(PLAYS) >= {id for id in hb.list_envs() if not id.startswith(("Own", "Mine", "Test"))} - _OTHERS
-
-
-_OTHERS: set[str] = set()
+    assert set(PLAYS) == set(_SHIPPED["envs"])
 
 
 @pytest.mark.parametrize("env_id", PLAYS)
@@ -68,10 +68,6 @@ def test_evaluate_and_a_run_folder_play_the_same_runs(tmp_path, env_id):
             np.testing.assert_array_equal(store.curve(cell, metric, 2)[1], values)
 
 
-class Strange(Law):
-    """A law that no experiment can hold: made in a function."""
-
-
 def test_what_no_experiment_can_hold_counts_by_name():
     local = type("Local", (), {})()
     told = world("CoopNetwork-v0", {"graph": max, "means": [local, 1.0], "limit": float("inf")})
@@ -83,12 +79,7 @@ def test_what_no_experiment_can_hold_counts_by_name():
     assert world(own, {}) == world("hushbandits.core.env:Env", {})
 
 
-def test_classes_laws_and_teams_of_ones_own_are_evaluated(tmp_path):
-    from dataclasses import dataclass
-
-    from hushbandits.core.rewards import Gaussian
-    from hushbandits.envs.network.env import CoopNetwork
-
+def test_classes_laws_and_teams_of_ones_own_are_evaluated():
     @dataclass(frozen=True)
     class Mine(Gaussian):
         """Defined where no worker can import it."""
@@ -102,16 +93,10 @@ def test_classes_laws_and_teams_of_ones_own_are_evaluated(tmp_path):
 
 def test_an_observer_sees_the_runs_that_evaluate_plays(monkeypatch):
     seen = []
-    from hushbandits.bench.play import observe as module
-
-    monkeypatch.setattr(module, "play", lambda env, team, seeds: seen.extend(seeds) or hb.play(env, team, seeds))
-    observe("DecentralizedExploration-v0", "Decentralized-UGapEc", (1,), runs=2, seed=5)
-    task = Task(
-        "", "", "", "", (), {}, {}, None, world("DecentralizedExploration-v0", {"permute_arms": True}), 5, (0, 1)
-    )
-    from hushbandits.bench.declare.world import seeds
-
-    assert [s.entropy for s in seen] == [s.entropy for s in seeds(5, task.world, 0, 2)]
+    monkeypatch.setattr(watching, "play", lambda env, team, seeds: seen.extend(seeds) or hb.play(env, team, seeds))
+    watching.observe("DecentralizedExploration-v0", "Decentralized-UGapEc", (1,), runs=2, seed=5)
+    where = world("DecentralizedExploration-v0", {"permute_arms": True})
+    assert [s.entropy for s in seen] == [s.entropy for s in seeds(5, where, 0, 2)]
 
 
 # -- chunks ---------------------------------------------------------------------------------------------------------
@@ -217,24 +202,24 @@ class Odd(Exception):
 class Raises(hb.Team):
     setting = "network"
 
-    def __init__(self, error):
-        self.error = error
+    def __init__(self, error, *about):
+        self.error = error, about
 
     def act(self, obs):
-        raise self.error
+        raise self.error[0](*self.error[1])
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_of_ones_own_is_raised_as_it_was(jobs):
     env = {"n_agents": 2, "horizon": 3}
     with pytest.raises(ZeroDivisionError, match="mine") as caught:
-        hb.evaluate("CoopNetwork-v0", Raises(ZeroDivisionError("mine")), runs=2, env=env, jobs=jobs)
+        hb.evaluate("CoopNetwork-v0", Raises(ZeroDivisionError, "mine"), runs=2, env=env, jobs=jobs)
     assert jobs == 1 or "in act" in caught.value.__notes__[0]
     if jobs == 2:
         with pytest.raises(RuntimeError, match="in act"):
-            hb.evaluate("CoopNetwork-v0", Raises(Odd(1, 2)), runs=2, env=env, jobs=2)
+            hb.evaluate("CoopNetwork-v0", Raises(Odd, 1, 2), runs=2, env=env, jobs=2)
         with pytest.raises(RuntimeError, match="SystemExit"):
-            hb.evaluate("CoopNetwork-v0", Raises(SystemExit(3)), runs=2, env=env, jobs=2)
+            hb.evaluate("CoopNetwork-v0", Raises(SystemExit, 3), runs=2, env=env, jobs=2)
 
 
 def test_what_a_worker_cannot_send_back_is_an_error_and_no_loss():
@@ -262,7 +247,7 @@ def test_a_script_needs_no_guard(tmp_path):
         "print(len(hb.evaluate('CoopNetwork-v0', Mine, runs=4, env={'horizon': 5}, jobs=2).final('regret')))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-W", "error", "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        [sys.executable, "-W", "error", "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100,
+        check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")

@@ -93,9 +93,7 @@ def evaluate(
     digest({"seed": seed})
     label = f"{title(agent)} on {title(env_id)}"
     tasks = [
-        Task(
-            "", label, env_id, agent, wrappers, params, dict(agent_kwargs or {}), checkpoints, where, seed, tuple(part)
-        )
+        Task("", label, env_id, agent, wrappers, params, given, checkpoints, where, seed, tuple(part))
         for part in split(range(runs), many)
     ]
     played: dict[int, Played] = {}

@@ -180,6 +180,8 @@ class Reader:
         """All values of a cell, by run, of which `runs` are there: at the end, and (time, value) pairs, by metric."""
         found: dict[int, Values] = {run: ({}, {}) for run in sorted(runs)}
         for run, metric, time, value in self._all(key, 2**62):
+            if run not in found:
+                continue
             if time is None:
                 found[run][0][metric] = value
             else:
