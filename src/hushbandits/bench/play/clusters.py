@@ -161,9 +161,7 @@ class Slurm(Executor):
         for pair in address.split(",") if address and not local else ():
             key, equals, value = pair.partition("=")
             if not equals:
-                raise ValueError(
-                    f"address={shown(address)} must be 'local', or read OPTION=VALUE,…: submitit's options"
-                )
+                raise RunError(f"address={shown(address)} must be 'local', or submitit's options as OPTION=VALUE,…")
             options[key.strip()] = int(value) if value.strip().isdigit() else value.strip()
         try:
             self._jobs = submitit.AutoExecutor(self._folder, cluster="local" if local else "slurm")
