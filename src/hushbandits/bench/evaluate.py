@@ -9,9 +9,10 @@ import numpy as np
 
 from hushbandits.bench.declare.canonical import digest
 from hushbandits.bench.declare.world import world
+from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import Played, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
-from hushbandits.bench.play.executors import checked, executor, workers
+from hushbandits.bench.play.executors import checked, workers
 from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.bench.play.task import Failed, Task

@@ -1,30 +1,24 @@
-"""Who plays: this process, or workers that one interface hides, from one machine's cores to a cluster's."""
+"""What stands for workers, from one machine's cores to a cluster's: it takes chunks and hands answers out."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import os
-import platform
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import loky
-from loky.process_executor import ProcessPoolExecutor, ShutdownExecutorError
 
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.task import Task
-from hushbandits.bench.play.worker import Answer, Stranger, attend, packed, unpacked, work
+from hushbandits.bench.play.worker import Answer, Stranger, packed, unpacked
 from hushbandits.core.interrupt import held_back
 from hushbandits.core.names import words
 from hushbandits.core.validate import choice, integer, shown
 
-__all__ = ["BACKENDS", "Executor", "Lost", "Processes", "checked", "executor", "needed", "workers"]
+__all__ = ["BACKENDS", "Executor", "Lost", "checked", "needed", "workers"]
 
 #: Backends, and of those beyond the standard ones the package that each needs.
 BACKENDS = {"serial": "", "processes": "", "dask": "distributed", "ray": "ray", "slurm": "submitit"}
@@ -120,70 +114,6 @@ class Executor(ABC):
     def _close(self, pending: list[Any], failed: bool) -> None: ...
 
 
-class Processes(Executor):
-    """Processes of this machine, which end with this one; they wait some minutes for the next call.
-
-    Parameters
-    ----------
-    jobs : int
-        How many.
-    """
-
-    together = True
-
-    def __init__(self, jobs: int):
-        super().__init__(jobs, 2 * jobs)
-        self.parent = platform.node(), os.getpid()
-
-    def _start(self, load: bytes) -> Any:
-        # Workers inherit the mask: ctrl-C is the parent's business, from their first instruction on.
-        with held_back():
-            try:
-                return _pool(self.width).submit(work, load)
-            except (loky.BrokenProcessPool, ShutdownExecutorError):  # it broke while it was idle
-                _drop(kill=True)
-                return _pool(self.width).submit(work, load)
-
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
-        return wait(futures, return_when=FIRST_COMPLETED).done
-
-    def _result(self, future: Any) -> bytes:
-        try:
-            answer: bytes = future.result()
-        except (loky.BrokenProcessPool, ShutdownExecutorError):
-            raise Lost from None
-        return answer
-
-    def _close(self, pending: list[Any], failed: bool) -> None:
-        # A worker lives no longer than the thread that started it, and only the main one is sure to stay.
-        if failed or threading.current_thread() is not threading.main_thread():
-            _drop(kill=failed)
-
-
-#: The pool of this process's threads, with its number of workers.
-_pools: dict[tuple[int, int], tuple[int, ProcessPoolExecutor]] = {}
-_IDLE = 300.0  # seconds after which a worker without work ends
-
-
-def _mine() -> tuple[int, int]:
-    return os.getpid(), threading.get_ident()  # what a fork inherits is not its own
-
-
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    if _pools.get(_mine(), (jobs, None))[0] != jobs:
-        _drop()
-    if _mine() not in _pools:
-        made = ProcessPoolExecutor(jobs, timeout=_IDLE, initializer=attend, initargs=(platform.node(), os.getpid()))
-        _pools[_mine()] = jobs, made
-    return _pools[_mine()][1]
-
-
-def _drop(kill: bool = False) -> None:
-    _, pool = _pools.pop(_mine(), (0, None))
-    if pool is not None:
-        pool.shutdown(wait=True, kill_workers=kill)
-
-
 def workers(jobs: int) -> int:
     """Return the number of processes that `jobs` stands for."""
     return int(loky.cpu_count()) if jobs == -1 else integer("jobs", jobs, 1)
@@ -208,32 +138,3 @@ def needed(backend: str) -> ModuleType:
         raise ValueError(
             f"backend={backend!r} needs {BACKENDS[backend]}: pip install 'hushbandits[{backend}]'"
         ) from None
-
-
-def executor(
-    backend: str | None, jobs: int, address: str | None, folder: Path, most: int | None = None
-) -> Executor | contextlib.nullcontext[None]:
-    """Return who plays, for a ``with`` block; ``None`` in it: this process itself.
-
-    Parameters
-    ----------
-    backend : str, optional
-        Of `BACKENDS`; default: this process for one job, else processes.
-    jobs : int
-        Chunks at once; −1: as many as there are cores.
-    address : str, optional
-        Of a cluster.
-    folder : Path
-        Where a batch system may put its files; all machines see it.
-    most : int, optional
-        Tasks that there are: more processes are of no use.
-    """
-    checked(backend, address)
-    if backend in ("dask", "ray", "slurm"):
-        from hushbandits.bench.play import clusters
-
-        return clusters.connect(backend, integer("jobs", jobs, -1), address, folder)
-    jobs = workers(jobs)
-    if backend == "serial" or (backend is None and min(jobs, most or jobs) == 1):
-        return contextlib.nullcontext()
-    return Processes(jobs)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.play import executors
+from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import check
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.executors import workers
+from hushbandits.bench.play.executors import checked, workers
 from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.own import own_sources, used
 from hushbandits.bench.play.plan import Shard, missing, parse_shard
@@ -151,7 +151,7 @@ def run(
         experiments = [experiments]
     workers(jobs)
     integer("batch", batch, 1)
-    executors.checked(backend, address)
+    checked(backend, address)
     part = parse_shard(shard) if shard is not None else (1, 1)
     opened = open_folder(experiments, out, seed, batch)
     return fill(
@@ -190,7 +190,7 @@ def fill(
         here["privacy"] = told(store.experiments)
         total = sum(len(t.runs) for t in tasks)
         with (
-            executors.executor(backend, jobs, address, store.path.parent, most=len(tasks)) as by,
+            executor(backend, jobs, address, store.path.parent, most=len(tasks)) as by,
             Bar(total) if progress else Silent() as bar,
         ):
             here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}
