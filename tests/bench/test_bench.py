@@ -234,4 +234,4 @@ def test_the_documents_examples_work(tmp_path, monkeypatch):
     assert scope["path"].stat().st_size > 1000
     assert len(scope["frame"]) > 12
     commands = set(re.findall(r"^hushbandits ([\w-]+)", text, re.M))
-    assert commands == {"list", "run", "new-agent", "report", "compare", "export", "reproduce"}
+    assert commands == {"list", "run", "new-agent", "report", "compare", "export", "merge", "reproduce"}

@@ -11,6 +11,7 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.bench import evaluate as module
+from hushbandits.bench.declare.world import seeds, world
 from hushbandits.bench.play.progress import Bar
 
 ENV = {"n_agents": 4, "horizon": 30}
@@ -46,7 +47,7 @@ def test_jobs_and_batches_change_no_number():
 def test_run_r_is_a_play_with_its_seed():
     results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=3, seed=8, env=ENV)
     env = hb.make_core("CoopNetwork-v0", **ENV)
-    alone = hb.play(env, hb.make_team("UCB1"), hb.run_seeds(8, 1, first=2))["regret"]
+    alone = hb.play(env, hb.make_team("UCB1"), seeds(8, world("CoopNetwork-v0", ENV), 2, 1))["regret"]
     assert results.final("regret")[2] == alone[0]
 
 
@@ -113,12 +114,15 @@ def test_the_bar_shows_runs_done_and_the_cell_at_work(monkeypatch):
         ({"runs": 0}, "runs=0 must be an integer"),
         ({"seed": -1}, "seed=-1 must be an integer"),
         ({"jobs": 0}, "jobs=0 must be an integer"),
+        ({"backend": "dusk"}, "backend='dusk' is not one of serial, processes, dask, ray, slurm"),
+        ({"address": "tcp://a:1"}, "address='tcp://a:1' is for backend 'dask', 'ray' or 'slurm'"),
+        ({"backend": "processes", "address": "a"}, "address='a' is for backend"),
         ({"env": {"horizn": 3}}, "takes no parameter 'horizn'"),
         ({"agent_kwargs": {"epsilon": 1}}, "takes no parameter 'epsilon'"),
     ],
 )
 def test_bad_input_raises_before_anything_runs(monkeypatch, kwargs, message):
-    monkeypatch.setattr(module, "play_batch", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(module, "answers", lambda *_: pytest.fail("it ran"))
     with pytest.raises((ValueError, TypeError), match=message):
         hb.evaluate("CoopNetwork-v0", "UCB1", **kwargs)
 

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import pickle
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
-from cloudpickle import dumps
-from joblib import Parallel, cpu_count, delayed
 
-from hushbandits.bench.play.batch import Played, play_batch, prepare, sampled, split
+from hushbandits.bench.declare.canonical import digest
+from hushbandits.bench.declare.world import seeds, world
+from hushbandits.bench.play.backends import executor
+from hushbandits.bench.play.batch import Played, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
+from hushbandits.bench.play.executors import checked, workers
+from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.progress import Bar, Silent
+from hushbandits.bench.play.task import Failed, Task
 from hushbandits.bench.results import Results, world_of
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
-from hushbandits.core.names import reach
-from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params, Seeds
+from hushbandits.core.types import Params
 from hushbandits.core.validate import integer, shown
-from hushbandits.registry import adopt, make_team, not_the_envs, own_entries
-
-if TYPE_CHECKING:
-    pass
+from hushbandits.registry import make_team, not_the_envs
 
 __all__ = ["evaluate"]
 
@@ -34,22 +31,12 @@ __all__ = ["evaluate"]
 PATIENCE = 2.0
 _RUN = 700  # bytes of one run's seed and metrics
 
-#: Arguments of `play_batch`.
-_Task = tuple[
-    AnyEnv,
-    AnyAgent | Team,
-    Seeds,
-    Params,
-    Params,
-    Sequence[AnyWrapper],
-    int | Sequence[int] | None,
-]
-
 
 def evaluate(
     env_id: AnyEnv, agent: AnyAgent | Team, runs: int = 20, seed: int = 0, env: Params | None = None,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), jobs: int = 1,
-    checkpoints: int | Sequence[int] | None = None, progress: bool = True,
+    checkpoints: int | Sequence[int] | None = None, progress: bool = True, backend: str | None = None,
+    address: str | None = None,
 ) -> Results:  # fmt: skip
     """Play an agent in an env for a number of independent runs.
 
@@ -61,7 +48,9 @@ def evaluate(
         One of `list_agents`, ``"my_module:MyAgent"``, a class (a `Team`, or one agent's code, which `Each` lifts), a
         team, or what builds one from `agent_kwargs`.
     runs, seed : int
-        Run r draws from ``SeedSequence(seed, spawn_key=(r,))`` alone: the same numbers whatever `runs` and `jobs`.
+        Run r draws from `seed`, the env with its parameters, and r: the same numbers whatever `runs` and `jobs`, those
+        of run r of an experiment's cell, and the same arms, graphs and rewards for all agents and wrappers.  (A
+        parameter that cannot stand in an experiment counts by its class's name there.)
     env, agent_kwargs : dict
         Parameters of the env and of the agent.
     wrappers : sequence of Wrapper, of their names or classes
@@ -73,6 +62,8 @@ def evaluate(
         horizon, or these.  Default: 50; none where runs end by themselves (most of exploration).
     progress : bool
         Show a bar on a terminal's stderr once the call has taken two seconds.
+    backend, address : str, optional
+        Who plays, as in `bench.play.run.run`.
 
     Returns
     -------
@@ -95,19 +86,39 @@ def evaluate(
     seed = integer("seed", seed, 0, np.inf)
     affordable(f"runs={runs}", float(runs) * _RUN)
     afford_points(checkpoints, runs)
-    jobs = cpu_count() if jobs == -1 else integer("jobs", jobs, 1)
-    batches = split(range(runs), jobs)
-    made, task = _met((env_id, agent, (), dict(env or {}), dict(agent_kwargs or {}), wrappers, checkpoints))
-    seeds = run_seeds(seed, runs)
-    parts = _parts([(*task[:2], [seeds[r] for r in batch], *task[3:]) for batch in batches], jobs, progress)
+    many = workers(jobs)
+    checked(backend, address)
+    params, given = dict(env or {}), dict(agent_kwargs or {})
+    agent, made = _met(env_id, agent, params, given, wrappers, checkpoints)
+    where = world(env_id, params)
+    digest({"seed": seed})
+    label = f"{title(agent)} on {title(env_id)}"
+    tasks = [
+        Task("", label, env_id, agent, wrappers, params, given, checkpoints, where, seed, tuple(part))
+        for part in split(range(runs), many)
+    ]
+    played: dict[int, Played] = {}
+    with (
+        executor(backend, jobs, address, Path.cwd(), most=len(tasks)) as by,
+        Bar(runs, after=PATIENCE) if progress else Silent() as bar,
+    ):
+        for task, reply in answers(tasks, by, bar):
+            if isinstance(reply, Failed):
+                raise reply.again()
+            played[task.runs[0]] = reply
+            bar.advance(len(task.runs))
+    parts = [played[first] for first in sorted(played)]
     finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
     curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
-    return Results(finals, curves, parts[0][2], made, world=world_of(seeds), names=(title(env_id), title(agent)))
+    names = title(env_id), title(agent)
+    return Results(finals, curves, parts[0][2], made, world=world_of(seeds(seed, where, 0, 1)), names=names)
 
 
-def _met(task: _Task) -> tuple[tuple[Env, Team], _Task]:
-    """Env and team that the arguments stand for, having met; and the arguments, with the agent built where one is."""
-    env_id, agent, seeds, env, agent_kwargs, wrappers, checkpoints = task
+def _met(
+    env_id: AnyEnv, agent: AnyAgent | Team, env: Params, agent_kwargs: Params, wrappers: Sequence[AnyWrapper],
+    checkpoints: int | Sequence[int] | None,
+) -> tuple[AnyAgent | Team, tuple[Env, Team]]:  # fmt: skip
+    """Return the agent, built where one was given, and env and team, having met."""
     if isinstance(agent, Team) and agent_kwargs:
         raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is built already")
     if not isinstance(agent, (str, Team)):
@@ -115,32 +126,4 @@ def _met(task: _Task) -> tuple[tuple[Env, Team], _Task]:
         agent = make_team(agent, **agent_kwargs)
     built, team = prepare(env_id, agent, 1, env, agent_kwargs, wrappers)
     sampled(checkpoints, built)
-    return (built, team), (env_id, agent, seeds, env, agent_kwargs, wrappers, checkpoints)
-
-
-def _parts(tasks: Sequence[_Task], jobs: int, progress: bool) -> list[Played]:
-    """Play all tasks; what each of them gave, in their order."""
-    played: dict[int, Played] = {}
-    jobs = min(jobs, len(tasks))
-    with Bar(sum(len(task[2]) for task in tasks), after=PATIENCE) if progress else Silent() as bar:
-        bar.at(f"{title(tasks[0][1])} on {title(tasks[0][0])}")
-        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        if jobs == 1:
-            calls = (delayed(_here)(i, task) for i, task in enumerate(tasks))
-        else:  # what a worker unpickles may be of a module in our folder, which it must know first
-            calls = (delayed(_there)(i, os.getcwd(), dumps((own_entries(), task))) for i, task in enumerate(tasks))
-        for i, part in parallel(calls):
-            played[i] = part
-            bar.advance(len(tasks[i][2]))
-    return [played[i] for i in range(len(tasks))]
-
-
-def _here(i: int, task: _Task) -> tuple[int, Played]:
-    return i, play_batch(*task)
-
-
-def _there(i: int, folder: str, pickled: bytes) -> tuple[int, Played]:
-    reach(folder)
-    own, task = pickle.loads(pickled)
-    adopt(own)
-    return _here(i, task)
+    return agent, (built, team)

@@ -67,8 +67,9 @@ def papers(names: Sequence[str] = ()) -> list[str]:
 
 
 def reproduce(
-    names: Sequence[str], out: Path, *, seed: int = 0, jobs: int = 1, quick: bool = False, progress: bool = True
-) -> Iterator[Reproduction]:
+    names: Sequence[str], out: Path, *, seed: int = 0, jobs: int = 1, quick: bool = False, progress: bool = True,
+    backend: str | None = None, address: str | None = None,
+) -> Iterator[Reproduction]:  # fmt: skip
     """Run and judge, one experiment after the other; each in the folder where ``hushbandits run`` puts it."""
     for paper in names:
         for declared in modules()[paper][1]:
@@ -76,7 +77,8 @@ def reproduce(
                 continue
             experiment = declared.quickly() if quick else declared
             folder = out / (experiment.name + ("-quick" if quick else ""))
-            outcome = fill(open_folder([experiment], folder, seed), jobs, progress=progress)
+            opened = open_folder([experiment], folder, seed)
+            outcome = fill(opened, jobs, progress=progress, backend=backend, address=address)
             with outcome.store as store:
                 verdicts = judge(store, experiment, family(experiment.name))
                 if outcome.played or not (folder / PAGE).exists():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hushbandits.bench.declare.spec import Experiment
+    from hushbandits.bench.play.plan import Shard
 
 __all__ = ["asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
 
@@ -58,17 +59,25 @@ def assignment(text: str) -> tuple[str, object]:
     return key, table["x"] if len(table) == 1 else value
 
 
-def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int, accept_edits: bool = False) -> int:
+def into(
+    folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int, accept_edits: bool = False, *,
+    backend: str | None = None, address: str | None = None, shard: Shard = (1, 1),
+) -> int:  # fmt: skip
     """Run into a folder, show and publish what is there; return the exit code."""
+    from hushbandits.bench.play.executors import checked
     from hushbandits.bench.play.run import fill, open_folder, workers
     from hushbandits.experiments import bounds
 
     console = make_console(stderr=True)
     with bad_input_is_a_sentence():
-        jobs = workers(jobs)
+        workers(jobs)
+        checked(backend, address)
         opened = open_folder(experiments, folder, seed)
     try:
-        outcome = fill(opened, jobs, notify=lambda text: console.print(escape(text)), accept_edits=accept_edits)
+        outcome = fill(
+            opened, jobs, notify=lambda text: console.print(escape(text)), accept_edits=accept_edits,
+            backend=backend, address=address, shard=shard,
+        )  # fmt: skip
     except KeyboardInterrupt:
         console.print(f"stopped; what is done is in {escape(str(folder))}, and the same command goes on from there")
         return 130
@@ -81,6 +90,8 @@ def into(folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int, 
     if outcome.failures:
         page = escape(str(folder / "report.html"))
         console.print(f"{len(outcome.failures)} batches failed (tracebacks: {page}); the rest is done")
+    elif shard != (1, 1):
+        console.print(f"shard {shard[0]}/{shard[1]} is done; hushbandits merge FOLDER … --out FOLDER joins all of them")
     return 1 if outcome.failures else 0
 
 

@@ -15,6 +15,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.play.errors import RunError, StoreError
+from hushbandits.bench.play.plan import parse_shard
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.cli.compare import compare
 from hushbandits.cli.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
@@ -35,6 +36,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits compare FOLDER        its lines against each other: differences, intervals, p-values
   hushbandits export FOLDER         its rows as csv, json or parquet
   hushbandits check FOLDER          what is there, and is it whole?
+  hushbandits merge FOLDER ... --out FOLDER   one folder out of those of several machines
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
   hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
@@ -51,6 +53,7 @@ Then a paper's figure, first small, then with an agent of your own:
 hushbandits COMMAND --help explains a command's options."""
 
 Several = UseAppendAction[tuple[str, ...]]
+Backend = Annotated[str | None, arg(metavar="serial|processes|dask|ray|slurm")]
 
 
 def run(
@@ -63,16 +66,28 @@ def run(
     set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
     agents: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = (),
     accept_edits: bool = False,
+    backend: Backend = None,
+    address: str | None = None,
+    shard: Annotated[str | None, arg(metavar="I/N")] = None,
 ) -> int:
     """Run an experiment, or go on with one; show a table, draw pictures, write a page.
 
     Results go to one SQLite file in the folder of --out. A stopped run goes on with the same command; neither
-    --jobs nor an interruption changes a number. Examples:
+    --jobs, --backend, --shard nor an interruption changes a number. Examples:
 
       hushbandits run quickstart
       hushbandits run rio2023-fig1 --quick
       hushbandits run dubey2020-fig1a --quick --set env.n_agents=30 --out runs/small
       hushbandits run quickstart-network --agents my_module:MyAgent --out runs/mine
+
+    On more than one machine: let a cluster play, or let each machine play a part and put the folders together:
+
+      hushbandits run rio2023 --backend dask --address tcp://scheduler:8786
+      hushbandits run rio2023 --backend ray --address auto
+      hushbandits run rio2023 --backend slurm --jobs 64 --address slurm_partition=short,timeout_min=120
+      hushbandits run rio2023 --shard 1/2 --out runs/first       (on one machine)
+      hushbandits run rio2023 --shard 2/2 --out runs/second      (on another)
+      hushbandits merge runs/first runs/second --out runs/rio2023
 
     Parameters
     ----------
@@ -94,11 +109,50 @@ def run(
         One more agent that joins in: a registered one, or your own (repeatable).
     accept_edits
         Go on in a folder although own code or a data file was edited since: old and new rows mix.
+    backend
+        Who plays: serial (this process), processes (of this machine), dask, ray or slurm (a cluster, or without
+        --address, for slurm with --address local, one on this machine); default: processes, serial for one job.
+    address
+        Of the cluster: Dask's scheduler, Ray's head; for slurm options of submitit.
+    shard
+        Play only the I-th of N parts, for machines that share nothing; default folder: runs/NAME-IofN.
     """
     with bad_input_is_a_sentence():
         experiments = asked(name, runs, quick, set, agents)
-        folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else ""))
-    return into(folder, experiments, seed, jobs, accept_edits)
+        part = parse_shard(shard) if shard is not None else (1, 1)
+        of = "" if part == (1, 1) else "-{}of{}".format(*part)
+        folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else "") + of)
+    return into(folder, experiments, seed, jobs, accept_edits, backend=backend, address=address, shard=part)
+
+
+def merge(
+    folders: Annotated[Positional[tuple[Path, ...]], arg(metavar="FOLDER ...")],
+    out: Path,
+    accept_edits: bool = False,
+) -> int:
+    """Put folders of one run together: of its shards, or of machines that played parts of it.
+
+    The result is what one machine would have made, to the byte of its table; what is missing, the run's own command
+    with --out plays there. Merging again changes nothing. Folders of another declaration or seed, damaged ones, and
+    runs that two folders have with different values are refused, and nothing is written. Nothing is run or imported.
+
+      hushbandits merge runs/first runs/second --out runs/rio2023
+
+    Parameters
+    ----------
+    folders
+        Such as runs/first runs/second; they stay as they are.
+    out
+        A new folder, or one of the same run.
+    accept_edits
+        Merge although own code or a data file differs between folders.
+    """
+    from hushbandits.bench.play.merge import merge as joined
+
+    with bad_input_is_a_sentence(), joined(folders, out, accept_edits=accept_edits) as store:
+        show(store)
+        publish(store)
+    return 0
 
 
 def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|experiments")] = "all") -> int:
@@ -182,6 +236,8 @@ def reproduce(
     jobs: int = -1,
     out: Path = Path("runs"),
     page: Path = Path("docs/reproduction.md"),
+    backend: Backend = None,
+    address: str | None = None,
 ) -> int:
     """Run what the papers' claims need, say of each whether it holds, and write the verdicts to a page.
 
@@ -199,8 +255,10 @@ def reproduce(
         Where run folders are; those that exist already are used.
     page
         The page.
+    backend, address
+        As in hushbandits run.
     """
-    from hushbandits.bench.play.run import workers
+    from hushbandits.bench.play.executors import checked, workers
     from hushbandits.bench.reproduce import in_words, write
     from hushbandits.bench.reproduce import papers as known
     from hushbandits.bench.reproduce import reproduce as judged
@@ -208,10 +266,11 @@ def reproduce(
     console = make_console(stderr=True)
     with bad_input_is_a_sentence():
         names = known(papers)
-        jobs = workers(jobs)
+        workers(jobs)
+        checked(backend, address)
     found = []
     try:
-        for part in judged(names, out, seed=seed, jobs=jobs, quick=quick):
+        for part in judged(names, out, seed=seed, jobs=jobs, quick=quick, backend=backend, address=address):
             found.append(part)
             print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
             for verdict in part.verdicts:
@@ -318,6 +377,7 @@ def main(args: Sequence[str] | None = None) -> int:
         "compare": compare,
         "export": export,
         "check": check,
+        "merge": merge,
         "reproduce": reproduce,
         "new-agent": new_agent,
         "audit": audit,

@@ -8,14 +8,13 @@ from dataclasses import MISSING, InitVar, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-import numpy as np
-
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.parts import Figure, Use, named
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.declare.world import seeds, world
 from hushbandits.core.types import Params, Seeds
 from hushbandits.core.validate import integer, nearest, shown
 
@@ -64,8 +63,7 @@ class Cell:
 
     def seeds(self, seed: int, first: int, runs: int) -> Seeds:
         """Seeds of runs `first` … of this cell; they depend on `seed` and the env part alone."""
-        entropy = int(digest({"seed": seed, "world": self.world})[:32], 16)
-        return [np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + runs)]
+        return seeds(seed, self.world, first, runs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,14 +198,14 @@ class Experiment:
         found = []
         for point in points:
             env = self.env.having(**{k[4:]: v for k, v in point.items() if k.startswith("env.")})
-            world = canonical({"use": env.name, **{k: v for k, v in env.params.items() if k not in self.paired}})
+            where = world(env.name, env.params, self.paired)
             for choice_label, uses in self._choices().items():
                 wrappers = tuple(_aimed(w, point) for w in uses)
                 for agent, label in zip(self.agents, labels, strict=True):
                     played = _aimed(agent, point, "agent")
                     on = env if agent.on is None else Use(agent.on, **env.params)
                     line = _line(label, choice_label)
-                    found.append(Cell(on, wrappers, played, world, self.checkpoints, line, point))
+                    found.append(Cell(on, wrappers, played, where, self.checkpoints, line, point))
         return found
 
     # -- as data ----------------------------------------------------------------------------------------------

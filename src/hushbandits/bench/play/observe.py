@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hushbandits.bench.declare.world import seeds, world
 from hushbandits.core.entries import AnyAgent, AnyEnv
 from hushbandits.core.play import play
-from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.core.tapes import stream
 from hushbandits.core.types import Params
 from hushbandits.privacy.observer import watch
 from hushbandits.registry import assemble, make_team
@@ -33,7 +34,7 @@ def observe(
     watched : sequence of int
         Numbers c of agents that the observer watches.
     runs, seed : int
-        Runs played.
+        Runs played: those of `evaluate` with the same env parameters (arms are permuted unless `env` says otherwise).
     env, agent_kwargs : mapping, optional
         Parameters of the env and the agent.
 
@@ -55,14 +56,15 @@ def observe(
     True
     """
     team = make_team(agent, **(agent_kwargs or {}))
-    core = assemble(env_id, team, runs=runs, env={"permute_arms": True, **(env or {})})
+    params = {"permute_arms": True, **(env or {})}
+    core = assemble(env_id, team, runs=runs, env=params)
     for c in watched:
         if not 1 <= c <= core.n_agents:
             raise ValueError(f"watched={c} must be between 1 and n_agents={core.n_agents}")
-    seeds = run_seeds(seed, runs)
-    play(core, team, seeds)
+    drawn = seeds(seed, world(env_id, params), 0, runs)
+    play(core, team, drawn)
     found = {}
     for c in watched:
-        mean, most = watch(core.book.counted, core.right, c, stream(seeds[0], f"observer/{c}"))
+        mean, most = watch(core.book.counted, core.right, c, stream(drawn[0], f"observer/{c}"))
         found[c] = float(mean.mean()), float(most.mean())
     return found

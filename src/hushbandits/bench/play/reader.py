@@ -22,7 +22,10 @@ from hushbandits.core.types import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "Values"]
+
+#: A run's values at the end, and its curves, by metric.
+Values = tuple[dict[str, float | None], dict[str, list[tuple[float, float | None]]]]
 
 
 class Reader:
@@ -171,6 +174,18 @@ class Reader:
                     where = "cell = ? AND run < ? AND metric != ?"
                     self._compare(key, rows, self._noted(column, where, (*at, WHOLE)))
                 found += rows
+        return found
+
+    def values(self, key: str, runs: Iterable[int]) -> dict[int, Values]:
+        """All values of a cell, by run, of which `runs` are there: at the end, and (time, value) pairs, by metric."""
+        found: dict[int, Values] = {run: ({}, {}) for run in sorted(runs)}
+        for run, metric, time, value in self._all(key, 2**62):
+            if run not in found:
+                continue
+            if time is None:
+                found[run][0][metric] = value
+            else:
+                found[run][1].setdefault(metric, []).append((time, value))
         return found
 
     def verify(self) -> Iterator[tuple[str, int]]:

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import os
-import pickle
 import platform
-import signal
 import sys
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from cloudpickle import dumps
-from joblib import Parallel, cpu_count, delayed
-
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.play.batch import BATCH, Played, play_batch, split
+from hushbandits.bench.play.backends import executor
+from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import check
-from hushbandits.bench.play.errors import RunError, StoreError
+from hushbandits.bench.play.errors import StoreError
+from hushbandits.bench.play.executors import checked, workers
 from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.own import own_sources, used
+from hushbandits.bench.play.plan import Shard, missing, parse_shard
+from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.bench.play.promised import told
 from hushbandits.bench.play.store import Store
-from hushbandits.core.interrupt import held_back
+from hushbandits.bench.play.task import Failed, Reply, Task
 from hushbandits.core.jit import source_digest
-from hushbandits.core.names import reach
 from hushbandits.core.validate import integer
-from hushbandits.registry import adopt, make_wrapper, own_entries
 
 __all__ = ["Failure", "Outcome", "check", "fill", "missing", "open_folder", "run", "workers"]
 
@@ -70,72 +66,8 @@ class Outcome:
     failures: list[Failure]
 
 
-@dataclass(frozen=True)
-class _Task:
-    cell: Cell
-    runs: tuple[int, ...]
-    seed: int
-    parent: int
-    folder: str
-    #: What the parent had registered of its own, pickled: a worker may unpickle it once it reaches the folder.
-    own: bytes
-
-
-_Answer = Played | str
-
-
-def _play(task: _Task) -> tuple[_Task, _Answer]:
-    """Play one task; an error comes back as its traceback, so that the rest go on."""
-    if os.getpid() != task.parent:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's business
-    cell = task.cell
-    try:
-        if os.getpid() != task.parent:
-            reach(task.folder)
-            adopt(pickle.loads(task.own))
-        wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-        seeds = cell.seeds(task.seed, task.runs[0], len(task.runs))
-        played = play_batch(
-            cell.env.name, cell.agent.name, seeds, cell.env.params, cell.agent.params, wrappers, cell.checkpoints
-        )
-    except Exception:
-        return task, traceback.format_exc()
-    return task, played
-
-
-def missing(store: Store, jobs: int, batch: int = BATCH) -> list[_Task]:
-    """Tasks that are left, in the order of the declaration."""
-    done = store.done()
-    wanted: dict[str, tuple[Cell, int]] = {}
-    for experiment in store.experiments:
-        for cell in experiment.cells():
-            known = wanted.get(cell.key, (cell, 0))
-            wanted[cell.key] = known[0], max(known[1], experiment.runs)
-    left = {key: [r for r in range(n) if r not in done[key]] for key, (_, n) in wanted.items()}
-    total = sum(map(len, left.values()))
-    # Runs of one batch share NumPy's overhead, so cells stay whole while there are enough of them for all jobs.
-    share = jobs if total <= 2 * jobs * batch else 1
-    tasks = []
-    own = dumps(own_entries())
-    for key, runs in left.items():
-        for piece in _consecutive(runs):
-            for part in split(piece, share, batch):
-                tasks.append(_Task(wanted[key][0], tuple(part), store.seed, os.getpid(), os.getcwd(), own))
-    return tasks
-
-
-def _consecutive(runs: Sequence[int]) -> list[list[int]]:
-    pieces: list[list[int]] = []
-    for run in runs:
-        if pieces and run == pieces[-1][-1] + 1:
-            pieces[-1].append(run)
-        else:
-            pieces.append([run])
-    return pieces
-
-
-def about(jobs: int, experiments: Sequence[Experiment]) -> dict[str, Any]:
-    """Versions, machine and command of this session, and digests of own code and data."""
+def about(experiments: Sequence[Experiment]) -> dict[str, Any]:
+    """Versions, machine and command of this process, and digests of own code and data."""
     packages = {name: version(name) for name in ("hushbandits", "numpy", "scipy", "numba", "networkx")}
     return {
         **packages,
@@ -145,7 +77,6 @@ def about(jobs: int, experiments: Sequence[Experiment]) -> dict[str, Any]:
         "platform": platform.platform(),
         "machine": platform.node(),
         "cores": os.cpu_count(),
-        "jobs": jobs,
         "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
     }
 
@@ -160,6 +91,9 @@ def run(
     progress: bool = True,
     notify: Callable[[str], None] | None = None,
     accept_edits: bool = False,
+    backend: str | None = None,
+    address: str | None = None,
+    shard: str | None = None,
 ) -> Outcome:
     """Run what is missing in a folder.
 
@@ -179,6 +113,13 @@ def run(
         Told once, in words, if rows of other source code are there already.
     accept_edits : bool
         Go on although an agent, env, wrapper or data file of one's own was edited since rows of it were made.
+    backend : str, optional
+        Who plays: ``"serial"`` (this process), ``"processes"``, ``"dask"``, ``"ray"`` or ``"slurm"``; default: this
+        process for one job, else processes.  No number depends on it.
+    address : str, optional
+        Of a cluster: Dask's scheduler, Ray's head; for Slurm options of submitit, or ``"local"``.
+    shard : str, optional
+        ``"2/5"``: play the second of five parts only; `merge` puts the folders of all parts together.
 
     Returns
     -------
@@ -186,6 +127,8 @@ def run(
 
     Raises
     ------
+    RunError
+        Workers cannot be used, or died again and again; what is done is kept.
     StoreError
         The folder cannot be used: another process is writing it (after a wait, see `bench.lock`), it holds something
         else, or rows would be mixed.
@@ -206,15 +149,15 @@ def run(
     """
     if isinstance(experiments, Experiment):
         experiments = [experiments]
-    jobs = workers(jobs)
+    workers(jobs)
     integer("batch", batch, 1)
+    checked(backend, address)
+    part = parse_shard(shard) if shard is not None else (1, 1)
     opened = open_folder(experiments, out, seed, batch)
-    return fill(opened, jobs, batch=batch, progress=progress, notify=notify, accept_edits=accept_edits)
-
-
-def workers(jobs: int) -> int:
-    """Return the number of processes that `jobs` stands for."""
-    return int(cpu_count()) if jobs == -1 else integer("jobs", jobs, 1)
+    return fill(
+        opened, jobs, batch=batch, progress=progress, notify=notify, accept_edits=accept_edits, backend=backend,
+        address=address, shard=part,
+    )  # fmt: skip
 
 
 def fill(
@@ -225,27 +168,36 @@ def fill(
     progress: bool = True,
     notify: Callable[[str], None] | None = None,
     accept_edits: bool = False,
+    backend: str | None = None,
+    address: str | None = None,
+    shard: Shard = (1, 1),
 ) -> Outcome:
     """Run what is missing in an open store; parameters as in `run`.
 
     Afterwards the store is only read, and others may write.  Whatever goes wrong, it is closed.
     """
     try:
-        tasks = missing(store, jobs, batch)
+        tasks = missing(store, workers(jobs), batch, shard)
         if not tasks:
             store.seal()
             return Outcome(store, 0, [])
-        here = about(jobs, store.experiments)
+        here = about(store.experiments)
         if not accept_edits:
             _refuse_edits(store, here.get("own", {}))
         others = {s["sources"] for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
         here["privacy"] = told(store.experiments)
-        store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)
         total = sum(len(t.runs) for t in tasks)
-        with Bar(total) if progress else Silent() as bar:
-            failures = _work(store, tasks, jobs, bar)
+        with (
+            executor(backend, jobs, address, store.path.parent, most=len(tasks)) as by,
+            Bar(total) if progress else Silent() as bar,
+        ):
+            here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}
+            if shard != (1, 1):
+                here["shard"] = "{}/{}".format(*shard)
+            store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)
+            failures = _write(store, answers(tasks, by, bar), bar)
         store.seal()
         return Outcome(store, total - sum(len(f.runs) for f in failures), failures)
     except BaseException:
@@ -272,39 +224,15 @@ def _refuse_edits(store: Store, own: dict[str, str]) -> None:
                 )
 
 
-def _work(store: Store, tasks: Sequence[_Task], jobs: int, bar: Bar | Silent) -> list[Failure]:
+def _write(store: Store, answers: Iterable[tuple[Task, Reply]], bar: Silent) -> list[Failure]:
+    cells = {cell.key: cell for experiment in store.experiments for cell in experiment.cells()}
     failures = []
-    for task, answer in _answers(tasks, jobs, bar):
-        if isinstance(answer, str):
-            store.fail(task.cell, task.runs, answer)
-            failures.append(Failure(task.cell, task.runs, task.seed, answer))
+    for task, reply in answers:
+        cell = cells[task.key]
+        if isinstance(reply, Failed):
+            store.fail(cell, task.runs, reply.error)
+            failures.append(Failure(cell, task.runs, task.seed, reply.error))
         else:
-            store.add(task.cell, task.runs, *answer)
+            store.add(cell, task.runs, *reply)
         bar.advance(len(task.runs))
     return failures
-
-
-def _answers(tasks: Sequence[_Task], jobs: int, bar: Bar | Silent) -> Iterator[tuple[_Task, _Answer]]:
-    def announced() -> Iterator[_Task]:
-        for task in tasks:
-            bar.at(task.cell.label)
-            yield task
-
-    if jobs == 1 or len(tasks) == 1:
-        yield from map(_play, announced())
-        return
-    parallel = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered", batch_size=1)
-    try:
-        with held_back():  # workers inherit it: ctrl-C is the parent's business
-            answers = parallel(delayed(_play)(task) for task in announced())
-        yield from answers
-    except BaseException as error:
-        from joblib.externals.loky import BrokenProcessPool, get_reusable_executor
-
-        get_reusable_executor().shutdown(wait=False, kill_workers=True)
-        if isinstance(error, BrokenProcessPool):
-            raise RunError(
-                "a worker process died, for want of memory or killed; what was done is kept: "
-                "the same command goes on, and fewer --jobs need less memory"
-            ) from None
-        raise

@@ -211,6 +211,45 @@ class Store(Reader):
             row = (self._ids[cell.key], runs[0], len(runs), error)
             self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)
 
+    def absorb(self, sources: Sequence[Store]) -> None:
+        """Take over runs, failures and sessions of stores of the same run, all or nothing.
+
+        Raises
+        ------
+        StoreError
+            A run that is there has other values in one of them.
+        """
+        with self._clearly():
+            self._db.execute("BEGIN IMMEDIATE")
+            for source in sources:
+                here, there = self.done(), source.done()
+                for key in self._ids:
+                    self._absorb(source, key, there[key], here[key])
+                rows = [(self._ids[key], *rest) for key, *rest in source.failures()]
+                self._db.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
+                seen = self.sessions()
+                new = [(at, canonical(about)) for at, about in source.sessions() if (at, about) not in seen]
+                self._db.executemany("INSERT INTO sessions (started, about) VALUES (?, ?)", new)
+            self._db.execute(
+                "DELETE FROM failures WHERE EXISTS "
+                "(SELECT 1 FROM runs WHERE runs.cell = failures.cell AND runs.run = failures.first)"
+            )
+            self._db.execute("COMMIT")
+
+    def _absorb(self, source: Store, key: str, theirs: set[int], known: set[int]) -> None:
+        if not theirs:
+            return
+        mine = self.values(key, known) if theirs & known else {}
+        for run, (ends, points) in source.values(key, theirs).items():
+            if run not in mine:
+                self._insert(self._ids[key], key, run, ends, points)
+            elif mine[run] != (ends, points):
+                label = next(c.label for e in self.experiments for c in e.cells() if c.key == key)
+                raise StoreError(
+                    f"run {run} of {label} has other values in {source.path.parent} than in the folders before it: "
+                    f"other code, or other data, made it; leave one of them out"
+                )
+
 
 def _real(value: SupportsFloat) -> float | None:
     number = float(value)

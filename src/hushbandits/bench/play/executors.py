@@ -1,0 +1,140 @@
+"""What stands for workers, from one machine's cores to a cluster's: it takes chunks and hands answers out."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import loky
+
+from hushbandits.bench.play.errors import RunError
+from hushbandits.bench.play.task import Task
+from hushbandits.bench.play.worker import Answer, Stranger, packed, unpacked
+from hushbandits.core.interrupt import held_back
+from hushbandits.core.names import words
+from hushbandits.core.validate import choice, integer, shown
+
+__all__ = ["BACKENDS", "Executor", "Lost", "checked", "needed", "workers"]
+
+#: Backends, and of those beyond the standard ones the package that each needs.
+BACKENDS = {"serial": "", "processes": "", "dask": "distributed", "ray": "ray", "slurm": "submitit"}
+
+
+class Lost(Exception):
+    """Whoever played a chunk has died."""
+
+
+class Executor(ABC):
+    """Takes chunks of tasks, and hands answers out as they come, in any order.
+
+    A subclass says how a packed chunk is started, and what became of it.  Used in a ``with`` block: what is still
+    pending at its end is cancelled.
+
+    Attributes
+    ----------
+    width : int
+        Chunks that are played at once.
+    most : int
+        Chunks that may be pending: a few wait, so that no worker does.
+    together : bool
+        When one worker dies, all pending chunks are lost, and nobody knows whose fault it was.
+    dear : bool
+        A chunk costs seconds before anything of it is played, so that the first ones are no small ones.
+    """
+
+    together = False
+    dear = False
+    #: Host and process whose end is the workers' own; ``None``: they belong to somebody else.
+    parent: tuple[str, int] | None = None
+
+    def __init__(self, width: int, most: int):
+        self.width, self.most = width, most
+        self._pending: dict[Any, int] = {}
+
+    @property
+    def name(self) -> str:
+        """Of the backend."""
+        return type(self).__name__.lower()
+
+    def submit(self, number: int, tasks: Sequence[Task]) -> None:
+        """Start a chunk under a number."""
+        load = packed(tasks, self.parent)
+        with self._in_words():
+            self._pending[self._start(load)] = number
+
+    def finished(self) -> Iterator[tuple[int, Answer | None]]:
+        """Wait for chunks, and yield the numbers of those that are done, with what they gave; ``None``: lost.
+
+        Raises
+        ------
+        RunError
+            The workers cannot be used.
+        """
+        with self._in_words():
+            done = list(self._done(list(self._pending)))
+        for future in done:
+            answer: Answer | None = None
+            with self._in_words(), contextlib.suppress(Lost):
+                answer = unpacked(self._result(future))
+            yield self._pending.pop(future), answer
+
+    @contextlib.contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except (Lost, RunError):
+            raise
+        except Stranger as error:
+            raise RunError(str(error)) from None
+        except Exception as error:  # what tasks raise are answers; this is between us and the workers
+            raise RunError(f"the workers of backend={self.name!r} cannot be used: {words(error)}") from error
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        pending, self._pending = list(self._pending), {}
+        with held_back():
+            self._close(pending, kind is not None or bool(pending))
+
+    @abstractmethod
+    def _start(self, load: bytes) -> Any: ...
+
+    @abstractmethod
+    def _done(self, futures: list[Any]) -> Iterable[Any]: ...
+
+    @abstractmethod
+    def _result(self, future: Any) -> bytes: ...
+
+    @abstractmethod
+    def _close(self, pending: list[Any], failed: bool) -> None: ...
+
+
+def workers(jobs: int) -> int:
+    """Return the number of processes that `jobs` stands for."""
+    return int(loky.cpu_count()) if jobs == -1 else integer("jobs", jobs, 1)
+
+
+def checked(backend: str | None, address: str | None) -> None:
+    """Raise ``ValueError`` unless there is such a backend here, and it can be at such an address."""
+    if backend is not None:
+        choice("backend", backend, BACKENDS)
+    package = BACKENDS[backend or "serial"]
+    if address is not None and not package:
+        raise ValueError(f"address={shown(address)} is for backend 'dask', 'ray' or 'slurm'")
+    if package:
+        needed(backend or "")
+
+
+def needed(backend: str) -> ModuleType:
+    """Return the package that a backend needs."""
+    try:
+        return importlib.import_module(BACKENDS[backend])
+    except ImportError:
+        raise ValueError(
+            f"backend={backend!r} needs {BACKENDS[backend]}: pip install 'hushbandits[{backend}]'"
+        ) from None

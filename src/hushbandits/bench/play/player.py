@@ -1,0 +1,92 @@
+"""The one player: `run`, `evaluate` and `reproduce` all have their tasks played here."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+
+from hushbandits.bench.play.errors import RunError
+from hushbandits.bench.play.executors import Executor
+from hushbandits.bench.play.plan import Queue
+from hushbandits.bench.play.progress import Silent
+from hushbandits.bench.play.task import Reply, Task, attempted
+
+__all__ = ["TRIES", "answers"]
+
+#: How often a task may be lost with the worker that plays it.
+TRIES = 3
+
+
+def answers(tasks: Sequence[Task], by: Executor | None, bar: Silent) -> Iterator[tuple[Task, Reply]]:
+    """Have tasks played, and yield each with what became of it, as answers come; `by` ``None``: here, in order.
+
+    The caller counts on the bar, and leaves the executor's ``with`` block, which cancels what is pending.
+
+    Raises
+    ------
+    RunError
+        A task was lost `TRIES` times, since whoever played it died; or there are no workers.
+    """
+    if by is None:
+        for task in tasks:
+            bar.at(task.label)
+            yield task, attempted(task, here=True)
+        return
+    yield from _Round(tasks, by, bar).answers()
+
+
+class _Round:
+    """Tasks on their way: waiting, pending, and lost ones that are tried again."""
+
+    def __init__(self, tasks: Sequence[Task], by: Executor, bar: Silent):
+        self._queue, self._by, self._bar = Queue(tasks, by.width, by.dear), by, bar
+        self._pending: dict[int, list[Task]] = {}
+        self._numbers = itertools.count()
+        self._again: deque[Task] = deque()
+        self._retried: set[int] = set()  # chunks under way that have been lost before
+        self._losses: Counter[tuple[str, int]] = Counter()
+
+    def answers(self) -> Iterator[tuple[Task, Reply]]:
+        while self._queue or self._again or self._pending:
+            self._feed()
+            for number, answer in self._by.finished():
+                tasks = self._pending.pop(number)
+                self._retried.discard(number)
+                if answer is None:
+                    self._lost(tasks)
+                    continue
+                for task, (reply, _) in zip(tasks, answer, strict=False):
+                    yield task, reply
+                self._queue.back(tasks[len(answer) :])
+                if answer:
+                    self._queue.took(len(answer), sum(seconds for _, seconds in answer))
+
+    def _feed(self) -> None:
+        # Where a death takes all chunks along, those who may have caused it play one at a time, alone.
+        while self._queue or self._again:
+            alone = self._by.together and (self._again or self._retried)
+            if len(self._pending) >= (1 if alone else self._by.most):
+                return
+            number = next(self._numbers)
+            if self._again:
+                tasks = [self._again.popleft()]
+                self._retried.add(number)
+            else:
+                tasks = self._queue.take()
+            self._bar.at(tasks[0].label)
+            self._pending[number] = tasks
+            self._by.submit(number, tasks)
+
+    def _lost(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            self._losses[task.key, task.runs[0]] += 1
+            if self._losses[task.key, task.runs[0]] >= TRIES:
+                raise RunError(
+                    f"a worker process died {TRIES} times while it played {task.label}, runs {task.runs[0]}–"
+                    f"{task.runs[-1]}: for want of memory, or killed; what was done is kept: the same command goes "
+                    f"on, and fewer --jobs need less memory"
+                )
+        self._again.extend(tasks)
+        time.sleep(0.1)  # a machine that is short of memory needs a moment

@@ -1,0 +1,201 @@
+"""Every backend: the same table to the byte, sentences for what is missing, and nothing left behind by a kill."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench_helpers import small
+
+import hushbandits as hb
+from hushbandits.bench.declare.spec import Use
+from hushbandits.bench.declare.toml import read_toml
+from hushbandits.bench.play import executors
+from hushbandits.bench.play.errors import RunError
+from hushbandits.bench.play.run import run
+from hushbandits.bench.play.store import FILE
+from hushbandits.bench.show.export import export
+from hushbandits.cli.main import main
+
+#: Of each backend: where it is, here.
+HERE = {"serial": None, "processes": None, "dask": None, "ray": None, "slurm": "local"}
+FEW = small(env=Use("CoopNetwork-v0", horizon=8), runs=4, agents=[Use("UCB1"), Use("Private-UCB")])
+
+
+def marked(*backends):
+    found = []
+    for name in backends:
+        package = executors.BACKENDS[name]
+        lacking = bool(package) and importlib.util.find_spec(package) is None
+        marks = [pytest.mark.skipif(lacking, reason=f"needs {package}")] if package else []
+        found.append(pytest.param(name, marks=[*marks, *([getattr(pytest.mark, name)] if package else [])]))
+    return found
+
+
+def csv(store, path):
+    export(store, "csv", path)
+    return path.read_bytes()
+
+
+@pytest.mark.filterwarnings("default")  # the packages' own
+@pytest.mark.parametrize("backend", marked(*HERE))
+def test_the_same_table_to_the_byte(tmp_path, backend):
+    with run(FEW, tmp_path / "here", progress=False).store as store:
+        alone = csv(store, tmp_path / "here.csv")
+    outcome = run(FEW, tmp_path / "there", jobs=2, batch=2, backend=backend, address=HERE[backend], progress=False)
+    with outcome.store as store:
+        assert outcome.failures == []
+        assert csv(store, tmp_path / "there.csv") == alone
+        assert store.sessions()[0][1]["backend"] == backend
+    assert os.listdir(tmp_path / "there") == [FILE]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.dask
+def test_a_dask_cluster_that_is_there_plays_for_both_and_stays(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    local = {"n_workers": 1, "threads_per_worker": 2, "processes": True, "dashboard_address": None}
+    with distributed.LocalCluster(**local) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        before = client.run(os.getpid)
+        given = {"runs": 4, "env": {"n_agents": 3, "horizon": 8}}
+        alone = hb.evaluate("CoopNetwork-v0", "UCB1", **given).final("regret")
+        for jobs in (-1, 1):
+            there = hb.evaluate(
+                "CoopNetwork-v0", "UCB1", jobs=jobs, backend="dask", address=cluster.scheduler_address, **given
+            )
+            np.testing.assert_array_equal(there.final("regret"), alone)
+        assert client.run(os.getpid) == before  # not ours to end
+    monkeypatch.setattr("hushbandits.bench.play.clusters._KNOCK", 0.5)
+    with pytest.raises(RunError, match=r"no Dask scheduler answers at address='tcp://127.0.0.1:1'"):
+        hb.evaluate("CoopNetwork-v0", "UCB1", backend="dask", address="tcp://127.0.0.1:1", **given)
+
+
+@pytest.mark.slurm
+def test_slurm_that_is_not_there_is_one_sentence():
+    pytest.importorskip("submitit")
+    for address in (None, "partition", "no_such_option=1"):
+        with pytest.raises(RunError, match=r"Slurm cannot be used with address=|submitit's options"):
+            hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, env={"horizon": 3}, backend="slurm", address=address)
+
+
+@pytest.mark.parametrize("backend", ["dask", "ray", "slurm"])
+def test_a_missing_package_is_one_sentence_that_names_the_extra(tmp_path, monkeypatch, capsys, backend):
+    monkeypatch.setitem(sys.modules, executors.BACKENDS[backend], None)
+    says = rf"backend='{backend}' needs {executors.BACKENDS[backend]}: pip install 'hushbandits\[{backend}\]'"
+    with pytest.raises(ValueError, match=says):
+        run(FEW, tmp_path / "x", backend=backend, progress=False)
+    with pytest.raises(ValueError, match=says):
+        hb.evaluate("CoopNetwork-v0", "UCB1", backend=backend)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "quickstart", "--backend", backend]) == 2
+    assert "pip install" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []
+
+
+# -- kills ----------------------------------------------------------------------------------------------------------
+
+SLOW = """
+title = "Slow"
+runs = 400
+env = { use = "CoopNetwork-v0", horizon = 3000 }
+agents = [{ use = "Multi-UCB" }]
+"""
+
+
+def descendants(pid):
+    """All processes below one, from the system's table."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    found, ahead = set(), [pid]
+    while ahead:
+        above = ahead.pop()
+        new = [child for child, parent in parents.items() if parent == above]
+        found |= set(new)
+        ahead += new
+    return found
+
+
+def alive(pids):
+    return {pid for pid in pids if Path(f"/proc/{pid}").exists() and state(pid) != "Z"}
+
+
+def state(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+def semaphores():
+    return {p.name for p in Path("/dev/shm").glob("sem.*")}
+
+
+def begun(folder, backend, runs):
+    command = [sys.executable, "-W", "ignore", "-m", "hushbandits.cli", "run", "slow.toml", "--jobs", "2", "--out", "o"]
+    at = ["--address", HERE[backend]] if HERE[backend] else []
+    return subprocess.Popen(
+        [*command, "--backend", backend, *at, "--set", f"runs={runs}"],
+        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
+@pytest.mark.parametrize("backend", marked("processes", "dask", "ray", "slurm"))
+def test_workers_end_with_their_parent_and_leave_nothing(tmp_path, backend):
+    (tmp_path / "slow.toml").write_text(SLOW)
+    before = semaphores()
+    process = begun(tmp_path, backend, 4000)
+    try:
+        deadline = time.monotonic() + 120
+        while len(workers := descendants(process.pid)) < 2 or not (tmp_path / "o" / FILE).exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(6 if backend != "processes" else 3)
+        workers |= descendants(process.pid)
+        ours = semaphores() - before
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    deadline = time.monotonic() + (90 if backend == "ray" else 20)  # Ray's own helpers look up seldom
+    while alive(workers) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    left = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in alive(workers)}
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+    while ours & semaphores() and time.monotonic() < deadline + 5:
+        time.sleep(0.1)
+    assert not ours & semaphores()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", marked("processes", "dask", "ray", "slurm"))
+def test_twenty_kills_on_every_backend_leave_the_identical_table(tmp_path, backend):
+    (tmp_path / "slow.toml").write_text(SLOW.replace("3000", "300"))
+    (spec,) = read_toml(tmp_path / "slow.toml")
+    clock = np.random.default_rng(1)
+    for _ in range(20):
+        process = begun(tmp_path, backend, 2000)
+        time.sleep(clock.uniform(1, 12))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    spec = spec.overriding({"runs": 2000})
+    with (
+        run(spec, tmp_path / "o", progress=False).store as store,
+        run(spec, tmp_path / "all", progress=False).store as all_,
+    ):
+        assert csv(store, tmp_path / "killed.csv") == csv(all_, tmp_path / "all.csv")
+        list(store.verify())
