@@ -117,8 +117,9 @@ KINDS: dict[str, tuple[_Test, str]] = {
     "Params": (mapping, "a table"),
     "Mapping[str, str]": (_table(text), "a table of texts"),
     "Mapping[str, Sequence[object]]": (mapping, "a table"),
-    "Line": (lambda v: text(v) or mapping(v), "a text or a table"),
-    "Line | None": (_maybe(lambda v: text(v) or mapping(v)), "a text or a table"),
+    "Line": (lambda v: text(v) or mapping(v) or _named("Use")(v), "an agent, a text or a table"),
+    "Line | None": (_maybe(lambda v: text(v) or mapping(v) or _named("Use")(v)), "an agent, a text or a table"),
+    "Effect": (lambda v: type(v).__name__ in ("Value", "Difference", "Ratio", "Slope"), "an effect"),
     "Use": (_PARTS["Use"], "a Use"),
     **{f"Sequence[{kind}]": (_many(test), f"a list of {kind}") for kind, test in _PARTS.items()},
     "Sequence[Use] | Mapping[str, Sequence[Use]]": (

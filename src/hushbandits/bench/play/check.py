@@ -9,7 +9,9 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import BATCH, prepare, sampled
+from hushbandits.bench.play.natures import join
 from hushbandits.core.limits import affordable
+from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.validate import integer, nearest
 from hushbandits.registry import make_wrapper
 
@@ -56,6 +58,7 @@ def check(experiments: Sequence[Experiment]) -> None:
             raise ValueError(f"two experiments are called {name!r}")
     for experiment in experiments:
         offered: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
+        kinds: dict[str, Measure] = {}
         for cell in _telling(experiment):
             try:
                 wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
@@ -63,6 +66,7 @@ def check(experiments: Sequence[Experiment]) -> None:
                 sampled(cell.checkpoints, env)
                 players = cell.env.name, cell.agent.name
                 if players not in offered:
+                    join(kinds, gathered(env, team))
                     env.reset(0)
                     team.reset(env, env.seeds)
                     offered[players] = {*env.metrics(), *team.metrics(env)}, set(env.curve_metrics)
@@ -81,12 +85,12 @@ def check(experiments: Sequence[Experiment]) -> None:
                 for key in (*([figure.by] if figure.by else []), *figure.at):
                     if key not in experiment.sweep:
                         raise ValueError(f"{experiment.name}: a figure picks values of {key!r}, which is not swept")
-            check_claims(experiment)
-            for claim in experiment.claims:
-                known = finals if claim.time is None else curves
-                if claim.metric not in known:
+            check_claims(experiment, kinds)
+            for effect in (c.effect for c in experiment.claims):
+                known = finals if effect.time is None else curves
+                if effect.metric not in known:
                     raise ValueError(
-                        f"{experiment.name}: a claim is about {claim.metric!r}{nearest(claim.metric, known)}"
+                        f"{experiment.name}: a claim is about {effect.metric!r}{nearest(effect.metric, known)}"
                     )
 
 

@@ -19,6 +19,7 @@ from cloudpickle import dumps
 from joblib import Parallel, cpu_count, delayed
 
 from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.play import natures
 from hushbandits.bench.play.batch import BATCH, Played, play_batch, split
 from hushbandits.bench.play.check import check
 from hushbandits.bench.play.errors import RunError, StoreError
@@ -241,7 +242,7 @@ def fill(
         others = {s["sources"] for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
-        here["privacy"] = told(store.experiments)
+        here["privacy"], here["measures"] = told(store.experiments), natures.told(store.experiments)
         store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)
         total = sum(len(t.runs) for t in tasks)
         with Bar(total) if progress else Silent() as bar:

@@ -167,6 +167,7 @@ def _draw(experiment: Experiment, panels: list[tuple[Figure, list[Series]]], ink
 def _panel(axes: Axes, experiment: Experiment, figure: Figure, lines: list[Series], ink: _Ink) -> None:
     axes.grid(True, color=ink.grid, linewidth=0.8)
     shown = lines[:_MOST]
+    measure = shown[0].measure or metric(figure.y)
     swept = figure.x not in ("time", "runs")
     categories = swept and isinstance(shown[0].x, list)
     for i, line in enumerate(shown):
@@ -187,18 +188,18 @@ def _panel(axes: Axes, experiment: Experiment, figure: Figure, lines: list[Serie
         axes.set_xscale("log")
     if "y" in figure.log:
         axes.set_yscale("log")
-    elif figure.x != "runs" and not metric(figure.y).rate:
+    elif figure.x != "runs" and not measure.rate:
         axes.set_ylim(bottom=0)
-    if metric(figure.y).rate and figure.x != "runs":
+    if measure.rate and figure.x != "runs":
         axes.set_ylim(-0.03, 1.03)
     _scales(axes, figure, shown, categories)
-    label = metric(figure.y).label
+    label = measure.label
     ticks = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
     if figure.per_time:
         label = f"time-averaged {label}"
     axes.set_xlabel({"time": ticks, "runs": label}.get(figure.x, words(figure.x)))
     axes.set_ylabel("share of runs" if figure.x == "runs" else label)
-    note = caption(figure, experiment.runs)
+    note = caption(figure, experiment.runs, measure)
     if len(lines) > len(shown):
         note += f"; {len(lines) - len(shown)} more lines not drawn"
     above = f"{_short(figure.title)}\n{note}" if figure.title else note

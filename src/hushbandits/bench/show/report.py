@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.declare.vocabulary import metric, symbol
+from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 from hushbandits.bench.play.promised import groups
@@ -183,13 +183,12 @@ def _claims(store: Store, experiment: Experiment) -> str:
     for verdict in judge(store, experiment, m):
         worst, claim = verdict.worst, verdict.claim
         where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
-        effect = f"{claim.effect} of {claim.statistic}s" if claim.effect != "value" else claim.statistic
         span = worst.interval if worst else None
         rows.append(
             [
                 verdict.verdict,
                 claim.sentence,
-                "rate" if metric(claim.metric).rate and claim.effect == "value" else effect,
+                verdict.effect,
                 (number(worst.effect), worst.effect) if worst else "",
                 (interval(span), span[0]) if span else "",
                 verdict.region,
@@ -208,7 +207,7 @@ def _row(line: Line, swept: Sequence[str]) -> list[_Value]:
     return [
         line.cell.line,
         *(_cell(line.cell.point[p]) for p in swept),
-        metric(line.metric).label,
+        line.label,
         (number(line.runs), line.runs),
         (number(line.mean), line.mean),
         (interval(line.mean_interval), line.mean_interval[0]),

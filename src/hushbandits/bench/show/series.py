@@ -16,9 +16,12 @@ import numpy as np
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure
 from hushbandits.bench.declare.vocabulary import metric, symbol
-from hushbandits.bench.judge.stats import STATISTICS, mean_interval, median_interval, quantile_band, share_interval
+from hushbandits.bench.judge.stats import quantile_band
+from hushbandits.bench.judge.summary import summary
+from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.spent import spent
+from hushbandits.core.measure import Measure
 from hushbandits.core.names import words
 from hushbandits.core.types import Array
 
@@ -49,6 +52,8 @@ class Series:
         Lines of theory.
     spent : str
         What it spent of privacy, where that is not the ε that it was given.
+    measure : Measure
+        What is shown.
     """
 
     label: str
@@ -61,6 +66,7 @@ class Series:
     median: float | None = None
     bounds: dict[str, Array] = field(default_factory=dict)
     spent: str = ""
+    measure: Measure | None = None
 
     @property
     def legend(self) -> str:
@@ -108,19 +114,20 @@ def series(store: Store, experiment: Experiment, figure: Figure, trusted: Collec
         if figure.lines and not label.startswith(tuple(figure.lines)):
             continue
         groups.setdefault(label, []).append(cell)
+    measure = measures(store, experiment)[figure.y]
     build = {"time": _curve, "runs": _law}.get(figure.x, _sweep)
     found = []
     for label, cells in groups.items():
         if (line := build(store, experiment, figure, label, cells, trusted)) is not None:
-            found.append(replace(line, spent=spent(store, cells, experiment.runs)))
+            found.append(replace(line, spent=spent(store, cells, experiment.runs), measure=measure))
     return found
 
 
-def caption(figure: Figure, runs: int) -> str:
-    """Say in words what line, band and marks are."""
+def caption(figure: Figure, runs: int, measure: Measure | None = None) -> str:
+    """Say in words what line, band and marks are; `measure`: what is shown, if not what ships by that name."""
     if figure.x == "runs":
         return f"share of {runs} runs up to x; ● median"
-    rate = metric(figure.y).rate
+    rate = (measure or metric(figure.y)).rate
     center = "share of runs" if rate else figure.center
     exact = "Clopper–Pearson" if rate else {"mean": "Student", "median": "order statistics"}[figure.center]
     band = f"95 % interval ({exact})"
@@ -132,20 +139,14 @@ def caption(figure: Figure, runs: int) -> str:
     return f"line: {center}; band: {band}{marks}; {runs} runs"
 
 
-def _summary(values: Array, figure: Figure) -> tuple[float, float, float]:
+def _summary(values: Array, figure: Figure, measure: Measure) -> tuple[float, float, float]:
     """Centre, low and high of one column of runs."""
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return np.nan, np.nan, np.nan
-    if metric(figure.y).rate:
-        return float(values.mean()), *share_interval(int(values.sum()), len(values))
-    center = float(STATISTICS[figure.center](values))
-    if figure.band == "quantiles":
-        below, above = quantile_band(values)
-        return center, float(below), float(above)
-    interval = mean_interval(values) if figure.center == "mean" else median_interval(values)
-    low, high = (np.nan if np.isinf(b) else b for b in interval)
-    return center, low, high
+    found = summary(values, measure.per_time() if figure.per_time else measure, figure.center)
+    if figure.band == "quantiles" and found.statistic != "rate" and found.runs:
+        below, above = quantile_band(values[~np.isnan(values)])
+        return found.centre, float(below), float(above)
+    low, high = (np.nan if np.isinf(end) else end for end in found.interval)
+    return found.centre, low, high
 
 
 @cache
@@ -189,9 +190,10 @@ def _curve(
     if not len(times):
         return None
     scale = times if figure.per_time else np.ones_like(times)
-    summary = np.array([_summary(column, figure) for column in (values / scale).T])
+    measure = measures(store, experiment)[figure.y]
+    center, low, high = np.array([_summary(column, figure, measure) for column in (values / scale).T]).T
     bounds = {k: v / scale for k, v in _theory(figure, cell, times, trusted).items()}
-    return Series(label, times, summary[:, 0], summary[:, 1], summary[:, 2], bounds=bounds)
+    return Series(label, times, center, low, high, bounds=bounds)
 
 
 def _law(
@@ -214,8 +216,9 @@ def _sweep(
         return None
     x = [c.point[figure.x] for c, _ in columns]
     numeric = all(isinstance(v, (int, float)) for v in x)
-    summary = np.array([_summary(values, figure) for _, values in columns])
-    rate = metric(figure.y).rate
+    measure = measures(store, experiment)[figure.y]
+    center, low, high = np.array([_summary(values, figure, measure) for _, values in columns]).T
+    rate = measure.rate
     other = None if rate else np.array([(np.median if figure.center == "mean" else np.mean)(v) for _, v in columns])
     bounds: Mapping[str, Array] = {}
     if numeric and figure.bounds:
@@ -227,9 +230,9 @@ def _sweep(
     return Series(
         label,
         np.array(x, float) if numeric else [str(v) for v in x],
-        summary[:, 0],
-        summary[:, 1],
-        summary[:, 2],
+        center,
+        low,
+        high,
         other=other,
         runs=[] if rate else [values for _, values in columns],
         bounds=dict(bounds),
