@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from hushbandits import testing
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.evaluate import evaluate
 from hushbandits.bench.play.run import run
@@ -26,6 +27,7 @@ from hushbandits.bench.results import Results
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.play import meet, play
@@ -72,6 +74,7 @@ __version__ = _version("hushbandits")
 
 __all__ = [
     "Claim",
+    "Difference",
     "Each",
     "Env",
     "Experiment",
@@ -79,13 +82,17 @@ __all__ = [
     "Figure",
     "Guarantee",
     "Inbox",
+    "Measure",
     "Obs",
     "Protection",
     "Protocol",
+    "Ratio",
     "Results",
+    "Slope",
     "Team",
     "UniformMeans",
     "Use",
+    "Value",
     "Wrapper",
     "evaluate",
     "list_agents",

@@ -9,6 +9,7 @@ import pytest
 
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.judge.intervals import Stratum, skewed_t
 from hushbandits.bench.judge.stats import median_interval, share_interval
@@ -35,7 +36,7 @@ def experiment(*claims, **changes):
 
 
 def claim(**fields):
-    return Claim(**{"sentence": "It is so.", "metric": "regret", "of": "A", **fields})
+    return Claim.from_dict({"sentence": "It is so.", "metric": "regret", "of": "A", **fields})
 
 
 def judged(folder, one, values, metric="regret", **changes):
@@ -265,7 +266,7 @@ def test_more_claims_need_wider_intervals(tmp_path):
         ({"effect": "ratio", "above": 0}, "a ratio needs over="),
         ({"effect": "difference", "above": 0}, "a difference needs over="),
         ({"effect": "ratio", "over": "B", "along": "env.n_agents", "above": 0}, "along= belongs to a slope"),
-        ({"effect": "slope", "above": 0}, "along= belongs to a slope"),
+        ({"effect": "slope", "above": 0}, "a slope needs along="),
         ({"effect": "slope", "along": "env.life", "above": 0}, "'env.life' is not swept"),
         ({"effect": "share", "above": 0}, "is not one of value, difference, ratio, slope"),
         ({"statistic": "mode", "above": 0}, "is not one of mean, median, iqm"),
@@ -300,7 +301,7 @@ def papers(monkeypatch, tmp_path):
     """Two papers of one small experiment each."""
     told = []
     for name, below in (("alpha1999", 1), ("beta2001", 0.5)):
-        one = claim(sentence=f"Sharing pays in {name}.", effect="ratio", over="B", below=below, at={"env.n_agents": 4})
+        one = Claim(f"Sharing pays in {name}.", Ratio("regret", of="A", over="B", at={"env.n_agents": 4}), below=below)
         whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
         told.append((name, (f"{name}: a paper.", (whole,))))
     catalog = dict(told)

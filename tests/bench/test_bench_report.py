@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.judge.stats import mean_interval, median_interval, quantile_band, share_interval
 from hushbandits.bench.play.run import open_folder
@@ -228,10 +229,8 @@ class _Reader(html.parser.HTMLParser):
 @pytest.fixture
 def page(tmp_path):
     claims = [
-        Claim(sentence="B pays <more>.", metric="regret", effect="ratio", of="B", over="A <b>", above=1,
-              statistic="median"),
-        Claim(sentence="B pays less.", metric="regret", effect="ratio", of="B", over="A <b>", below=1,
-              statistic="median"),
+        Claim("B pays <more>.", Ratio("regret", of="B", over="A <b>", statistic="median"), above=1),
+        Claim("B pays less.", Ratio("regret", of="B", over="A <b>", statistic="median"), below=1),
     ]  # fmt: skip
     one = known(claims=claims, sweep={"env.n_agents": (4, 8)})
     with filled(tmp_path, one, known(name="other")) as store:

@@ -109,8 +109,8 @@ class Claim:
         mine = {f.name: f for f in fields(kind)}
         for key in ("over", "along"):
             if key in table and key not in mine:
-                has = " or a ".join(k for k, cls in EFFECTS.items() if key in {f.name for f in fields(cls)})
-                raise ValueError(f"{what} {key}= belongs to a {has}, and only there")
+                has = ", a ".join(k for k, cls in EFFECTS.items() if key in {f.name for f in fields(cls)})
+                raise ValueError(f"{what} {key}= belongs to a {' or a '.join(has.rsplit(', a ', 1))}, and only there")
             if key not in table and key in mine and mine[key].default is MISSING:
                 raise ValueError(f"{what} a {kind.kind} needs {key}=")
         given = {key: value for key, value in table.items() if key in mine}
