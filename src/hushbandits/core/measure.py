@@ -35,10 +35,10 @@ class Nature:
 #: The natures, from the narrowest to the one that promises nothing.
 NATURES: Mapping[str, Nature] = MappingProxyType(
     {
-        "rate": Nature(0, 1, whole=True),
-        "share": Nature(0, 1),
-        "count": Nature(0, whole=True),
-        "amount": Nature(0),
+        "rate": Nature(0.0, 1.0, whole=True),
+        "share": Nature(0.0, 1.0),
+        "count": Nature(0.0, whole=True),
+        "amount": Nature(0.0),
         "measure": Nature(),
     }
 )

@@ -75,7 +75,7 @@ class Claim:
         --------
         >>> from hushbandits.bench.declare.effects import Value
         >>> Claim("Few.", Value("messages", of="UCB1"), below=1).to_dict()
-        {'sentence': 'Few.', 'metric': 'messages', 'of': 'UCB1', 'below': 1.0}
+        {'sentence': 'Few.', 'metric': 'messages', 'of': 'UCB1', 'below': 1}
         """
         kind = self.effect.kind
         flat = {"effect": kind} if kind != "value" else {}

@@ -69,8 +69,8 @@ def join(found: dict[str, Measure], more: Mapping[str, Measure]) -> None:
     for name, measure in more.items():
         if (other := found.setdefault(name, measure)).nature != measure.nature:
             raise ValueError(
-                f"the metric {name!r} is declared a {measure.nature}, and by another env, agent or wrapper of this "
-                f"experiment a {other.nature}; call one of them otherwise"
+                f"the metric {name!r} is declared as {measure.nature}, and by another env, agent or wrapper of this "
+                f"experiment as {other.nature}; call one of them otherwise"
             )
 
 
