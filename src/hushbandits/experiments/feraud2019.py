@@ -66,7 +66,7 @@ def _here(function: str) -> str:
     return f"{__name__}:{function}"
 
 
-def _against(of: Line, over: Line, metric: str = "rounds", **more: Any) -> Ratio:
+def _against(of: Line, over: Line, *, metric: str = "rounds", **more: Any) -> Ratio:
     return Ratio(metric, of=of, over=over, **more)
 
 
@@ -111,11 +111,11 @@ def _samples_claims() -> list[Claim]:
 
 def _shared_claims() -> list[Claim]:
     # The caption of figure 1: "The sample complexities of 0-PRIVACY baselines are the same: 800."
-    lines = [baseline(0, r) for r in ROUTINES]
+    lines = one, other = [baseline(0, r) for r in ROUTINES]
     return [
         *(Claim(f"{use.name} needs 800 samples whatever N.", Value("rounds", of=use), **words.about(800))
           for use in lines),
-        Claim("Both 0-Privacy baselines need the same.", _against(*lines), **words.MATCHES),
+        Claim("Both 0-Privacy baselines need the same.", _against(one, other), **words.MATCHES),
     ]  # fmt: skip
 
 
@@ -127,11 +127,11 @@ def _message_claims() -> list[Claim]:
               above=251.5, below=252.5),
         Claim(
             "Decentralized SER3 needs three to four orders of magnitude fewer messages than 0-Privacy-SER3 at every N.",
-            _against(share, vote, "messages"), above=1e3,
+            _against(share, vote, metric="messages"), above=1e3,
         ),
         Claim(
             "Decentralized SER3 needs three orders of magnitude fewer messages from N = 512 on.",
-            _against(share, vote, "messages", at={"env.n_agents": [512, 1024]}), above=1e3,
+            _against(share, vote, metric="messages", at={"env.n_agents": [512, 1024]}), above=1e3,
         ),
     ]  # fmt: skip
 
@@ -223,8 +223,8 @@ EXPERIMENTS = (
         "feraud2019-fig2b", "Problem 3: the means of suboptimal arms fall", "figure 2b",
         problem="P3",
         claims=[
-            _faster(*lines, " on problem 3, at every N")
-            for lines in (map(decentralized, ROUTINES), (baseline(1, r) for r in ROUTINES))
+            _faster(one, other, " on problem 3, at every N")
+            for one, other in ([decentralized(r) for r in ROUTINES], [baseline(1, r) for r in ROUTINES])
         ],
     ),
     _against_players(
@@ -260,7 +260,7 @@ EXPERIMENTS = (
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", x="runs", log=""),),
         claims=[Claim("DSER4 with resets recovers from the switch: less regret than without.",
-                      _against(_dser4(1e-5), _dser4(0), "regret"), **words.LESS)],
+                      _against(_dser4(1e-5), _dser4(0), metric="regret"), **words.LESS)],
         quick={"runs": 5, "env.horizon": 100_000},
     ),
     Experiment(

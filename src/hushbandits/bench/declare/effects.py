@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.parts import Use
@@ -20,7 +20,6 @@ __all__ = ["EFFECTS", "STATISTICS", "Difference", "Effect", "Line", "Ratio", "Sl
 #: values too.
 Line = str | Use | Params
 STATISTICS = ("mean", "median", "iqm")
-_E = TypeVar("_E", bound="Effect")
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Effect:
         """What it is, as in ``ratio of medians``."""
         return f"{self.kind} of {self.statistic}s"
 
-    def naming(self: _E, line: Callable[[Line], Line]) -> _E:
+    def naming(self, line: Callable[[Line], Line]) -> Self:
         """Return it with other names for its lines."""
         return replace(self, of=line(self.of))
 
@@ -107,9 +106,9 @@ class _Against(Effect):
         """Both lines."""
         return (self.of, self.over)
 
-    def naming(self: _E, line: Callable[[Line], Line]) -> _E:
+    def naming(self, line: Callable[[Line], Line]) -> Self:
         """Return it with other names for its lines."""
-        return replace(self, of=line(self.of), over=line(self.over))  # type: ignore[attr-defined]
+        return replace(self, of=line(self.of), over=line(self.over))
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ class Slope(Effect):
         of = self.statistic if self.over is None else f"ratio of {self.statistic}s"
         return f"slope of log {of}"
 
-    def naming(self, line: Callable[[Line], Line]) -> Slope:
+    def naming(self, line: Callable[[Line], Line]) -> Self:
         """Return it with other names for its lines."""
         return replace(self, of=line(self.of), over=None if self.over is None else line(self.over))
 

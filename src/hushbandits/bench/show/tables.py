@@ -44,8 +44,8 @@ def lines(store: Store, experiment: Experiment, most: int | None = None) -> Iter
                 continue
             mean = summary(x, kinds[name])
             middle = None if kinds[name].rate else summary(x, kinds[name], "median")
-            ends = (middle.centre, middle.interval) if middle else (None, None)
-            yield Line(cell, name, len(x), mean.centre, mean.interval, *ends, kinds[name].label)
+            median, ends = (middle.centre, middle.interval) if middle else (None, None)
+            yield Line(cell, name, len(x), mean.centre, mean.interval, median, ends, kinds[name].label)
 
 
 def number(x: float | None) -> str:
