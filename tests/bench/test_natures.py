@@ -14,7 +14,7 @@ from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Ratio, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.vocabulary import shipped
-from hushbandits.bench.judge.stats import share_interval
+from hushbandits.bench.judge.stats import mean_interval, share_interval
 from hushbandits.bench.judge.verdicts import judge
 from hushbandits.bench.play.natures import measures, told
 from hushbandits.bench.play.run import check, run
@@ -105,7 +105,7 @@ class Hive(Rounds):
     curve_metrics = (*Rounds.curve_metrics, "bees")
     def _metrics(self):
         luck = np.array([s.generate_state(1)[0] % 97 for s in self.seeds])
-        return {**super()._metrics(), "swarmed": luck % 4 > 0, "bees": 60 * (luck > 92), "height": luck - 97.0}
+        return {**super()._metrics(), "swarmed": luck % 4 > 0, "bees": 60 * (luck == 92), "height": luck - 97.0}
 
 class Other(Hive):
     measures = {"swarmed": hb.Measure("how much swarmed", "amount")}
@@ -153,6 +153,8 @@ def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):
         rows = {line.metric: line for line in lines(store, one, 1)}
         assert (rows["swarmed"].mean_interval, rows["swarmed"].median) == (exact, None)
         assert rows["swarmed"].label == "share of runs that swarmed"
+        bees = store.final(one.cells()[0], "bees", 30)
+        assert mean_interval(bees)[0] < 0  # of a count it is cut there
         assert rows["bees"].mean_interval[0] == 0.0
         assert rows["height"].mean_interval[0] < 0
         drawn = series(store, one, Figure(y="swarmed", x="env.n_agents"))[0]
