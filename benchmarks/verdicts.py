@@ -1,6 +1,7 @@
 """Chance that any of m claims gets a wrong verdict, by procedure, law, number of runs and m.
 
-Run: ``python benchmarks/verdicts.py`` (some minutes; the table of docs/harness.md).  Every claim sits exactly at its
+Run: ``python benchmarks/verdicts.py`` (some minutes; the table of docs/harness.md); ``--rules``: only the rule by
+which a claim gets its procedure, as the docs have it.  Every claim sits exactly at its
 boundary, so that each verdict but "undecided" is wrong; claims are independent.  With p the chance that the interval of
 one misses the truth, on either side, the table holds ``1 − (1 − p)^m``.
 """
@@ -10,7 +11,9 @@ import sys
 
 import numpy as np
 
-from hushbandits.bench.judge.intervals import PROCEDURES, Stratum, fewest_runs
+from hushbandits.bench.declare.effects import EFFECTS as KINDS
+from hushbandits.bench.judge.intervals import Stratum, fewest_runs
+from hushbandits.bench.judge.procedures import PROCEDURES, rules
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.judge.verdicts import ALPHA
 
@@ -116,9 +119,9 @@ def row(name, procedure, effect, statistic, trials, sizes=((1, 0), (20, 0), (60,
 ROWS = {
     "Student: mean": (student, "value", "mean", 60_000),
     **{
-        f"{PROCEDURES[statistic, effect][0]}: {of or effect} of {statistic}s": (
+        f"{PROCEDURES[statistic, KINDS[effect]].name}: {of or effect} of {statistic}s": (
             # A ratio θ has in its interval what that of μ_0 − θ μ_1 has 0 in.
-            PROCEDURES[statistic, "difference" if (statistic, effect) == ("mean", "ratio") else effect][1],
+            PROCEDURES[statistic, KINDS["difference" if (statistic, effect) == ("mean", "ratio") else effect]].interval,
             of or effect,
             statistic,
             trials,
@@ -139,6 +142,9 @@ ROWS = {
 
 def main():
     """Print the rows whose names have one of the arguments in them; default: all."""
+    if "--rules" in sys.argv[1:]:
+        print(rules())
+        return
     print("| procedure | n | m | " + " | ".join(LAWS) + " |")
     print("|---|---|---|" + "---|" * len(LAWS))
     for name, (procedure, effect, statistic, trials) in ROWS.items():

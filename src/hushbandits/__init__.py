@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from hushbandits import testing
 from hushbandits.bench.compare import Comparison, compare
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.evaluate import evaluate
 from hushbandits.bench.folder import RunFolder, open_run
@@ -28,6 +29,7 @@ from hushbandits.bench.results import Results
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.play import meet, play
@@ -75,6 +77,7 @@ __version__ = _version("hushbandits")
 __all__ = [
     "Claim",
     "Comparison",
+    "Difference",
     "Each",
     "Env",
     "Experiment",
@@ -82,14 +85,18 @@ __all__ = [
     "Figure",
     "Guarantee",
     "Inbox",
+    "Measure",
     "Obs",
     "Protection",
     "Protocol",
+    "Ratio",
     "Results",
     "RunFolder",
+    "Slope",
     "Team",
     "UniformMeans",
     "Use",
+    "Value",
     "Wrapper",
     "compare",
     "evaluate",

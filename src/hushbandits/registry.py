@@ -52,6 +52,7 @@ __all__ = [
     "register_agent",
     "register_env",
     "register_wrapper",
+    "shipped_classes",
 ]
 
 _ENVS: dict[str, Spec] = {}
@@ -329,6 +330,13 @@ def own_entries() -> dict[str, dict[str, Spec]]:
     tables = {"envs": _ENVS, "agents": _AGENTS, "wrappers": _WRAPPERS}
     own = {kind: {n: s for n, s in table.items() if n not in _SHIPPED[kind]} for kind, table in tables.items()}
     return {kind: entries for kind, entries in own.items() if entries}
+
+
+def shipped_classes() -> list[type]:
+    """Return the classes of envs, wrappers and agents that ship, imported; nothing is built."""
+    tables = {"envs": _ENVS, "wrappers": _WRAPPERS, "agents": _AGENTS}
+    found = [spec.load() for kind, table in tables.items() for name, spec in table.items() if name in _SHIPPED[kind]]
+    return list(dict.fromkeys(entry for entry in found if isinstance(entry, type)))
 
 
 def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:

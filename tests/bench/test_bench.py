@@ -17,6 +17,7 @@ from bench_helpers import played, small, table
 
 import hushbandits as hb
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Ratio, Slope
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.errors import StoreError
@@ -224,8 +225,11 @@ def test_the_documents_examples_work(tmp_path, monkeypatch):
     (star,) = read_toml(path)
     check([star])
     assert len(star.cells()) == 12
-    declared, used = re.findall(r"```python\n(.*?)```", text, re.S)
-    experiment = eval(declared, {"Experiment": Experiment, "Use": Use, "Figure": Figure, "Claim": Claim})
+    declared, measured, claimed, used = re.findall(r"```python\n(.*?)```", text, re.S)
+    names = {kind.__name__: kind for kind in (Experiment, Use, Figure, Claim, Ratio, Slope)}
+    for block in (measured, claimed):
+        exec(block, dict(names))
+    experiment = eval(declared, names)
     check([experiment.quickly()])
     small_one = star.overriding({"runs": 1, "env.horizon": 5})
     scope = {"experiment": small_one}

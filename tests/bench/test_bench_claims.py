@@ -9,6 +9,7 @@ import pytest
 
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.judge.intervals import Stratum, skewed_t
 from hushbandits.bench.judge.stats import median_interval, share_interval
@@ -35,7 +36,7 @@ def experiment(*claims, **changes):
 
 
 def claim(**fields):
-    return Claim(**{"sentence": "It is so.", "metric": "regret", "of": "A", **fields})
+    return Claim.from_dict({"sentence": "It is so.", "metric": "regret", "of": "A", **fields})
 
 
 def judged(folder, one, values, metric="regret", **changes):
@@ -209,6 +210,38 @@ def test_pairs_are_those_of_runs_that_both_lines_have(tmp_path):
     assert found.findings[0].runs == 32
 
 
+@pytest.mark.parametrize(("a", "b"), [(35, 60), (60, 35)])
+def test_lines_in_worlds_of_their_own_have_the_runs_of_the_fewer(tmp_path, a, b):
+    """What a finding says of its runs is what its interval rests on: the smallest stratum."""
+    points = {"of": {"agent": "A", "env.n_agents": 4}, "over": {"agent": "A", "env.n_agents": 8}}
+    one = claim(effect="difference", above=-100, **points)
+    whole = experiment(one, sweep={"env.n_agents": (4, 8)}, runs=60, agents=[Use("Multi-UCB", label="A")])
+    rng = np.random.default_rng(0)
+    with open_folder([whole], tmp_path) as store:
+        for cell, n in zip(whole.cells(), (a, b), strict=True):
+            store.add(cell, range(n), {"regret": rng.normal(size=n)}, {}, np.array([]))
+        (found,) = judge(store, whole, 1)
+    assert found.verdict == "holds"
+    assert found.findings[0].runs == 35
+    assert reproducing.in_words(found).startswith("difference of means")
+
+
+@pytest.mark.parametrize("runs", [(60, 0), (0, 60)])
+def test_a_line_without_runs_leaves_the_other_undecided(tmp_path, runs):
+    points = {"of": {"agent": "A", "env.n_agents": 4}, "over": {"agent": "A", "env.n_agents": 8}}
+    whole = experiment(
+        claim(effect="difference", above=-100, **points), sweep={"env.n_agents": (4, 8)}, runs=60,
+        agents=[Use("Multi-UCB", label="A")],
+    )  # fmt: skip
+    with open_folder([whole], tmp_path) as store:
+        for cell, n in zip(whole.cells(), runs, strict=True):
+            if n:
+                store.add(cell, range(n), {"regret": np.ones(n)}, {}, np.array([]))
+        (found,) = judge(store, whole, 1)
+    assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
+    assert reproducing.in_words(found) == "no runs at its points"
+
+
 def test_the_finding_that_is_shown_is_the_worst_one(tmp_path):
     low = judged(tmp_path / "low", claim(above=0), grows)
     assert low.worst.where == "agents = 4"
@@ -265,7 +298,7 @@ def test_more_claims_need_wider_intervals(tmp_path):
         ({"effect": "ratio", "above": 0}, "a ratio needs over="),
         ({"effect": "difference", "above": 0}, "a difference needs over="),
         ({"effect": "ratio", "over": "B", "along": "env.n_agents", "above": 0}, "along= belongs to a slope"),
-        ({"effect": "slope", "above": 0}, "along= belongs to a slope"),
+        ({"effect": "slope", "above": 0}, "a slope needs along="),
         ({"effect": "slope", "along": "env.life", "above": 0}, "'env.life' is not swept"),
         ({"effect": "share", "above": 0}, "is not one of value, difference, ratio, slope"),
         ({"statistic": "mode", "above": 0}, "is not one of mean, median, iqm"),
@@ -300,7 +333,7 @@ def papers(monkeypatch, tmp_path):
     """Two papers of one small experiment each."""
     told = []
     for name, below in (("alpha1999", 1), ("beta2001", 0.5)):
-        one = claim(sentence=f"Sharing pays in {name}.", effect="ratio", over="B", below=below, at={"env.n_agents": 4})
+        one = Claim(f"Sharing pays in {name}.", Ratio("regret", of="A", over="B", at={"env.n_agents": 4}), below=below)
         whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
         told.append((name, (f"{name}: a paper.", (whole,))))
     catalog = dict(told)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import hushbandits as hb
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import EFFECTS
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.cli.console import assignment
@@ -28,7 +29,7 @@ agents = [{ use = "UCB1" }]
 
 
 def test_every_field_has_a_shape():
-    for kind in (Experiment, Figure, Claim):
+    for kind in (Experiment, Figure, Claim, *EFFECTS.values()):
         assert {str(f.type) for f in fields(kind)} <= set(shapes.KINDS)
 
 

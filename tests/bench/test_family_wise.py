@@ -43,6 +43,9 @@ class Luck:
     def __init__(self, law, runs, seed=0):
         self.law, self.runs, self.rng = law, runs, np.random.default_rng(seed)
 
+    def sessions(self):
+        return []
+
     def present(self, cell, runs):
         return np.arange(self.runs)
 
@@ -54,7 +57,7 @@ class Luck:
 
 def family(fields, m=M):
     sweep = (4, 8, 16) if fields.get("effect") == "slope" else (4,)
-    claims = [Claim(sentence=f"Claim {i}.", metric="regret", of="A", **fields) for i in range(m)]
+    claims = [Claim.from_dict({"sentence": f"Claim {i}.", "metric": "regret", "of": "A", **fields}) for i in range(m)]
     agents = [Use("Multi-UCB", label="A"), Use("UCB1", label="B")]
     return Experiment(
         name="boundary",

@@ -10,16 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from hushbandits.bench.declare.effects import EFFECTS
 from hushbandits.bench.judge.intervals import (
-    PROCEDURES,
     UNBOUNDED,
     Stratum,
     combined,
     fewest_runs,
     fieller,
     log_contrast,
+    logs,
+    quotient,
     skewed_t,
 )
+from hushbandits.bench.judge.procedures import PROCEDURES
 from hushbandits.bench.judge.stats import iqm_interval, mean_interval, median_interval, share_interval
 
 ONE, MINUS = np.ones(1), np.array([1.0, -1.0])
@@ -89,7 +92,7 @@ def test_too_few_runs_give_no_interval_of_a_mean():
         n = fewest_runs(level)
         x = 5 + np.random.default_rng(3).normal(size=n)
         for effect, weights in (("value", ONE), ("difference", MINUS), ("ratio", MINUS), ("slope", MINUS)):
-            procedure = PROCEDURES["mean", effect][1]
+            procedure = PROCEDURES["mean", EFFECTS[effect]].interval
             enough = [x, x[::-1]][: len(weights)]
             assert all(map(math.isfinite, procedure(apart(*enough), weights, level))), effect
             assert procedure(apart(*enough[1:], x[1:]), weights, level) == UNBOUNDED, effect
@@ -168,28 +171,28 @@ def test_medians_and_rates_combine_exact_intervals_at_a_divided_level():
     rng = np.random.default_rng(9)
     x, y = rng.normal(5, 1, 40), rng.normal(3, 1, 40)
     (a, b), (c, d) = median_interval(x, 0.975), median_interval(y, 0.975)
-    take = PROCEDURES["median", "difference"][1]
+    take = PROCEDURES["median", EFFECTS["difference"]].interval
     assert take(pairs(x, y), MINUS, 0.95) == take(apart(x, y), MINUS, 0.95) == (a - d, b - c)
-    assert PROCEDURES["median", "ratio"][1](pairs(x, y), MINUS, 0.95) == pytest.approx((a / d, b / c))
-    low, high = PROCEDURES["median", "slope"][1](pairs(x, y), MINUS, 0.95)
+    assert PROCEDURES["median", EFFECTS["ratio"]].interval(pairs(x, y), MINUS, 0.95) == pytest.approx((a / d, b / c))
+    low, high = PROCEDURES["median", EFFECTS["slope"]].interval(pairs(x, y), MINUS, 0.95)
     assert (low, high) == pytest.approx((math.log(a / d), math.log(b / c)))
     (a, b), (c, d) = share_interval(30, 40, 0.975), share_interval(10, 40, 0.975)
     ones = np.arange(40)
-    found = PROCEDURES["rate", "difference"][1](pairs(ones < 30.0, ones < 10.0), MINUS, 0.95)
+    found = PROCEDURES["rate", EFFECTS["difference"]].interval(pairs(ones < 30.0, ones < 10.0), MINUS, 0.95)
     assert found == pytest.approx((a - d, b - c))
-    assert PROCEDURES["median", "value"][1](alone(x), ONE, 0.95) == median_interval(x, 0.95)
+    assert PROCEDURES["median", EFFECTS["value"]].interval(alone(x), ONE, 0.95) == median_interval(x, 0.95)
 
 
-@pytest.mark.parametrize("effect", ["ratio", "slope"])
+@pytest.mark.parametrize("effect", [quotient, logs])
 def test_what_may_be_zero_divides_nothing(effect):
     assert combined(effect, [(1.0, 2.0), (-1.0, 2.0)], MINUS) == UNBOUNDED
     assert combined(effect, [(1.0, 2.0), UNBOUNDED], MINUS) == UNBOUNDED
-    assert combined("ratio", [(-1.0, 2.0), (-4.0, -2.0)], MINUS) == (-1.0, 0.5)
+    assert combined(quotient, [(-1.0, 2.0), (-4.0, -2.0)], MINUS) == (-1.0, 0.5)
 
 
 def test_rates_of_pairs_are_covered_even_where_one_wins_what_the_other_loses():
     """Exactly: of n runs, Bin(n, p) are won by the first, and the second wins all the others."""
-    n, level, take = 30, 0.9, PROCEDURES["rate", "difference"][1]
+    n, level, take = 30, 0.9, PROCEDURES["rate", EFFECTS["difference"]].interval
     for p in (0.1, 0.5, 0.8):
         covered = 0.0
         for s in range(n + 1):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Value
 from hushbandits.bench.declare.misread import check_declared
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
@@ -60,13 +61,13 @@ def test_what_would_be_misread_is_refused_before_anything_is_written(tmp_path, c
     [({"env.life": [1]}, r"'env\.life', which is not swept"), ({"env.n_agents": [9]}, "which the sweep does not take")],
 )
 def test_a_claim_looks_where_the_sweep_goes(at, message):
-    claim = Claim(sentence="Few.", metric="regret", of="UCB1", above=0, at=at)
+    claim = Claim("Few.", Value("regret", of="UCB1", at=at), above=0)
     with pytest.raises(ValueError, match=message):
         check([small(claims=[claim])])
 
 
 def test_a_variation_may_leave_out_what_figures_and_claims_pick():
-    claim = Claim(sentence="Few.", metric="regret", of="UCB1", above=0, at={"env.n_agents": [4]})
+    claim = Claim("Few.", Value("regret", of="UCB1", at={"env.n_agents": [4]}), above=0)
     whole = small(figures=[Figure(y="regret", at={"env.n_agents": 4})], claims=[claim], quick={"env.n_agents": (3,)})
     for varied in (whole.quickly(), replace(whole.quickly(), runs=2), pickle.loads(pickle.dumps(whole.quickly()))):
         check_declared(varied)

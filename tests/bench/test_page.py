@@ -13,6 +13,7 @@ import pytest
 from made_up import RUNS, filled, known
 
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE, Store
@@ -44,11 +45,9 @@ class _Reader(html.parser.HTMLParser):
 @pytest.fixture
 def page(tmp_path):
     claims = [
-        Claim(sentence="B pays <more>.", metric="regret", effect="ratio", of="B", over="A <b>", above=1,
-              statistic="median"),
-        Claim(sentence="B pays less.", metric="regret", effect="ratio", of="B", over="A <b>", below=1,
-              statistic="median"),
-    ]  # fmt: skip
+        Claim("B pays <more>.", Ratio("regret", of="B", over="A <b>", statistic="median"), above=1),
+        Claim("B pays less.", Ratio("regret", of="B", over="A <b>", statistic="median"), below=1),
+    ]
     one = known(claims=claims, sweep={"env.n_agents": (4, 8)})
     with filled(tmp_path, one, known(name="other")) as store:
         store.fail(one.cells()[0], [3], "Traceback: ZeroDivisionError <oh>")

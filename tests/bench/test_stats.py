@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations, product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from hushbandits.bench.judge.stats import (
@@ -22,7 +25,6 @@ from hushbandits.bench.judge.stats import (
     profile,
     quantile_band,
     rank_test,
-    share_difference_interval,
     share_interval,
 )
 
@@ -72,19 +74,6 @@ def test_share_interval_solves_the_binomial_tails():
     low, high = share_interval(7, 23, 0.9)
     assert scipy_stats.binom.sf(6, 23, low) == pytest.approx(0.05)
     assert scipy_stats.binom.cdf(7, 23, high) == pytest.approx(0.05)
-
-
-@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.9, 0.6), (0.05, 0.3), (0.95, 0.97)])
-def test_share_difference_interval_covers_as_it_says(p, q):
-    """The probability of every outcome of two binomials, of different size, that the interval covers."""
-    n, m = 12, 20
-    covered = 0.0
-    for s in range(n + 1):
-        for t in range(m + 1):
-            low, high = share_difference_interval(s, n, t, m, 0.9)
-            chance = scipy_stats.binom.pmf(s, n, p) * scipy_stats.binom.pmf(t, m, q)
-            covered += chance * (low <= p - q <= high)
-    assert 0.9 <= covered < 0.99
 
 
 def test_quantile_band_of_a_uniform_grid():
@@ -173,6 +162,30 @@ def test_bootstrap_refuses_tails_that_its_resamples_do_not_reach():
         assert bootstrap(lambda s: s.mean(0), x, resamples=resamples) == (-math.inf, math.inf)
 
 
+def test_the_guard_is_the_chance_of_a_constant_resample():
+    """Of n^n resamples n are constant: n^(1−n).  n = 6: .00013; a tail between that and 6⁻⁶ = .00002 is refused."""
+    x = np.arange(6.0)
+    share = np.mean([len(set(draw)) == 1 for draw in product(range(5), repeat=5)])
+    assert share == pytest.approx(5.0**-4)
+    for level, finite in ((0.97, True), (0.985, False)):
+        tail = scipy_stats.norm.cdf(scipy_stats.t.ppf((1 - level) / 2, 5) * math.sqrt(6 / 5))
+        assert (tail > 6.0**-5) == finite
+        assert tail > max(6.0**-6, 10 / 400_000)
+        low, high = bootstrap(lambda s: s.mean(0), x, level=level, resamples=400_000)
+        assert math.isfinite(low) == math.isfinite(high) == finite
+
+
+def test_ten_thousand_resamples_are_drawn_unless_told():
+    drawn = []
+    bootstrap(lambda s: drawn.append(s.shape) or s.mean(0), np.arange(20.0))
+    paired_difference(np.arange(20.0), np.ones(20))
+    assert drawn == [(20, 10_000)]
+    # At 95 % eight runs have a tail of .0062: 200 resamples would leave one beyond it.
+    _, (low, high) = paired_difference(np.arange(8.0), np.zeros(8))
+    assert math.isfinite(low)
+    assert math.isfinite(high)
+
+
 def test_bootstrap_resamples_each_stratum_by_itself():
     # Two constant strata: any mixture across them would spread.
     low, high = bootstrap(lambda a, b: a.mean(0) - b.mean(0), np.full(30, 5.0), np.full(40, 2.0))
@@ -224,6 +237,33 @@ def test_permutations_of_the_same_split_are_as_extreme_as_it():
     x, y = np.array([0.8, 0.6, 0.7, 0.1]), np.array([1.7, 2.0, 1.5, 1.2])
     p = permutation_test(x, y, resamples=19_999)
     assert p == pytest.approx(2 / 70, abs=5 * math.sqrt(2 / 70 / 20_000))
+
+
+def test_rounding_makes_no_difference_out_of_none():
+    # Both means are .2, and sums of decimals say that they differ by 3e-17: every split is as extreme as that.
+    x, y = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])
+    assert x.mean() != y.mean()
+    assert permutation_test(x, y) == 1.0
+    big = np.tile(x, 30), np.tile(y, 30)
+    assert permutation_test(*big, resamples=499) == 1.0
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    x=st.lists(st.integers(-5, 5), min_size=2, max_size=5),
+    y=st.lists(st.integers(-5, 5), min_size=2, max_size=5),
+    unit=st.sampled_from([1.0, 0.1, 1e-9, 1e9]),
+)
+def test_of_few_runs_every_split_is_counted_exactly(x, y, unit):
+    """In integers nothing is rounded: the p-value is that of the naive count, in any unit."""
+    both, n, m = [*x, *y], len(x), len(y)
+    scaled = [abs(m * sum(part) - n * (sum(both) - sum(part))) for part in combinations(both, n)]
+    naive = sum(v >= abs(m * sum(x) - n * sum(y)) for v in scaled) / len(scaled)
+    assert permutation_test(unit * np.array(x), unit * np.array(y)) == pytest.approx(naive)
+
+
+def test_a_single_run_tells_nothing():
+    assert permutation_test(np.array([5.0]), np.zeros(9)) == 1.0
 
 
 def test_permutation_p_values_are_uniform_under_the_null():

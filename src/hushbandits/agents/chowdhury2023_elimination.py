@@ -5,10 +5,12 @@ Algorithm 1 of Chowdhury & Zhou 2023 without its batches and radius; `chowdhury2
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
@@ -50,6 +52,10 @@ class SuccessiveElimination(Team):
 
     setting = "feedback"
     hears = ("reward", "n")
+    measures: Mapping[str, Measure] = {
+        "covered": Measure("share of runs whose estimates stay within their radius", "rate"),
+        "uncalibrated": Measure("share of runs with a radius made for another mechanism", "rate"),
+    }
     #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
     shared: tuple[str, ...] = ("epsilon", "confidence")
     _epsilon: float

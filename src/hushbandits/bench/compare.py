@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.bench.declare.vocabulary import metric as known_metric
 from hushbandits.bench.folder import RunFolder
 from hushbandits.bench.judge.compare import Compared, Pair, Sample, against
 from hushbandits.bench.judge.stats import STATISTICS
 from hushbandits.bench.results import Results
 from hushbandits.bench.show.compared import heads, notes, rows
+from hushbandits.core.measure import gathered
 from hushbandits.core.validate import choice, integer, real, shown
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Comparison(Compared):
         from hushbandits.bench.show.picture import profiles
 
         thresholds, shares = self.profiles()
-        return profiles(thresholds, shares, known_metric(self.metric).label)
+        return profiles(thresholds, shares, self.measure.label)
 
 
 def compare(
@@ -128,7 +128,8 @@ def compare(
             if values.ndim != 1:
                 raise ValueError(f"{metric!r} has several numbers a run: only one number a run can be compared")
             label = line.played[1] or f"results {i + 1}"
-            found.append(Sample(label, np.asarray(values, float), np.arange(len(values)), line.world))
+            measure = gathered(*line.met).get(metric) if line.met is not None else None
+            found.append(Sample(label, np.asarray(values, float), np.arange(len(values)), line.world, measure))
         else:
             raise TypeError(f"compare takes Results and RunFolders, not {shown(line)}")
     if len(found) < 2:
@@ -136,7 +137,7 @@ def compare(
     labels = _labels([s.label for s in found]) if names is None else list(names)
     if len(labels) != len(found) or len(set(labels)) < len(labels):
         raise ValueError(f"names={shown(names)} must be {len(found)} different names, one for each line")
-    named = [Sample(label, s.values, s.runs, s.world) for label, s in zip(labels, found, strict=True)]
+    named = [replace(s, label=label) for label, s in zip(labels, found, strict=True)]
     return Comparison(**vars(against(named, metric, statistic, level, seed)))
 
 

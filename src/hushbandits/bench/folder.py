@@ -242,7 +242,7 @@ class RunFolder:
                 for cell in e.cells():
                     self._known(store, cell, metric)
                     label = cell.label if several else cell.line
-                    found.append(sample(store, cell, metric, e.runs, f"{e.name}: {label}" if many else label))
+                    found.append(sample(store, e, cell, metric, f"{e.name}: {label}" if many else label))
         return found
 
     # -- inside -----------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.declare.vocabulary import metric
 from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge
 from hushbandits.bench.play.run import Failure, fill, open_folder
@@ -91,17 +90,12 @@ def in_words(verdict: Verdict) -> str:
 
     As in ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (worst of 3 points)``.
     """
-    claim, worst = verdict.claim, verdict.worst
+    worst = verdict.worst
     if worst is None or not worst.runs:
         return "no runs at its points"
-    name = {
-        "value": "rate" if metric(claim.metric).rate else claim.statistic,
-        "slope": f"slope of log {claim.statistic}"
-        if claim.over is None
-        else f"slope of log ratio of {claim.statistic}s",
-    }.get(claim.effect, f"{claim.effect} of {claim.statistic}s")
-    if claim.time is not None:
-        name += f" at time {number(claim.time)}"
+    name, time = verdict.effect, verdict.claim.effect.time
+    if time is not None:
+        name += f" at time {number(time)}"
     points = len(verdict.findings)
     where = f", at {worst.where}" if worst.where else ""
     where += f" (worst of {points} points)" if points > 1 else ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, checked_speech, count, locked
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import VERBS, Payload
@@ -62,6 +63,8 @@ class Env(World, ABC):
     not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs")
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
+    #: What its metrics are, and of an env what its wrappers' are too; a class adds to what its bases declare.
+    measures: Mapping[str, Measure] = {}
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
     fixed_length: bool = True
     horizon: Any
@@ -84,8 +87,7 @@ class Env(World, ABC):
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
         self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
-        #: What the team sends.
-        self.fields: Fields = self._spoken_fields(speech, fields)
+        self.fields: Fields = self._spoken_fields(speech, fields)  # what the team sends
         self._whole = speech is None and fields is None
         self._known_law = _ours(self.law)
         self._strangers = [w for w in self.wrappers if not _ours(w)]
@@ -93,9 +95,9 @@ class Env(World, ABC):
         self.seeds: Seeds = ()
         self._built: frozenset[str] = frozenset()  # names of what it was built with, before any run
         self._declare()
-        #: The wrappers as configured: what a team may read, without any run's state.
-        self.configured = copy.deepcopy(self.wrappers)
+        self.configured = copy.deepcopy(self.wrappers)  # what a team may read, without any run's state
         self.curve_metrics = (*self.curve_metrics, *(name for w in self.wrappers for name in w.curve_metrics))
+        self.measures = gathered(self, *self.wrappers)
 
     def _spoken_fields(self, speech: Fields | None, fields: Fields | None) -> Fields:
         report = self.report

@@ -9,6 +9,7 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
+from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import require
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
@@ -63,7 +64,14 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     obs = _begin(env, team, seed)
     if step is not None or not team.episode(env):
         _beats(env, team, obs, step)
-    return {**env.metrics(), **team.metrics(env)}
+    return _measured(env, team)
+
+
+def _measured(env: Env, team: Team) -> dict[str, Array]:
+    """Metrics of env and team at the end, held against what they are declared to be."""
+    found = {**env.metrics(), **team.metrics(env)}
+    agree(found, gathered(env, team))
+    return found
 
 
 def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
@@ -108,7 +116,7 @@ def record(
             team.episode(env, until)
     else:
         _beats(env, team, obs, curves.look)
-    return {**env.metrics(), **team.metrics(env)}, curves.values
+    return _measured(env, team), curves.values
 
 
 class _Curves:

@@ -6,7 +6,7 @@ own is a subclass that says what differs: where the arms stand, what a pull pays
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from hushbandits.core.arms import Arms
 from hushbandits.core.edge import count, locked
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.reports import Reports
@@ -129,6 +130,11 @@ class Rounds(Env):
 
     setting = "rounds"
     curve_metrics = ("regret", "messages")
+    measures: Mapping[str, Measure] = {
+        "regret": Measure("pseudo-regret of all agents", "amount"),
+        "agent_regret": Measure("pseudo-regret of each agent"),
+        "messages": Measure("messages sent", "count"),
+    }
     payload: ClassVar[type[Payload]] = Reports
     #: How the arms move.
     arms_class: ClassVar[type[Arms]] = Arms

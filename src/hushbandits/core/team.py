@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hushbandits.core.guarantee import Promising
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.types import Action, Array, Message, Params, Seeds
@@ -55,6 +57,8 @@ class Team(Promising):
     hears: tuple[str, ...] = ()
     #: Whether its votes end every run that votes can end; an env without a horizon takes no other team.
     ends: bool = False
+    #: What its `metrics` are; a class adds to what its bases declare.
+    measures: Mapping[str, Measure] = {}
 
     @property
     def name(self) -> str:

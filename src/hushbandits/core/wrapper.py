@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from hushbandits.core.guarantee import Promising
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.tapes import Uniforms, streams
@@ -46,6 +47,8 @@ class Wrapper(Promising):
     drops: float | None = None
     #: Scalar metrics of `metrics` worth a curve.
     curve_metrics: ClassVar[tuple[str, ...]] = ()
+    #: What its `metrics` are; a class adds to what its bases declare.
+    measures: ClassVar[Mapping[str, Measure]] = {}
 
     def __init__(self, *, name: str | None = None):
         self.name = name or type(self).__name__

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.rewards import UniformMeans
 from hushbandits.core.types import Params
@@ -33,7 +34,7 @@ def dist_rdp(scale: float = 10.0, on: str | None = "DistRDP-v0") -> Use:
     return Use("Dist-RDP-SE", label=f"Dist-RDP-SE s = {scale:g}", on=on, scale=scale)
 
 
-S10, S100 = dist_rdp(), dist_rdp(100.0)
+S10, S100, LTR_S10 = dist_rdp(), dist_rdp(100.0), dist_rdp(on=None)
 
 
 def models(epsilon: float) -> list[Use]:
@@ -58,36 +59,30 @@ def _name(use: Use) -> str:
     return use.label or use.name
 
 
-def _ratio(of: Use, over: Use, sentence: str, region: words.Region, **more: Any) -> Claim:
-    return Claim(
-        sentence=sentence, metric="regret", effect="ratio", of=_name(of), over=_name(over), **region, **more,
-    )  # fmt: skip
+def _at(*epsilons: float) -> dict[str, list[object]]:
+    return {"agent.epsilon": [*epsilons]}
 
 
-def _gap(sentence: str, time: int, epsilons: Iterable[float] = (), source: str = "", **region: Any) -> Claim:
-    at = {"agent.epsilon": list(epsilons)} if epsilons else {}
-    return Claim(
-        sentence=sentence, metric="regret", effect="difference", of="Dist-DP-SE", over="DP-SE", time=time,
-        per_time=True, at=at, source=source, **region,
-    )  # fmt: skip
+def _gap(time: int, dp: Use = DP, *epsilons: float) -> Difference:
+    """Of time-averaged regrets, Dist-DP-SE's minus DP-SE's."""
+    at = _at(*epsilons) if epsilons else {}
+    return Difference("regret", of=DIST_DP, over=dp, time=time, per_time=True, at=at)
 
 
-def _along_epsilon(sentence: str, of: Use, over: Use, **more: Any) -> Claim:
-    return Claim(
-        sentence=sentence, metric="regret", effect="slope", of=_name(of), over=_name(over), along="agent.epsilon",
-        **more,
-    )  # fmt: skip
+def _along_epsilon(of: Use, over: Use, time: int | None = None) -> Slope:
+    return Slope("regret", of=of, over=over, along="agent.epsilon", time=time)
 
 
 def _gap_claims(where: str, horizon: int, dp: Use = DP) -> list[Claim]:
     """What sections 7 and J say of Dist-DP-SE against DP-SE."""
     early = horizon // 100
     return [
-        _gap(f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's (T = {horizon:,}).",
-             horizon, **words.MATCHES_PER_TIME),
-        _gap(f"{where} there is a gap at small T, the cost of discrete noise (T = {early:,}).", early, above=0),
-        _along_epsilon(f"{where} the gap at small T is smaller for a higher ε (ratio, T = {early:,}).", DIST_DP, dp,
-                       time=early, below=0),
+        Claim(f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's (T = {horizon:,}).",
+              _gap(horizon, dp), **words.MATCHES_PER_TIME),
+        Claim(f"{where} there is a gap at small T, the cost of discrete noise (T = {early:,}).",
+              _gap(early, dp), above=0),
+        Claim(f"{where} the gap at small T is smaller for a higher ε (ratio, T = {early:,}).",
+              _along_epsilon(DIST_DP, dp, early), below=0),
     ]  # fmt: skip
 
 
@@ -95,46 +90,50 @@ def _own_gap_claims() -> list[Claim]:
     # Where the gap does shrink with ε, and that the ratio does not close with T.
     late = 300_000
     return [
-        _gap("At T = 300,000 the gap is more than .01 at ε = .1.", late, [0.1], OWN, above=0.01),
-        _gap("At T = 300,000 the gap is less than .01 at ε = 1.", late, [1.0], OWN, below=0.01),
-        _along_epsilon("At T = 300,000 the gap is smaller for a higher ε (ratio).", DIST_DP, DP, time=late, below=0,
-                       source=OWN),
-        _ratio(DIST_DP, DP, "The ratio persists: at ε = .1 and T = 10⁶ Dist-DP-SE's regret is clearly larger.",
-               words.CLEARLY_MORE, at={"agent.epsilon": [0.1]}, source=OWN),
+        Claim("At T = 300,000 the gap is more than .01 at ε = .1.", _gap(late, DP, 0.1), above=0.01, source=OWN),
+        Claim("At T = 300,000 the gap is less than .01 at ε = 1.", _gap(late, DP, 1.0), below=0.01, source=OWN),
+        Claim("At T = 300,000 the gap is smaller for a higher ε (ratio).", _along_epsilon(DIST_DP, DP, late), below=0,
+              source=OWN),
+        Claim("The ratio persists: at ε = .1 and T = 10⁶ Dist-DP-SE's regret is clearly larger.",
+              Ratio("regret", of=DIST_DP, over=DP, at=_at(0.1)), **words.CLEARLY_MORE, source=OWN),
     ]  # fmt: skip
 
 
-def _gain_claims(where: str, lines: Iterable[Use], epsilons: Iterable[float]) -> list[Claim]:
-    """What they say of the gain of Rényi over pure privacy."""
-    small, *_ = epsilons
+def _gain_claims(where: str, lines: Sequence[Use], epsilons: Sequence[float]) -> list[Claim]:
+    """What they say of the gain of Rényi over pure privacy; s = 10 comes first."""
+    small, s10 = epsilons[0], lines[0]
     claims = [
-        _ratio(S10, DIST_DP, f"{where} s = 10 provides a considerable gain where ε is small (ε = {small:g}).",
-               words.CONSIDERABLY_LESS, at={"agent.epsilon": [small]}),
+        Claim(f"{where} s = 10 provides a considerable gain where ε is small (ε = {small:g}).",
+              Ratio("regret", of=s10, over=DIST_DP, at=_at(small)), **words.CONSIDERABLY_LESS),
     ]  # fmt: skip
     for line in lines:
         claims += [
-            *(_ratio(line, DIST_DP, f"{where} {_name(line)} beats Dist-DP-SE at ε = {e:g}.", words.LESS,
-                     at={"agent.epsilon": [e]}) for e in epsilons),
-            _along_epsilon(f"{where} the gain of {_name(line)} is larger at small ε.", line, DIST_DP, above=0),
+            *(Claim(f"{where} {_name(line)} beats Dist-DP-SE at ε = {e:g}.",
+                    Ratio("regret", of=line, over=DIST_DP, at=_at(e)), **words.LESS) for e in epsilons),
+            Claim(f"{where} the gain of {_name(line)} is larger at small ε.", _along_epsilon(line, DIST_DP), above=0),
         ]  # fmt: skip
     return claims
 
 
 def _larger_scale(where: str, epsilon: float, **more: Any) -> Claim:
     sentence = f"{where} the gain is higher for a higher scale: s = 100 against s = 10 at ε = {epsilon:g}."
-    return _ratio(S100, S10, sentence, words.LESS, **more)
+    return Claim(sentence, Ratio("regret", of=S100, over=S10, **more), **words.LESS)
 
 
 def _model_claims() -> list[Claim]:
     cdp, ldp, dist, rdp, concentrated, split, binary = models(0.5)
+
+    def ratio(of: Use, over: Use) -> Ratio:
+        return Ratio("regret", of=of, over=over)
+
     return [
-        *(_ratio(use, ldp, f"{use.name} is much better than LDP-SE.", words.MUCH_LESS) for use in (cdp, dist)),
-        _ratio(dist, cdp, "Dist-DP-SE's regret is similar to CDP-SE's.", words.MATCHES),
-        *(_ratio(use, dist, f"Relaxing pure privacy gives a better regret: {use.name} against Dist-DP-SE.", words.LESS)
-          for use in (rdp, concentrated)),
-        _ratio(concentrated, rdp, "Dist-CDP-SE performs better than Dist-RDP-SE.", words.LESS),
-        _ratio(split, binary, "Through a shuffler, split-and-mix has less regret than VB-SDP-AE's binary sums, which "
-               "are (ε, δ)-private as well.", words.LESS, source=OWN),
+        *(Claim(f"{use.name} is much better than LDP-SE.", ratio(use, ldp), **words.MUCH_LESS) for use in (cdp, dist)),
+        Claim("Dist-DP-SE's regret is similar to CDP-SE's.", ratio(dist, cdp), **words.MATCHES),
+        *(Claim(f"Relaxing pure privacy gives a better regret: {use.name} against Dist-DP-SE.", ratio(use, dist),
+                **words.LESS) for use in (rdp, concentrated)),
+        Claim("Dist-CDP-SE performs better than Dist-RDP-SE.", ratio(concentrated, rdp), **words.LESS),
+        Claim("Through a shuffler, split-and-mix has less regret than VB-SDP-AE's binary sums, which are "
+              "(ε, δ)-private as well.", ratio(split, binary), **words.LESS, source=OWN),
     ]  # fmt: skip
 
 
@@ -182,12 +181,13 @@ def _bits() -> Experiment:
     # log₂ m = 1.5 log₂ n + …, for m ≈ ng and g = ⌈ε√n⌉: eight times the batch costs 4.5 bits, wherever one begins.
     # A polynomial would cost more every time.  Sizes are rounded up to whole bits: within 1.
     lines = [DIST_DP, S10, Use("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)]
+    agents = [use.having(epsilon=0.5) for use in lines]
     return Experiment(
         name="chowdhury2023-bits",
         title="Bits per user against the horizon: equal arms, so that batches keep doubling",
         source="Chowdhury & Zhou 2023, section 3",
         env=Use("DistDP-v0", means=(0.5,) * 10),
-        agents=[use.having(epsilon=0.5) for use in lines],
+        agents=agents,
         sweep={"env.horizon": HORIZONS},
         paired=("horizon",),
         runs=64,
@@ -195,12 +195,13 @@ def _bits() -> Experiment:
         figures=(Figure(y="bits_per_user", x="env.horizon"),),
         claims=[
             Claim(
-                sentence=f"{_name(use)}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight "
-                f"times the users (T = {high:,}).",
-                metric="bits_per_user", effect="difference", of={"agent": _name(use), "env.horizon": high},
-                over={"agent": _name(use), "env.horizon": low}, above=3.5, below=5.5,
+                f"{_name(use)}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
+                f"users (T = {high:,}).",
+                Difference("bits_per_user", of={"agent": use, "env.horizon": high},
+                           over={"agent": use, "env.horizon": low}),
+                above=3.5, below=5.5,
             )
-            for use in lines
+            for use in agents
             for low, high in itertools.pairwise(HORIZONS)
         ],
         quick={"runs": 5},
@@ -220,8 +221,8 @@ def _radius() -> Experiment:
         metrics=("covered", "regret"),
         figures=(Figure(y="covered", x="agent.epsilon", log=""),),
         claims=[
-            Claim(sentence=f"With probability at least 1 − 3p all estimates of {_name(use)} stay within β(b).",
-                  metric="covered", of=_name(use), above=0.7)
+            Claim(f"With probability at least 1 − 3p all estimates of {_name(use)} stay within β(b).",
+                  Value("covered", of=use), above=0.7)
             for use in lines
         ],
         quick={"runs": 100},
@@ -265,10 +266,10 @@ EXPERIMENTS = (
     ),
     _regret(
         "fig5", "Learning to rank (the small made-up file; --set env.path=FILE for a real one)",
-        Use("LTR-v0", horizon=MILLION, permute_arms=True), [DIST_DP, dist_rdp(on=None), LTR_DP], LTR_EPSILONS,
+        Use("LTR-v0", horizon=MILLION, permute_arms=True), [DIST_DP, LTR_S10, LTR_DP], LTR_EPSILONS,
         claims=[
             *_gap_claims("On ranking data (a made-up file)", MILLION, LTR_DP),
-            *_gain_claims("On ranking data (a made-up file)", (S10,), LTR_EPSILONS),
+            *_gain_claims("On ranking data (a made-up file)", (LTR_S10,), LTR_EPSILONS),
         ],
     ),
     _bits(),

@@ -8,7 +8,8 @@ import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.bench.declare import words
-from hushbandits.bench.declare.claim import Claim, Line
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Line, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
@@ -65,70 +66,77 @@ def _here(function: str) -> str:
     return f"{__name__}:{function}"
 
 
-def _ratio(of: Line, over: Line, sentence: str, **region: Any) -> Claim:
-    return Claim(sentence=sentence, metric=region.pop("metric", "rounds"), effect="ratio", of=of, over=over, **region)
+def _against(of: Line, over: Line, *, metric: str = "rounds", **more: Any) -> Ratio:
+    return Ratio(metric, of=of, over=over, **more)
 
 
-def _slope(of: Line, sentence: str, **region: Any) -> Claim:
-    return Claim(sentence=sentence, metric="rounds", effect="slope", of=of, along="env.n_agents", **region)
+def _along(of: Line, over: Line | None = None, **more: Any) -> Slope:
+    return Slope("rounds", of=of, over=over, along="env.n_agents", **more)
 
 
-def _faster(one: str, other: str, at: str = "") -> Claim:
-    return _ratio(one, other, f"{one} needs fewer samples than {other}{at}.", **words.LESS)
+def _faster(one: Use, other: Use, at: str = "") -> Claim:
+    return Claim(f"{one.name} needs fewer samples than {other.name}{at}.", _against(one, other), **words.LESS)
 
 
-def _clearly(one: str, other: str, where: str, **more: Any) -> Claim:
-    return _ratio(one, other, f"{where} {one} clearly outperforms {other}.", **words.CLEARLY_LESS, **more)
+def _clearly(one: Use, other: Use, where: str, **more: Any) -> Claim:
+    sentence = f"{where} {one.name} clearly outperforms {other.name}."
+    return Claim(sentence, _against(one, other, **more), **words.CLEARLY_LESS)
 
 
 def _gain(where: str, **more: Any) -> Claim:
-    sentence = f"{where} the gain of 1-Privacy-UGapEc over 1-Privacy-SER3 increases with N."
-    return _slope("1-Privacy-SER3", sentence, over="1-Privacy-UGapEc", above=0, **more)
+    alone, better = (baseline(1, r) for r in ROUTINES)
+    sentence = f"{where} the gain of {better.name} over {alone.name} increases with N."
+    return Claim(sentence, _along(alone, better, **more), above=0)
+
+
+def _order_claims(where: str, **more: Any) -> list[Claim]:
+    """Which routine outperforms which, alone and by votes."""
+    alone, better = (baseline(1, r) for r in ROUTINES)
+    vote, worse = (decentralized(r) for r in ROUTINES)
+    return [
+        _clearly(better, alone, where, **more),
+        _gain(where, **more),
+        _clearly(vote, worse, where, **more),
+    ]  # fmt: skip
 
 
 def _samples_claims() -> list[Claim]:
+    alone = [baseline(1, r) for r in ROUTINES]
     return [
-        *(_slope(f"1-Privacy-{r}", f"1-Privacy-{r} grows faster than linearly in N.", above=1) for r in ROUTINES),
-        *(_faster(f"Decentralized-{r}", f"1-Privacy-{r}", " at every N") for r in ROUTINES),
-        _clearly("1-Privacy-UGapEc", "1-Privacy-SER3", "On problem 1"),
-        _gain("On problem 1"),
-        _clearly("Decentralized-SER3", "Decentralized-UGapEc", "On problem 1"),
+        *(Claim(f"{use.name} grows faster than linearly in N.", _along(use), above=1) for use in alone),
+        *(_faster(decentralized(r), baseline(1, r), " at every N") for r in ROUTINES),
+        *_order_claims("On problem 1"),
     ]  # fmt: skip
 
 
 def _shared_claims() -> list[Claim]:
     # The caption of figure 1: "The sample complexities of 0-PRIVACY baselines are the same: 800."
-    lines = [f"0-Privacy-{r}" for r in ROUTINES]
+    lines = one, other = [baseline(0, r) for r in ROUTINES]
     return [
-        *(Claim(sentence=f"{line} needs 800 samples whatever N.", metric="rounds", of=line, **words.about(800))
-          for line in lines),
-        _ratio(lines[0], lines[1], "Both 0-Privacy baselines need the same.", **words.MATCHES),
+        *(Claim(f"{use.name} needs 800 samples whatever N.", Value("rounds", of=use), **words.about(800))
+          for use in lines),
+        Claim("Both 0-Privacy baselines need the same.", _against(one, other), **words.MATCHES),
     ]  # fmt: skip
 
 
 def _message_claims() -> list[Claim]:
-    vote, share = "Decentralized-SER3", "0-Privacy-SER3"
+    vote, share = decentralized("SER3"), baseline(0, "SER3")
     return [
+        Claim("Decentralized SER3 sends at most MK − 1 = 279 messages.", Value("messages", of=vote), below=279.5),
+        Claim("It usually sends 9·28 = 252 of them.", Value("messages", of=vote, statistic="median"),
+              above=251.5, below=252.5),
         Claim(
-            sentence="Decentralized SER3 sends at most MK − 1 = 279 messages.", metric="messages", of=vote, below=279.5,
-        ),
-        Claim(
-            sentence="It usually sends 9·28 = 252 of them.",
-            metric="messages", of=vote, statistic="median", above=251.5, below=252.5,
-        ),
-        _ratio(
-            share, vote,
             "Decentralized SER3 needs three to four orders of magnitude fewer messages than 0-Privacy-SER3 at every N.",
-            metric="messages", above=1e3,
+            _against(share, vote, metric="messages"), above=1e3,
         ),
-        _ratio(
-            share, vote, "Decentralized SER3 needs three orders of magnitude fewer messages from N = 512 on.",
-            metric="messages", above=1e3, at={"env.n_agents": [512, 1024]},
+        Claim(
+            "Decentralized SER3 needs three orders of magnitude fewer messages from N = 512 on.",
+            _against(share, vote, metric="messages", at={"env.n_agents": [512, 1024]}), above=1e3,
         ),
     ]  # fmt: skip
 
 
-def _at(agent: str, distribution: str, n_agents: int | None = None) -> Params:
+def _at(agent: Use, distribution: str, n_agents: int | None = None) -> Params:
     line = {"agent": agent, "env.agent_distribution": distribution}
     return line if n_agents is None else {**line, "env.n_agents": n_agents}
 
@@ -136,21 +144,17 @@ def _at(agent: str, distribution: str, n_agents: int | None = None) -> Params:
 def _unequal_claims() -> list[Claim]:
     large = {"env.n_agents": [n for n in PLAYERS if n >= 64]}
     unequal = {"env.agent_distribution": [UNEQUAL]}
-    claims = [
-        _clearly("1-Privacy-UGapEc", "1-Privacy-SER3", "On problem 2", at=unequal),
-        _gain("On problem 2", at=unequal),
-        _clearly("Decentralized-SER3", "Decentralized-UGapEc", "On problem 2", at=unequal),
-    ]
+    claims = _order_claims("On problem 2", at=unequal)
     for r in ROUTINES:
-        vote, alone = f"Decentralized-{r}", f"1-Privacy-{r}"
-        both = _at(vote, UNEQUAL), _at(vote, "uniform")
+        vote, alone = decentralized(r), baseline(1, r)
         claims += [
-            _ratio(_at(vote, UNEQUAL, 64), _at(vote, UNEQUAL, 32),
-                   f"{vote} needs fewer samples with 64 players than with 32.", below=1),
-            _slope(both[0], f"{vote} then grows linearly with N.", **words.LINEARLY, at=large),
-            _ratio(*both, f"From 64 players on, the imbalance helps {vote}.", below=1, at=large),
-            _ratio(_at(alone, UNEQUAL), _at(alone, "uniform"),
-                   f"From 64 players on, the imbalance hurts {alone}.", above=1, at=large),
+            Claim(f"{vote.name} needs fewer samples with 64 players than with 32.",
+                  _against(_at(vote, UNEQUAL, 64), _at(vote, UNEQUAL, 32)), **words.LESS),
+            Claim(f"{vote.name} then grows linearly with N.", _along(_at(vote, UNEQUAL), at=large), **words.LINEARLY),
+            Claim(f"From 64 players on, the imbalance helps {vote.name}.",
+                  _against(_at(vote, UNEQUAL), _at(vote, "uniform"), at=large), **words.LESS),
+            Claim(f"From 64 players on, the imbalance hurts {alone.name}.",
+                  _against(_at(alone, UNEQUAL), _at(alone, "uniform"), at=large), **words.MORE),
         ]  # fmt: skip
     return claims
 
@@ -219,8 +223,8 @@ EXPERIMENTS = (
         "feraud2019-fig2b", "Problem 3: the means of suboptimal arms fall", "figure 2b",
         problem="P3",
         claims=[
-            _faster(f"{role}-SER3", f"{role}-UGapEc", " on problem 3, at every N")
-            for role in ("Decentralized", "1-Privacy")
+            _faster(one, other, " on problem 3, at every N")
+            for one, other in ([decentralized(r) for r in ROUTINES], [baseline(1, r) for r in ROUTINES])
         ],
     ),
     _against_players(
@@ -228,9 +232,8 @@ EXPERIMENTS = (
         agents=[decentralized("Median"), baseline(0, "Median"), decentralized("SER3")],
         figures=(Figure(y="rounds", x="env.n_agents", log="xy", lines=("Decentralized-M", "0"),
                         bounds={"corollary 1": _here("corollary_1")}),),
-        claims=[_ratio("Decentralized-Median", "Decentralized-SER3",
-                       "Median elimination needs so many samples that it would flatten all other differences: "
-                       "more than ten times those of SER3.", above=10)],
+        claims=[Claim("Median elimination needs so many samples that it would flatten all other differences: more than "
+                      "ten times those of SER3.", _against(decentralized("Median"), decentralized("SER3")), above=10)],
         runs=56,  # slow; fewer have no interval at the level of all claims together
         quick={"runs": 2, "env.n_agents": (32, 64)},
     ),
@@ -256,8 +259,8 @@ EXPERIMENTS = (
         checkpoints=(),  # curves are played round by round, forty times slower
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", x="runs", log=""),),
-        claims=[_ratio("DSER4 φ = 1e-05", "DSER4 φ = 0", "DSER4 with resets recovers from the switch: less regret than "
-                       "without.", metric="regret", below=1)],
+        claims=[Claim("DSER4 with resets recovers from the switch: less regret than without.",
+                      _against(_dser4(1e-5), _dser4(0), metric="regret"), **words.LESS)],
         quick={"runs": 5, "env.horizon": 100_000},
     ),
     Experiment(
@@ -270,8 +273,8 @@ EXPERIMENTS = (
         metrics=("named", "named_most", "rounds"),
         figures=(Figure(y="named", x="runs", log=""), Figure(y="named_most", x="runs", log="")),
         claims=[
-            Claim(sentence=f"{use.name}: an observer of one player names an ε-optimal arm with probability at most "
-                           "1 − η.", metric="named", of=use.name, below=0.1)
+            Claim(f"{use.name}: an observer of one player names an ε-optimal arm with probability at most 1 − η.",
+                  Value("named", of=use), below=0.1)
             for use in (decentralized("SER3"), decentralized("UGapEc"))
         ],
         quick={"runs": 10},
@@ -286,7 +289,7 @@ EXPERIMENTS = (
         metrics=("correct", "inconclusive", "rounds"),
         figures=(Figure(y="rounds", x="runs", log="x"),),
         claims=[
-            Claim(sentence=f"{use.name} fails in at most δ of the runs.", metric="correct", of=use.name, above=0.95)
+            Claim(f"{use.name} fails in at most δ of the runs.", Value("correct", of=use), above=0.95)
             for use in (decentralized(r) for r in ROUTINES)
         ],
         quick={"runs": 200},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from hushbandits.agents import rio2023_theory as theory
 from hushbandits.bench.declare import words
-from hushbandits.bench.declare.claim import Claim, Line
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Line, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
@@ -65,47 +67,49 @@ def corrupted(xi: float, eta: float = 0.9) -> Use:
 DP_LINES = [dp_mase(epsilon) for epsilon in EPSILONS]
 CORRUPTED_LINES = [corrupted(xi) for xi in XIS]
 BASELINES = [Use("Central", delta=0.05), Use("Independent", delta=0.05)]
-METHODS = [str(use.label) for use in (*DP_LINES, *CORRUPTED_LINES)]
+CENTRAL, INDEPENDENT = BASELINES
 
 
-def _against(of: Line, over: Line, sentence: str, region: words.Region, **more: Any) -> Claim:
-    return Claim(sentence=sentence, metric="rounds", effect="ratio", of=of, over=over, **region, **more)
+def _against(of: Line, over: Line, **more: Any) -> Ratio:
+    return Ratio("rounds", of=of, over=over, **more)
+
+
+def _along(of: Line, over: Line | None = None) -> Slope:
+    return Slope("rounds", of=of, over=over, along="env.n_agents")
 
 
 def _epsilon_claims() -> list[Claim]:
     """How much ε costs: first the figure's statistic, the mean at every N, then a reading of our own."""
-    own: Params = {
-        "statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]},
-        "source": "own reading of the same sentence",
-    }  # fmt: skip
-    small = "DP-MASE ε = 0.05", "DP-MASE ε = 0.1"
-    large = "DP-MASE ε = 0.1", "DP-MASE ε = 0.25"
+    own: Params = {"statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]}}
+    source = "own reading of the same sentence"
+    small, large = DP_LINES[:2], DP_LINES[1:]
     cost, stable = "Rounds increase significantly from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
     return [
-        _against(*small, f"{cost} (means, every N).", words.CLEARLY_MORE),
-        _against(*large, f"{stable} (means, every N).", words.LITTLE),
-        _against(*small, f"{cost} (medians, N ≥ 256).", words.CLEARLY_MORE, **own),
-        _against(*large, f"{stable} (medians, N ≥ 256).", words.LITTLE, **own),
+        Claim(f"{cost} (means, every N).", _against(*small), **words.CLEARLY_MORE),
+        Claim(f"{stable} (means, every N).", _against(*large), **words.LITTLE),
+        Claim(f"{cost} (medians, N ≥ 256).", _against(*small, **own), **words.CLEARLY_MORE, source=source),
+        Claim(f"{stable} (medians, N ≥ 256).", _against(*large, **own), **words.LITTLE, source=source),
     ]
 
 
 def _figure_1_claims() -> list[Claim]:
-    along: Params = {"metric": "rounds", "effect": "slope", "along": "env.n_agents"}
+    methods = [*DP_LINES, *CORRUPTED_LINES]
     claims = [
-        Claim(sentence=f"Sample complexity grows with the number of agents. ({line})", of=line, above=0, **along)
-        for line in (*METHODS, "Independent")
+        Claim(f"Sample complexity grows with the number of agents. ({use.label or use.name})", _along(use), above=0)
+        for use in (*methods, INDEPENDENT)
     ]
-    for line in METHODS:
+    for use in methods:
         claims += [
-            _against(line, "Independent", f"{line} needs fewer rounds than Independent at every N.", words.LESS),
-            Claim(sentence=f"{line} scales better with N than Independent.", of=line, over="Independent", below=0,
-                  **along),
-            _against("Central", line, f"Central is much faster than {line} at every N.", words.MUCH_LESS),
+            Claim(f"{use.label} needs fewer rounds than Independent at every N.", _against(use, INDEPENDENT),
+                  **words.LESS),
+            Claim(f"{use.label} scales better with N than Independent.", _along(use, INDEPENDENT), below=0),
+            Claim(f"Central is much faster than {use.label} at every N.", _against(CENTRAL, use), **words.MUCH_LESS),
         ]  # fmt: skip
     claims += _epsilon_claims()
-    for high, low in ((0.05, 0), (0.1, 0.05)):
-        of, over = f"Corrupted ξ = {high:g}", f"Corrupted ξ = {low:g}"
-        claims.append(_against(of, over, f"ξ = {high:g} is faster than ξ = {low:g}.", words.LESS))
+    for low, high in itertools.pairwise(XIS):
+        claims.append(
+            Claim(f"ξ = {high:g} is faster than ξ = {low:g}.", _against(corrupted(high), corrupted(low)), **words.LESS)
+        )
     return claims
 
 
@@ -137,12 +141,13 @@ def _rounds_against_agents(
 
 
 def _eta_sweep(name: str, problem: str) -> Experiment:
+    agent = Use("Corrupted-Elimination", delta=0.05, xi=0)
     return Experiment(
         name=name,
         title=f"The threshold effect on problem {problem[1:]}: rounds against η at ξ = 0",
         source="Rio et al. 2023, figure 2",
         env=Use(CORRUPTED, problem=problem, permute_arms=True, n_agents=256),
-        agents=[Use("Corrupted-Elimination", delta=0.05, xi=0)],
+        agents=[agent],
         sweep={"agent.eta": ETAS},
         runs=64,  # the paper's 10 are too few for any interval at the level of all claims together
         metrics=("rounds", "messages", "correct"),
@@ -150,11 +155,8 @@ def _eta_sweep(name: str, problem: str) -> Experiment:
         quick={"env.n_agents": 64},
         claims=[
             Claim(
-                sentence=f"At ξ = 0 rounds grow with η (problem {problem[1:]}).",
-                metric="rounds",
-                effect="slope",
-                of="Corrupted-Elimination",
-                along="agent.eta",
+                f"At ξ = 0 rounds grow with η (problem {problem[1:]}).",
+                Slope("rounds", of=agent, along="agent.eta"),
                 above=0,
             )
         ],
@@ -166,19 +168,21 @@ def _beta_lines() -> list[Use]:
 
 
 def _beta_claims() -> list[Claim]:
-    pairs = (("DP-MASE β = 0.3", "DP-MASE β = 0.5"), ("DP-MASE β = 0.5", "DP-MASE β = 0.8"))
-    return [_against(*pair, f"Rounds grow as β falls: {pair[0]} against {pair[1]}.", words.MORE) for pair in pairs]
+    return [
+        Claim(f"Rounds grow as β falls: {one.label} against {other.label}.", _against(one, other), **words.MORE)
+        for one, other in itertools.pairwise(_beta_lines())
+    ]
 
 
 def _distribution_claims() -> list[Claim]:
     claims = []
-    for line in ("DP-MASE ε = 0.1", "Corrupted ξ = 0.05"):
-        power, uniform = ({"agent": line, "env.agent_distribution": p} for p in ("power", "uniform"))
-        sentence = f"{line} is much faster when P(n) ∝ n^(−0.8) than when P is uniform."
+    for use in (dp_mase(0.1), corrupted(0.05)):
+        power, uniform = ({"agent": use, "env.agent_distribution": p} for p in ("power", "uniform"))
         claims += [
-            _against(power, uniform, sentence, words.MUCH_LESS),
-            Claim(sentence=f"{line} loses no accuracy there: still at most δ of the runs return a wrong arm.",
-                  metric="correct", of=power, above=0.95),
+            Claim(f"{use.label} is much faster when P(n) ∝ n^(−0.8) than when P is uniform.",
+                  _against(power, uniform), **words.MUCH_LESS),
+            Claim(f"{use.label} loses no accuracy there: still at most δ of the runs return a wrong arm.",
+                  Value("correct", of=power), above=0.95),
         ]  # fmt: skip
     return claims
 
@@ -231,8 +235,7 @@ EXPERIMENTS = (
         metrics=("correct", "inconclusive", "rounds"),
         figures=(Figure(y="rounds", x="runs", log="x"),),
         claims=[
-            Claim(sentence=f"{use.label} returns a wrong arm in at most δ of the runs.", metric="correct",
-                  of=str(use.label), above=0.95)
+            Claim(f"{use.label} returns a wrong arm in at most δ of the runs.", Value("correct", of=use), above=0.95)
             for use in (dp_mase(0.1), *CORRUPTED_LINES)
         ],
         quick={"runs": 200},
@@ -248,9 +251,8 @@ EXPERIMENTS = (
         figures=(Figure(y="named", x="runs", log=""), Figure(y="named_most", x="runs", log="")),
         claims=[
             Claim(
-                sentence=f"{use.label}: an observer of one agent names the best arm with probability at most 1 − η.",
-                metric="named",
-                of=str(use.label),
+                f"{use.label}: an observer of one agent names the best arm with probability at most 1 − η.",
+                Value("named", of=use),
                 below=0.1,
             )
             for use in CORRUPTED_LINES

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from hushbandits.core.guarantee import Guarantee, void
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Noise, Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
@@ -53,6 +55,10 @@ class Mechanism(Privatizer):
 
     verbs = ("encode", "add", "modulo")
     not_rows = ("_plans",)
+    measures: ClassVar[Mapping[str, Measure]] = {
+        "epsilon": Measure("ε spent by the worst user", "amount"),
+        "delta": Measure("δ spent by the worst user", "share"),
+    }
     #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism;
     #: ``"noise"``, its own alone; ``"server"``, one that is trusted.
     hidden_by: ClassVar[str] = "sum"

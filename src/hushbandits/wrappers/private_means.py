@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.limits import affordable
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.types import Array, Seeds
@@ -64,6 +67,12 @@ class PrivateMeans(Wrapper):
 
     not_rows = ("_seat",)
     curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
+    measures: ClassVar[Mapping[str, Measure]] = {
+        "epsilon": Measure("ε spent by the worst user", "amount"),
+        "epsilon_delta": Measure("ε spent by the worst user, with δ > 0", "amount"),
+        "epsilon_lemma": Measure("ε spent by the worst user, by the paper's lemma", "amount"),
+        "agent_epsilon": Measure("ε spent by each agent", "amount"),
+    }
 
     def __init__(
         self,

@@ -5,19 +5,25 @@ How it is judged is in `hushbandits.bench.judge.verdicts`; here is only what it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import KW_ONLY, MISSING, dataclass, fields, replace
 
+from hushbandits.bench.declare import shapes
+from hushbandits.bench.declare.canonical import plain
+from hushbandits.bench.declare.effects import EFFECTS, Effect, Line
 from hushbandits.core.types import Params
-from hushbandits.core.validate import choice, real
+from hushbandits.core.validate import choice, nearest, real, shown
 
 __all__ = ["Claim"]
 
-#: Names a line of an experiment: an agent's label, or ``{"agent": label, "env.life": 2}`` to fix swept values too.
-Line = str | Params
+#: Keys of the flat form, in which TOML files and stored specs have a claim.
+_FLAT = (
+    "sentence", "metric", "of", "effect", "over", "along", "statistic", "above", "below", "at", "time", "per_time",
+    "source",
+)  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Claim:
     """An effect, and the region in which a paper says that it lies.
 
@@ -25,71 +31,91 @@ class Claim:
     ----------
     sentence : str
         What the paper says.
-    metric : str
-        A metric of the env.
-    of : str or mapping
-        The line that it is about: an agent's label, or ``{"agent": label, "env.life": 2}``, which fixes values of
-        the sweep as well.
-    effect : str
-        ``"value"``: the statistic itself (for a metric of 0 and 1: a rate, with Clopper–Pearson's interval);
-        ``"difference"``: `of` minus `over`; ``"ratio"``: `of` divided by `over`; ``"slope"``: of the statistic's
-        logarithm on that of the swept parameter `along`, by least squares (1: grows linearly); with `over`, of the
-        logarithm of `of` divided by `over` (below 0: `of` scales better).
-    over : str or mapping, optional
-        The other line of a difference or a ratio, which need it, or of a slope.
-    along : str, optional
-        The swept parameter of a slope.
-    statistic : str
-        ``"mean"``, ``"median"`` or ``"iqm"`` over runs.
+    effect : Value, Difference, Ratio or Slope
+        What number it is about.
     above, below : float, optional
         The region: the claim holds where the effect's interval lies inside, does not where it lies outside, and is
         undecided where it straddles an end.
-    at : mapping
-        Values of swept parameters to look at; default: every point of the sweep.  A claim over several points holds
-        if it holds at each of them, and does not hold if it fails at one.
-    time : float, optional
-        Look at the curve there (in the env's clock; between checkpoints: linear), instead of at the end.
-    per_time : bool
-        Divide by `time` (time-averaged regret).
     source : str
         Where the paper says it; default: the experiment's source.
 
     Examples
     --------
-    >>> Claim(sentence="Sharing pays.", metric="regret", effect="ratio", of="Multi-UCB", over="UCB1", below=1).below
+    >>> from hushbandits.bench.declare.effects import Ratio
+    >>> Claim("Sharing pays.", Ratio("regret", of="Multi-UCB", over="UCB1"), below=1).below
     1.0
     """
 
     sentence: str
-    metric: str
-    of: Line
-    effect: str = "value"
-    over: Line | None = None
-    along: str | None = None
-    statistic: str = "mean"
+    effect: Effect
+    _: KW_ONLY
     above: float | None = None
     below: float | None = None
-    at: Mapping[str, Sequence[object]] = field(default_factory=dict)
-    time: float | None = None
-    per_time: bool = False
     source: str = ""
 
     def __post_init__(self) -> None:
-        what = f"claim {self.sentence!r}:"
-        choice(f"{what} effect", self.effect, ("value", "difference", "ratio", "slope"))
-        choice(f"{what} statistic", self.statistic, ("mean", "median", "iqm"))
-        if self.over is None and self.effect in ("difference", "ratio"):
-            raise ValueError(f"{what} a {self.effect} needs over=, the line that it is taken against")
-        if self.over is not None and self.effect == "value":
-            raise ValueError(f"{what} over= belongs to a difference, a ratio or a slope, and only there")
-        if (self.effect == "slope") != (self.along is not None):
-            raise ValueError(f"{what} along= belongs to a slope, and only there")
-        if self.per_time and not self.time:
-            raise ValueError(f"{what} per_time= needs a time=")
+        what = f"claim {shown(self.sentence)}:"
+        if type(self.effect) not in EFFECTS.values():
+            raise ValueError(f"{what} effect={shown(self.effect)} must be a Value, Difference, Ratio or Slope")
         if self.above is None and self.below is None:
             raise ValueError(f"{what} give above=, below= or both")
         for end in ("above", "below"):
             if getattr(self, end) is not None:
                 object.__setattr__(self, end, real(f"{what} {end}", getattr(self, end)))
-        at = {k: list(v) if isinstance(v, (list, tuple)) else [v] for k, v in self.at.items()}
-        object.__setattr__(self, "at", at)
+        shapes.check(Claim, vars(self), what.removesuffix(":"))
+
+    def naming(self, line: Callable[[Line], Line]) -> Claim:
+        """Return it with other names for its lines."""
+        return replace(self, effect=self.effect.naming(line))
+
+    def to_dict(self) -> dict[str, object]:
+        """As in a TOML file: one flat table, without what is at its default.
+
+        Examples
+        --------
+        >>> from hushbandits.bench.declare.effects import Value
+        >>> Claim("Few.", Value("messages", of="UCB1"), below=1).to_dict()
+        {'sentence': 'Few.', 'metric': 'messages', 'of': 'UCB1', 'below': 1}
+        """
+        kind = self.effect.kind
+        flat = {"effect": kind} if kind != "value" else {}
+        for part in (self, self.effect):
+            for f in fields(part):
+                value = getattr(part, f.name)
+                default = f.default_factory() if f.default_factory is not MISSING else f.default
+                if f.name != "effect" and (default is MISSING or value != default):
+                    flat[f.name] = plain(value)
+        return {key: flat[key] for key in _FLAT if key in flat}
+
+    @classmethod
+    def from_dict(cls, table: Params) -> Claim:
+        """Inverse of `to_dict`; what belongs to another effect, or is missing, raises ``ValueError``.
+
+        Examples
+        --------
+        >>> Claim.from_dict({"sentence": "Few.", "metric": "messages", "of": "UCB1", "below": 1}).effect.metric
+        'messages'
+        """
+        if not shapes.mapping(table):
+            raise ValueError(f"claims: {shown(table)} must be a table")
+        for key in table:
+            if key not in _FLAT:
+                raise ValueError(f"claims: there is no field {key!r}{nearest(key, _FLAT)}")
+        for key in ("sentence", "metric", "of"):
+            if key not in table:
+                raise ValueError(f"claims: the field {key!r} is missing")
+        what = f"claim {shown(table['sentence'])}:"
+        kind = EFFECTS[choice(f"{what} effect", table.get("effect", "value"), tuple(EFFECTS))]
+        mine = {f.name: f for f in fields(kind)}
+        for key in ("over", "along"):
+            if key in table and key not in mine:
+                has = ", a ".join(k for k, cls in EFFECTS.items() if key in {f.name for f in fields(cls)})
+                raise ValueError(f"{what} {key}= belongs to a {' or a '.join(has.rsplit(', a ', 1))}, and only there")
+            if key not in table and key in mine and mine[key].default is MISSING:
+                raise ValueError(f"{what} a {kind.kind} needs {key}=")
+        given = {key: value for key, value in table.items() if key in mine}
+        try:
+            effect = kind(**given)
+        except ValueError as error:
+            raise ValueError(f"{what} {error}") from None
+        return cls(effect=effect, **{k: v for k, v in table.items() if k in ("sentence", "above", "below", "source")})

@@ -41,7 +41,7 @@ def check_declared(experiment: Experiment) -> None:
                 f"{name}: a figure has {figure.by!r} as by= and as x= or at=: one point is left in each panel"
             )
     for claim in experiment.claims:
-        picked(f"{name}: claim {claim.sentence!r}", claim.at, sweep, varied)
+        picked(f"{name}: claim {claim.sentence!r}", claim.effect.at, sweep, varied)
 
 
 def given_once(what: str, sweep: Sequence[str], env: Use, agents: Sequence[Use], wrappers: Sequence[Use]) -> None:

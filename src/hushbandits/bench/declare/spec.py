@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, InitVar, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Line
 from hushbandits.bench.declare.parts import Figure, Use, named
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.vocabulary import symbol
@@ -19,8 +20,6 @@ from hushbandits.core.types import Params, Seeds
 from hushbandits.core.validate import integer, nearest, shown
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
-
-_Part = TypeVar("_Part", Figure, Claim)
 
 
 @dataclass(frozen=True)
@@ -158,6 +157,7 @@ class Experiment:
         for label in lines:
             if lines.count(label) > 1:
                 raise ValueError(f"experiment {self.name}: two lines are called {label!r}; give them a label=")
+        object.__setattr__(self, "claims", tuple(c.naming(self._line_of) for c in self.claims))
 
     def _check_sweep(self) -> None:
         names = self._names()
@@ -182,6 +182,21 @@ class Experiment:
         """Names of agents and wrappers, as they stand before a parameter."""
         wrappers = [w.name for uses in self._choices().values() for w in uses]
         return [*(a.name for a in self.agents), *wrappers]
+
+    def _line_of(self, line: Line) -> Line:
+        """A claim's line by its label, or by a mapping that holds it."""
+        if not isinstance(line, Use):
+            if not isinstance(line, Mapping) or not isinstance(line.get("agent"), Use):
+                return line
+            return {**line, "agent": self._line_of(line["agent"])}
+        if line not in self.agents:
+            raise ValueError(f"experiment {self.name}: a claim is about {line.to_dict()}, which is none of its agents")
+        label = _labels(self.agents)[list(self.agents).index(line)]
+        found = [_line(label, choice) for choice in self._choices()]
+        if len(found) > 1:
+            names = ", ".join(map(repr, found))
+            raise ValueError(f"experiment {self.name}: a claim is about {label!r} under several wrappers: name {names}")
+        return found[0]
 
     def lines(self) -> list[str]:
         """Legend entries: agents × wrapper choices."""
@@ -226,7 +241,7 @@ class Experiment:
                     table["wrappers"] = [w.to_dict() for w in value]
             elif f.name in ("figures", "claims"):
                 if value:
-                    table[f.name] = [_lean(part) for part in value]
+                    table[f.name] = [_lean(part) if isinstance(part, Figure) else part.to_dict() for part in value]
             elif value not in (None, "", (), {}) or (f.name == "checkpoints" and value is not None):
                 table[f.name] = plain(value)
         return table
@@ -255,10 +270,8 @@ class Experiment:
                 table["wrappers"] = {k: _uses(f"wrappers.{k}", v) for k, v in wrappers.items()}
             else:
                 table["wrappers"] = _uses("wrappers", wrappers)
-            table["figures"] = tuple(
-                _filled(Figure, f, "figures") for f in _tables("figures", table.get("figures", ()))
-            )
-            table["claims"] = tuple(_filled(Claim, c, "claims") for c in _tables("claims", table.get("claims", ())))
+            table["figures"] = tuple(map(_figure, _tables("figures", table.get("figures", ()))))
+            table["claims"] = tuple(map(Claim.from_dict, _tables("claims", table.get("claims", ()))))
         except (ValueError, TypeError) as error:
             raise type(error)(f"experiment {name}: {error}") from None
         return cls(**table)
@@ -346,7 +359,7 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _lean(part: Figure | Claim) -> dict[str, object]:
+def _lean(part: Figure) -> dict[str, object]:
     """Fields that differ from their defaults, as plain values."""
     lean = {}
     for f in fields(part):
@@ -367,11 +380,10 @@ def _uses(key: str, parts: object) -> tuple[Use, ...]:
     return tuple(map(Use.from_dict, _tables(key, parts)))
 
 
-def _filled(kind: type[_Part], table: object, what: str) -> _Part:
+def _figure(table: object) -> Figure:
     if not shapes.mapping(table):
-        raise ValueError(f"{what}: {shown(table)} must be a table")
-    shapes.check(kind, table, what)
-    for f in fields(kind):
-        if f.name not in table and f.default is MISSING and f.default_factory is MISSING:
-            raise ValueError(f"{what}: the field {f.name!r} is missing")
-    return kind(**table)
+        raise ValueError(f"figures: {shown(table)} must be a table")
+    shapes.check(Figure, table, "figures")
+    if "y" not in table:
+        raise ValueError("figures: the field 'y' is missing")
+    return Figure(**table)

@@ -1,55 +1,19 @@
-"""How metrics and parameters are written in tables and plots; one line each.
+"""How parameters are written in tables and plots, one line each; metrics are declared where they are measured.
 
-A metric or parameter that is missing here works all the same, under its own name.
+A parameter that is missing here works all the same, under its own name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
 
-__all__ = ["COUNTS", "METRICS", "PARAMETERS", "REALS", "Metric", "metric", "smaller_is_better", "symbol", "words"]
+from hushbandits.core.measure import Measure, gathered
+from hushbandits.registry import shipped_classes
 
+__all__ = ["PARAMETERS", "metric", "shipped", "smaller_is_better", "symbol", "words"]
 
-@dataclass(frozen=True)
-class Metric:
-    """How a metric is written.
-
-    Parameters
-    ----------
-    label : str
-        For axes and tables.
-    rate : bool
-        0 or 1 per run: its mean is a share, its interval Clopper–Pearson's.
-    """
-
-    label: str
-    rate: bool = False
-
-
-#: Metrics by the name that an env gives them.
-METRICS = {
-    "rounds": Metric("rounds until the stop"),
-    "correct": Metric("share of runs that are correct", rate=True),
-    "inconclusive": Metric("share of runs that are inconclusive", rate=True),
-    "messages": Metric("messages sent"),
-    "arms": Metric("arms left"),
-    "named": Metric("how often an observer of one agent names the best arm"),
-    "named_most": Metric("how often an observer of the agent that told most names the best arm"),
-    "regret": Metric("pseudo-regret of all agents"),
-    "users": Metric("users"),
-    "bits": Metric("bits sent by users"),
-    "bits_per_user": Metric("bits sent per user"),
-    "covered": Metric("share of runs whose estimates stay within their radius", rate=True),
-    "uncalibrated": Metric("share of runs with a radius made for another mechanism", rate=True),
-    "epsilon": Metric("ε spent by the worst user"),
-}
-
-#: Metrics that count something (a rate: 0 or 1 per run): integers wherever rows are written.
-COUNTS = frozenset(
-    {name for name, known in METRICS.items() if known.rate} | {"rounds", "messages", "arms", "users", "bits"}
-)
-#: Metrics that measure something: floats, whole or not.
-REALS = frozenset({*METRICS, "delta", "epsilon_delta", "epsilon_lemma"} - COUNTS)
 
 #: Parameters: how they are written beside a value, and in words along an axis.
 PARAMETERS = {
@@ -68,15 +32,29 @@ PARAMETERS = {
 }
 
 
-def metric(name: str) -> Metric:
-    """Return how `name` is written.
+@cache
+def shipped() -> Mapping[str, Measure]:
+    """Return what the metrics are of envs, agents and wrappers that ship, by name.
+
+    For folders that do not say it themselves.
+
+    Examples
+    --------
+    >>> shipped()["correct"].rate
+    True
+    """
+    return MappingProxyType(gathered(*shipped_classes()))
+
+
+def metric(name: str) -> Measure:
+    """Return what a metric is where nothing but its name is known: as it ships, else any number.
 
     Examples
     --------
     >>> metric("correct").rate, metric("new_one").label
     (True, 'new one')
     """
-    return METRICS.get(name) or Metric(name.replace("_", " "))
+    return shipped().get(name) or Measure.of(name)
 
 
 #: Metrics of which less is better, and of which more: what is in neither is not judged by size.

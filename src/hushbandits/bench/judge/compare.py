@@ -29,8 +29,10 @@ from hushbandits.bench.judge.stats import (
     rank_test,
     share_interval,
 )
+from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 from hushbandits.core.limits import affordable
+from hushbandits.core.measure import Measure
 from hushbandits.core.types import Array
 
 __all__ = ["Compared", "Pair", "Sample", "against", "comparisons", "sample", "swapped"]
@@ -53,12 +55,15 @@ class Sample:
     world : int or None
         What their seeds were made of: run r of two samples drew from the same seed where this is equal; ``None``: it
         is not known.
+    measure : Measure or None
+        What the metric is; ``None``: what ships by its name.
     """
 
     label: str
     values: Array
     runs: Array
     world: int | None = None
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,8 @@ class Compared:
     ----------
     metric, statistic, level
         What is compared, and the level of each interval by itself.
+    measure : Measure
+        What the metric is.
     samples : tuple of Sample
     pairs : tuple of Pair
     where : str
@@ -125,6 +132,7 @@ class Compared:
     """
 
     metric: str
+    measure: Measure
     statistic: str
     level: float
     samples: tuple[Sample, ...]
@@ -163,13 +171,14 @@ def against(
     (True, (12, 12), 1.0, True)
     """
     couples = list(itertools.combinations(samples, 2))
-    found = [_pair(a, b, metric, statistic, level, seed) for a, b in couples[:most]]
+    measure = next((s.measure for s in samples if s.measure is not None), known_metric(metric))
+    found = [_pair(a, b, measure.rate, statistic, level, seed) for a, b in couples[:most]]
     columns = (_holm([getattr(pair, name) for pair in found]) for name in ("p", "p_ranks", "p_laws"))
     found = [
         replace(pair, p_holm=p, p_ranks_holm=ranks, p_laws_holm=laws)
         for pair, p, ranks, laws in zip(found, *columns, strict=True)
     ]
-    return Compared(metric, statistic, level, tuple(samples), tuple(found), where, len(couples) - len(found))
+    return Compared(metric, measure, statistic, level, tuple(samples), tuple(found), where, len(couples) - len(found))
 
 
 def _holm(p_values: Sequence[float]) -> list[float]:
@@ -181,7 +190,7 @@ def _holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _pair(a: Sample, b: Sample, metric: str, statistic: str, level: float, seed: int) -> Pair:
+def _pair(a: Sample, b: Sample, rate: bool, statistic: str, level: float, seed: int) -> Pair:
     x, y, paired = _matched(a, b)
     out = len(a.values) + len(b.values) - len(x) - len(y)
     nothing = (-math.inf, math.inf)
@@ -200,7 +209,7 @@ def _pair(a: Sample, b: Sample, metric: str, statistic: str, level: float, seed:
         interval = bootstrap(lambda s, t: f(s) - f(t), x, y, level=level, seed=seed)
         p = permutation_test(x, y, statistic, _RESAMPLES, seed)
         p_ranks, p_laws = (1.0, 1.0) if np.ptp([*x, *y]) == 0 else (rank_test(x, y), ks_two_sample(x, y)[1])
-    if known_metric(metric).rate and statistic == "mean":
+    if rate and statistic == "mean":
         # All runs alike say little of a probability, and a bootstrap of them nothing: valid however they depend.
         (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))
         interval = low - above, high - below
@@ -287,15 +296,16 @@ def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> tuple
     return found[0], found[1], found[2]
 
 
-def sample(store: Store, cell: Cell, metric: str, runs: int, label: str = "") -> Sample:
-    """Return the runs of a cell; they know their seeds."""
+def sample(store: Store, experiment: Experiment, cell: Cell, metric: str, label: str = "") -> Sample:
+    """Return the runs of a cell; they know their seeds, and what the metric is."""
+    runs = experiment.runs
     (seed,) = cell.seeds(store.seed, 0, 1)
     entropy = seed.entropy
     world = int(entropy) if isinstance(entropy, int) else None
     values, numbers = store.final(cell, metric, runs), store.present(cell, runs)
     if len(values) != len(numbers):  # runs of another version may lack a metric: which, is not told
         numbers, world = np.arange(len(values)), None
-    return Sample(label or cell.line, values, numbers, world)
+    return Sample(label or cell.line, values, numbers, world, measures(store, experiment)[metric])
 
 
 def comparisons(
@@ -316,7 +326,7 @@ def comparisons(
     found = []
     for where, cells in points.items():
         name = metric or next(iter([*experiment.metrics, *store.metrics(cells[0])]), "")
-        samples = [sample(store, cell, name, experiment.runs) for cell in cells]
+        samples = [sample(store, experiment, cell, name) for cell in cells]
         samples = [s for s in samples if len(s.values)]
         if len(samples) > 1:
             found.append(against(samples, name, statistic, where=where, most=most))

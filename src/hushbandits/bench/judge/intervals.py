@@ -16,15 +16,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy import special
 
-from hushbandits.bench.judge.stats import Interval, iqm_interval, median_interval, share_interval
+from hushbandits.bench.judge.stats import Interval
 from hushbandits.core.types import Array
 
-__all__ = ["PROCEDURES", "RAREST", "Stratum", "combined", "fewest_runs", "fieller", "log_contrast", "skewed_t"]
+__all__ = [
+    "RAREST",
+    "UNBOUNDED",
+    "Stratum",
+    "combined",
+    "fewest_runs",
+    "fieller",
+    "linear",
+    "log_contrast",
+    "logs",
+    "quotient",
+    "skewed_t",
+]
 
 #: A mode that one run in `RAREST` falls into must not hide from all runs; rarer ones may.
 RAREST = 7
@@ -206,67 +217,39 @@ def _having(strata: Sequence[Stratum], line: Array) -> list[Stratum]:
     return [s for s in strata if line[list(s.columns)].any()]
 
 
-def combined(effect: str, intervals: Sequence[Interval], weights: Array) -> Interval:
+def linear(box: Array, weights: Array) -> Interval:
+    """Extremes of ``Σ w_i x_i``."""
+    ends = box * weights[:, None]
+    return float(ends.min(1).sum()), float(ends.max(1).sum())
+
+
+def quotient(box: Array, weights: Array) -> Interval:
+    """Extremes of ``x_0/x_1``; unbounded where x_1 may be 0."""
+    if box[1, 0] <= 0 <= box[1, 1]:
+        return UNBOUNDED
+    ends = np.outer(box[0], 1 / box[1])
+    return float(ends.min()), float(ends.max())
+
+
+def logs(box: Array, weights: Array) -> Interval:
+    """Extremes of ``Σ w_i log x_i``; unbounded where an x_i may be 0 or less."""
+    return linear(np.log(box), weights) if (box > 0).all() else UNBOUNDED
+
+
+def combined(extremes: Callable[[Array, Array], Interval], intervals: Sequence[Interval], weights: Array) -> Interval:
     """Extremes of an effect over the box of its lines' intervals.
 
     Each at level ``1 − α/k`` for k lines, the effect's is ``1 − α`` whatever the lines' dependence (Bonferroni).
 
     Parameters
     ----------
-    effect : str
-        ``value`` or ``difference`` (``Σ w_i x_i``), ``ratio`` (x_0/x_1), ``slope`` (``Σ w_i log x_i``).
+    extremes : callable
+        `linear`, `quotient` or `logs`.
 
     Examples
     --------
-    >>> combined("ratio", [(2.0, 3.0), (1.0, 4.0)], np.array([1.0, -1.0]))
+    >>> combined(quotient, [(2.0, 3.0), (1.0, 4.0)], np.array([1.0, -1.0]))
     (0.5, 3.0)
     """
     box = np.array(intervals, float)
-    if not np.isfinite(box).all():
-        return UNBOUNDED
-    if effect == "ratio":
-        if box[1, 0] <= 0 <= box[1, 1]:
-            return UNBOUNDED
-        ends = np.outer(box[0], 1 / box[1])
-        return float(ends.min()), float(ends.max())
-    if effect == "slope":
-        if not (box > 0).all():
-            return UNBOUNDED
-        box = np.log(box)
-    ends = box * weights[:, None]
-    return float(ends.min(1).sum()), float(ends.max(1).sum())
-
-
-def _lines(
-    effect: str,
-    interval: Callable[[Array, float], Interval],
-    strata: Sequence[Stratum],
-    weights: Array,
-    level: float,
-) -> Interval:
-    each = 1 - (1 - level) / len(weights)
-    found = {c: interval(s.values[:, i], each) for s in strata for i, c in enumerate(s.columns)}
-    return combined(effect, [found[c] for c in range(len(weights))], weights)
-
-
-def _rate_interval(x: Array, level: float) -> Interval:
-    return share_interval(int(x.sum()), len(x), level)
-
-
-#: How a claim gets its interval: (statistic, effect) → the procedure's name, and its function of strata, weights and
-#: level.  Of a 0/1 metric the statistic is ``rate``.
-PROCEDURES: dict[tuple[str, str], tuple[str, Callable[[Sequence[Stratum], Array, float], Interval]]] = {
-    ("mean", "value"): ("skewed t", skewed_t),
-    ("mean", "difference"): ("skewed t", skewed_t),
-    ("mean", "ratio"): ("skewed t, Fieller", fieller),
-    ("mean", "slope"): ("skewed t, logarithms", log_contrast),
-    **{
-        (statistic, effect): (name, partial(_lines, effect, interval))
-        for statistic, name, interval, effects in (
-            ("median", "order statistics", median_interval, ("value", "difference", "ratio", "slope")),
-            ("iqm", "band of the law", iqm_interval, ("value", "difference", "ratio", "slope")),
-            ("rate", "Clopper–Pearson", _rate_interval, ("value", "difference")),
-        )
-        for effect in effects
-    },
-}
+    return extremes(box, weights) if np.isfinite(box).all() else UNBOUNDED

@@ -1,7 +1,8 @@
-"""Statistics of runs: a page of NumPy, each function with its formula and source.
+"""Statistics of runs: a page, each function with its formula and source.
 
 Intervals are two-sided at `level` (0.95 unless told).  Nothing here draws from a global generator: resampling takes
-a `seed`.
+a `seed`.  What SciPy has is SciPy's, imported where it is called (it takes half a second); where something is our own,
+it says why.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ __all__ = [
     "profile",
     "quantile_band",
     "rank_test",
-    "share_difference_interval",
     "share_interval",
 ]
 
@@ -40,7 +40,8 @@ Interval = tuple[float, float]
 def mean_interval(x: Array, level: float = 0.95) -> Interval:
     """Student's interval of a mean, ``x̄ ± t_{n−1} s/√n``; unbounded for a single run.
 
-    Source: Student 1908.
+    Source: Student 1908.  Our own, since ``scipy.stats.ttest_1samp`` warns of runs that are all equal, and a
+    deterministic metric has these.
 
     Examples
     --------
@@ -59,7 +60,8 @@ def median_interval(x: Array, level: float = 0.95) -> Interval:
     """Interval of a median from order statistics, ``[x_(k), x_(n+1−k)]``, free of the distribution.
 
     k is the largest with ``P(Bin(n, ½) < k) < (1 − level)/2``, so it covers with at least `level`; with too few
-    runs (5 at 95 %) it is unbounded.  Source: David & Nagaraja 2003, section 7.1.
+    runs (5 at 95 %) it is unbounded.  Source: David & Nagaraja 2003, section 7.1.  Our own, since
+    ``scipy.stats.quantile_test``, whose interval this is, takes ten times as long, and figures have one per point.
 
     Examples
     --------
@@ -76,7 +78,8 @@ def median_interval(x: Array, level: float = 0.95) -> Interval:
 def share_interval(successes: int, n: int, level: float = 0.95) -> Interval:
     """Clopper–Pearson interval of a probability: exact, conservative.
 
-    ``[B(α/2; s, n−s+1), B(1−α/2; s+1, n−s)]`` with B the beta quantile.  Source: Clopper & Pearson 1934.
+    ``[B(α/2; s, n−s+1), B(1−α/2; s+1, n−s)]`` with B the beta quantile.  Source: Clopper & Pearson 1934.  Our own,
+    since ``scipy.stats.binomtest`` searches for these quantiles and takes a thousand times as long.
 
     Examples
     --------
@@ -88,23 +91,6 @@ def share_interval(successes: int, n: int, level: float = 0.95) -> Interval:
     low = 0.0 if successes == 0 else float(special.betaincinv(successes, n - successes + 1, tail))
     high = 1.0 if successes == n else float(special.betaincinv(successes + 1, n - successes, 1 - tail))
     return low, high
-
-
-def share_difference_interval(s: int, n: int, t: int, m: int, level: float = 0.95) -> Interval:
-    """Interval of a difference of two probabilities, ``s/n − t/m``, from the two Clopper–Pearson intervals.
-
-    With p ∈ [l, u] and q ∈ [l′, u′]: ``p − q − √((p − l)² + (u′ − q)²)`` to ``p − q + √((u − p)² + (q − l′)²)``.
-    Source: Newcombe 1998, method 10 (there with Wilson's intervals, which are narrower).
-
-    Examples
-    --------
-    >>> low, high = share_difference_interval(10, 10, 0, 10)
-    >>> round(low, 4), high
-    (0.5637, 1.0)
-    """
-    p, q = s / n, t / m
-    (pl, pu), (ql, qu) = share_interval(s, n, level), share_interval(t, m, level)
-    return p - q - math.hypot(p - pl, qu - q), p - q + math.hypot(pu - p, q - ql)
 
 
 def quantile_band(x: Array, level: float = 0.95) -> tuple[Array, Array]:
@@ -125,8 +111,8 @@ def quantile_band(x: Array, level: float = 0.95) -> tuple[Array, Array]:
 def iqm(x: Array, axis: int = 0) -> Array:
     """Interquartile mean: the mean of the middle half, runs at its edges counted by their share.
 
-    ``∫_{¼}^{¾} F⁻¹ / ½`` with F the empirical law.  Source: Agarwal et al. 2021 (who drop whole runs: equal where
-    4 divides n).
+    ``∫_{¼}^{¾} F⁻¹ / ½`` with F the empirical law.  Source: Agarwal et al. 2021 (who drop whole runs, as
+    ``scipy.stats.trim_mean`` does, and jump as n grows: equal where 4 divides n).
 
     Examples
     --------
@@ -195,7 +181,8 @@ def bootstrap(
     can resolve at all (``n^(1−n)``, the chance of a constant resample), or fewer than ten resamples lie beyond it,
     the interval is unbounded.
 
-    Source: Efron 1979; strata: Agarwal et al. 2021; the widening: Hesterberg 2015, section 3.3.
+    Source: Efron 1979; strata: Agarwal et al. 2021; the widening: Hesterberg 2015, section 3.3.  Our own, since
+    ``scipy.stats.bootstrap`` pairs either all samples or none, and a stratum here may hold several paired columns.
 
     Parameters
     ----------
@@ -244,7 +231,8 @@ def paired_difference(
 def profile(x: Array, thresholds: Array) -> Array:
     """Performance profile: the share of runs at or above each threshold, ``F̂(τ) = Σ 1[x_i ≥ τ]/n``.
 
-    Source: Dolan & Moré 2002; Agarwal et al. 2021, equation 1 (there with >: equal where no run ties).
+    Source: Dolan & Moré 2002; Agarwal et al. 2021, equation 1 (there with >, as in ``scipy.stats.ecdf``: a run that
+    meets a threshold does not count there, and metrics of whole numbers tie).
 
     Parameters
     ----------
@@ -272,10 +260,10 @@ def improvement(x: Array, y: Array) -> float:
     >>> improvement(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     0.875
     """
-    x, y = np.asarray(x, float), np.sort(np.asarray(y, float))
-    below = np.searchsorted(y, x, "left").sum()
-    ties = (np.searchsorted(y, x, "right") - np.searchsorted(y, x, "left")).sum()
-    return float((below + 0.5 * ties) / (len(x) * len(y)))
+    from scipy import stats
+
+    u = stats.mannwhitneyu(np.asarray(x, float), np.asarray(y, float), method="asymptotic").statistic
+    return float(u / (len(x) * len(y)))
 
 
 def ks_two_sample(x: Array, y: Array) -> tuple[float, float]:
@@ -311,32 +299,45 @@ def rank_test(x: Array, y: Array) -> float:
 
 
 def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int = 9_999, seed: int = 0) -> float:
-    """Two-sided p-value of a difference of statistics under exchange of the labels: ``(1 + #extreme)/(1 + B)``.
+    """Two-sided p-value of a difference of statistics under exchange of the labels.
 
-    Valid at any sample size when both samples share one law.  Source: Fisher 1935; Phipson & Smyth 2010 for the 1.
+    Of all splits where there are no more than `resamples`; else of random ones, ``(1 + #extreme)/(1 + B)``.  Valid at
+    any sample size when both samples share one law; 1 where one of them is a single run.
+    Source: Fisher 1935; Phipson & Smyth 2010 for the 1.  The splits are ``scipy.stats.permutation_test``'s; its p-value
+    is not: it lets rounding decide between splits that are equal where their difference is 0.
 
     Examples
     --------
     >>> permutation_test(np.zeros(8), np.zeros(8))
     1.0
     """
-    f = STATISTICS[statistic]
+    from scipy import stats
+
     x, y = np.asarray(x, float), np.asarray(y, float)
-    both = np.concatenate([x, y])
-    rng = np.random.default_rng(seed)
-    order = rng.permuted(np.tile(np.arange(len(both)), (resamples, 1)), axis=1).T
-    mixed = both[order]
-    spread = np.abs(f(mixed[: len(x)]) - f(mixed[len(x) :]))
-    observed = abs(float(f(x) - f(y)))
-    # Rounding must not make an equal split look less extreme than it is.
-    extreme = int((spread >= observed * (1 - 1e-12)).sum())
-    return (1 + extreme) / (1 + resamples)
+    if min(len(x), len(y)) < 2:
+        return 1.0
+    f = STATISTICS[statistic]
+    splits = stats.permutation_test(
+        (x, y),
+        lambda a, b, axis: np.abs(f(a, axis=axis) - f(b, axis=axis)),
+        vectorized=True,
+        n_resamples=resamples,
+        batch=max(1, 4_000_000 // (len(x) + len(y))),
+        alternative="greater",
+        random_state=np.random.default_rng(seed),
+    )
+    # Sums of decimals depend on their order: an equal split must not look less extreme than it is.
+    slack = 1e-12 * max(float(np.abs(x).max()), float(np.abs(y).max()))
+    extreme, drawn = int((splits.null_distribution >= splits.statistic - slack).sum()), len(splits.null_distribution)
+    every = math.comb(len(x) + len(y), len(x)) <= resamples
+    return extreme / drawn if every else (1 + extreme) / (1 + drawn)
 
 
 def holm(p_values: Sequence[float]) -> Array:
     """Holm's step-down adjustment of m p-values: the family-wise error stays below the level.
 
-    ``p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j))``.  Source: Holm 1979.
+    ``p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j))``.  Source: Holm 1979.  Our own: SciPy adjusts for the false
+    discovery rate only.
 
     Examples
     --------

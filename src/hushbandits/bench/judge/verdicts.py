@@ -1,7 +1,7 @@
 """Claims judged: an effect with its interval, against the region in which a paper says that it lies.
 
 Every effect is a statistic of runs, a difference or ratio of two, or a slope.  What interval it gets is fixed by the
-declaration, by `intervals.PROCEDURES`: the statistic and the effect decide, never the outcomes.
+declaration, by `procedures.PROCEDURES`: the statistic and the effect decide, never the outcomes.
 
 Several claims are judged together (Bonferroni): with m claims, one holds if its interval at level ``1 − .05/m`` lies
 in the region, at each of its P points; it does not hold if at one point the interval at level ``1 − .05/(mP)`` lies
@@ -17,12 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Effect, Value
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.declare.vocabulary import metric
-from hushbandits.bench.judge.intervals import PROCEDURES, UNBOUNDED, Stratum
-from hushbandits.bench.judge.stats import STATISTICS, Interval
+from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum
+from hushbandits.bench.judge.procedures import contrast, estimate, procedure
+from hushbandits.bench.judge.stats import Interval
+from hushbandits.bench.judge.summary import shown_interval
+from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
+from hushbandits.core.measure import Measure
 from hushbandits.core.types import Array
 
 __all__ = ["ALPHA", "Finding", "Verdict", "judge"]
@@ -53,6 +57,14 @@ class Verdict:
     experiment: Experiment
     verdict: str
     findings: tuple[Finding, ...]
+    #: Whether it is about a rate.
+    rate: bool = False
+
+    @property
+    def effect(self) -> str:
+        """What its effect is, as in ``ratio of medians``."""
+        of = self.claim.effect
+        return ("rate" if isinstance(of, Value) else f"{of.kind} of rates") if self.rate else of.words
 
     @property
     def worst(self) -> Finding | None:
@@ -86,28 +98,31 @@ def judge(store: Store, experiment: Experiment, claims: int | None = None) -> li
         m, how many claims are judged together; default: this experiment's.
     """
     m = len(experiment.claims) if claims is None else claims
-    return [_judge(store, experiment, claim, m) for claim in experiment.claims]
+    kinds = measures(store, experiment)
+    return [_judge(store, experiment, claim, kinds[claim.effect.metric], m) for claim in experiment.claims]
 
 
-def _judge(store: Store, experiment: Experiment, claim: Claim, m: int) -> Verdict:
-    places = points(experiment, claim)
-    statistic = "rate" if metric(claim.metric).rate else claim.statistic
-    name, procedure = PROCEDURES[statistic, claim.effect]
+def _judge(store: Store, experiment: Experiment, claim: Claim, measure: Measure, m: int) -> Verdict:
+    places, effect = points(experiment, claim), claim.effect
+    measure = measure.per_time() if effect.per_time else measure
+    how = procedure(effect, measure)
     findings, inside, outside = [], [], []
     for where, cells in places:
-        strata = _strata(cells, [_sample(store, experiment, claim, cell) for cell in cells])
-        weights = _weights(claim, cells)
+        strata = _strata(cells, [_sample(store, experiment, effect, cell) for cell in cells])
+        weights = contrast(effect, cells)
         runs = 0 if weights is None else min(len(s.values) for s in strata)
         if weights is None or not runs or not all(np.isfinite(s.values).all() for s in strata):
-            findings.append(Finding(where, math.nan, UNBOUNDED, runs, name))
+            findings.append(Finding(where, math.nan, UNBOUNDED, runs, how.name))
             inside.append(False)
             continue
-        near, far = (procedure(strata, weights, 1 - ALPHA / k) for k in (m, m * len(places)))
-        findings.append(Finding(where, _effect(claim, strata, weights), near, runs, name))
+        near, far = (how.interval(strata, weights, 1 - ALPHA / k) for k in (m, m * len(places)))
+        if isinstance(effect, Value):
+            near, far = (shown_interval(ends, measure, strata[0].values) for ends in (near, far))
+        findings.append(Finding(where, estimate(effect, measure, strata, weights), near, runs, how.name))
         inside.append(_margin(claim, near) > 0)
         outside.append(_outside(claim, far))
     verdict = "holds" if inside and all(inside) else "does not hold" if any(outside) else "undecided"
-    return Verdict(claim, experiment, verdict, tuple(findings))
+    return Verdict(claim, experiment, verdict, tuple(findings), measure.rate)
 
 
 def _margin(claim: Claim, interval: Interval) -> float:
@@ -131,16 +146,16 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 # -- what they say --------------------------------------------------------------------------------------------
 
 
-def _sample(store: Store, experiment: Experiment, claim: Claim, cell: Cell) -> tuple[Array, Array]:
+def _sample(store: Store, experiment: Experiment, effect: Effect, cell: Cell) -> tuple[Array, Array]:
     """Runs and their values of a cell."""
     runs = store.present(cell, experiment.runs)
-    if claim.time is None:
-        return runs, store.final(cell, claim.metric, experiment.runs)
-    times, values = store.curve(cell, claim.metric, experiment.runs)
-    if not len(times) or not times[0] <= claim.time <= times[-1]:
+    if effect.time is None:
+        return runs, store.final(cell, effect.metric, experiment.runs)
+    times, values = store.curve(cell, effect.metric, experiment.runs)
+    if not len(times) or not times[0] <= effect.time <= times[-1]:
         return runs[:0], np.empty(0)
-    x = np.array([np.interp(claim.time, times, row) for row in values])
-    return runs, x / claim.time if claim.per_time else x
+    x = np.array([np.interp(effect.time, times, row) for row in values])
+    return runs, x / effect.time if effect.per_time else x
 
 
 def _strata(cells: Sequence[Cell], samples: Sequence[tuple[Array, Array]]) -> list[Stratum]:
@@ -154,26 +169,3 @@ def _strata(cells: Sequence[Cell], samples: Sequence[tuple[Array, Array]]) -> li
         values = [samples[i][1][np.isin(samples[i][0], shared)] for i in columns]
         strata.append(Stratum(columns, np.stack(values, axis=1)))
     return strata
-
-
-def _weights(claim: Claim, cells: Sequence[Cell]) -> Array | None:
-    """Weights of the cells in the effect: of a slope, least squares on the logarithm of the place."""
-    if claim.along is None:
-        return np.array([1.0, -1.0][: len(cells)])
-    x = np.log([float(c.point[claim.along]) for c in cells[: len(cells) // (1 if claim.over is None else 2)]])
-    centred = x - x.mean() if len(x) else x
-    if not centred.any():
-        return None  # no slope through a single place
-    slope = centred / (centred @ centred)
-    return slope if claim.over is None else np.concatenate([slope, -slope])
-
-
-def _effect(claim: Claim, strata: Sequence[Stratum], weights: Array) -> float:
-    centre = STATISTICS["mean" if metric(claim.metric).rate else claim.statistic]
-    values = np.empty(len(weights))
-    for s in strata:
-        values[list(s.columns)] = centre(s.values)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if claim.effect == "ratio":
-            return float(values[0] / values[1])
-        return float(weights @ (np.log(values) if claim.effect == "slope" else values))

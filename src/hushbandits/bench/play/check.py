@@ -10,7 +10,9 @@ from hushbandits.bench.declare.misread import check_declared
 from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import BATCH, prepare, sampled
+from hushbandits.bench.play.natures import join
 from hushbandits.core.limits import affordable
+from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.validate import integer, nearest
 from hushbandits.registry import make_wrapper
 
@@ -58,6 +60,7 @@ def check(experiments: Sequence[Experiment]) -> None:
     for experiment in experiments:
         check_declared(experiment)
         offered: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
+        kinds: dict[str, Measure] = {}
         for cell in _telling(experiment):
             try:
                 wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
@@ -65,6 +68,7 @@ def check(experiments: Sequence[Experiment]) -> None:
                 sampled(cell.checkpoints, env)
                 players = cell.env.name, cell.agent.name
                 if players not in offered:
+                    join(kinds, gathered(env, team))
                     env.reset(0)
                     team.reset(env, env.seeds)
                     offered[players] = {*env.metrics(), *team.metrics(env)}, set(env.curve_metrics)
@@ -78,12 +82,12 @@ def check(experiments: Sequence[Experiment]) -> None:
                 known = curves if figure.x == "time" else finals
                 if figure.y not in known:
                     raise ValueError(f"{experiment.name}: a figure shows {figure.y!r}{nearest(figure.y, known)}")
-            check_claims(experiment)
-            for claim in experiment.claims:
-                known = finals if claim.time is None else curves
-                if claim.metric not in known:
+            check_claims(experiment, kinds)
+            for effect in (c.effect for c in experiment.claims):
+                known = finals if effect.time is None else curves
+                if effect.metric not in known:
                     raise ValueError(
-                        f"{experiment.name}: a claim is about {claim.metric!r}{nearest(claim.metric, known)}"
+                        f"{experiment.name}: a claim is about {effect.metric!r}{nearest(effect.metric, known)}"
                     )
 
 

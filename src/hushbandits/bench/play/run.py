@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.play import natures
 from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import check
@@ -187,7 +188,7 @@ def fill(
         others = {s["sources"] for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
-        here["privacy"] = told(store.experiments)
+        here["privacy"], here["measures"] = told(store.experiments), natures.told(store.experiments)
         total = sum(len(t.runs) for t in tasks)
         with (
             executor(backend, jobs, address, store.path.parent, most=len(tasks)) as by,

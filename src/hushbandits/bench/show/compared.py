@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hushbandits.bench.declare.vocabulary import metric as known_metric
 from hushbandits.bench.declare.vocabulary import smaller_is_better
 from hushbandits.bench.judge.compare import Compared
 from hushbandits.bench.show.tables import interval, number
@@ -46,7 +45,7 @@ def notes(compared: Compared | Sequence[Compared]) -> list[str]:
     several = [compared] if isinstance(compared, Compared) else list(compared)
     first = several[0]
     pairs = [pair for one in several for pair in one.pairs]
-    what = known_metric(first.metric).label
+    what = first.measure.label
     better = {True: "less is better: below 0 speaks for A", False: "more is better: above 0 speaks for A"}
     direction = better.get(smaller_is_better(first.metric), "nothing here says whether less or more of it is better")  # type: ignore[arg-type]
     said = [f"A − B: the {first.statistic} of A minus that of B, of {first.metric} ({what}); {direction}."]

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from hushbandits.bench.declare.canonical import plain
-from hushbandits.bench.declare.vocabulary import COUNTS, REALS
+from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.files import replacing
+from hushbandits.core.measure import NATURES
 from hushbandits.core.validate import LARGEST, choice
 
 __all__ = ["FORMATS", "export", "format_of", "tidy"]
@@ -42,13 +43,14 @@ def tidy(store: Store) -> Iterator[Row]:
 
 
 def _counts(store: Store) -> set[str]:
-    """Metrics that count: by name, or, of one's own envs, those whose every final value is whole."""
+    """Metrics that count: as declared, or, of what nobody has declared, those whose every final value is whole."""
     finals: dict[str, bool] = {}
     for experiment in store.experiments:
+        known = measures(store, experiment)
         for cell in experiment.cells():
             for name in store.metrics(cell):
-                if name in COUNTS or name in REALS:
-                    finals[name] = name in COUNTS
+                if name in known:
+                    finals[name] = NATURES[known[name].nature].whole
                 elif finals.get(name, True):
                     values = store.final(cell, name, experiment.runs)
                     finals[name] = all(math.isnan(v) or v.is_integer() for v in values.tolist())

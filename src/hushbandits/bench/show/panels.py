@@ -14,6 +14,7 @@ from hushbandits.bench.declare.vocabulary import metric, words
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.ink import Ink, Style, style
 from hushbandits.bench.show.series import Series, caption, figures, joined, series
+from hushbandits.core.measure import Measure
 from hushbandits.experiments import bounds
 from hushbandits.registry import clock, list_envs
 
@@ -58,7 +59,12 @@ class Panel:
     def caption(self) -> str:
         """What is drawn, in words."""
         dashed = "; dashed: theory" if self.bounds else ""
-        return caption(self.figure, self.runs, self.joined) + dashed
+        return caption(self.figure, self.runs, self.joined, self.measure) + dashed
+
+    @property
+    def measure(self) -> Measure:
+        """What is shown."""
+        return self.lines[0].measure or metric(self.figure.y)
 
     @property
     def title(self) -> str:
@@ -119,11 +125,11 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink, high: float
         axes.set_xscale("log")
     if "y" in figure.log:
         axes.set_yscale("log")
-    if figure.x == "runs" or metric(figure.y).rate:
+    if figure.x == "runs" or panel.measure.rate:
         axes.set_ylim(-0.03, 1.03)
     elif "y" not in figure.log and not any(np.nanmin(np.r_[line.low, line.center]) < 0 for line in lines):
         axes.set_ylim(bottom=0)
-    label = metric(figure.y).label
+    label = panel.measure.label
     if figure.per_time:
         label = f"time-averaged {label}"
     axes.set_xlabel({"time": panel.time, "runs": label}.get(figure.x, words(figure.x)))

@@ -13,10 +13,12 @@ from markupsafe import Markup
 
 from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.declare.vocabulary import metric, symbol
+from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.compare import comparisons
 from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 from hushbandits.bench.play.store import Store
+from hushbandits.bench.show import compared
 from hushbandits.bench.show.files import replacing
 from hushbandits.bench.show.guarantees import guarantees
 from hushbandits.bench.show.html import Block, Value, render, table
@@ -138,13 +140,12 @@ def _claims(store: Store, experiment: Experiment) -> Block | None:
     for verdict in judge(store, experiment, m):
         worst, claim = verdict.worst, verdict.claim
         where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
-        effect = f"{claim.effect} of {claim.statistic}s" if claim.effect != "value" else claim.statistic
         span = worst.interval if worst else None
         rows.append(
             [
                 verdict.verdict,
                 claim.sentence,
-                "rate" if metric(claim.metric).rate and claim.effect == "value" else effect,
+                verdict.effect,
                 (number(worst.effect), worst.effect) if worst else "",
                 (interval(span), span[0]) if span else "",
                 verdict.region,
@@ -174,10 +175,22 @@ def _results(store: Store, experiment: Experiment) -> Block:
     return Block("Results", table(heads, rows, (0, len(swept) + 1)), [*more, note])
 
 
+def _comparison(store: Store, experiment: Experiment) -> Block | None:
+    found = comparisons(store, experiment)
+    pairs = [(one.where, row) for one in found for row in compared.rows(one)]
+    if not pairs:
+        return None
+    several = len(found) > 1
+    heads = [*(["at"] if several else []), *compared.heads(found[0].level)]
+    body = [[where, *row] if several else list(row) for where, row in pairs]
+    return Block("Lines against each other", table(heads, body, range(2 + several)), compared.notes(found))
+
+
 #: Parts of an experiment's section below its picture, in their order; one that has nothing to say is left out.
 _BLOCKS: dict[str, Callable[[Store, Experiment], Block | None]] = {
     "claims": _claims,
     "results": _results,
+    "comparison": _comparison,
 }
 
 
@@ -185,7 +198,7 @@ def _row(line: Line, swept: Sequence[str]) -> list[Value]:
     return [
         line.cell.line,
         *(_cell(line.cell.point[p]) for p in swept),
-        metric(line.metric).label,
+        line.label,
         (number(line.runs), line.runs),
         (number(line.mean), line.mean),
         (interval(line.mean_interval), line.mean_interval[0]),

@@ -15,10 +15,13 @@ import numpy as np
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure
-from hushbandits.bench.declare.vocabulary import METRICS, metric, symbol
-from hushbandits.bench.judge.stats import STATISTICS, mean_interval, median_interval, quantile_band, share_interval
+from hushbandits.bench.declare.vocabulary import metric, symbol
+from hushbandits.bench.judge.stats import quantile_band
+from hushbandits.bench.judge.summary import summary
+from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.spent import spent
+from hushbandits.core.measure import Measure
 from hushbandits.core.names import words
 from hushbandits.core.types import Array
 
@@ -51,6 +54,8 @@ class Series:
         What it spent of privacy, where that is not the ε that it was given.
     cells : tuple of Cell
         Whose runs these are.
+    measure : Measure
+        What is shown.
     """
 
     label: str
@@ -64,6 +69,7 @@ class Series:
     bounds: dict[str, Array] = field(default_factory=dict)
     spent: str = ""
     cells: tuple[Cell, ...] = ()
+    measure: Measure | None = None
 
     @property
     def legend(self) -> str:
@@ -111,11 +117,12 @@ def series(store: Store, experiment: Experiment, figure: Figure, trusted: Collec
         if figure.lines and not label.startswith(tuple(figure.lines)):
             continue
         groups.setdefault(label, []).append(cell)
+    measure = measures(store, experiment)[figure.y]
     build = {"time": _curve, "runs": _law}.get(figure.x, _sweep)
     found = []
     for label, cells in groups.items():
         if (line := build(store, experiment, figure, label, cells, trusted)) is not None:
-            found.append(replace(line, spent=spent(store, cells, experiment.runs), cells=tuple(cells)))
+            found.append(replace(line, spent=spent(store, cells, experiment.runs), cells=tuple(cells), measure=measure))
     return found
 
 
@@ -130,8 +137,8 @@ def joined(figure: Figure, lines: Sequence[Series]) -> bool:
     return figure.x in ("time", "runs") or not any(isinstance(line.x, list) for line in lines)
 
 
-def caption(figure: Figure, runs: int, joined: bool = True) -> str:
-    """Say in words what line, band and marks are.
+def caption(figure: Figure, runs: int, joined: bool = True, measure: Measure | None = None) -> str:
+    """Say in words what line, band and marks are; `measure`: what is shown, if not what ships by that name.
 
     Examples
     --------
@@ -140,7 +147,7 @@ def caption(figure: Figure, runs: int, joined: bool = True) -> str:
     """
     if figure.x == "runs":
         return f"share of {runs} runs up to x; mark: median"
-    rate = metric(figure.y).rate
+    rate = (measure or metric(figure.y)).rate
     center = "share of runs" if rate else figure.center
     exact = "Clopper–Pearson" if rate else {"mean": "Student", "median": "order statistics"}[figure.center]
     band = f"95 % interval ({exact})"
@@ -153,26 +160,14 @@ def caption(figure: Figure, runs: int, joined: bool = True) -> str:
     return f"{line}; {band}{marks}; {runs} runs"
 
 
-def _summary(values: Array, figure: Figure) -> tuple[float, float, float]:
+def _summary(values: Array, figure: Figure, measure: Measure) -> tuple[float, float, float]:
     """Centre, low and high of one column of runs."""
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return np.nan, np.nan, np.nan
-    if metric(figure.y).rate:
-        return float(values.mean()), *share_interval(int(values.sum()), len(values))
-    center = float(STATISTICS[figure.center](values))
-    if figure.band == "quantiles":
-        below, above = quantile_band(values)
-        return center, float(below), float(above)
-    interval = mean_interval(values) if figure.center == "mean" else median_interval(values)
-    low, high = (np.nan if np.isinf(b) else b for b in interval)
-    return center, max(low, _lowest(figure.y, values)), high
-
-
-def _lowest(name: str, values: Array) -> float:
-    """The least value that a metric can have: 0 of those in the vocabulary, and of what looks like a count."""
-    count = bool(np.all(values >= 0) and np.all(values == np.rint(values)))
-    return 0.0 if name in METRICS or count else -np.inf
+    found = summary(values, measure.per_time() if figure.per_time else measure, figure.center)
+    if figure.band == "quantiles" and found.statistic != "rate" and found.runs:
+        below, above = quantile_band(values[~np.isnan(values)])
+        return found.centre, float(below), float(above)
+    low, high = (np.nan if np.isinf(end) else end for end in found.interval)
+    return found.centre, low, high
 
 
 @cache
@@ -216,9 +211,10 @@ def _curve(
     if not len(times):
         return None
     scale = times if figure.per_time else np.ones_like(times)
-    summary = np.array([_summary(column, figure) for column in (values / scale).T])
+    measure = measures(store, experiment)[figure.y]
+    center, low, high = np.array([_summary(column, figure, measure) for column in (values / scale).T]).T
     bounds = {k: v / scale for k, v in _theory(figure, cell, times, trusted).items()}
-    return Series(label, times, summary[:, 0], summary[:, 1], summary[:, 2], bounds=bounds)
+    return Series(label, times, center, low, high, bounds=bounds)
 
 
 def _law(
@@ -241,8 +237,9 @@ def _sweep(
         return None
     x = [c.point[figure.x] for c, _ in columns]
     numeric = all(isinstance(v, (int, float)) for v in x)
-    summary = np.array([_summary(values, figure) for _, values in columns])
-    rate = metric(figure.y).rate
+    measure = measures(store, experiment)[figure.y]
+    center, low, high = np.array([_summary(values, figure, measure) for _, values in columns]).T
+    rate = measure.rate
     other = None if rate else np.array([(np.median if figure.center == "mean" else np.mean)(v) for _, v in columns])
     bounds: Mapping[str, Array] = {}
     if numeric and figure.bounds:
@@ -254,9 +251,9 @@ def _sweep(
     return Series(
         label,
         np.array(x, float) if numeric else [str(v) for v in x],
-        summary[:, 0],
-        summary[:, 1],
-        summary[:, 2],
+        center,
+        low,
+        high,
         other=other,
         runs=[] if rate else [values for _, values in columns],
         bounds=dict(bounds),

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.declare.vocabulary import metric as known_metric
 from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.stats import Interval, mean_interval, median_interval, share_interval
+from hushbandits.bench.judge.stats import Interval
+from hushbandits.bench.judge.summary import summary
+from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 
 if TYPE_CHECKING:
@@ -30,21 +31,21 @@ class Line:
     mean_interval: Interval
     median: float | None
     median_interval: Interval | None
+    label: str = ""
 
 
 def lines(store: Store, experiment: Experiment, most: int | None = None) -> Iterator[Line]:
     """Summarise every cell that has runs, metric by metric; the first `most` cells."""
+    kinds = measures(store, experiment)
     for cell in experiment.cells()[:most]:
         for name in experiment.metrics or store.metrics(cell):
             x = store.final(cell, name, experiment.runs)
             if not len(x):
                 continue
-            if known_metric(name).rate:
-                share = share_interval(int(x.sum()), len(x))
-                yield Line(cell, name, len(x), float(x.mean()), share, None, None)
-            else:
-                median = float(sorted(x)[len(x) // 2] + sorted(x)[(len(x) - 1) // 2]) / 2
-                yield Line(cell, name, len(x), float(x.mean()), mean_interval(x), median, median_interval(x))
+            mean = summary(x, kinds[name])
+            middle = None if kinds[name].rate else summary(x, kinds[name], "median")
+            median, ends = (middle.centre, middle.interval) if middle else (None, None)
+            yield Line(cell, name, len(x), mean.centre, mean.interval, median, ends, kinds[name].label)
 
 
 def number(x: float | None) -> str:

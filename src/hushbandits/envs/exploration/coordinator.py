@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from hushbandits.core.edge import locked
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.jit import jit
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
@@ -135,6 +137,19 @@ def held_arms(book: VoteState, everyone: bool) -> Array:
         return book.holds[:, acting]
     kept = ~book.sent[:, acting] if everyone else book.active[:, None]
     return np.where(kept.sum(2) == 1, kept.argmax(2), NOTHING)
+
+
+#: What a vote measures.
+MEASURES: Mapping[str, Measure] = {
+    "rounds": Measure("rounds until the stop", "count"),
+    "messages": Measure("messages sent", "count"),
+    "correct": Measure("share of runs that are correct", "rate"),
+    "inconclusive": Measure("share of runs that are inconclusive", "rate"),
+    "arms": Measure("arms left", "count"),
+    "named": Measure("how often an observer of one agent names the best arm", "share"),
+    "named_most": Measure("how often an observer of the agent that told most names the best arm", "share"),
+    "regret": Measure("pseudo-regret of all agents", "amount"),
+}
 
 
 def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:

@@ -120,6 +120,7 @@ class Exploration(Env):
     setting = "exploration"
     clock = "rounds"
     curve_metrics: tuple[str, ...] = ("arms", "messages")
+    measures = coordinator.MEASURES
     payload = Votes
     fixed_length = False
     public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",

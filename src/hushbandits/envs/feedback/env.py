@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from hushbandits.core.arms import Arms
 from hushbandits.core.edge import as_array, checked_message, count
 from hushbandits.core.env import Env
 from hushbandits.core.limits import affordable
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload
 from hushbandits.core.rewards import Law, UniformMeans, make_law
@@ -81,6 +82,12 @@ class Feedback(Env):
     setting = "feedback"
     clock = "users"
     curve_metrics = ("regret", "bits")
+    measures: Mapping[str, Measure] = {
+        "regret": Measure("pseudo-regret of all agents", "amount"),
+        "users": Measure("users", "count"),
+        "bits": Measure("bits sent by users", "count"),
+        "bits_per_user": Measure("bits sent per user", "amount"),
+    }
     payload = Blocks
     linear = True
     public = ("mechanism", "users")

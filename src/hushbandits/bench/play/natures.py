@@ -1,0 +1,95 @@
+"""What the metrics of a run folder are: told when its cells are played, read without building anything.
+
+What a store names is not imported; of a folder of an earlier version only what ships is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from hushbandits.bench.declare.shapes import text
+from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.declare.vocabulary import shipped
+from hushbandits.bench.play.batch import prepare
+from hushbandits.bench.play.store import Store
+from hushbandits.core.measure import NATURES, Measure, gathered
+from hushbandits.registry import make_wrapper
+
+__all__ = ["Measures", "declared", "join", "measures", "told"]
+
+
+class Measures(dict[str, Measure]):
+    """Measures by metric; of one that nobody has declared: any number, called by its name.
+
+    Examples
+    --------
+    >>> Measures()["new_one"]
+    Measure(label='new one', nature='measure')
+    """
+
+    def __missing__(self, name: str) -> Measure:
+        return Measure.of(name)
+
+
+def told(experiments: Iterable[Experiment]) -> dict[str, dict[str, list[str]]]:
+    """Return what the metrics of each experiment are declared to be, by its name: ``{metric: [label, nature]}``.
+
+    Raises
+    ------
+    ValueError
+        Two envs, agents or wrappers of one experiment disagree.
+
+    Examples
+    --------
+    >>> from hushbandits.bench.declare.spec import Use
+    >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])
+    >>> told([tiny])["tiny"]["messages"]
+    ['messages sent', 'count']
+    """
+    return {e.name: {n: [m.label, m.nature] for n, m in declared(e).items()} for e in experiments}
+
+
+def declared(experiment: Experiment) -> dict[str, Measure]:
+    """Return what an experiment's envs, agents and wrappers declare; each combination of them is built once."""
+    found: dict[str, Measure] = {}
+    seen = set()
+    for cell in experiment.cells():
+        players = cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers)
+        if players in seen:
+            continue
+        seen.add(players)
+        wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
+        met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
+        join(found, gathered(*met))
+    return found
+
+
+def join(found: dict[str, Measure], more: Mapping[str, Measure]) -> None:
+    """Add declarations to those of other cells of the same experiment; ``ValueError`` where they disagree."""
+    for name, measure in more.items():
+        if (other := found.setdefault(name, measure)).nature != measure.nature:
+            raise ValueError(
+                f"the metric {name!r} is declared as {measure.nature}, and by another env, agent or wrapper of this "
+                f"experiment as {other.nature}; call one of them otherwise"
+            )
+
+
+def measures(store: Store, experiment: Experiment) -> Mapping[str, Measure]:
+    """Return what the metrics of an experiment in a store are, as last told; of an older folder: as shipped envs say.
+
+    What a store says and cannot be read counts as not said.
+    """
+    known: Measures | None = None
+    for _, about in store.sessions():
+        kept = about.get("measures")
+        mine = kept.get(experiment.name) if isinstance(kept, dict) else None
+        if isinstance(mine, dict):
+            known = Measures({**(known or {}), **{n: Measure(*m) for n, m in mine.items() if _sound(m)}})
+    return Measures(shipped()) if known is None else known
+
+
+def _sound(entry: object) -> bool:
+    if not (isinstance(entry, list) and len(entry) == 2):
+        return False
+    label, nature = entry
+    return text(label) and bool(label) and isinstance(nature, str) and nature in NATURES

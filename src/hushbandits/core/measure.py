@@ -1,0 +1,165 @@
+"""What a metric is: declared by the env, wrapper or team that measures it, read by whoever summarises its runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from hushbandits.core.types import Array
+from hushbandits.core.validate import choice, shown
+
+__all__ = ["NATURES", "Measure", "Nature", "agree", "gathered"]
+
+
+@dataclass(frozen=True)
+class Nature:
+    """What values a metric can take in one run.
+
+    Parameters
+    ----------
+    low, high : float
+        Nothing lies beyond, neither a run nor a mean.
+    whole : bool
+        Whether a run's value is a whole number.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    whole: bool = False
+
+
+#: The natures, from the narrowest to the one that promises nothing.
+NATURES: Mapping[str, Nature] = MappingProxyType(
+    {
+        "rate": Nature(0.0, 1.0, whole=True),
+        "share": Nature(0.0, 1.0),
+        "count": Nature(0.0, whole=True),
+        "amount": Nature(0.0),
+        "measure": Nature(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a metric is called, and what it is.
+
+    Parameters
+    ----------
+    label : str
+        In words, for axes and tables.
+    nature : str
+        ``"rate"``: 0 or 1 per run, so that its mean is a rate, with Clopper–Pearson's interval; ``"share"``: a number
+        in [0, 1]; ``"count"``: a whole number, never negative; ``"amount"``: never negative; ``"measure"``: any number.
+
+    Examples
+    --------
+    >>> Measure("share of runs that are correct", "rate").rate, Measure("height").rate
+    (True, False)
+    """
+
+    label: str
+    nature: str = "measure"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.label, str) and self.label):
+            raise ValueError(f"label={shown(self.label)} of a Measure must be a text")
+        choice(f"measure {self.label!r}: nature", self.nature, tuple(NATURES))
+
+    @classmethod
+    def of(cls, name: str) -> Measure:
+        """Return what nobody has declared: any number, called by its name.
+
+        Examples
+        --------
+        >>> Measure.of("new_one")
+        Measure(label='new one', nature='measure')
+        """
+        return cls(name.replace("_", " ") or "?")
+
+    @property
+    def rate(self) -> bool:
+        """Whether its mean is a rate."""
+        return self.nature == "rate"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Least and largest value."""
+        nature = NATURES[self.nature]
+        return nature.low, nature.high
+
+    def per_time(self) -> Measure:
+        """Return what it is divided by a time: no rate any more, and no count.
+
+        Examples
+        --------
+        >>> Measure("messages sent", "count").per_time().nature
+        'amount'
+        """
+        return Measure(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")
+
+
+def gathered(*parts: object) -> dict[str, Measure]:
+    """Merge what envs, wrappers and teams declare in `measures`, later parts over earlier ones.
+
+    A subclass adds to what its bases declare, and may redeclare.
+
+    Raises
+    ------
+    ValueError
+        A declaration that is none.
+
+    Examples
+    --------
+    >>> class Hive:
+    ...     measures = {"honey": Measure("honey", "amount")}
+    >>> class Wild(Hive):
+    ...     measures = {"swarmed": Measure("share of runs that swarmed", "rate")}
+    >>> sorted(gathered(Wild()))
+    ['honey', 'swarmed']
+    """
+    found: dict[str, Measure] = {}
+    for part in parts:
+        for cls in reversed((part if isinstance(part, type) else type(part)).__mro__):
+            found |= _declared(cls.__name__, vars(cls).get("measures", {}))
+        if not isinstance(part, type):
+            found |= _declared(type(part).__name__, vars(part).get("measures", {}))
+    return found
+
+
+def _declared(whose: str, measures: object) -> dict[str, Measure]:
+    if not isinstance(measures, Mapping):
+        raise ValueError(f"{whose}.measures={shown(measures)} must map names of metrics to Measure(label, nature)")
+    for name, measure in measures.items():
+        if not (isinstance(name, str) and isinstance(measure, Measure)):
+            raise ValueError(
+                f"{whose}.measures: {shown(name)} is declared as {shown(measure)}, and must be a Measure(label, nature)"
+            )
+    return dict(measures)
+
+
+def agree(metrics: Mapping[str, Array], measures: Mapping[str, Measure]) -> None:
+    """Raise ``ValueError`` where a metric that is declared a rate holds something else than 0 and 1 (or NaN).
+
+    A rate's interval would be wrong then, not merely wide; the other natures only bound what is shown.
+
+    Examples
+    --------
+    >>> agree({"found": np.array([0.0, 0.5])}, {"found": Measure("share of runs that found it", "rate")})
+    Traceback (most recent call last):
+        ...
+    ValueError: metric 'found' is declared a rate, 0 or 1 per run, and a run has 0.5; declare it a 'share' or 'measure'
+    """
+    for name, values in metrics.items():
+        if name in measures and measures[name].rate:
+            x = np.asarray(values, float)
+            strange = x[~(np.isnan(x) | (x == 0) | (x == 1))]
+            if len(strange):
+                raise ValueError(
+                    f"metric {name!r} is declared a rate, 0 or 1 per run, and a run has {strange[0]:g}; "
+                    f"declare it a 'share' or 'measure'"
+                )

@@ -1,0 +1,165 @@
+"""Claims as effects: agents named by the declaration's object, the flat form that stores and TOML files keep."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import EFFECTS, Difference, Ratio, Slope, Value
+from hushbandits.bench.declare.points import points
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.judge.procedures import ESTIMATES, PROCEDURES, procedure
+from hushbandits.core.measure import Measure
+from hushbandits.experiments import modules
+
+SHARED, ALONE = Use("Multi-UCB"), Use("UCB1", label="alone")
+TWIN = [Use("Private-UCB", epsilon=epsilon) for epsilon in (0.5, 1.0)]
+
+
+def experiment(*claims, **changes):
+    return Experiment(
+        **{
+            "name": "known",
+            "title": "Known",
+            "env": Use("CoopNetwork-v0", horizon=10),
+            "agents": [SHARED, ALONE, *TWIN],
+            "sweep": {"env.n_agents": (4, 8), "env.life": (1, 2)},
+            "claims": claims,
+            **changes,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("effect", "of", "over"),
+    [
+        (Ratio("regret", of=SHARED, over=ALONE), "Multi-UCB", "alone"),
+        (Difference("regret", of=TWIN[0], over="alone"), "Private-UCB ε = 0.5", "alone"),
+        (Value("regret", of={"agent": TWIN[1], "env.life": 2}), {"agent": "Private-UCB ε = 1", "env.life": 2}, None),
+        (Slope("regret", of=ALONE, over=SHARED, along="env.n_agents"), "alone", "Multi-UCB"),
+        (Slope("regret", of=Use("UCB1", label="alone"), along="env.life"), "alone", None),
+    ],
+)
+def test_an_agent_is_named_by_its_object(effect, of, over):
+    (claim,) = experiment(Claim("So.", effect, above=0)).claims
+    assert (claim.effect.of, getattr(claim.effect, "over", None)) == (of, over)
+    flat = claim.to_dict()
+    assert (flat["of"], flat.get("over")) == (of, over)
+    for _, cells in points(experiment(claim), claim):
+        line = of if isinstance(of, str) else of["agent"]
+        assert cells[0].line == line
+
+
+def test_an_agent_beyond_its_guarantees_is_found_under_its_mark():
+    agent = Use("Dist-DP-SE", calibrated=False)
+    one = experiment(Claim("So.", Value("regret", of=agent), above=0), env=Use("LocalDP-v0"), agents=[agent], sweep={})
+    assert one.claims[0].effect.of == "Dist-DP-SE (uncalibrated)"
+
+
+@pytest.mark.parametrize(
+    ("line", "changes", "message"),
+    [
+        (Use("UCB1"), {}, "a claim is about {'use': 'UCB1'}, which is none of its agents"),
+        ({"agent": Use("UCB1"), "env.life": 1}, {}, "which is none of its agents"),
+        (ALONE, {"wrappers": {"a": [], "b": [Use("Loss")]}}, "under several wrappers: name 'alone · a', 'alone · b'"),
+    ],
+)
+def test_an_object_that_names_no_single_line_is_refused(line, changes, message):
+    with pytest.raises(ValueError, match=message):
+        experiment(Claim("So.", Value("regret", of=line), above=0), **changes)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Claim("So.", "ratio", above=0), "effect='ratio' must be a Value, Difference, Ratio or Slope"),
+        (lambda: Claim("So.", Value("regret", of="A")), "give above=, below= or both"),
+        (lambda: Claim(3, Value("regret", of="A"), above=0), "sentence=3 must be a text"),
+        (lambda: Value("regret", of="A", statistic="mode"), "statistic='mode'"),
+        (lambda: Value("regret", of=3), "of=3 must be an agent, a text or a table"),
+        (lambda: Value(3, of="A"), "metric=3 must be a text"),
+        (lambda: Ratio("regret", of="A", over=None), "over=None must be"),
+        (lambda: Slope("regret", of="A", along=1), "along=1 must be a text"),
+        (lambda: Value("regret", of="A", per_time=True), "per_time= needs a time="),
+        (lambda: Value("regret", of="A", at=3), "at=3 must be a table"),
+        (lambda: Value("regret", of="A", time="late"), "time='late' must be a number"),
+    ],
+)
+def test_an_effect_is_checked_where_it_is_made(make, message):
+    with pytest.raises(ValueError, match=message) as error:
+        make()
+    assert "\n" not in str(error.value)
+
+
+lines = st.sampled_from(["alone", "Multi-UCB", {"agent": "alone", "env.life": 2}])
+
+
+@st.composite
+def claims(draw):
+    kind = draw(st.sampled_from([*EFFECTS.values()]))
+    more = {"over": draw(lines)} if kind in (Difference, Ratio) else {}
+    if kind is Slope:
+        more = {"along": "env.n_agents", **({"over": draw(lines)} if draw(st.booleans()) else {})}
+    effect = kind(
+        draw(st.sampled_from(["regret", "messages"])),
+        of=draw(lines),
+        statistic=draw(st.sampled_from(["mean", "median", "iqm"])),
+        at=draw(st.sampled_from([{}, {"env.life": [1]}, {"env.life": 2, "env.n_agents": (4,)}])),
+        **draw(st.sampled_from([{}, {"time": 5}, {"time": 5.0, "per_time": True}])),
+        **more,
+    )
+    ends = draw(st.sampled_from([{"above": 0}, {"below": 1.5}, {"above": 0.5, "below": 2}]))
+    return Claim(draw(st.text("abc é|", min_size=1)), effect, source=draw(st.sampled_from(["", "own"])), **ends)
+
+
+@settings(max_examples=60, deadline=None)
+@given(claims())
+def test_the_flat_form_is_the_claim(claim):
+    flat = claim.to_dict()
+    assert Claim.from_dict(flat) == claim
+    assert Claim.from_dict(flat).to_dict() == flat
+    assert all(not isinstance(value, Use) for value in flat.values())
+    assert [*flat] == [key for key in ORDER if key in flat]
+
+
+#: As specs of earlier versions have it.
+ORDER = ("sentence", "metric", "of", "effect", "over", "along", "statistic", "above", "below", "at", "time", "per_time",
+         "source")  # fmt: skip
+
+
+def test_every_declared_claim_survives_its_flat_form():
+    for _, declared in modules().values():
+        for one in declared:
+            again = Experiment.from_dict(one.to_dict())
+            assert again.claims == one.claims
+            assert again.to_dict() == one.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"effect": "value", "over": "B"}, "over= belongs to a difference, a ratio or a slope, and only there"),
+        ({"effect": "ratio", "over": "B", "along": "x"}, "along= belongs to a slope, and only there"),
+        ({"effect": "ratio"}, "a ratio needs over="),
+        ({"effect": "slope"}, "a slope needs along="),
+        ({"effect": ["ratio"]}, "effect=.* is not one of value, difference, ratio, slope"),
+        ({"efect": "ratio"}, "there is no field 'efect'; did you mean effect"),
+        ({"above": "much"}, "above"),
+        ({"at": 3}, "claim 'So.': value: at=3 must be a table"),
+    ],
+)
+def test_a_flat_claim_that_is_none_is_refused_in_one_sentence(table, message):
+    with pytest.raises(ValueError, match=message) as error:
+        Claim.from_dict({"sentence": "So.", "metric": "regret", "of": "A", "above": 0, **table})
+    assert "\n" not in str(error.value)
+
+
+def test_every_effect_has_an_estimate_and_procedures():
+    assert set(ESTIMATES) == set(EFFECTS.values())
+    for kind in EFFECTS.values():
+        assert {statistic for statistic, of in PROCEDURES if of is kind} >= {"mean", "median", "iqm"}
+    rate = Measure("share", "rate")
+    with pytest.raises(ValueError, match="ratio of means of 'correct': of a rate, take a value or a difference"):
+        procedure(Ratio("correct", of="A", over="B"), rate)

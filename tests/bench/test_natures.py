@@ -1,0 +1,297 @@
+"""What a metric is: declared where it is measured, kept with the run, and read without importing anything."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Difference, Ratio, Value
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.vocabulary import shipped
+from hushbandits.bench.judge.stats import mean_interval, share_interval
+from hushbandits.bench.judge.verdicts import judge
+from hushbandits.bench.play.natures import measures, told
+from hushbandits.bench.play.run import check, run
+from hushbandits.bench.play.store import Store
+from hushbandits.bench.show.report import write
+from hushbandits.bench.show.series import series
+from hushbandits.bench.show.tables import lines
+from hushbandits.core.measure import NATURES, gathered
+from hushbandits.registry import assemble
+
+SMALL = {
+    "exploration": {"n_agents": 64, "horizon": 40},
+    "network": {"n_agents": 4, "horizon": 12},
+    "feedback": {"horizon": 300},
+}
+
+
+def small(id):
+    setting = hb.make_core(id).setting
+    return {**SMALL[setting], **({"switches": 1, "single": False} if id == "DecentralizedExploration-v0" else {})}
+
+
+def holds(metrics, declared):
+    """Every metric is declared, and its runs are what it is declared to be."""
+    assert metrics
+    for name, values in metrics.items():
+        measure, x = declared[name], np.asarray(values, float)
+        nature, x = NATURES[measure.nature], x[~np.isnan(x)]
+        assert ((nature.low <= x) & (x <= nature.high)).all(), (name, measure, x)
+        assert not nature.whole or (x == np.round(x)).all(), (name, measure, x)
+
+
+@pytest.mark.parametrize("id", hb.list_envs())
+def test_every_metric_of_every_env_and_wrapper_is_declared_and_true(id):
+    met = set()
+    for name in [None, *hb.list_wrappers()]:
+        try:
+            wrappers = [name] if name else []
+            env = hb.make_core(id, runs=2, wrappers=wrappers, **small(id))
+            final = hb.play(env, hb.make_team("Random"), seed=1)
+        except ValueError:  # not every wrapper fits every env
+            continue
+        holds(final, gathered(env))
+        met.add(name)
+    assert met >= {None, "Loss"}
+
+
+@pytest.mark.parametrize("agent", hb.list_agents())
+def test_every_metric_of_every_agent_is_declared_and_true(agent):
+    team = hb.make_team(agent)
+    if type(team).metrics is hb.Team.metrics:  # it measures nothing
+        assert not gathered(team)
+        return
+    env = assemble("LTR-v0", team, runs=2, env=SMALL["feedback"])
+    final = hb.play(env, team, seed=2)
+    assert gathered(team).keys() & final.keys()
+    holds(final, gathered(env, team))
+
+
+def test_a_vote_that_ends_is_what_it_is_declared_to_be():
+    env = hb.make_core("DPMASE-v0", runs=4, n_agents=64)
+    final = hb.play(env, hb.make_team("DP-MASE"), seed=2)
+    assert final["correct"].any()
+    holds(final, gathered(env))
+
+
+def test_an_agent_with_another_mechanisms_radius_says_so_in_a_rate():
+    team = hb.make_team("Dist-DP-SE", calibrated=False)
+    env = assemble("LocalDP-v0", team, runs=2, env=SMALL["feedback"])
+    final = hb.play(env, team)
+    assert final["uncalibrated"].all()
+    holds(final, gathered(env, team))
+
+
+# -- one's own ------------------------------------------------------------------------------------------------------
+
+MODULE = """
+import numpy as np, hushbandits as hb
+from hushbandits.core.rounds import Rounds
+
+class Hive(Rounds):
+    setting = "network"
+    measures = {
+        "swarmed": hb.Measure("share of runs that swarmed", "rate"),
+        "bees": hb.Measure("bees left", "count"),
+        "height": hb.Measure("height of the comb"),
+    }
+    curve_metrics = (*Rounds.curve_metrics, "bees")
+    def _metrics(self):
+        luck = np.array([s.generate_state(1)[0] % 97 for s in self.seeds])
+        return {**super()._metrics(), "swarmed": luck % 4 > 0, "bees": 60 * (luck == 92), "height": luck - 97.0}
+
+class Other(Hive):
+    measures = {"swarmed": hb.Measure("how much swarmed", "amount")}
+
+class Liar(Hive):
+    def _metrics(self):
+        return {**super()._metrics(), "swarmed": np.full(self.runs, 0.5)}
+"""
+
+
+@pytest.fixture
+def hive(tmp_path, monkeypatch):
+    (tmp_path / "hive_here.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "hive_here", raising=False)
+    return tmp_path
+
+
+def experiment(*claims, **changes):
+    fields = {
+        "name": "hives",
+        "title": "Hives",
+        "env": Use("hive_here:Hive", n_agents=2, horizon=4),
+        "agents": [Use("Random", label="A"), Use("Multi-UCB", label="B")],
+        "runs": 30,
+        "checkpoints": [2, 4],
+        "metrics": ("swarmed", "bees", "height"),
+        "claims": claims,
+        "sweep": {"env.n_agents": (2, 3)},
+    }
+    return Experiment(**{**fields, **changes})
+
+
+def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):
+    claims = [
+        Claim("It swarms.", Value("swarmed", of="A"), above=0.4),
+        Claim("They swarm alike.", Difference("swarmed", of="A", over="B"), above=-0.9, below=0.9),
+        Claim("Bees stay.", Value("bees", of="A"), above=-1),
+    ]
+    one = experiment(*claims)
+    with run(one, hive / "out", progress=False).store as store:
+        x = store.final(one.cells()[0], "swarmed", 30)
+        assert set(x) == {0.0, 1.0}
+        exact = share_interval(int(x.sum()), 30)
+        rows = {line.metric: line for line in lines(store, one, 1)}
+        assert (rows["swarmed"].mean_interval, rows["swarmed"].median) == (exact, None)
+        assert rows["swarmed"].label == "share of runs that swarmed"
+        bees = store.final(one.cells()[0], "bees", 30)
+        assert mean_interval(bees)[0] < 0  # of a count it is cut there
+        assert rows["bees"].mean_interval[0] == 0.0
+        assert rows["height"].mean_interval[0] < 0
+        drawn = series(store, one, Figure(y="swarmed", x="env.n_agents"))[0]
+        assert (drawn.low[0], drawn.high[0]) == exact
+        assert drawn.other is None
+        assert series(store, one, Figure(y="bees"))[0].low.min() == 0.0
+        verdicts = judge(store, one, 1)
+        assert [v.procedure for v in verdicts] == ["Clopper–Pearson", "Clopper–Pearson", "skewed t"]
+        assert [v.effect for v in verdicts] == ["rate", "difference of rates", "mean"]
+        assert verdicts[0].findings[0].interval == exact
+        assert verdicts[2].findings[0].interval[0] == 0.0
+        page = write(store, hive / "report.html").read_text()
+        assert "share of runs that swarmed" in page
+
+
+def test_a_folder_says_what_its_metrics_are_and_nothing_is_imported(hive, monkeypatch):
+    one = experiment()
+    run(one, hive / "out", progress=False).store.close()
+    (hive / "hive_here.py").write_text("raise SystemExit('imported')")
+    for name in ("hive_here", "hushbandits.registry"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with Store(hive / "out" / "results.sqlite") as store:
+        found = measures(store, store.experiments[0])
+        assert found["swarmed"] == hb.Measure("share of runs that swarmed", "rate")
+        assert found["anything_else"] == hb.Measure("anything else")
+        assert next(lines(store, store.experiments[0])).median is None
+    assert "hive_here" not in sys.modules
+
+
+def test_a_folder_of_an_earlier_version_is_read_as_what_ships(tmp_path):
+    one = Experiment(name="old", title="Old", env=Use("DPMASE-v0", n_agents=64), agents=[Use("DP-MASE")], runs=3)
+    with run(one, tmp_path, progress=False).store as store:
+        assert measures(store, one)["correct"].rate
+    forget(tmp_path, lambda about: about.pop("measures"))
+    with Store(tmp_path / "results.sqlite") as store:
+        assert dict(measures(store, one)) == dict(shipped())
+        correct = next(line for line in lines(store, one) if line.metric == "correct")
+        assert (correct.median, correct.label) == (None, "share of runs that are correct")
+
+
+def forget(folder, change):
+    """Change what the sessions of a folder say."""
+    import sqlite3
+
+    with sqlite3.connect(folder / "results.sqlite") as db:
+        for id, text in db.execute("SELECT id, about FROM sessions").fetchall():
+            about = json.loads(text)
+            change(about)
+            db.execute("UPDATE sessions SET about = ? WHERE id = ?", (json.dumps(about), id))
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [3, [], {"hives": 3}, *({"hives": {"swarmed": entry}} for entry in (
+        1, ["x"], ["", "rate"], ["\x1b[2J", "rate"], ["x", "ratio"], ["x", ["rate"]]))],
+)  # fmt: skip
+def test_what_a_store_says_and_cannot_be_is_not_said(hive, said):
+    one = experiment()
+    run(one, hive / "out", progress=False).store.close()
+    forget(hive / "out", lambda about: about.update(measures=said))
+    with Store(hive / "out" / "results.sqlite") as store:
+        assert measures(store, one)["swarmed"] == hb.Measure("swarmed")
+        assert next(lines(store, one)).median is not None
+
+
+def test_a_rate_that_is_none_is_refused_where_it_is_played(hive):
+    outcome = run(experiment(env=Use("hive_here:Liar", n_agents=2, horizon=4)), hive / "out", progress=False)
+    outcome.store.close()
+    assert outcome.failures
+    assert not outcome.played
+    says = "metric 'swarmed' is declared a rate, 0 or 1 per run, and a run has 0.5"
+    assert all(says in str(failure) for failure in outcome.failures)
+    with pytest.raises(ValueError, match=says):
+        hb.evaluate("hive_here:Liar", "Random", runs=2, env={"n_agents": 2, "horizon": 4})
+
+
+def test_a_stores_rate_that_is_none_is_one_sentence(hive):
+    one = experiment()
+    run(one, hive / "out", progress=False).store.close()
+    forget(hive / "out", lambda about: about["measures"]["hives"].update(height=["height", "rate"]))
+    with Store(hive / "out" / "results.sqlite") as store:
+        rows = lines(store, one)
+        with pytest.raises(ValueError, match="'height' is declared a rate"):
+            list(rows)
+
+
+def test_two_that_disagree_are_refused_before_anything_runs(hive):
+    agents = [Use("Random"), Use("UCB1", on="hive_here:Other")]
+    with pytest.raises(ValueError, match=r"metric 'swarmed' is declared as amount, and by another .* as rate"):
+        check([experiment(agents=agents)])
+
+
+def test_a_ratio_of_ones_own_rate_is_refused(hive):
+    one = experiment(Claim("So.", Ratio("swarmed", of="A", over="B"), below=1))
+    with pytest.raises(ValueError, match="of a rate, take a value or a difference"):
+        check([one])
+
+
+def test_a_subclass_adds_to_what_its_bases_declare(hive):
+    both = told([experiment(env=Use("hive_here:Other", n_agents=2, horizon=4))])["hives"]
+    assert both["swarmed"] == ["how much swarmed", "amount"]
+    assert both["bees"] == ["bees left", "count"]
+    assert both["regret"][1] == "amount"
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ({"x": "rate"}, "'x' is declared as 'rate', and must be a Measure"),
+        ({3: hb.Measure("x")}, "3 is declared as"),
+        ([hb.Measure("x")], "must map names of metrics to Measure"),
+        ("rate", "must map names of metrics to Measure"),
+    ],
+)
+def test_a_declaration_that_is_none_is_refused_when_an_env_is_built(declared, says):
+    for base, make in (
+        (hb.Env, None), (hb.Wrapper, lambda cls: hb.make_core("CoopNetwork-v0", wrappers=[cls()])),
+        (hb.Team, lambda cls: hb.play(hb.make_core("CoopNetwork-v0", horizon=2), cls())),
+    ):  # fmt: skip
+        parent = type(hb.make_core("CoopNetwork-v0")) if make is None else base
+        body = {"measures": declared, "act": lambda self, obs: np.zeros(obs.who.shape, int), "setting": "network"}
+        cls = type("Mine", (parent,), body)
+        with pytest.raises(ValueError, match=f"Mine.measures.*{says}"):
+            (make or hb.make_core)(cls)
+
+
+BAD = [("", "rate", "label"), ("x", "ratio", "nature='ratio'"), (3, "rate", "label=3")]
+
+
+@pytest.mark.parametrize(("label", "nature", "says"), BAD)
+def test_a_measure_is_checked_where_it_is_made(label, nature, says):
+    with pytest.raises(ValueError, match=says):
+        hb.Measure(label, nature)
+
+
+def test_what_is_divided_by_a_time_is_no_rate_and_no_count():
+    natures = {name: hb.Measure("x", name).per_time().nature for name in NATURES}
+    assert natures == {"rate": "amount", "share": "amount", "count": "amount", "amount": "amount", "measure": "measure"}
+    assert math.isinf(hb.Measure("x").bounds[0])
