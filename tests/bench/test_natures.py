@@ -128,7 +128,7 @@ def experiment(*claims, **changes):
     fields = {
         "name": "hives",
         "title": "Hives",
-        "env": Use("hive_here:Hive", n_agents=2, horizon=4),
+        "env": Use("hive_here:Hive", horizon=4),
         "agents": [Use("Random", label="A"), Use("Multi-UCB", label="B")],
         "runs": 30,
         "checkpoints": [2, 4],
@@ -222,7 +222,7 @@ def test_what_a_store_says_and_cannot_be_is_not_said(hive, said):
 
 
 def test_a_rate_that_is_none_is_refused_where_it_is_played(hive):
-    outcome = run(experiment(env=Use("hive_here:Liar", n_agents=2, horizon=4)), hive / "out", progress=False)
+    outcome = run(experiment(env=Use("hive_here:Liar", horizon=4)), hive / "out", progress=False)
     outcome.store.close()
     assert outcome.failures
     assert not outcome.played
@@ -255,7 +255,7 @@ def test_a_ratio_of_ones_own_rate_is_refused(hive):
 
 
 def test_a_subclass_adds_to_what_its_bases_declare(hive):
-    both = told([experiment(env=Use("hive_here:Other", n_agents=2, horizon=4))])["hives"]
+    both = told([experiment(env=Use("hive_here:Other", horizon=4))])["hives"]
     assert both["swarmed"] == ["how much swarmed", "amount"]
     assert both["bees"] == ["bees left", "count"]
     assert both["regret"][1] == "amount"

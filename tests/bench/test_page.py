@@ -169,8 +169,8 @@ def test_nothing_runs_out_of_the_page(page, tmp_path, width, letters):
 def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
     """However many cells there are; a line that promises the same all along its figure says so once."""
     experiment = Experiment(
-        name="told", title="Told", env=Use("DistDP-v0", horizon=50), runs=1, metrics=("regret",),
-        agents=[Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0", epsilon=2.0, label="central")],
+        name="told", title="Told", env=Use("DistDP-v0"), runs=1, metrics=("regret",),
+        agents=[Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0", label="central")],
         sweep={"agent.epsilon": (0.5, 1.0, 2.0), "env.horizon": (20, 30, 40, 50)},
         figures=(Figure(y="regret", x="env.horizon"),),
     )  # fmt: skip

@@ -122,7 +122,7 @@ def test_points_over_words_stand_apart_and_are_not_joined(tmp_path):
     [
         ("regret", [0.0, 0.5, 30.25], True),  # of the vocabulary
         ("messages", [0.0, 0.0, 9.0], True),
-        ("own_count", [0.0, 1.0, 40.0], True),
+        ("own_count", [0.0, 1.0, 40.0], False),
         ("own_gain", [0.0, 0.5, 30.25], False),  # nobody said that it cannot be negative
         ("own_gain", [-1.0, 2.0, 3.0], False),
     ],

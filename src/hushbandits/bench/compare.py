@@ -13,7 +13,6 @@ from hushbandits.bench.judge.compare import Compared, Pair, Sample, against
 from hushbandits.bench.judge.stats import STATISTICS
 from hushbandits.bench.results import Results
 from hushbandits.bench.show.compared import heads, notes, rows
-from hushbandits.core.measure import gathered
 from hushbandits.core.validate import choice, integer, real, shown
 
 if TYPE_CHECKING:
@@ -128,8 +127,8 @@ def compare(
             if values.ndim != 1:
                 raise ValueError(f"{metric!r} has several numbers a run: only one number a run can be compared")
             label = line.played[1] or f"results {i + 1}"
-            measure = gathered(*line.met).get(metric) if line.met is not None else None
-            found.append(Sample(label, np.asarray(values, float), np.arange(len(values)), line.world, measure))
+            told = line.measures.get(metric)
+            found.append(Sample(label, np.asarray(values, float), np.arange(len(values)), line.world, told))
         else:
             raise TypeError(f"compare takes Results and RunFolders, not {shown(line)}")
     if len(found) < 2:

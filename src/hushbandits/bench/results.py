@@ -12,6 +12,7 @@ import numpy as np
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure, Use
 from hushbandits.core.entries import title
 from hushbandits.core.env import Env
+from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, nearest
@@ -87,9 +88,14 @@ class Results:
         table = protection(*self.met)
         return replace(table, notes=(*table.notes, *spent(self.finals)))
 
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:
+        """What the metrics are, as env, wrappers and team declare it; empty where it is not known who played."""
+        return {} if self.met is None else dict(gathered(*self.met))
+
     def __getstate__(self) -> dict[str, object]:
         # Who played may be of a class that no other process knows; what was promised is data.
-        told = {} if self.met is None else {"privacy": self.privacy, "played": self.played}
+        told = {} if self.met is None else {"privacy": self.privacy, "played": self.played, "measures": self.measures}
         return {**vars(self), **told, "met": None}
 
     def __eq__(self, other: object) -> bool:
@@ -158,10 +164,14 @@ class Results:
         figure = figure_of(metric, shown, list(self.curves), scalars)
         env, agent = self.played
         alone = Experiment(
-            name="results", title=f"{agent} on {env}" if agent else "Results", env=Use(env or "env"),
+            name=_ALONE, title=f"{agent} on {env}" if agent else "Results", env=Use(env or "env"),
             agents=[Use(agent or "results")], runs=max(1, self.runs),
         )  # fmt: skip
         return drawn(cast("Store", _Held(self)), alone, [figure])
+
+
+#: Name of the experiment that results stand for in a picture.
+_ALONE = "results"
 
 
 class _Held:
@@ -169,6 +179,10 @@ class _Held:
 
     def __init__(self, results: Results):
         self._results = results
+
+    def sessions(self) -> list[tuple[str, dict[str, Any]]]:
+        said = {name: [measure.label, measure.nature] for name, measure in self._results.measures.items()}
+        return [("", {"measures": {_ALONE: said}})] if said else []
 
     def metrics(self, cell: Cell) -> list[str]:
         return list(self._results.finals)
