@@ -35,6 +35,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.types import Params
 from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.policies.shelf import list_policies
 
 __all__ = [
     "adopt",
@@ -376,9 +377,10 @@ register_agent("Multi-UCB", "hushbandits.baselines.dubey2020:MultiUCB")
 register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
 register_agent("Byzantine-UCB", "hushbandits.agents.dubey2020:ByzantineUCB")
 register_agent("DP-UCB-INT", "hushbandits.baselines.tossou2016:DPUCBInt")
-register_agent("QuACK-UCB", "hushbandits.agents.howson2024:QuACKUCB")
+for _policy in list_policies():
+    register_agent(f"QuACK-{_policy}", "hushbandits.agents.howson2024:QuACK", policy=_policy)
+    register_agent(_policy, "hushbandits.baselines.alone:Alone", policy=_policy)
 register_agent("Random", "hushbandits.baselines.uniform:Random")
-register_agent("UCB1", "hushbandits.baselines.auer2002:UCB1")
 
 register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")
 register_wrapper("DiscreteGaussian", "hushbandits.wrappers.distributed_dp:DiscreteGaussian")
