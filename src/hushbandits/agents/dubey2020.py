@@ -110,15 +110,20 @@ class _Robust(NamedTuple):
 
 
 @jit
-def _robust_index(state, r, k):
+def _level(state, r):
+    return state.log_inverse_delta
+
+
+@jit
+def _robust_index(state, r, k, log_inverse_delta):
     # μ̂_k + σ√ϵ + σ√(ln(1/δ)/|S_k|); an arm never seen comes first
     if not state.n[r, k]:
         return math.inf
-    radius = state.sigma * math.sqrt(state.log_inverse_delta / state.n[r, k])
+    radius = state.sigma * math.sqrt(log_inverse_delta / state.n[r, k])
     return state.mean[r, k] + (state.sigma * math.sqrt(state.epsilon) + radius)
 
 
-_choose_robust = by_index(_robust_index)
+_choose_robust = by_index(_robust_index, _level)
 
 
 class ByzantineUCB(Team):

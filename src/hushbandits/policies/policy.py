@@ -27,7 +27,7 @@ from numba.core.registry import CPUDispatcher
 from hushbandits.core.jit import jit, ours
 from hushbandits.core.types import Array
 
-__all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "sums"]
+__all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "log_clock", "sums"]
 
 
 class Sums(NamedTuple):
@@ -104,21 +104,29 @@ def argmax(x, r):
     return best
 
 
+@jit
+def log_clock(state, r):
+    """``ln t`` before play t."""
+    return math.log(state.t[r] + 1.0)
+
+
 @lru_cache
-def by_index(index: Callable[..., float]) -> CPUDispatcher:
-    """Return the rule that plays the arm of the largest ``index(state, r, k)``, the lowest one on ties.
+def by_index(index: Callable[..., float], level: Callable[..., float] = log_clock) -> CPUDispatcher:
+    """Return the rule that plays the arm of the largest index, the lowest one on ties.
 
     Parameters
     ----------
-    index : compiled function
-        Called for every arm of `state.n`.
+    index : compiled ``(state, r, k, x) → float``
+        Asked for every arm of `state.n`.
+    level : compiled ``(state, r) → float``
+        The x that all arms share, worked out once per choice.
     """
 
     @jit
     def choose(state, r):
-        best, top = 0, -math.inf
+        best, top, shared = 0, -math.inf, level(state, r)
         for k in range(state.n.shape[1]):
-            x = index(state, r, k)
+            x = index(state, r, k, shared)
             if x > top:
                 best, top = k, x
         return best

@@ -16,8 +16,25 @@ POLICY = Kind("policy", lambda cls: issubclass(cls, Policy), "a Policy class")
 _POLICIES = {
     name: Spec(f"hushbandits.policies.{entry}")
     for name, entry in {
+        "BESA": "besa:BESA",
+        "EXP3": "exploring:EXP3",
+        "ETC": "exploring:ExploreThenCommit",
+        "IMED": "divergence:IMED",
+        "KL-UCB": "divergence:KLUCB",
+        "LDP-UCB-B": "private:LDPUCBB",
+        "LDP-UCB-L": "private:LDPUCBL",
+        "MOSS": "ucb:MOSS",
+        "RUCB": "duel:RelativeUCB",
+        "Robust-UCB": "heavy:TruncatedUCB",
+        "Robust-UCB-Catoni": "heavy:CatoniUCB",
+        "Robust-UCB-MoM": "heavy:MedianOfMeansUCB",
+        "TS": "thompson:ThompsonSampling",
+        "TS-Gaussian": "thompson:GaussianTS",
         "UCB": "ucb:UCB",
+        "UCB-V": "ucb:UCBV",
         "UCB1": "ucb:UCB1",
+        "epsilon-greedy": "exploring:EpsilonGreedy",
+        "softmax": "exploring:Softmax",
     }.items()
 }
 
