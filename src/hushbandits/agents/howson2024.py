@@ -76,16 +76,17 @@ def _enqueue(arm, reward, arrived, queue, head, size):
 @jit
 def _hear(own, r, mail, t):
     g, v, depth = r % mail.lag.shape[0], own.leader[r], mail.sent.shape[0]
+    arm, reward = mail.values
     for w in range(mail.lag.shape[2]):
         lag = mail.lag[g, v, w]
         i = (t - lag + 1) % depth
         if 0 < lag <= t and mail.sent[i, r, v]:
-            own.arm[r, w] = mail.arm[i, r, v]
+            own.arm[r, w] = arm[i, r, v]
     for s in range(mail.degree[g, v]):
         lag, w = mail.delay[g, v, s], mail.sender[g, v, s]
         i = (t - lag + 1) % depth
         if lag <= t and mail.sent[i, r, w]:
-            _append(mail.arm[i, r, w], mail.reward[i, r, w], r, own.queue, own.head, own.size)
+            _append(arm[i, r, w], reward[i, r, w], r, own.queue, own.head, own.size)
 
 
 class _Around(NamedTuple):

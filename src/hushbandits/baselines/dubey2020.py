@@ -47,7 +47,8 @@ def _learn(own, r, arms, rewards):
 def _hear(own, r, mail, t):
     n, s, heard = own.sums.n, own.sums.s, own.heard
     heard[:] = 0.0
-    tally(mail.arm, mail.reward, mail.sent, mail.sender, mail.shell, t, r, heard)
+    arm, reward = mail.values
+    tally(arm, reward, mail.sent, mail.sender, mail.shell, t, r, heard)
     first = r * heard.shape[1]
     for m in range(heard.shape[1]):
         for k in range(n.shape[1]):
