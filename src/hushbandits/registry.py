@@ -380,6 +380,11 @@ register_agent("DP-UCB-INT", "hushbandits.baselines.tossou2016:DPUCBInt")
 for _policy in list_policies():
     register_agent(f"QuACK-{_policy}", "hushbandits.agents.howson2024:QuACK", policy=_policy)
     register_agent(_policy, "hushbandits.baselines.alone:Alone", policy=_policy)
+register_agent("coop-UCB", "hushbandits.baselines.landgren2016:CoopUCB")
+register_agent("CMP-UCB", "hushbandits.baselines.dubey2020_heavy:CMPUCB")
+register_agent("DDUCB", "hushbandits.baselines.martinez2019:DDUCB")
+register_agent("DDUCB-rechoosing", "hushbandits.baselines.martinez2019:DDUCB", rechoose=True)
+register_agent("Dec-TS", "hushbandits.baselines.lalitha2021:DecTS")
 register_agent("Random", "hushbandits.baselines.uniform:Random")
 
 register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")

@@ -85,7 +85,8 @@ class Env(World, ABC):
         self.runs = count("runs", runs, 1)
         self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
         #: What the team sends.
-        self.fields: Fields = self._spoken_fields(speech, fields)
+        spoken = self._spoken_fields(speech, fields)
+        self.fields: Fields = {name: field.sized(self.n_arms) for name, field in spoken.items()}
         self._whole = speech is None and fields is None
         self._known_law = _ours(self.law)
         self._strangers = [w for w in self.wrappers if not _ours(w)]

@@ -166,6 +166,13 @@ class CoopNetwork(Rounds):
         late = self.n_agents - 1 if self.life is None or self._random_graph else int(self.slots.life.max())
         return senders * (max(1, late) if self.edge_loss else 1)
 
+    @property
+    def reductions(self) -> tuple[str, ...]:
+        """A tally, and an average with the neighbours where messages go to them and no further, within the round."""
+        near = self.slots.depth == 1 if not self._random_graph else self.life == 1 and not self.extra_delay
+        gossip = near and "sender" in self.inbox_fields and not (self.edge_loss or self._meddlers)
+        return (*super().reductions, *(("mix",) if gossip else ()))
+
     def task(self, **options: Any) -> NetworkTask:
         """How a learner meets it."""
         return NetworkTask(self, **self._asked(NetworkTask, options))
