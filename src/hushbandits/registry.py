@@ -347,6 +347,11 @@ register_env(
     eta=0.9, comparison=">=", idle="stays", stop="players", single=True, precision=0.25, strict=True,
 )  # fmt: skip
 register_env("CoopNetwork-v0", "hushbandits.envs.network.env:CoopNetwork")
+register_env(
+    "HeavyTailedNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", rewards="stable", means=(0.7, *[0.4] * 4)
+)
+register_env("DuelingNetwork-v0", "hushbandits.envs.network.dueling:DuelingNetwork")
+register_env("LocalDPNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("LocalMechanism",))
 register_env("PrivateNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("PrivateMeans",))
 register_env("ByzantineNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("Huber",), rate=1e-3)
 register_env("CentralDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("CentralLaplace",))
@@ -397,6 +402,8 @@ register_wrapper("DiscreteLaplace", "hushbandits.wrappers.distributed_dp:Discret
 register_wrapper("SecAgg", "hushbandits.wrappers.secagg:SecAgg")
 register_wrapper("Huber", "hushbandits.wrappers.huber:Huber")
 register_wrapper("LocalLaplace", "hushbandits.wrappers.local_laplace:LocalLaplace")
+register_wrapper("LocalBernoulli", "hushbandits.wrappers.local_bernoulli:LocalBernoulli")
+register_wrapper("LocalMechanism", "hushbandits.wrappers.local_bernoulli:local_mechanism")
 register_wrapper("Loss", "hushbandits.wrappers.loss:Loss")
 register_wrapper("VoteCorruption", "hushbandits.wrappers.vote_corruption:VoteCorruption")
 register_wrapper("Shuffle", "hushbandits.wrappers.shuffle:Shuffle")

@@ -17,7 +17,7 @@ from hushbandits.core.arms import Arms
 from hushbandits.core.edge import locked
 from hushbandits.core.jit import jit
 from hushbandits.core.payload import Payload
-from hushbandits.core.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Uniform
+from hushbandits.core.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
 from hushbandits.core.tapes import LONGEST
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array
@@ -100,7 +100,7 @@ class Payment(NamedTuple):
 #: Luck that does not depend on the arm, by law; `Bernoulli` compares it with the location, the others add it.
 _SHIFTS: dict[type[Law], tuple[float, float]] = {
     Gaussian: (-math.inf, math.inf), ClippedGaussian: (0.0, 1.0), Uniform: (-math.inf, math.inf),
-    Constant: (-math.inf, math.inf),
+    Constant: (-math.inf, math.inf), Stable: (-math.inf, math.inf),
 }  # fmt: skip
 
 
