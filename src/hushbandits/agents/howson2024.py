@@ -16,27 +16,17 @@ from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import LONGEST, streams
+from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer
+from hushbandits.core.validate import choice, integer
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
+from hushbandits.envs.network.graphs import graph_median
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, make_policy
 from hushbandits.policies.watched import Watched
 
-__all__ = ["QuACK", "graph_median"]
-
-
-def graph_median(distance: Array) -> Array:
-    """``(G,)`` leaders ``argmin_v Σ_w d(v, w)``, lowest index on ties.
-
-    Examples
-    --------
-    >>> graph_median(np.array([[[0, 1, 2], [1, 0, 1], [2, 1, 0]]])).tolist()
-    [1]
-    """
-    leaders: Array = distance.sum(2).argmin(1)
-    return leaders
+__all__ = ["QuACK"]
 
 
 class _Queues(NamedTuple):
@@ -146,6 +136,8 @@ class QuACK(NetworkTeam):
         π: one of `list_policies`, ``"my_module:MyPolicy"``, a class or a policy.
     leader : int or str
         An agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
+    routing : str
+        ``"flood"``, or ``"tree"``: one instruction down a shortest-path tree from the leader, reports up.
     **params
         The policy's.
 
@@ -163,9 +155,12 @@ class QuACK(NetworkTeam):
 
     hears = ("sender", "arm", "reward")
 
-    def __init__(self, policy: AnyPolicy = "UCB", leader: int | str | None = "median", **params: object):
+    def __init__(
+        self, policy: AnyPolicy = "UCB", leader: int | str | None = "median", routing: str = "flood", **params: object
+    ):
         self.policy = make_policy(policy, **params)
         self.leader = None if leader in (None, "median") else integer("leader", leader, 0)
+        self.routing = choice("routing", routing, ("flood", "tree"))
 
     @property
     def name(self) -> str:
@@ -176,6 +171,12 @@ class QuACK(NetworkTeam):
     def rules(self) -> Rules:  # type: ignore[override]
         """Compiled around the policy's."""
         return _around(self.policy.choose, self.policy.update).rules
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """A tree, where asked for, has its root at the leader."""
+        if self.routing == "flood":
+            return Protocol()
+        return Protocol(env={"routing": "tree", "root": "median" if self.leader is None else self.leader})
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Choose leaders; empty the queues."""

@@ -34,6 +34,8 @@ class Slots:
         γ, the hops after which a message dies.
     pace : int
         Rounds that a hop takes.
+    ways : (G, M, M) bool, optional
+        Who may hear whom at all, symmetric; default: everyone.
 
     Attributes
     ----------
@@ -47,8 +49,10 @@ class Slots:
         Slots ``shell[d − 1] … shell[d] − 1`` of an agent are the agents d rounds away.
     """
 
-    def __init__(self, distance: Array, life: Array, pace: int = 1):
+    def __init__(self, distance: Array, life: Array, pace: int = 1, ways: Array | None = None):
         heard = (distance > 0) & (distance <= np.asarray(life)[:, None, None])
+        if ways is not None:
+            heard &= ways
         self.distance = distance
         self.life = np.array(life)
         self.lag = np.where(heard, distance * pace, 0)
