@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hushbandits.agents.howson2024_setup import best_leader
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import LONGEST, streams
 from hushbandits.core.team import Protocol
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, integer
+from hushbandits.core.types import Array, Message, Seeds
+from hushbandits.core.validate import choice, flag, integer
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.envs.network.graphs import graph_median
@@ -138,6 +139,9 @@ class QuACK(NetworkTeam):
         An agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
     routing : str
         ``"flood"``, or ``"tree"``: one instruction down a shortest-path tree from the leader, reports up.
+    elects : bool
+        Whether the run begins with the search for the leader, the graph median, and for the ways to it (appendix A):
+        3M rounds of uniform play without reports.  Metrics ``setup_rounds`` and ``setup_messages`` say what it took.
     **params
         The policy's.
 
@@ -156,11 +160,19 @@ class QuACK(NetworkTeam):
     hears = ("sender", "arm", "reward")
 
     def __init__(
-        self, policy: AnyPolicy = "UCB", leader: int | str | None = "median", routing: str = "flood", **params: object
+        self,
+        policy: AnyPolicy = "UCB",
+        leader: int | str | None = "median",
+        routing: str = "flood",
+        elects: bool = False,
+        **params: object,
     ):
         self.policy = make_policy(policy, **params)
         self.leader = None if leader in (None, "median") else integer("leader", leader, 0)
         self.routing = choice("routing", routing, ("flood", "tree"))
+        self.elects = flag("elects", elects)
+        if self.elects and self.leader is not None:
+            raise ValueError(f"leader={leader!r} is known before the run: elects=True finds the graph median")
 
     @property
     def name(self) -> str:
@@ -192,6 +204,7 @@ class QuACK(NetworkTeam):
             raise ValueError(
                 f"life={int(life.min())} is too short for QuACK: the leader is {int(reach.max())} hops from somebody"
             )
+        self._setup(env, runs)
         self._leader = leaders[graph]
         self._runs = np.arange(runs)
         self._queue = np.zeros((runs, n_arms, 16 * agents))
@@ -207,12 +220,28 @@ class QuACK(NetworkTeam):
         self._n_arms = n_arms
         self._slots: int = env.slots.sender.shape[2]
 
+    def _setup(self, env: World, runs: int) -> None:
+        self._pause, self._paid = 0, np.zeros(runs, np.int64)
+        if self.elects:
+            found = [best_leader(graph) for graph in env.adjacency]
+            self._pause = found[0].rounds  # 3M on every graph
+            self._paid = np.array([election.messages for election in found])[np.arange(runs) % len(found)]
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        """What the search for the leader took."""
+        if not self.elects:
+            return {}
+        return {"setup_rounds": np.full(len(self._paid), self._pause), "setup_messages": self._paid}
+
     def act(self, obs: Obs) -> Array:
         """Leaders ask π; followers repeat their last instruction, or guess until the first."""
         if not self._told.all():
             for r, rng in enumerate(self._rngs):
                 guess = rng.integers(self._n_arms, size=self._arm.shape[1])
                 self._arm[r] = np.where(self._told[r], self._arm[r], guess)
+        self._looks = int(obs.t[0]) < self._pause
+        if self._looks:
+            return self._arm
         self._lead(int(obs.t[0]) + 1)
         self._arm[self._runs, self._leader] = self._chosen
         return self._arm
@@ -230,16 +259,21 @@ class QuACK(NetworkTeam):
                 k = self._watched.ask(r, t)
             own.chosen[r] = k
 
-    def speak(self, reward: Array) -> None:
+    def speak(self, reward: Array) -> Message | None:
         """Π takes the leader's own reward; everyone reports."""
+        if self._looks:
+            return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
         if self.policy.ships:
             _around(self.policy.choose, self.policy.update).learn(self.state(), reward)
-            return
+            return None
         for r in self._runs:
             self._watched.tell(r, int(self._chosen[r]), float(reward[r, self._leader[r]]), self._t)
+        return None
 
     def hear(self, inbox: Inbox) -> None:
         """Followers take the instruction, the leader the rewards."""
+        if self._looks:
+            return
         instruction, told = inbox.of(self._leader, "arm")
         self._arm = np.where(told, instruction, self._arm)
         self._told |= told
