@@ -252,7 +252,7 @@ class QuACK(NetworkTeam):
             _around(self.policy.choose, self.policy.update).lead(own)
             return
         self._t = t
-        for r in self._runs:
+        for r in range(len(self._runs)):
             k = self._watched.ask(r, t)
             while own.size[r, k] > 0:
                 self._watched.tell(r, k, _take(k, r, own.queue, own.head, own.size), t)
@@ -266,7 +266,7 @@ class QuACK(NetworkTeam):
         if self.policy.ships:
             _around(self.policy.choose, self.policy.update).learn(self.state(), reward)
             return None
-        for r in self._runs:
+        for r in range(len(self._runs)):
             self._watched.tell(r, int(self._chosen[r]), float(reward[r, self._leader[r]]), self._t)
         return None
 

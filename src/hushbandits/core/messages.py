@@ -138,6 +138,10 @@ class Inbox(ABC):
         """Sum `field` (times `weight`) over the slots, ``(R, A, …)``."""
         raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
 
+    def mix(self, field: str, matrix: Array) -> Array:
+        """Average `field` with the neighbours', ``Σ_w P_mw x_w``, ``(R, A, …)``: one step of gossip."""
+        raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
+
     #: What each agent itself has published, where a wrapper tells it: by field, (R, A, …).
     own: Mapping[str, Array] = {}
 

@@ -69,14 +69,14 @@ class UCB1(Policy):
 class _Bounds(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
-    index: Array  # (L, K); it changes only where an arm was played
+    bound: Array  # (L, K); it changes only where an arm was played
     sigma: float
     log_inverse_delta: float
 
 
 @jit
 def _highest(state, r):
-    return argmax(state.index, r)
+    return argmax(state.bound, r)
 
 
 @jit
@@ -84,7 +84,7 @@ def _raise(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
     bonus = ucb_bonus(state.sigma, state.log_inverse_delta, state.n[r, arm])
-    state.index[r, arm] = state.s[r, arm] / state.n[r, arm] + bonus
+    state.bound[r, arm] = state.s[r, arm] / state.n[r, arm] + bonus
 
 
 class UCB(Policy):
@@ -114,15 +114,15 @@ class UCB(Policy):
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Bounds:
         """Nothing is known: every index is infinite."""
-        n, s, index = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
+        n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
         level = 2.0 * math.log(plays) if self.delta is None else -math.log(self.delta)
-        return _Bounds(n, s, index, self.sigma, level)
+        return _Bounds(n, s, bound, self.sigma, level)
 
 
 class _Plays(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
-    index: Array  # (L, K); it changes only where an arm was played
+    bound: Array  # (L, K); it changes only where an arm was played
     share: float  # n/K, plays per arm
 
 
@@ -131,7 +131,7 @@ def _moss(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
     n = state.n[r, arm]
-    state.index[r, arm] = state.s[r, arm] / n + math.sqrt(max(math.log(state.share / n), 0.0) / n)
+    state.bound[r, arm] = state.s[r, arm] / n + math.sqrt(max(math.log(state.share / n), 0.0) / n)
 
 
 class MOSS(Policy):
@@ -151,8 +151,8 @@ class MOSS(Policy):
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Plays:
         """Nothing is known: every index is infinite."""
-        n, s, index = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
-        return _Plays(n, s, index, plays / n_arms)
+        n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
+        return _Plays(n, s, bound, plays / n_arms)
 
 
 class _Spread(NamedTuple):

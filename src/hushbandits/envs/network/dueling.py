@@ -45,7 +45,7 @@ class DuelingArms(Arms):
     A pair costs ``(P(w beats i) + P(w beats j))/2 − ½`` with w the Condorcet winner: 0 for w against itself.
     """
 
-    def __init__(self, means: Array, rewards: str, **rest: Any):
+    def __init__(self, means: Sequence[float], rewards: str, **rest: Any):
         self.duellists = round(len(means) ** 0.5)
         super().__init__(means, rewards, **rest)
 
