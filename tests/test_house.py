@@ -17,7 +17,8 @@ ROOT = Path(hushbandits.__file__).parent
 FLOORS = [
     {"core"},
     {"privacy"},
-    {"policies", "estimators"},
+    {"estimators"},
+    {"policies"},
     {"envs"},
     {"wrappers", "agents"},
     {"baselines"},
