@@ -18,7 +18,8 @@ TESTS = Path(__file__).parent
 FLOORS = [
     {"core"},
     {"privacy"},
-    {"policies", "estimators"},
+    {"estimators"},
+    {"policies"},
     {"envs"},
     {"wrappers", "agents"},
     {"baselines"},

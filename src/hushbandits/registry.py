@@ -35,6 +35,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.types import Params
 from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.policies.shelf import list_policies
 
 __all__ = [
     "adopt",
@@ -354,6 +355,11 @@ register_env(
     eta=0.9, comparison=">=", idle="stays", stop="players", single=True, precision=0.25, strict=True,
 )  # fmt: skip
 register_env("CoopNetwork-v0", "hushbandits.envs.network.env:CoopNetwork")
+register_env(
+    "HeavyTailedNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", rewards="stable", means=(0.7, *[0.4] * 4)
+)
+register_env("DuelingNetwork-v0", "hushbandits.envs.network.dueling:DuelingNetwork")
+register_env("LocalDPNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("LocalMechanism",))
 register_env("PrivateNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("PrivateMeans",))
 register_env("ByzantineNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("Huber",), rate=1e-3)
 register_env("CentralDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("CentralLaplace",))
@@ -384,9 +390,15 @@ register_agent("Multi-UCB", "hushbandits.baselines.dubey2020:MultiUCB")
 register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
 register_agent("Byzantine-UCB", "hushbandits.agents.dubey2020:ByzantineUCB")
 register_agent("DP-UCB-INT", "hushbandits.baselines.tossou2016:DPUCBInt")
-register_agent("QuACK-UCB", "hushbandits.agents.howson2024:QuACKUCB")
+for _policy in list_policies():
+    register_agent(f"QuACK-{_policy}", "hushbandits.agents.howson2024:QuACK", policy=_policy)
+    register_agent(_policy, "hushbandits.baselines.alone:Alone", policy=_policy)
+register_agent("coop-UCB", "hushbandits.baselines.landgren2016:CoopUCB")
+register_agent("CMP-UCB", "hushbandits.baselines.dubey2020_heavy:CMPUCB")
+register_agent("DDUCB", "hushbandits.baselines.martinez2019:DDUCB")
+register_agent("DDUCB-rechoosing", "hushbandits.baselines.martinez2019:DDUCB", rechoose=True)
+register_agent("Dec-TS", "hushbandits.baselines.lalitha2021:DecTS")
 register_agent("Random", "hushbandits.baselines.uniform:Random")
-register_agent("UCB1", "hushbandits.baselines.auer2002:UCB1")
 
 register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")
 register_wrapper("DiscreteGaussian", "hushbandits.wrappers.distributed_dp:DiscreteGaussian")
@@ -398,6 +410,8 @@ register_wrapper("DiscreteLaplace", "hushbandits.wrappers.distributed_dp:Discret
 register_wrapper("SecAgg", "hushbandits.wrappers.secagg:SecAgg")
 register_wrapper("Huber", "hushbandits.wrappers.huber:Huber")
 register_wrapper("LocalLaplace", "hushbandits.wrappers.local_laplace:LocalLaplace")
+register_wrapper("LocalBernoulli", "hushbandits.wrappers.local_bernoulli:LocalBernoulli")
+register_wrapper("LocalMechanism", "hushbandits.wrappers.local_bernoulli:local_mechanism")
 register_wrapper("Loss", "hushbandits.wrappers.loss:Loss")
 register_wrapper("VoteCorruption", "hushbandits.wrappers.vote_corruption:VoteCorruption")
 register_wrapper("Shuffle", "hushbandits.wrappers.shuffle:Shuffle")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
+from hushbandits.registry import assemble
 
 GOLDEN = {
     ("DPMASE-v0", "DP-MASE"): ({"n_agents": 8}, {"epsilon": 0.5}),
@@ -39,14 +40,14 @@ EXPECTED = {
 
 
 def outcome(env_id, agent, env, agent_kwargs):
-    results = hb.evaluate(
-        env_id, agent, runs=3, seed=2026, env={"permute_arms": True, **env}, agent_kwargs=agent_kwargs
-    )
-    if "rounds" in results.finals:
-        return [results.final("rounds").tolist(), results.final("messages").tolist()]
+    team = hb.make_team(agent, **agent_kwargs)
+    core = assemble(env_id, team, runs=3, env={"permute_arms": True, **env})
+    finals = hb.play(core, team, seed=2026)
+    if "rounds" in finals:
+        return [finals["rounds"].tolist(), finals["messages"].tolist()]
     # gaps are multiples of .05 (network) and .4 (feedback): regret counts pulls
     unit = 0.4 if env_id == "DistDP-v0" else 0.05
-    return [np.rint(results.final("regret") / unit).astype(int).tolist()]
+    return [np.rint(finals["regret"] / unit).astype(int).tolist()]
 
 
 @pytest.mark.parametrize(("env_id", "agent"), GOLDEN)

@@ -6,7 +6,7 @@ import pytest
 from helpers import build
 from twins_network import MEANS, naive_multi_ucb, naive_private_ucb, naive_quack
 
-from hushbandits.agents.howson2024 import QuACKUCB
+from hushbandits.agents.howson2024 import QuACK
 from hushbandits.core.tapes import run_seeds
 from hushbandits.wrappers.loss import Loss
 
@@ -62,13 +62,13 @@ def test_quack_equals_its_twin(graph, m, kwargs):
 @pytest.mark.parametrize(("graph", "m", "leader"), [("cycle", 7, 0), ("path", 12, 0), ("star", 8, 1)])
 def test_queues_that_grow_lose_no_reward(monkeypatch, graph, m, leader):
     """They begin with room for one, so that they grow again and again, half eaten as they are."""
-    reset = QuACKUCB.reset
+    reset = QuACK.reset
 
     def short(team, env, seeds):
         reset(team, env, seeds)
         team._queue = team._queue[:, :, :1].copy()
 
-    monkeypatch.setattr(QuACKUCB, "reset", short)
+    monkeypatch.setattr(QuACK, "reset", short)
     ours = actions_of("QuACK-UCB", graph, m, None, leader=leader)
     for r, seed in enumerate(run_seeds(11, 3)):
         assert ours[r].tolist() == naive_quack(seed, graph, m, T, leader=leader)

@@ -7,7 +7,7 @@ and the contamination in `Huber`; here are the decision rules.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from hushbandits.core.validate import choice, real
 from hushbandits.core.world import World
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import follow, values_kept
-from hushbandits.policies.ucb import argmax_ucb1
+from hushbandits.policies.policy import Sums, by_index, everyone
+from hushbandits.policies.ucb import UCB1
 
 __all__ = ["ByzantineUCB", "PrivateUCB"]
 
@@ -77,7 +78,8 @@ class PrivateUCB(Team):
         if t <= self._warm_up:
             self._arm[:] = (t - 1) % self._n.shape[2]
         else:
-            argmax_ucb1(self._s, self._n, t, self._arm)
+            n, s = (x.reshape(-1, self._n.shape[2]) for x in (self._n, self._s))
+            everyone(UCB1.choose)(Sums(n, s, np.full(len(n), t - 1)), self._arm.reshape(-1))
         return self._arm
 
     def speak(self, reward: Array) -> dict[str, Any] | None:
@@ -99,21 +101,29 @@ class PrivateUCB(Team):
         return published["count"], published["count"] * published["mean"]
 
 
+class _Robust(NamedTuple):
+    n: Array  # (L, K)
+    mean: Array  # (L, K)
+    log_inverse_delta: float
+    sigma: float
+    epsilon: float
+
+
 @jit
-def _argmax_robust(mean, n, log_inverse_delta, sigma, epsilon, arms):
-    # argmax_k μ̂_k + σ√ϵ + σ√(ln(1/δ)/|S_k|); an arm never seen comes first; ties go to the lowest index
-    runs, agents, n_arms = n.shape
-    for r in range(runs):
-        for m in range(agents):
-            best, top = 0, -math.inf
-            for k in range(n_arms):
-                x = math.inf
-                if n[r, m, k]:
-                    radius = sigma * math.sqrt(epsilon) + sigma * math.sqrt(log_inverse_delta / n[r, m, k])
-                    x = mean[r, m, k] + radius
-                if x > top:
-                    best, top = k, x
-            arms[r, m] = best
+def _level(state, r):
+    return state.log_inverse_delta
+
+
+@jit
+def _robust_index(state, r, k, log_inverse_delta):
+    # μ̂_k + σ√ϵ + σ√(ln(1/δ)/|S_k|); an arm never seen comes first
+    if not state.n[r, k]:
+        return math.inf
+    radius = state.sigma * math.sqrt(log_inverse_delta / state.n[r, k])
+    return state.mean[r, k] + (state.sigma * math.sqrt(state.epsilon) + radius)
+
+
+_choose_robust = by_index(_robust_index, _level)
 
 
 class ByzantineUCB(Team):
@@ -179,7 +189,9 @@ class ByzantineUCB(Team):
         else:
             log_inverse_delta = 2.0 * math.log(t)
             self._samples.estimates(log_inverse_delta, self._mean)
-            _argmax_robust(self._mean, self._samples.n, log_inverse_delta, self.sigma, self.epsilon, self._arm)
+            n, mean = (x.reshape(-1, self._mean.shape[2]) for x in (self._samples.n, self._mean))
+            state = _Robust(n, mean, log_inverse_delta, self.sigma, self.epsilon)
+            everyone(_choose_robust)(state, self._arm.reshape(-1))
         return self._arm
 
     def speak(self, reward: Array) -> None:

@@ -6,50 +6,53 @@ repeat its arms as the instructions reach them.
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from hushbandits.agents.howson2024_setup import best_leader
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import LONGEST, streams
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer, real
+from hushbandits.core.team import Protocol
+from hushbandits.core.types import Array, Message, Seeds
+from hushbandits.core.validate import choice, flag, integer
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
-from hushbandits.policies.ucb import ucb_bonus
+from hushbandits.envs.network.graphs import graph_median
+from hushbandits.policies.luck import words
+from hushbandits.policies.shelf import AnyPolicy, make_policy
+from hushbandits.policies.watched import Watched
 
-__all__ = ["QuACKUCB", "graph_median"]
-
-
-def graph_median(distance: Array) -> Array:
-    """``(G,)`` leaders ``argmin_v Σ_w d(v, w)``, lowest index on ties.
-
-    Examples
-    --------
-    >>> graph_median(np.array([[[0, 1, 2], [1, 0, 1], [2, 1, 0]]])).tolist()
-    [1]
-    """
-    leaders: Array = distance.sum(2).argmin(1)
-    return leaders
+__all__ = ["QuACK"]
 
 
-@jit
-def _next_arm(s, n, sigma, log_inverse_delta):
-    best, top = 0, -math.inf
-    for k in range(n.size):
-        x = math.inf if n[k] == 0.0 else s[k] / n[k] + ucb_bonus(sigma, log_inverse_delta, n[k])
-        if x > top:
-            best, top = k, x
-    return best
+class _Queues(NamedTuple):
+    leader: Array  # (R,)
+    chosen: Array  # (R,) the leader's arm
+    arm: Array  # (R, M) last instructions
+    queue: Array  # (R, K, depth)
+    head: Array  # (R, K)
+    size: Array  # (R, K)
+    pi: Any  # the policy's state, a learner per run
 
 
 @jit
 def _append(k, x, r, queue, head, size):
-    queue[r, k, (head[r, k] + size[r, k]) % queue.shape[2]] = x
+    at = head[r, k] + size[r, k]
+    queue[r, k, at - queue.shape[2] if at >= queue.shape[2] else at] = x
     size[r, k] += 1
+
+
+@jit
+def _take(k, r, queue, head, size):
+    at = head[r, k]
+    head[r, k] = at + 1 if at + 1 < queue.shape[2] else 0
+    size[r, k] -= 1
+    return queue[r, k, at]
 
 
 @jit
@@ -62,83 +65,85 @@ def _enqueue(arm, reward, arrived, queue, head, size):
 
 
 @jit
-def _lead_run(s, n, queue, head, size, sigma, log_inverse_delta, r):
-    depth = queue.shape[2]
-    k = _next_arm(s[r], n[r], sigma, log_inverse_delta)
-    while size[r, k] > 0:  # π is fed from the queue until it asks for an arm whose queue is empty
-        s[r, k] += queue[r, k, head[r, k]]
-        n[r, k] += 1.0
-        head[r, k] = (head[r, k] + 1) % depth
-        size[r, k] -= 1
-        k = _next_arm(s[r], n[r], sigma, log_inverse_delta)
-    return k
-
-
-@jit
-def _lead(s, n, queue, head, size, sigma, log_inverse_delta, arms):
-    for r in range(arms.size):
-        arms[r] = _lead_run(s, n, queue, head, size, sigma, log_inverse_delta, r)
-
-
-class _Queues(NamedTuple):
-    leader: Array  # (R,)
-    chosen: Array  # (R,) the leader's arm
-    arm: Array  # (R, M) last instructions
-    n: Array  # (R, K)
-    s: Array  # (R, K)
-    queue: Array  # (R, K, depth)
-    head: Array  # (R, K)
-    size: Array  # (R, K)
-    sigma: float
-    log_inverse_delta: float
-
-
-@jit
-def _act(own, t, r, arms):
-    k = _lead_run(own.s, own.n, own.queue, own.head, own.size, own.sigma, own.log_inverse_delta, r)
-    own.chosen[r] = arms[r, own.leader[r]] = k
-
-
-@jit
-def _learn(own, r, arms, rewards):
-    k = own.chosen[r]
-    own.n[r, k] += 1.0
-    own.s[r, k] += rewards[r, own.leader[r]]
-
-
-@jit
 def _hear(own, r, mail, t):
     g, v, depth = r % mail.lag.shape[0], own.leader[r], mail.sent.shape[0]
+    arm, reward = mail.values
     for w in range(mail.lag.shape[2]):
         lag = mail.lag[g, v, w]
         i = (t - lag + 1) % depth
         if 0 < lag <= t and mail.sent[i, r, v]:
-            own.arm[r, w] = mail.arm[i, r, v]
+            own.arm[r, w] = arm[i, r, v]
     for s in range(mail.degree[g, v]):
         lag, w = mail.delay[g, v, s], mail.sender[g, v, s]
         i = (t - lag + 1) % depth
         if lag <= t and mail.sent[i, r, w]:
-            _append(mail.arm[i, r, w], mail.reward[i, r, w], r, own.queue, own.head, own.size)
+            _append(arm[i, r, w], reward[i, r, w], r, own.queue, own.head, own.size)
 
 
-class QuACKUCB(NetworkTeam):
-    """QuACK with π = UCB.
+class _Around(NamedTuple):
+    rules: Rules
+    lead: Callable[..., None]
+    learn: Callable[..., None]
+
+
+@lru_cache
+def _around(choose: Callable[..., int], update: Callable[..., None]) -> _Around:
+    """The leader's rules, compiled around the policy's."""
+
+    @jit
+    def lead_run(own, r):
+        k = choose(own.pi, r)
+        while own.size[r, k] > 0:  # π is fed from the queue until it asks for an arm whose queue is empty
+            update(own.pi, r, k, _take(k, r, own.queue, own.head, own.size))
+            k = choose(own.pi, r)
+        return k
+
+    @jit
+    def act(own, t, r, arms):
+        own.chosen[r] = arms[r, own.leader[r]] = lead_run(own, r)
+
+    @jit
+    def learn(own, r, arms, rewards):
+        update(own.pi, r, own.chosen[r], rewards[r, own.leader[r]])
+
+    @jit
+    def lead(own):
+        for r in range(own.chosen.size):
+            own.chosen[r] = lead_run(own, r)
+
+    @jit
+    def learn_all(own, rewards):
+        for r in range(own.chosen.size):
+            update(own.pi, r, own.chosen[r], rewards[r, own.leader[r]])
+
+    return _Around(Rules(act, learn, _hear), lead, learn_all)
+
+
+class QuACK(NetworkTeam):
+    """QuACK over any single-agent policy π (algorithm 1).
 
     The leader v appends every reward that arrives to its arm's queue Q_a.  In round t it asks π for an arm a;
     while Q_a is not empty, π takes a reward from it and is asked again; then v plays a, and π takes its own
     reward.  A follower w plays ``A^v_{t−d}`` once t > d = d(v, w), a uniform arm before that; where messages get
     lost, the last instruction that reached it.
-    π: index ``μ̂ + σ√(2 ln(1/δ)/N)`` with ``δ = 1/(Mn)²`` over a horizon of n rounds; an arm without a reward
-    comes first, ties go to the lowest index.
+    π plays Mn times in all over a horizon of n rounds, and its clock counts its own updates: QuACK-UCB has
+    ``δ = 1/(Mn)²``.
 
     Everyone's standard report floods the graph, so the life γ must reach from the leader to everyone.
 
     Parameters
     ----------
-    sigma : float
-        Sub-Gaussian constant; ½ for rewards in [0, 1].
-    leader : int, optional
-        Default: the graph median, ``argmin_v Σ_w d(v, w)``.
+    policy : str, class or Policy
+        π: one of `list_policies`, ``"my_module:MyPolicy"``, a class or a policy.
+    leader : int or str
+        An agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
+    routing : str
+        ``"flood"``, or ``"tree"``: one instruction down a shortest-path tree from the leader, reports up.
+    elects : bool
+        Whether the run begins with the search for the leader, the graph median, and for the ways to it (appendix A):
+        3M rounds of uniform play without reports.  Metrics ``setup_rounds`` and ``setup_messages`` say what it took.
+    **params
+        The policy's.
 
     Raises
     ------
@@ -153,16 +158,37 @@ class QuACKUCB(NetworkTeam):
     """
 
     hears = ("sender", "arm", "reward")
-    rules = Rules(_act, _learn, _hear)
 
-    def __init__(self, sigma: float = 0.5, leader: int | None = None):
-        self.sigma = real("sigma", sigma, 0)
-        self.leader = leader if leader is None else integer("leader", leader, 0)
+    def __init__(
+        self,
+        policy: AnyPolicy = "UCB",
+        leader: int | str | None = "median",
+        routing: str = "flood",
+        elects: bool = False,
+        **params: object,
+    ):
+        self.policy = make_policy(policy, **params)
+        self.leader = None if leader in (None, "median") else integer("leader", leader, 0)
+        self.routing = choice("routing", routing, ("flood", "tree"))
+        self.elects = flag("elects", elects)
+        if self.elects and self.leader is not None:
+            raise ValueError(f"leader={leader!r} is known before the run: elects=True finds the graph median")
 
     @property
     def name(self) -> str:
         """As registered."""
-        return "QuACK-UCB"
+        return f"QuACK-{self.policy.name}"
+
+    @property
+    def rules(self) -> Rules:  # type: ignore[override]
+        """Compiled around the policy's."""
+        return _around(self.policy.choose, self.policy.update).rules
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """A tree, where asked for, has its root at the leader."""
+        if self.routing == "flood":
+            return Protocol()
+        return Protocol(env={"routing": "tree", "root": "median" if self.leader is None else self.leader})
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Choose leaders; empty the queues."""
@@ -178,13 +204,15 @@ class QuACKUCB(NetworkTeam):
             raise ValueError(
                 f"life={int(life.min())} is too short for QuACK: the leader is {int(reach.max())} hops from somebody"
             )
+        self._setup(env, runs)
         self._leader = leaders[graph]
         self._runs = np.arange(runs)
         self._queue = np.zeros((runs, n_arms, 16 * agents))
         self._head = np.zeros((runs, n_arms), np.int64)
         self._size = np.zeros((runs, n_arms), np.int64)
-        self._n, self._s = np.zeros((runs, n_arms)), np.zeros((runs, n_arms))
-        self._log_inverse_delta = 2.0 * math.log(agents * env.horizon)
+        luck = words(streams(seeds, f"policy/{self.policy.name}")) if self.policy.random else None
+        self._pi = self.policy.state(runs, n_arms, agents * env.horizon, luck)
+        self._watched = Watched(self.policy, self._pi, n_arms)
         self._arm = np.zeros((runs, agents), np.int64)
         self._told = np.zeros((runs, agents), bool)
         self._rngs = streams(seeds, f"agent/{self.name}")
@@ -192,24 +220,60 @@ class QuACKUCB(NetworkTeam):
         self._n_arms = n_arms
         self._slots: int = env.slots.sender.shape[2]
 
+    def _setup(self, env: World, runs: int) -> None:
+        self._pause, self._paid = 0, np.zeros(runs, np.int64)
+        if self.elects:
+            found = [best_leader(graph) for graph in env.adjacency]
+            self._pause = found[0].rounds  # 3M on every graph
+            self._paid = np.array([election.messages for election in found])[np.arange(runs) % len(found)]
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        """What the search for the leader took."""
+        if not self.elects:
+            return {}
+        return {"setup_rounds": np.full(len(self._paid), self._pause), "setup_messages": self._paid}
+
     def act(self, obs: Obs) -> Array:
         """Leaders ask π; followers repeat their last instruction, or guess until the first."""
         if not self._told.all():
             for r, rng in enumerate(self._rngs):
                 guess = rng.integers(self._n_arms, size=self._arm.shape[1])
                 self._arm[r] = np.where(self._told[r], self._arm[r], guess)
-        _lead(self._s, self._n, self._queue, self._head, self._size, self.sigma, self._log_inverse_delta, self._chosen)
+        self._looks = int(obs.t[0]) < self._pause
+        if self._looks:
+            return self._arm
+        self._lead(int(obs.t[0]) + 1)
         self._arm[self._runs, self._leader] = self._chosen
         return self._arm
 
-    def speak(self, reward: Array) -> None:
+    def _lead(self, t: int) -> None:
+        own = self.state()
+        if self.policy.ships:
+            _around(self.policy.choose, self.policy.update).lead(own)
+            return
+        self._t = t
+        for r in range(len(self._runs)):
+            k = self._watched.ask(r, t)
+            while own.size[r, k] > 0:
+                self._watched.tell(r, k, _take(k, r, own.queue, own.head, own.size), t)
+                k = self._watched.ask(r, t)
+            own.chosen[r] = k
+
+    def speak(self, reward: Array) -> Message | None:
         """Π takes the leader's own reward; everyone reports."""
-        own = reward[self._runs, self._leader]
-        self._n[self._runs, self._chosen] += 1
-        self._s[self._runs, self._chosen] += own
+        if self._looks:
+            return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
+        if self.policy.ships:
+            _around(self.policy.choose, self.policy.update).learn(self.state(), reward)
+            return None
+        for r in range(len(self._runs)):
+            self._watched.tell(r, int(self._chosen[r]), float(reward[r, self._leader[r]]), self._t)
+        return None
 
     def hear(self, inbox: Inbox) -> None:
         """Followers take the instruction, the leader the rewards."""
+        if self._looks:
+            return
         instruction, told = inbox.of(self._leader, "arm")
         self._arm = np.where(told, instruction, self._arm)
         self._told |= told
@@ -228,14 +292,11 @@ class QuACKUCB(NetworkTeam):
         self._queue, self._head = queue, np.zeros_like(self._head)
 
     def state(self) -> _Queues:
-        """Instructions, queues, and what π has been told."""
-        return _Queues(
-            self._leader, self._chosen, self._arm, self._n, self._s, self._queue, self._head, self._size, self.sigma,
-            self._log_inverse_delta,
-        )  # fmt: skip
+        """Instructions, queues, and π's own."""
+        return _Queues(self._leader, self._chosen, self._arm, self._queue, self._head, self._size, self._pi)
 
     def ahead(self) -> int:
-        """Nobody guesses any more, and no queue can overflow."""
-        if not self._told.all():
+        """Nobody guesses any more, no queue can overflow, and π needs no watching."""
+        if not (self._told.all() and self.policy.ships):
             return 0
         return int(self._queue.shape[2] - self._size.max()) // self._slots if self._slots else LONGEST

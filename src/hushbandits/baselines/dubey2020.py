@@ -13,41 +13,47 @@ from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.envs.network.reductions import tally
-from hushbandits.policies.ucb import argmax_ucb1, argmax_ucb1_run
+from hushbandits.policies.policy import Sums, everyone, sums
+from hushbandits.policies.ucb import UCB1
 
-__all__ = ["MultiUCB", "act", "learn"]
+__all__ = ["MultiUCB"]
 
 
-class _Sums(NamedTuple):
-    n: Array  # (R, M, K)
-    s: Array  # (R, M, K)
+_choose = UCB1.choose
+
+
+class _Heard(NamedTuple):
+    sums: Sums  # a learner per run and agent
     heard: Array  # (1, M, K, 2) room for a round's arrivals
 
 
 @jit
-def act(own, t, r, arms):
-    """Arms of the largest index."""
-    argmax_ucb1_run(own.s, own.n, t, r, arms)
+def _act(own, t, r, arms):
+    agents = arms.shape[1]
+    for m in range(agents):
+        own.sums.t[r * agents + m] = t - 1
+        arms[r, m] = _choose(own.sums, r * agents + m)
 
 
 @jit
-def learn(own, r, arms, rewards):
-    """Count the own pulls."""
-    n, s = own.n, own.s
-    for m in range(n.shape[1]):
-        n[r, m, arms[r, m]] += 1.0
-        s[r, m, arms[r, m]] += rewards[r, m]
+def _learn(own, r, arms, rewards):
+    agents = arms.shape[1]
+    for m in range(agents):
+        own.sums.n[r * agents + m, arms[r, m]] += 1.0
+        own.sums.s[r * agents + m, arms[r, m]] += rewards[r, m]
 
 
 @jit
 def _hear(own, r, mail, t):
-    n, s, heard = own.n, own.s, own.heard
+    n, s, heard = own.sums.n, own.sums.s, own.heard
     heard[:] = 0.0
-    tally(mail.arm, mail.reward, mail.sent, mail.sender, mail.shell, t, r, heard)
-    for m in range(n.shape[1]):
-        for k in range(n.shape[2]):
-            n[r, m, k] += heard[0, m, k, 0]
-            s[r, m, k] += heard[0, m, k, 1]
+    arm, reward = mail.values
+    tally(arm, reward, mail.sent, mail.sender, mail.shell, t, r, heard)
+    first = r * heard.shape[1]
+    for m in range(heard.shape[1]):
+        for k in range(n.shape[1]):
+            n[first + m, k] += heard[0, m, k, 0]
+            s[first + m, k] += heard[0, m, k, 1]
 
 
 class MultiUCB(NetworkTeam):
@@ -65,32 +71,35 @@ class MultiUCB(NetworkTeam):
     """
 
     hears: tuple[str, ...] = ("tally",)
-    rules = Rules(act, learn, _hear)
+    rules = Rules(_act, _learn, _hear)
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Forget everything."""
-        shape = (len(seeds), env.n_agents, env.n_arms)
-        self._n, self._s = np.zeros(shape), np.zeros(shape)
-        self._arm = np.zeros(shape[:2], np.int64)
-        self._seat = np.ix_(np.arange(shape[0]), np.arange(shape[1]))
+        runs, agents = len(seeds), env.n_agents
+        self._sums = sums(runs * agents, env.n_arms)
+        self._arm = np.zeros((runs, agents), np.int64)
+        self._learners = np.arange(runs * agents)
 
     def act(self, obs: Obs) -> Array:
         """Arms of the largest index."""
-        argmax_ucb1(self._s, self._n, int(obs.t[0]) + 1, self._arm)
+        self._sums.t[:] = int(obs.t[0])
+        everyone(_choose)(self._sums, self._arm.reshape(-1))
         return self._arm
 
     def speak(self, reward: Array) -> dict[str, Any] | None:
         """Count the own pull; send the standard report."""
-        self._n[(*self._seat, self._arm)] += 1
-        self._s[(*self._seat, self._arm)] += reward
+        own = self._learners, self._arm.reshape(-1)
+        self._sums.n[own] += 1
+        self._sums.s[own] += reward.reshape(-1)
         return None
 
     def hear(self, inbox: Inbox) -> None:
         """Add what arrived, arm by arm."""
-        pulls, sums = inbox.tally()
-        self._n += pulls
-        self._s += sums
+        pulls, heard = inbox.tally()
+        n, s = self._sums.n, self._sums.s
+        n += pulls.reshape(n.shape)
+        s += heard.reshape(s.shape)
 
-    def state(self) -> _Sums:
+    def state(self) -> _Heard:
         """Counts and sums."""
-        return _Sums(self._n, self._s, np.zeros((1, *self._n.shape[1:], 2)))
+        return _Heard(self._sums, np.zeros((1, self._arm.shape[1], self._sums.n.shape[1], 2)))

@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import CPUCodegen
 from numba.core.registry import CPUDispatcher
 
-__all__ = ["jit", "source_digest"]
+__all__ = ["jit", "ours", "source_digest"]
 
 
 def source_digest(root: Path | None = None) -> str:
@@ -46,8 +46,24 @@ def source_digest(root: Path | None = None) -> str:
 _DIGEST = source_digest()
 
 
-def _ours(function: Callable[..., object]) -> bool:
-    return function.__module__.partition(".")[0] == __name__.partition(".")[0] and function.__closure__ is None
+def ours(rule: CPUDispatcher) -> bool:
+    """Whether a compiled rule is of this package, and so are the rules that it is a closure over.
+
+    Examples
+    --------
+    >>> ours(jit(lambda x: x))
+    True
+    """
+    return _name(rule) is not None
+
+
+def _name(rule: object) -> tuple[object, ...] | None:
+    """What a rule of the package is called, with those that it is a closure over; ``None``: it is somebody else's."""
+    if not isinstance(rule, CPUDispatcher) or rule.py_func.__module__.partition(".")[0] != __name__.partition(".")[0]:
+        return None
+    cells = [_name(cell.cell_contents) for cell in rule.py_func.__closure__ or ()]
+    code = rule.py_func.__code__
+    return None if None in cells else (rule.py_func.__module__, rule.py_func.__qualname__, code.co_firstlineno, *cells)
 
 
 #: What a cache folder can raise that is full, forbidden, gone or torn.
@@ -64,13 +80,12 @@ class _SourceCache(FunctionCache):
         )
 
     def _index_key(self, sig: object, codegen: CPUCodegen) -> tuple[object, ...]:
-        cells = [cell.cell_contents for cell in self._py_func.__closure__ or ()]
-        if not all(isinstance(cell, CPUDispatcher) and _ours(cell.py_func) for cell in cells):
+        names = [_name(cell.cell_contents) for cell in self._py_func.__closure__ or ()]
+        if None in names:
             return super()._index_key(sig, codegen)
         # A closure over the package's own rules: their names say which, the file says in what version.
         # (Numba would pickle the cells, and a pickled dispatcher differs from process to process.)
-        names = tuple(f"{cell.py_func.__module__}.{cell.py_func.__qualname__}" for cell in cells)
-        return sig, codegen.magic_tuple(), names
+        return sig, codegen.magic_tuple(), tuple(names)
 
     # A disk that is full, or whose folder may no longer be written, costs the compiled code's copy and nothing else.
 

@@ -33,6 +33,8 @@ class Field:
     latest : bool
         A *state*: a receiver goes by the last value that reached it (a published mean, an instruction).
         Otherwise an *event*: each message counts once (a reward).
+    per_arm : bool
+        One such value per arm: the env, which knows K, puts an axis of that length in front.
     low, high : number, optional
         Closed range of its values; by default all that the dtype holds, floats within ±1e100.  An env narrows it
         (arms are 0..K − 1), so two fields are equal whatever their ranges.
@@ -48,6 +50,7 @@ class Field:
     latest: bool = False
     low: float | None = dataclasses.field(default=None, compare=False)
     high: float | None = dataclasses.field(default=None, compare=False)
+    per_arm: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -76,6 +79,18 @@ class Field:
     #: Its dtype, and its lowest and highest value.
     form: np.dtype[np.generic] = dataclasses.field(init=False, repr=False, compare=False)
     range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
+
+    def sized(self, n_arms: int) -> Field:
+        """Return the field as it is in an env of K arms.
+
+        Examples
+        --------
+        >>> Field(per_arm=True).sized(3).shape
+        (3,)
+        """
+        if not self.per_arm:
+            return self
+        return dataclasses.replace(self, shape=(n_arms, *self.shape), per_arm=False)
 
     @property
     def kind(self) -> str:
@@ -122,6 +137,10 @@ class Inbox(ABC):
     def total(self, field: str, weight: str | None = None) -> Array:
         """Sum `field` (times `weight`) over the slots, ``(R, A, …)``."""
         raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
+
+    def mix(self, field: str, matrix: Array) -> Array:
+        """Average `field` with the neighbours', ``Σ_w P_mw x_w``, ``(R, A, …)``: one step of gossip."""
+        raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
 
     #: What each agent itself has published, where a wrapper tells it: by field, (R, A, …).
     own: Mapping[str, Array] = {}

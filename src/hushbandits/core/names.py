@@ -52,8 +52,8 @@ def own_class(kind: Kind, path: str) -> type:
     Examples
     --------
     >>> anything = Kind("agent", lambda cls: hasattr(cls, "act"), "a class with act")
-    >>> own_class(anything, "hushbandits.baselines.auer2002:UCB1").__name__
-    'UCB1'
+    >>> own_class(anything, "hushbandits.baselines.alone:Alone").__name__
+    'Alone'
     >>> own_class(anything, "os:system")
     Traceback (most recent call last):
         ...

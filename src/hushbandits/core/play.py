@@ -22,7 +22,7 @@ def meet(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless `team` can play in `env`: same setting, fields sent, fields heard, and an end."""
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
-    if team.fields is not None and dict(team.fields) != dict(env.fields):
+    if team.fields is not None and {k: f.sized(env.n_arms) for k, f in team.fields.items()} != dict(env.fields):
         raise ValueError(
             f"{team.name} sends {', '.join(team.fields)}, the env expects {', '.join(env.fields)}; "
             f"build the env with fields={team.name}.fields"

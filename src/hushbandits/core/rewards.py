@@ -15,6 +15,7 @@ from scipy import special
 
 from hushbandits.core.messages import LARGEST
 from hushbandits.core.names import Kind, own_class
+from hushbandits.core.stable import stable_quantile
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import check_keywords, integer, nearest, real, reals, shown
@@ -27,6 +28,7 @@ __all__ = [
     "Constant",
     "Gaussian",
     "Law",
+    "Stable",
     "TruncatedGaussian",
     "Uniform",
     "UniformMeans",
@@ -246,6 +248,36 @@ class Uniform(Law):
 
 
 @dataclass(frozen=True)
+class Stable(Law):
+    """Symmetric α-stable around its location, with characteristic function ``exp(−|st|^α)``: no variance.
+
+    Parameters
+    ----------
+    alpha : float
+        α in (1, 2), so that there is a mean.
+    scale : float
+        s.
+    """
+
+    alpha: float = 1.9
+    scale: float = 1.0
+    unit_interval = False
+    locations = (-_WIDEST, _WIDEST)
+
+    def __post_init__(self) -> None:
+        real("alpha", self.alpha, 1, 2)
+        real("scale", self.scale, 0, _WIDEST)
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """μ + s q(u)."""
+        return location + self.scale * stable_quantile(u, self.alpha)
+
+    def variance(self, location: Array) -> Array:
+        """∞."""
+        return np.full_like(np.asarray(location, float), np.inf)
+
+
+@dataclass(frozen=True)
 class Constant(Law):
     """Always its location (a worst-case contamination)."""
 
@@ -278,6 +310,7 @@ LAWS: dict[str, type[Law]] = {
     "truncated-gaussian": TruncatedGaussian,
     "beta": Beta,
     "uniform": Uniform,
+    "stable": Stable,
     "constant": Constant,
 }
 

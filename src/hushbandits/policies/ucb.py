@@ -1,12 +1,18 @@
-"""Upper confidence bounds."""
+"""Upper confidence bounds: UCB1, UCB for sub-Gaussian rewards, MOSS, UCB-V."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.validate import real
+from hushbandits.policies.policy import Policy, Sums, add, argmax, by_index, sums
 
-__all__ = ["argmax_ucb1", "argmax_ucb1_run", "ucb1_bonus", "ucb_bonus"]
+__all__ = ["MOSS", "UCB", "UCB1", "UCBV", "ucb1_bonus", "ucb_bonus"]
 
 
 @jit
@@ -34,24 +40,182 @@ def ucb_bonus(sigma: float, log_inverse_delta: float, n: float) -> float:
 
 
 @jit
-def argmax_ucb1_run(s, n, t, r, arms):
-    """Write ``argmax_k s_k/n_k + √(2 ln t / n_k)`` of every agent of run r to `arms`.
+def _ucb1_index(state, r, k, log_t):
+    if state.n[r, k] == 0.0:
+        return math.inf
+    return state.s[r, k] / state.n[r, k] + ucb1_bonus(log_t, state.n[r, k])
 
-    An arm never seen comes first; ties go to the lowest index.
+
+class UCB1(Policy):
+    """Index ``μ̂_k + √(2 ln t / n_k)`` before play t; each arm once first, the lowest index on ties.
+
+    For rewards in [0, 1].  Source: Auer, Cesa-Bianchi & Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit
+    Problem", figure 1.
+
+    Examples
+    --------
+    >>> UCB1().name
+    'UCB1'
     """
-    _, agents, n_arms = n.shape
-    log_t = math.log(t)
-    for m in range(agents):
-        best, top = 0, -math.inf
-        for k in range(n_arms):
-            x = math.inf if n[r, m, k] == 0.0 else s[r, m, k] / n[r, m, k] + ucb1_bonus(log_t, n[r, m, k])
-            if x > top:
-                best, top = k, x
-        arms[r, m] = best
+
+    choose = staticmethod(by_index(_ucb1_index))
+    update = staticmethod(add)
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> Sums:
+        """Nothing is known."""
+        return sums(learners, n_arms)
+
+
+class _Bounds(NamedTuple):
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    bound: Array  # (L, K); it changes only where an arm was played
+    sigma: float
+    log_inverse_delta: float
 
 
 @jit
-def argmax_ucb1(s, n, t, arms):
-    """As `argmax_ucb1_run`, of every run."""
-    for r in range(n.shape[0]):
-        argmax_ucb1_run(s, n, t, r, arms)
+def _highest(state, r):
+    return argmax(state.bound, r)
+
+
+@jit
+def _raise(state, r, arm, reward):
+    state.n[r, arm] += 1.0
+    state.s[r, arm] += reward
+    bonus = ucb_bonus(state.sigma, state.log_inverse_delta, state.n[r, arm])
+    state.bound[r, arm] = state.s[r, arm] / state.n[r, arm] + bonus
+
+
+class UCB(Policy):
+    """Index ``μ̂_k + σ√(2 ln(1/δ) / n_k)``; each arm once first, the lowest index on ties.
+
+    Source: Lattimore & Szepesvári 2020, "Bandit Algorithms", algorithm 3.
+
+    Parameters
+    ----------
+    sigma : float
+        Sub-Gaussian constant; ½ for rewards in [0, 1].
+    delta : float, optional
+        δ; default: 1/n² for n plays in all (theorem 7.1 there).
+
+    Examples
+    --------
+    >>> UCB().state(1, 2, plays=10).log_inverse_delta == 2 * math.log(10)
+    True
+    """
+
+    choose = staticmethod(_highest)
+    update = staticmethod(_raise)
+
+    def __init__(self, sigma: float = 0.5, delta: float | None = None):
+        self.sigma = real("sigma", sigma, 0)
+        self.delta = delta if delta is None else real("delta", delta, 0, 1)
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Bounds:
+        """Nothing is known: every index is infinite."""
+        n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
+        level = 2.0 * math.log(plays) if self.delta is None else -math.log(self.delta)
+        return _Bounds(n, s, bound, self.sigma, level)
+
+
+class _Plays(NamedTuple):
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    bound: Array  # (L, K); it changes only where an arm was played
+    share: float  # n/K, plays per arm
+
+
+@jit
+def _moss(state, r, arm, reward):
+    state.n[r, arm] += 1.0
+    state.s[r, arm] += reward
+    n = state.n[r, arm]
+    state.bound[r, arm] = state.s[r, arm] / n + math.sqrt(max(math.log(state.share / n), 0.0) / n)
+
+
+class MOSS(Policy):
+    """Index ``μ̂_k + √(max(ln(n/(K n_k)), 0) / n_k)`` over n plays in all; each arm once first.
+
+    For rewards in [0, 1]; regret at most ``49 √(nK)``.  Source: Audibert & Bubeck 2009, "Minimax Policies for
+    Adversarial and Stochastic Bandits", figure 1 and theorem 5.
+
+    Examples
+    --------
+    >>> MOSS().state(1, 2, plays=10).share
+    5.0
+    """
+
+    choose = staticmethod(_highest)
+    update = staticmethod(_moss)
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Plays:
+        """Nothing is known: every index is infinite."""
+        n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
+        return _Plays(n, s, bound, plays / n_arms)
+
+
+class _Spread(NamedTuple):
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    squares: Array  # (L, K)
+    t: Array  # (L,)
+    zeta: float
+    bound: float
+
+
+@jit
+def _explored(state, r):
+    return state.zeta * math.log(state.t[r] + 1.0)
+
+
+@jit
+def _ucb_v_index(state, r, k, level):
+    n = state.n[r, k]
+    if n == 0.0:
+        return math.inf
+    mean = state.s[r, k] / n
+    variance = max(state.squares[r, k] / n - mean * mean, 0.0)
+    return mean + math.sqrt(2.0 * variance * level / n) + 3.0 * state.bound * level / n
+
+
+@jit
+def _add_square(state, r, arm, reward):
+    add(state, r, arm, reward)
+    state.squares[r, arm] += reward * reward
+
+
+class UCBV(Policy):
+    """Index ``μ̂_k + √(2 V_k ℰ_t / n_k) + 3bℰ_t/n_k`` with ``ℰ_t = ζ ln t`` and V the empirical variance.
+
+    Source: Audibert, Munos & Szepesvári 2009, "Exploration–exploitation tradeoff using variance estimates in
+    multi-armed bandits", equation 2 with c = 1.
+
+    Parameters
+    ----------
+    zeta : float
+        ζ > 1.
+    bound : float
+        b: rewards lie in [0, b].
+
+    Examples
+    --------
+    >>> UCBV().name
+    'UCB-V'
+    """
+
+    choose = staticmethod(by_index(_ucb_v_index, _explored))
+    update = staticmethod(_add_square)
+
+    def __init__(self, zeta: float = 1.2, bound: float = 1.0):
+        self.zeta, self.bound = real("zeta", zeta, 1), real("bound", bound, 0)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "UCB-V"
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Spread:
+        """Nothing is known."""
+        n, s, t = sums(learners, n_arms)
+        return _Spread(n, s, np.zeros((learners, n_arms)), t, self.zeta, self.bound)

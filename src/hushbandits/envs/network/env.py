@@ -16,10 +16,16 @@ from hushbandits.core.rewards import Law, UniformMeans
 from hushbandits.core.rounds import Rounds
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import probability, real
+from hushbandits.core.validate import choice, integer, probability, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.flood import Flood
-from hushbandits.envs.network.graphs import adjacency, connected_erdos_renyi, hop_distances
+from hushbandits.envs.network.graphs import (
+    adjacency,
+    connected_erdos_renyi,
+    graph_median,
+    hop_distances,
+    shortest_path_tree,
+)
 from hushbandits.envs.network.payload import GraphReports
 from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 from hushbandits.envs.network.task import NetworkTask
@@ -58,6 +64,11 @@ class CoopNetwork(Rounds):
         round.  A post may then come late, by a detour, or never (see `hushbandits.envs.network.flood`).
     extra_delay : int
         Further rounds that each hop takes.
+    routing : str
+        ``"flood"``: along every edge, to everyone within γ hops.  ``"tree"``: along a shortest-path tree, from its root
+        to everyone, and from everyone to the root alone.
+    root : int or str
+        Of the tree: an agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
     horizon : int
         T rounds.
     permute_arms : bool
@@ -86,7 +97,7 @@ class CoopNetwork(Rounds):
     """
 
     setting = "network"
-    public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay")
+    public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay", "routing", "root")
     payload = GraphReports
 
     def __init__(
@@ -101,6 +112,8 @@ class CoopNetwork(Rounds):
         life: int | str | None = None,
         edge_loss: float = 0.0,
         extra_delay: int = 0,
+        routing: str = "flood",
+        root: int | str = "median",
         horizon: int = 10_000,
         permute_arms: bool = False,
         drift: float = 0.0,
@@ -119,6 +132,10 @@ class CoopNetwork(Rounds):
         self.life = life
         self.edge_loss = probability("edge_loss", edge_loss)
         self.extra_delay = count("extra_delay", extra_delay, 0)
+        self.routing = choice("routing", routing, ("flood", "tree"))
+        self._root = root if root == "median" else integer("root", root, 0, n_agents - 1)
+        if self.routing == "tree" and self.edge_loss:
+            raise ValueError(f"edge_loss={edge_loss!r}: a tree has no detours; a graph that loses edges needs flood")
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
         runs = count("runs", runs, 1)
         pairs = 64.0 * n_agents**2 * (runs if self._random_graph else 1)
@@ -133,12 +150,16 @@ class CoopNetwork(Rounds):
         self._meddlers: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
         if self._meddlers:
             require(f"{self._meddlers[0].name} at relays", ("reward",), self.sent_fields)
+            if self.routing == "tree":
+                raise ValueError(f"{self._meddlers[0].name} at relays needs routing='flood': there copies differ")
 
     def _place(self, matrix: Array, distance: Array) -> None:
         matrix.flags.writeable = distance.flags.writeable = False
         self.adjacency, self.distance = matrix, distance
         #: (G,) diameter of each graph, G = 1 or R.
         self.diameter = distance.max((1, 2))
+        #: (G,) root of each tree, and its edges.
+        self.root = graph_median(distance) if self._root == "median" else np.full(len(distance), int(self._root))
         lives = {
             None: self.diameter,
             "diameter": self.diameter,
@@ -151,9 +172,20 @@ class CoopNetwork(Rounds):
         depth = max(1, int(far)) * pace
         size = Slots.size(distance.shape[1], len(matrix), depth)
         affordable(f"extra_delay={self.extra_delay} over {far} hops", size)
-        self.slots = Slots(distance, gamma, pace)
-        holds = distance <= gamma[:, None, None] - 1
-        self._edges = (holds * matrix.sum(2)[:, None, :]).sum(2)  # transmissions of one post
+        if self.routing == "flood":
+            self._ways, self._hops = matrix, distance
+            self.slots = Slots(distance, gamma, pace)
+            holds = distance <= gamma[:, None, None] - 1
+            self._edges = (holds * matrix.sum(2)[:, None, :]).sum(2)  # transmissions of one post
+            return
+        at, graphs = np.arange(distance.shape[1]), np.arange(len(distance))
+        trees = [shortest_path_tree(*graph) for graph in zip(matrix, distance, self.root, strict=True)]
+        self._ways, self._hops = np.stack(trees), np.stack([hop_distances(tree) for tree in trees])
+        ends = at == self.root[:, None]
+        self.slots = Slots(distance, gamma, pace, ends[:, :, None] | ends[:, None, :])
+        up = np.minimum(distance[graphs, self.root], gamma[:, None])  # hop by hop to the root, as far as it lives
+        down = ((up > 0) & (distance[graphs, self.root] <= gamma[:, None])).sum(1)
+        self._edges = np.where(ends, down[:, None], up)
 
     @property
     def most_arrivals(self) -> int:
@@ -165,6 +197,18 @@ class CoopNetwork(Rounds):
         # Where edges fail, posts of several rounds may come at once, by ways of different lengths.
         late = self.n_agents - 1 if self.life is None or self._random_graph else int(self.slots.life.max())
         return senders * (max(1, late) if self.edge_loss else 1)
+
+    @property
+    def reductions(self) -> tuple[str, ...]:
+        """A tally, and an average with the neighbours where messages go to them and no further, within the round."""
+        near = self.slots.depth == 1 if not self._random_graph else self.life == 1 and not self.extra_delay
+        gossip = (
+            near
+            and self.routing == "flood"
+            and "sender" in self.inbox_fields
+            and not (self.edge_loss or self._meddlers)
+        )
+        return (*super().reductions, *(("mix",) if gossip else ()))
 
     def task(self, **options: Any) -> NetworkTask:
         """How a learner meets it."""
@@ -186,7 +230,7 @@ class CoopNetwork(Rounds):
         self._ring = Ring(fields, self.slots.depth, runs, m)
 
     #: Of a graph's own, worked out of `adjacency` and `distance`.
-    not_rows = (*Rounds.not_rows, "slots", "diameter", "_edges")
+    not_rows = (*Rounds.not_rows, "slots", "diameter", "root", "_edges", "_ways", "_hops")
 
     def _restarted(self, rows: Array) -> None:
         super()._restarted(rows)
@@ -257,8 +301,8 @@ class CoopNetwork(Rounds):
         came = (posted >= 1) & ring.sent[posted % ring.depth, run, who]
         to, who, delay, posted = to[came], who[came], delay[came], posted[came]
         # on its last hop to distance d a copy comes from the neighbours at distance d − 1
-        last = self.distance[g][who] == delay[:, None] // (1 + self.extra_delay) - 1
-        which, via = np.nonzero(self.adjacency[g][to] & last)
+        last = self._hops[g][who] == delay[:, None] // (1 + self.extra_delay) - 1
+        which, via = np.nonzero(self._ways[g][to] & last)
         to, who, posted = to[which], who[which], posted[which]
         arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
         return np.stack([via, to, who, posted, arm], 1)

@@ -17,7 +17,7 @@ from hushbandits.core.arms import Arms
 from hushbandits.core.edge import locked
 from hushbandits.core.jit import jit
 from hushbandits.core.payload import Payload
-from hushbandits.core.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Uniform
+from hushbandits.core.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
 from hushbandits.core.tapes import LONGEST
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array
@@ -25,7 +25,15 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 
-__all__ = ["Mail", "NetworkTeam", "Rules"]
+__all__ = ["Mail", "NetworkTeam", "Rules", "standard_report"]
+
+
+@jit
+def standard_report(state, values, now, r, arms, rewards):
+    """Post the arms and rewards of run r."""
+    arm, reward = values
+    for m in range(arms.shape[1]):
+        arm[now, r, m], reward[now, r, m] = arms[r, m], rewards[r, m]
 
 
 class Rules(NamedTuple):
@@ -40,20 +48,25 @@ class Rules(NamedTuple):
     hear : (state, r, mail, t)
         Take in what arrives when t rounds have been posted.
     sends : bool
-        Whether everyone sends the standard report; else nobody sends anything.
+        Whether everyone sends a message; else nobody sends anything.
+    post : (state, values, now, r, arms, rewards)
+        After `learn`: write everyone's message to ``values[i][now, r]``, field by field.
+    fields : tuple of str
+        The message's.
     """
 
     act: Callable[..., None]
     learn: Callable[..., None]
     hear: Callable[..., None]
     sends: bool = True
+    post: Callable[..., None] = standard_report
+    fields: tuple[str, ...] = ("arm", "reward")
 
 
 class Mail(NamedTuple):
-    """The posts of the last rounds, ``(depth, R, M)``, and the ways they take (`Ring`, `Slots`)."""
+    """The posts of the last rounds, ``(depth, R, M, …)``, and the ways they take (`Ring`, `Slots`)."""
 
-    arm: Array
-    reward: Array
+    values: tuple[Array, ...]  # by the rules' fields
     sent: Array
     held: Array
     sender: Array
@@ -87,7 +100,7 @@ class Payment(NamedTuple):
 #: Luck that does not depend on the arm, by law; `Bernoulli` compares it with the location, the others add it.
 _SHIFTS: dict[type[Law], tuple[float, float]] = {
     Gaussian: (-math.inf, math.inf), ClippedGaussian: (0.0, 1.0), Uniform: (-math.inf, math.inf),
-    Constant: (-math.inf, math.inf),
+    Constant: (-math.inf, math.inf), Stable: (-math.inf, math.inf),
 }  # fmt: skip
 
 
@@ -114,10 +127,10 @@ class NetworkTeam(Team):
 
     def episode(self, env: World, until: float = math.inf) -> bool:
         """Play every run in compiled code, if env and wrappers are ones that it knows."""
-        if not (_ruled(self) and isinstance(env, CoopNetwork) and _known(env)):
+        if not (_ruled(self) and isinstance(env, CoopNetwork) and _known(env, self.rules)):
             return False
         goal, rules = math.ceil(min(until, env.horizon)), self.rules
-        gears, blocks = _compiled(rules.act, rules.learn, rules.hear), _pays(env)
+        gears, blocks = _compiled(rules.act, rules.learn, rules.hear, rules.post), _pays(env)
         while (t := int(env._t[0])) < goal:
             rounds = min(goal - t, self.ahead())
             if rounds == 0:
@@ -139,7 +152,7 @@ def _beat(env: CoopNetwork, team: Team) -> None:
 
 def _by_blocks(env: CoopNetwork, team: NetworkTeam, gears: _Gears, most: int) -> None:
     """Some rounds at once, where rewards are compiled."""
-    law, t, mail, books = env.law, int(env._t[0]), _mail(env), _books(env, team)
+    law, t, mail, books = env.law, int(env._t[0]), _mail(env, team.rules), _books(env, team)
     luck = env._luck.some(min(most, max(1, _BLOCK // env.n_arms)))
     rounds = len(luck)
     stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
@@ -147,15 +160,14 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, gears: _Gears, most: int) ->
     payment = Payment(np.array(stand.location), np.array(stand.gap), type(law) is Bernoulli, low, high)
     kept = _kept(env, rounds)
     gears.rounds(team.state(), mail, books, payment, _shifted(law, luck), kept, t, env._ring.t)
-    now = (env._ring.t + rounds) % env._ring.depth
-    env._arm, env._reward = mail.arm[now].copy(), locked(mail.reward[now].copy())
+    env._arm, env._reward = books.arms.copy(), locked(books.rewards)
     env._told = env._reward
     _tick(env, rounds)
 
 
 def _by_rounds(env: CoopNetwork, team: NetworkTeam, gears: _Gears, rounds: int) -> None:
     """Some rounds one by one, whose rewards the env works out: any law, any arms."""
-    state, mail, books = team.state(), _mail(env), _books(env, team)
+    state, mail, books = team.state(), _mail(env, team.rules), _books(env, team)
     what = "message that leaves" if books.sends else "message"
     for _ in range(rounds):
         gears.act(state, books, int(env._t[0]) + 1)
@@ -176,10 +188,10 @@ def _tick(env: CoopNetwork, rounds: int) -> None:
     env._phase = "pull" if env._live.any() else "over"
 
 
-def _mail(env: CoopNetwork) -> Mail:
+def _mail(env: CoopNetwork, rules: Rules) -> Mail:
     ring, at = env._ring, env.slots
-    posts = ring.values["arm"], ring.values["reward"], ring.sent, ring.held
-    return Mail(*posts, at.sender, at.delay, at.degree, at.lag, at.shell)
+    values = tuple(ring.values[field] for field in rules.fields)
+    return Mail(values, ring.sent, ring.held, at.sender, at.delay, at.degree, at.lag, at.shell)
 
 
 def _books(env: CoopNetwork, team: NetworkTeam) -> Books:
@@ -202,13 +214,16 @@ def _ruled(team: NetworkTeam) -> bool:
 _FREE = {"_abc_impl", "arms_class", "curve_metrics", "measures", "public", "task", "not_rows", "stateful"}
 
 
-def _known(env: CoopNetwork) -> bool:
+def _known(env: CoopNetwork, rules: Rules) -> bool:
     """Whether its rounds are ours, and nothing but losses stands between the agents."""
+    if set(env.sent_fields) != set(rules.fields) or any(field.latest for field in env.sent_fields.values()):
+        return False
+    if rules.post is not standard_report and not env._known_law:
+        return False
     ours = {name for name in dir(CoopNetwork) if not name.startswith("__")} - _FREE
     own = type(env).__mro__[: type(env).__mro__.index(CoopNetwork)]
     return (
         not any(ours & vars(cls).keys() for cls in own)
-        and env._whole
         and env._abreast
         and env._phase in ("pull", "over")
         and not (env.edge_loss or env._meddlers)
@@ -243,7 +258,8 @@ def _kept(env: CoopNetwork, rounds: int) -> Array:
     if not env.wrappers:
         return np.empty((0, *shape), bool)
     kept = np.empty((rounds, *shape), bool)
-    everyone = env.payload(arm=np.zeros(shape, np.int64), reward=np.zeros(shape), sent=np.ones(shape, bool))
+    values = {name: np.zeros((*shape, *field.shape), field.form) for name, field in env.sent_fields.items()}
+    everyone = env.payload(**values, sent=np.ones(shape, bool))
     for row in kept:
         message: Payload = everyone
         for wrapper in env.wrappers:
@@ -267,13 +283,12 @@ def _pay(payment, luck, i, r, books):
 
 
 @jit
-def _post(mail, books, kept, i, r, posted):
-    # as Ring.post, and the transmissions that a post sets off
+def _leave(mail, books, kept, i, r, posted):
+    # which posts leave, as in Ring.post, and the transmissions that each sets off
     depth, _, agents = mail.sent.shape
     before, now, spent, g = posted % depth, (posted + 1) % depth, 0, r % books.edges.shape[0]
     for m in range(agents):
         leaves = books.sends and (kept.shape[0] == 0 or kept[i, r, m])
-        mail.arm[now, r, m], mail.reward[now, r, m] = books.arms[r, m], books.rewards[r, m]
         mail.sent[now, r, m], mail.held[now, r, m] = leaves, leaves or mail.held[before, r, m]
         if leaves:
             spent += books.edges[g, m]
@@ -287,15 +302,18 @@ class _Gears(NamedTuple):
 
 
 @lru_cache
-def _compiled(act: Callable[..., None], learn: Callable[..., None], hear: Callable[..., None]) -> _Gears:
+def _compiled(
+    act: Callable[..., None], learn: Callable[..., None], hear: Callable[..., None], post: Callable[..., None]
+) -> _Gears:
     @jit
     def rounds(state, mail, books, payment, luck, kept, t, posted):
         for r in range(luck.shape[1]):  # run by run: what one touches stays in the caches
             for i in range(luck.shape[0]):
                 act(state, t + i + 1, r, books.arms)
                 _pay(payment, luck, i, r, books)
-                _post(mail, books, kept, i, r, posted + i)
                 learn(state, r, books.arms, books.rewards)
+                post(state, mail.values, (posted + i + 1) % mail.sent.shape[0], r, books.arms, books.rewards)
+                _leave(mail, books, kept, i, r, posted + i)
                 hear(state, r, mail, posted + i + 1)
 
     @jit
@@ -306,8 +324,9 @@ def _compiled(act: Callable[..., None], learn: Callable[..., None], hear: Callab
     @jit
     def close(state, mail, books, kept, posted):
         for r in range(books.arms.shape[0]):
-            _post(mail, books, kept, 0, r, posted)
             learn(state, r, books.arms, books.rewards)
+            post(state, mail.values, (posted + 1) % mail.sent.shape[0], r, books.arms, books.rewards)
+            _leave(mail, books, kept, 0, r, posted)
             hear(state, r, mail, posted + 1)
 
     return _Gears(rounds, begin, close)

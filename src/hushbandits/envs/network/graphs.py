@@ -24,10 +24,12 @@ __all__ = [
     "clique_cover_number",
     "clique_number",
     "connected_erdos_renyi",
+    "graph_median",
     "hop_distances",
     "independence_number",
     "independent_set",
     "power_graph",
+    "shortest_path_tree",
 ]
 
 _SMALL = 24  # agents up to which the hard numbers are exact
@@ -104,6 +106,36 @@ def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tri
         f"edge_probability={p:g} gave no connected graph of {n_agents} agents in {tries} draws; "
         f"connectedness needs about ln(n_agents)/n_agents = {math.log(max(2, n_agents)) / n_agents:.3g}"
     )
+
+
+def graph_median(distance: Array) -> Array:
+    """``(G,)`` agents ``argmin_v Σ_w d(v, w)``, the lowest index on ties.
+
+    Examples
+    --------
+    >>> graph_median(np.array([[[0, 1, 2], [1, 0, 1], [2, 1, 0]]])).tolist()
+    [1]
+    """
+    found: Array = distance.sum(2).argmin(1)
+    return found
+
+
+def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
+    """``(M, M)`` adjacency of a shortest-path tree: everyone's parent is its lowest neighbour one hop nearer to `root`.
+
+    Examples
+    --------
+    >>> square = adjacency("cycle", 4)
+    >>> np.argwhere(np.triu(shortest_path_tree(square, hop_distances(square), 0))).tolist()
+    [[0, 1], [0, 3], [1, 2]]
+    """
+    nearer = matrix & (distance[root][None, :] == distance[root][:, None] - 1)
+    tree = np.zeros_like(matrix)
+    for w in range(len(matrix)):
+        if w != root:
+            tree[w, nearer[w].argmax()] = True
+    found: Array = tree | tree.T
+    return found
 
 
 def power_graph(distance: Array, life: int) -> Array:

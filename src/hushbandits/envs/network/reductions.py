@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.core.jit import jit
 
-__all__ = ["gather", "tally", "total", "weighted"]
+__all__ = ["gather", "mix", "tally", "total", "weighted"]
 
 
 @jit
@@ -91,3 +91,22 @@ def weighted(value, weight, mask, receiver, shell, t, out):
                         for f in range(width):
                             out[r, to, f] += product[f]
                 i = i - 1 if i > 0 else depth - 1
+
+
+@jit
+def mix(value, sent, sender, degree, matrix, r, out):
+    """Write ``Σ_w P_mw x_w`` over an agent and its neighbours to `out`, run r; a lost x_w counts as the agent's own.
+
+    `value` and `out` are ``(R, M, F)``, `sent` is ``(R, M)``; slots hold neighbours alone.
+    """
+    g = r % matrix.shape[0]
+    at = r % sender.shape[0]
+    for m in range(value.shape[1]):
+        weight = matrix[g, m, m]
+        for f in range(value.shape[2]):
+            out[r, m, f] = weight * value[r, m, f]
+        for s in range(degree[at, m]):
+            w = sender[at, m, s]
+            weight, of = matrix[g, m, w], w if sent[r, w] else m
+            for f in range(value.shape[2]):
+                out[r, m, f] += weight * value[r, of, f]

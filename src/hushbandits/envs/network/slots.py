@@ -18,7 +18,7 @@ import numpy as np
 from hushbandits.core.edge import checked
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.types import Array
-from hushbandits.envs.network.reductions import gather, tally, total, weighted
+from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
 
 __all__ = ["Ring", "SlotInbox", "Slots", "TallyInbox"]
 
@@ -34,6 +34,8 @@ class Slots:
         γ, the hops after which a message dies.
     pace : int
         Rounds that a hop takes.
+    ways : (G, M, M) bool, optional
+        Who may hear whom at all, symmetric; default: everyone.
 
     Attributes
     ----------
@@ -47,8 +49,10 @@ class Slots:
         Slots ``shell[d − 1] … shell[d] − 1`` of an agent are the agents d rounds away.
     """
 
-    def __init__(self, distance: Array, life: Array, pace: int = 1):
+    def __init__(self, distance: Array, life: Array, pace: int = 1, ways: Array | None = None):
         heard = (distance > 0) & (distance <= np.asarray(life)[:, None, None])
+        if ways is not None:
+            heard &= ways
         self.distance = distance
         self.life = np.array(life)
         self.lag = np.where(heard, distance * pace, 0)
@@ -288,6 +292,33 @@ class SlotInbox(Inbox):
             factor = ring.values[weight].reshape(flat.shape)
             weighted(flat, factor, mask, slots.sender, slots.shell, ring.t, out)
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
+
+    def mix(self, field: str, matrix: Array) -> Array:
+        """Average a field with the neighbours', ``Σ_w P_mw x_w``, ``(R, M, …)``: one step of gossip.
+
+        Parameters
+        ----------
+        field : str
+            What everyone has just posted.
+        matrix : (G, M, M) array
+            P, 0 between agents that are no neighbours, G = 1 or R; a neighbour's value that was lost counts as one's
+            own.
+
+        Raises
+        ------
+        ValueError
+            Messages travel further than to neighbours, or take longer than a round.
+        """
+        self._needs_event(field)
+        ring, slots = self._ring, self._slots
+        if slots.depth != 1:
+            raise ValueError("gossip goes from neighbour to neighbour in a round: it needs life=1 and extra_delay=0")
+        now = ring.t % ring.depth
+        flat = np.ascontiguousarray(ring.values[field][now].reshape(*ring.sent.shape[1:], -1), float)
+        out = np.empty(flat.shape)
+        for r in range(len(flat)):
+            mix(flat, ring.sent[now], slots.sender, slots.degree, matrix, r, out)
+        return out.reshape(ring.values[field].shape[1:])
 
 
 class TallyInbox(Inbox):

@@ -1,0 +1,204 @@
+"""Dubey & Pentland 2020, "Cooperative Multi-Agent Bandits with Heavy Tails" (ICML): CMP-UCB."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.world import World
+from hushbandits.envs.network.episode import NetworkTeam, Rules
+from hushbandits.envs.network.graphs import independent_set, power_graph
+from hushbandits.policies.heavy import TruncatedUCB
+
+__all__ = ["CMPUCB", "partition"]
+
+
+def partition(distance: Array, life: int) -> tuple[Array, Array]:
+    """Leaders, and the leader that each agent follows.
+
+    The leaders are a maximal independent set of 𝒢_γ, chosen greedily by the size of the γ-neighbourhood; everyone else
+    has one within γ hops, and follows the nearest, the lowest index on ties.
+
+    Parameters
+    ----------
+    distance : (M, M) int
+        Hops.
+    life : int
+        γ.
+
+    Returns
+    -------
+    leaders : (n,) int, ascending
+    follows : (M,) int
+        Index into `leaders`.
+
+    Examples
+    --------
+    >>> from hushbandits.envs.network.graphs import adjacency, hop_distances
+    >>> leaders, follows = partition(hop_distances(adjacency("path", 5)), 1)
+    >>> leaders.tolist(), follows.tolist()
+    ([1, 3], [0, 0, 0, 1, 1])
+    """
+    near = power_graph(distance, life)
+    leaders = np.sort(independent_set(near, near.sum(1)))
+    follows: Array = distance[:, leaders].argmin(1)
+    return leaders, follows
+
+
+class _Leaders(NamedTuple):
+    leader: Array  # (R, n) −1: none
+    follows: Array  # (R, M) the leader's agent
+    arm: Array  # (R, M) last instructions
+    pi: Any  # learner r·n + i
+
+
+_choose, _update = TruncatedUCB.choose, TruncatedUCB.update
+
+
+@jit
+def _act(own, t, r, arms):
+    most = own.leader.shape[1]
+    for i in range(most):
+        v = own.leader[r, i]
+        if v >= 0:
+            arms[r, v] = _choose(own.pi, r * most + i)
+
+
+@jit
+def _learn(own, r, arms, rewards):
+    most = own.leader.shape[1]
+    for i in range(most):
+        v = own.leader[r, i]
+        if v >= 0:
+            _update(own.pi, r * most + i, arms[r, v], rewards[r, v])
+
+
+@jit
+def _hear(own, r, mail, t):
+    g, depth, most = r % mail.lag.shape[0], mail.sent.shape[0], own.leader.shape[1]
+    arm, reward = mail.values
+    for m in range(mail.lag.shape[1]):
+        v = own.follows[r, m]
+        lag = mail.lag[g, v, m]
+        i = (t - lag + 1) % depth
+        if 0 < lag <= t and mail.sent[i, r, v]:
+            own.arm[r, m] = arm[i, r, v]
+    for j in range(most):
+        v = own.leader[r, j]
+        if v < 0:
+            continue
+        for s in range(mail.degree[g, v]):
+            lag, w = mail.delay[g, v, s], mail.sender[g, v, s]
+            i = (t - lag + 1) % depth
+            if lag <= t and mail.sent[i, r, w]:
+                _update(own.pi, r * most + j, arm[i, r, w], reward[i, r, w])
+
+
+@jit
+def _act_all(own, arms):
+    for r in range(arms.shape[0]):
+        _act(own, 0, r, arms)
+
+
+@jit
+def _learn_all(own, arms, rewards):
+    for r in range(arms.shape[0]):
+        _learn(own, r, arms, rewards)
+
+
+@jit
+def _take(pi, row, step, arm, reward, arrived):
+    for r in range(arm.shape[0]):
+        for s in range(arm.shape[1]):
+            if arrived[r, s]:
+                _update(pi, r * step + row, arm[r, s], reward[r, s])
+
+
+class CMPUCB(NetworkTeam):
+    """CMP-UCB: several leaders run robust UCB on what reaches them; everyone else repeats its leader's arms.
+
+    A leader takes in every reward of its γ-neighbourhood as it arrives; a follower plays the last arm that reached it
+    from its leader, a uniform one before.  γ is the env's `life`.
+
+    Parameters
+    ----------
+    moment, excess : float
+        u and e of the truncated mean (`hushbandits.policies.heavy.TruncatedUCB`).
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("CoopNetwork-v0", "CMP-UCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
+    (2,)
+    """
+
+    hears = ("sender", "arm", "reward")
+    rules = Rules(_act, _learn, _hear)
+
+    def __init__(self, moment: float = 1.0, excess: float = 1.0):
+        self.policy = TruncatedUCB(moment, excess)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "CMP-UCB"
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Choose leaders; forget everything."""
+        runs, agents = len(seeds), env.n_agents
+        lives: Array = env.slots.life
+        found = [partition(d, int(lives[g % len(lives)])) for g, d in enumerate(env.distance)]
+        most = max(len(leaders) for leaders, _ in found)
+        self._leader = np.full((runs, most), -1)
+        self._follows = np.zeros((runs, agents), np.int64)
+        for r in range(runs):
+            leaders, follows = found[r % len(found)]
+            self._leader[r, : len(leaders)] = leaders
+            self._follows[r] = leaders[follows]
+        self._pi = self.policy.state(runs * most, env.n_arms, agents * env.horizon)
+        self._arm = np.zeros((runs, agents), np.int64)
+        self._told = self._follows == np.arange(agents)
+        self._rngs = streams(seeds, f"agent/{self.name}")
+        self._n_arms = env.n_arms
+
+    def act(self, obs: Obs) -> Array:
+        """Leaders ask their policy; followers repeat, or guess until the first instruction."""
+        if not self._told.all():
+            for r, rng in enumerate(self._rngs):
+                guess = rng.integers(self._n_arms, size=self._arm.shape[1])
+                self._arm[r] = np.where(self._told[r], self._arm[r], guess)
+        _act_all(self.state(), self._arm)
+        return self._arm
+
+    def speak(self, reward: Array) -> None:
+        """Leaders take their own rewards; everyone reports."""
+        _learn_all(self.state(), self._arm, reward)
+
+    def hear(self, inbox: Inbox) -> None:
+        """Followers take instructions, leaders rewards."""
+        arms = self._arm.copy()
+        for i, leader in enumerate(self._leader.T):
+            there = leader >= 0
+            v = np.where(there, leader, 0)
+            instruction, told = inbox.of(v, "arm")
+            told = told & there[:, None] & (self._follows == v[:, None])
+            arms = np.where(told, instruction, arms)
+            self._told |= told
+            arm, arrived = inbox.at(v, "arm")
+            reward, _ = inbox.at(v, "reward")
+            _take(self._pi, i, self._leader.shape[1], arm, reward, arrived & there[:, None])
+        self._arm = arms
+
+    def state(self) -> _Leaders:
+        """Who leads, instructions, and the leaders' policies."""
+        return _Leaders(self._leader, self._follows, self._arm, self._pi)
+
+    def ahead(self) -> int:
+        """Nobody guesses any more."""
+        return super().ahead() if self._told.all() else 0

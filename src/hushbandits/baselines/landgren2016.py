@@ -1,0 +1,162 @@
+"""Landgren, Srivastava & Leonard 2016, "Distributed Cooperative Decision-Making in Multiarmed Bandits": coop-UCB."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.baselines.gossip import Gossip
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import flag, real
+from hushbandits.core.world import World
+
+__all__ = ["CoopUCB", "graph_exploration"]
+
+
+def graph_exploration(matrix: Array) -> Array:
+    """``ε_c^k = M Σ_{p≥2} Σ_{j≥1} |λ_p λ_j| / (1 − |λ_p λ_j|) a_pj(k)`` of each agent k.
+
+    With u = u_p^k u_j^k and ν± the sums of the positive and negative ``u_p^d u_j^d`` over d: ``a = uν⁺`` where
+    λ_pλ_j ≥ 0 and u ≥ 0, ``uν⁻`` where λ_pλ_j ≥ 0 and u ≤ 0, else ``|u| max(ν⁺, |ν⁻|)``.
+
+    It depends on the eigenvectors that are taken where an eigenvalue is repeated, as on cycles and grids; here those
+    that Gram and Schmidt make of the projections of the agents' unit vectors, in their order.
+
+    Parameters
+    ----------
+    matrix : (M, M) array
+        P.
+
+    Returns
+    -------
+    (M,) array
+
+    Examples
+    --------
+    >>> graph_exploration(np.full((2, 2), 0.5)).round(6).tolist()
+    [0.0, 0.0]
+    """
+    agents = len(matrix)
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = values[::-1], _settled(values[::-1], vectors[:, ::-1])
+    total = np.zeros(agents)
+    for p in range(1, agents):
+        product = values[p] * values  # (M,) over j
+        rate = np.abs(product) / (1.0 - np.abs(product))
+        u = vectors[:, [p]] * vectors  # (k, j), and (d, j)
+        up, down = np.maximum(u, 0.0).sum(0), np.minimum(u, 0.0).sum(0)
+        same = np.where(u >= 0, u * up, u * down)
+        a = np.where(product >= 0, same, np.abs(u) * np.maximum(up, -down))
+        total += (rate * a).sum(1)
+    found: Array = agents * total
+    return found
+
+
+def _settled(values: Array, vectors: Array) -> Array:
+    """Eigenvectors that do not depend on who computed them."""
+    settled = np.empty_like(vectors)
+    start = 0
+    while start < len(values):
+        stop = start + 1
+        while stop < len(values) and values[start] - values[stop] < 1e-9:
+            stop += 1
+        space, found = vectors[:, start:stop], 0
+        for k in range(len(vectors)):
+            if found == stop - start:
+                break
+            taken = settled[:, start : start + found]
+            left = space @ space[k] - taken @ taken[k]
+            size = float(np.linalg.norm(left))
+            if size > 1e-6:
+                settled[:, start + found] = left / size
+                found += 1
+        start = stop
+    return settled
+
+
+class _Estimates(NamedTuple):
+    s: Array  # (R, M, K) ŝ
+    n: Array  # (R, M, K) n̂
+    extra: Array  # (G, M) ε_c
+    scale: float  # 2γσ²/M
+    arms: int
+
+
+@jit
+def _choose(own, r, m, t):
+    if t <= own.arms:
+        return t - 1
+    best, top = 0, -math.inf
+    explored = own.scale * math.log(t)
+    extra = own.extra[r % own.extra.shape[0], m]
+    for k in range(own.arms):
+        n = own.n[r, m, k]
+        x = own.s[r, m, k] / n + math.sqrt((n + extra) * explored) / n
+        if x > top:
+            best, top = k, x
+    return best
+
+
+@jit
+def _learn(own, r, m, arm, reward):
+    own.s[r, m, arm] += reward
+    own.n[r, m, arm] += 1.0
+
+
+@jit
+def _heard(own, r, t):
+    pass
+
+
+class CoopUCB(Gossip):
+    """coop-UCB: each agent's running estimates of the network's average sums and counts.
+
+    One pull of each arm, without messages; then, once a round after all pulls, ``ŝ ← P(ŝ + reward)`` and
+    ``n̂ ← P(n̂ + pull)``.  Index ``ŝ/n̂ + √((n̂ + ε_c) · 2γσ² ln t / (M n̂²))``, the lowest arm on ties.
+
+    In the paper the first pulls stand outside the regret; here they are rounds like all others.
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 1.
+    sigma : float
+        Sub-Gaussian constant; ½ for rewards in [0, 1].
+    as_released : bool
+        As the code that has been compared with so far (Martínez-Rubio et al. 2019): M mixing steps a round, one per
+        agent, instead of one.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> hb.evaluate("CoopNetwork-v0", "coop-UCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
+    (2,)
+    """
+
+    choose = staticmethod(_choose)
+    learn = staticmethod(_learn)
+    heard = staticmethod(_heard)
+
+    def __init__(self, gamma: float = 1.01, sigma: float = 0.5, as_released: bool = False):
+        self.gamma, self.sigma = real("gamma", gamma, 1), real("sigma", sigma, 0)
+        self.as_released = flag("as_released", as_released)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "coop-UCB"
+
+    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Estimates, Array, Array]:
+        """Nothing is known."""
+        self.quiet = env.n_arms
+        shape = len(seeds), env.n_agents, env.n_arms
+        s, n = np.zeros(shape), np.zeros(shape)
+        extra = np.stack([graph_exploration(one) for one in matrix])
+        return _Estimates(s, n, extra, 2.0 * self.gamma * self.sigma**2 / env.n_agents, env.n_arms), s, n
+
+    def steps(self, agents: int) -> int:
+        """Mixing steps a round."""
+        return agents if self.as_released else 1

@@ -1,0 +1,113 @@
+"""Dueling bandits on a graph: an action is a pair of arms, its reward says which of the two won."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.arms import Arms, Standing
+from hushbandits.core.tapes import streams
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import real, reals, shown
+from hushbandits.envs.network.env import CoopNetwork
+
+__all__ = ["DuelingArms", "DuelingNetwork", "condorcet_winner"]
+
+#: P(first beats second) by their distance in rank.
+_RANKED = tuple(tuple(0.5 + 0.1 * (j - i) for j in range(5)) for i in range(5))
+
+
+def condorcet_winner(preferences: Array) -> int:
+    """The arm that beats every other one with probability above ½.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+
+    Examples
+    --------
+    >>> condorcet_winner(np.array([[0.5, 0.4], [0.6, 0.5]]))
+    1
+    """
+    others = ~np.eye(len(preferences), dtype=bool)
+    winners = np.flatnonzero(((preferences > 0.5) | ~others).all(1))
+    if not winners.size:
+        raise ValueError("preferences have no Condorcet winner: no arm beats every other one with probability above ½")
+    return int(winners[0])
+
+
+class DuelingArms(Arms):
+    """Pairs of A arms as K = A² arms: pair ``i·A + j`` pays 1 if i beats j.
+
+    A pair costs ``(P(w beats i) + P(w beats j))/2 − ½`` with w the Condorcet winner: 0 for w against itself.
+    """
+
+    def __init__(self, means: Sequence[float], rewards: str, **rest: Any):
+        self.duellists = round(len(means) ** 0.5)
+        super().__init__(means, rewards, **rest)
+
+    def reset(self, seeds: Seeds) -> None:
+        """Shuffle the arms of every run, if asked; pairs follow."""
+        matrix = np.asarray(self.given).reshape(self.duellists, self.duellists)
+        orders = [
+            rng.permutation(self.duellists) if self.permute else np.arange(self.duellists)
+            for rng in streams(seeds, "instance")
+        ]
+        self.locations = np.stack([matrix[np.ix_(order, order)].reshape(-1) for order in orders])
+        self._still = self._stand(self.locations)
+        self._runs = np.arange(len(seeds))[:, None]
+
+    def _stand(self, location: Array) -> Standing:
+        matrices = location.reshape(-1, self.duellists, self.duellists)
+        wins = np.stack([matrix[condorcet_winner(matrix)] - 0.5 for matrix in matrices])
+        gap = 0.5 * (wins[:, :, None] + wins[:, None, :])
+        return Standing(location, location, gap.reshape(location.shape))
+
+
+class DuelingNetwork(CoopNetwork):
+    """M agents on a graph duel the same A arms, one pair each per round (Howson et al. 2024, section 4.3).
+
+    An action is the pair ``first·A + second``; its reward is 1 if the first one wins.  Everything else, the report too,
+    is as in `CoopNetwork` with A² arms.
+
+    Parameters
+    ----------
+    preferences : (A, A) sequence
+        P(i beats j), with ``P_ij + P_ji = 1``, ½ on the diagonal and a Condorcet winner.
+    **rest
+        As in `CoopNetwork`; what is said of arms there (`means`, `n_arms`, `rewards`, `drift`, `switches`) is no
+        parameter here.
+
+    Notes
+    -----
+    ``regret``: ``Σ (Δ_i + Δ_j)/2`` with ``Δ_i = P(w beats i) − ½`` (Zoghi et al. 2014).
+
+    Examples
+    --------
+    >>> env = DuelingNetwork(n_agents=4, horizon=2)
+    >>> obs = env.reset(0)
+    >>> env.n_arms, env.gaps[0].round(2).tolist()[:3]
+    (25, [0.0, 0.05, 0.1])
+    """
+
+    arms_class = DuelingArms
+
+    def __init__(self, *, preferences: Sequence[Sequence[float]] = _RANKED, **rest: Any):
+        for name in ("means", "n_arms", "rewards", "drift", "switches"):
+            if name in rest:
+                raise TypeError(f"{name}={shown(rest[name])} is no parameter of a duel: preferences say who wins")
+        matrix = reals("preferences", preferences)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+            raise ValueError(f"preferences must be a square matrix of at least two arms, not of shape {matrix.shape}")
+        for i in range(len(matrix)):
+            for j in range(len(matrix)):
+                real(f"preferences[{i}][{j}]", float(matrix[i, j]), 0, 1, closed="both")
+                if abs(matrix[i, j] + matrix[j, i] - 1) > 1e-9:
+                    total = f"{matrix[i, j]:g} + {matrix[j, i]:g}"
+                    raise ValueError(f"preferences[{i}][{j}] + preferences[{j}][{i}] = {total} must be 1")
+        condorcet_winner(matrix)
+        self.preferences = matrix
+        super().__init__(means=matrix.reshape(-1).tolist(), rewards="bernoulli", **rest)

@@ -1,0 +1,105 @@
+"""Best empirical sampled average: duels of arms on samples of equal size."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.limits import affordable
+from hushbandits.core.types import Array
+from hushbandits.policies.luck import below, uniform
+from hushbandits.policies.policy import Policy
+
+__all__ = ["BESA"]
+
+
+class _Rewards(NamedTuple):
+    n: Array  # (L, K)
+    first: Array  # (L, K) an arm's last reward in the pool, −1: none; each points to the one before
+    used: Array  # (L,)
+    next: Array  # (L, n)
+    value: Array  # (L, n)
+    seeds: Array  # (L, K) room for a tournament
+    luck: Array  # (L, 4)
+
+
+@jit
+def _sampled_mean(state, r, k, m):
+    """Mean of m of the arm's rewards, drawn without replacement (Knuth's selection sampling)."""
+    left, wanted, total, i = state.n[r, k], m, 0.0, state.first[r, k]
+    while wanted > 0:
+        if left <= wanted or uniform(state.luck, r) * left < wanted:
+            total += state.value[r, i]
+            wanted -= 1
+        left -= 1
+        i = state.next[r, i]
+    return total / m
+
+
+@jit
+def _duel(state, r, a, b):
+    fewest = min(state.n[r, a], state.n[r, b])
+    if fewest == 0:
+        return a if state.n[r, a] == 0 else b
+    x, y = _sampled_mean(state, r, a, fewest), _sampled_mean(state, r, b, fewest)
+    if x != y:
+        return a if x > y else b
+    return a if state.n[r, a] <= state.n[r, b] else b  # on a tie, whoever was played less
+
+
+@jit
+def _tournament(state, r):
+    arms = state.n.shape[1]
+    seeds = state.seeds[r]
+    for k in range(arms):
+        seeds[k] = k
+    for k in range(arms - 1, 0, -1):
+        j = below(state.luck, r, k + 1)
+        seeds[k], seeds[j] = seeds[j], seeds[k]
+    while arms > 1:  # halves: winners of neighbours go on, the last one of an odd number as well
+        for i in range(arms // 2):
+            seeds[i] = _duel(state, r, seeds[2 * i], seeds[2 * i + 1])
+        if arms % 2:
+            seeds[arms // 2] = seeds[arms - 1]
+        arms = (arms + 1) // 2
+    return seeds[0]
+
+
+@jit
+def _append(state, r, arm, reward):
+    i = state.used[r]
+    state.used[r] += 1
+    state.value[r, i], state.next[r, i] = reward, state.first[r, arm]
+    state.first[r, arm] = i
+    state.n[r, arm] += 1
+
+
+class BESA(Policy):
+    """A tournament of the arms in random order; two arms compare means of samples as large as the smaller one's.
+
+    Samples are drawn without replacement; on a tie the arm played less goes on.  A choice reads all rewards, so a run
+    takes time quadratic in its plays.
+
+    Source: Baransi, Maillard & Mannor 2014, "Sub-sampling for Multi-armed Bandits", BESA.
+
+    Examples
+    --------
+    >>> BESA().name
+    'BESA'
+    """
+
+    choose = staticmethod(_tournament)
+    update = staticmethod(_append)
+    random = True
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Rewards:
+        """Nothing is known."""
+        assert luck is not None
+        pool, shape = (learners, int(plays)), (learners, n_arms)
+        affordable(f"policy {self.name} with {learners} learners of {int(plays)} plays", 16.0 * learners * plays)
+        return _Rewards(
+            np.zeros(shape, np.int64), np.full(shape, -1), np.zeros(learners, np.int64), np.empty(pool, np.int64),
+            np.empty(pool), np.zeros(shape, np.int64), luck,
+        )  # fmt: skip

@@ -1,0 +1,104 @@
+"""Policies by the Bernoulli divergence: KL-UCB and IMED."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.validate import real
+from hushbandits.policies.kl import kl, kl_upper
+from hushbandits.policies.policy import Policy, Sums, add, by_index, sums
+
+__all__ = ["IMED", "KLUCB"]
+
+
+class _Level(NamedTuple):
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    t: Array  # (L,)
+    c: float
+
+
+@jit
+def _clocked(state, r):
+    log_t = math.log(state.t[r] + 1.0)
+    return log_t + state.c * math.log(max(log_t, 1.0))
+
+
+@jit
+def _kl_ucb_index(state, r, k, level):
+    n = state.n[r, k]
+    return math.inf if n == 0.0 else kl_upper(state.s[r, k] / n, level / n)
+
+
+class KLUCB(Policy):
+    """Index ``max{q : n_k kl(μ̂_k, q) ≤ ln t + c ln ln t}``; each arm once first.
+
+    For rewards in [0, 1].  Source: Garivier & Cappé 2011, "The KL-UCB Algorithm for Bounded Stochastic Bandits and
+    Beyond", algorithm 1; its theorem takes c = 3, its experiments c = 0.
+
+    Parameters
+    ----------
+    c : float
+        c ≥ 0; ``ln ln t`` counts as 0 where it is negative.
+
+    Examples
+    --------
+    >>> KLUCB().name
+    'KL-UCB'
+    """
+
+    choose = staticmethod(by_index(_kl_ucb_index, _clocked))
+    update = staticmethod(add)
+
+    def __init__(self, c: float = 0.0):
+        self.c = real("c", c, 0, closed="low")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "KL-UCB"
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Level:
+        """Nothing is known."""
+        return _Level(*sums(learners, n_arms), self.c)
+
+
+@jit
+def _best_mean(state, r):
+    top = 0.0
+    for k in range(state.n.shape[1]):
+        if state.n[r, k] > 0.0:
+            top = max(top, state.s[r, k] / state.n[r, k])
+    return min(top, 1.0)
+
+
+@jit
+def _imed_index(state, r, k, top):
+    n = state.n[r, k]
+    if n == 0.0:
+        return math.inf
+    mean = state.s[r, k] / n
+    return -(n * (kl(mean, top) if mean < top else 0.0) + math.log(n))
+
+
+class IMED(Policy):
+    """Smallest ``n_k kl(μ̂_k, μ̂*) + ln n_k``, with μ̂* the best empirical mean; each arm once first.
+
+    For rewards in [0, 1]; asymptotically optimal on Bernoulli arms.  Source: Honda & Takemura 2015, "Non-asymptotic
+    analysis of a new bandit algorithm for semi-bounded rewards", algorithm 1 (there for a wider class of laws).
+
+    Examples
+    --------
+    >>> IMED().name
+    'IMED'
+    """
+
+    choose = staticmethod(by_index(_imed_index, _best_mean))
+    update = staticmethod(add)
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> Sums:
+        """Nothing is known."""
+        return sums(learners, n_arms)

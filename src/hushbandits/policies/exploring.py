@@ -1,0 +1,245 @@
+"""Policies that explore by chance or first: ε-greedy, softmax, EXP3, explore-then-commit."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.validate import integer, real
+from hushbandits.policies.luck import below, uniform
+from hushbandits.policies.policy import Policy, add, sums
+
+__all__ = ["EXP3", "EpsilonGreedy", "ExploreThenCommit", "Softmax"]
+
+
+class _Tossed(NamedTuple):
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    t: Array  # (L,)
+    luck: Array  # (L, 4)
+    given: float  # ε, or the temperature; −1: the schedule
+
+
+@jit
+def _greedy(state, r):
+    best, top = 0, -math.inf
+    for k in range(state.n.shape[1]):
+        n = state.n[r, k]
+        x = math.inf if n == 0.0 else state.s[r, k] / n
+        if x > top:
+            best, top = k, x
+    return best
+
+
+@jit
+def _epsilon_greedy(state, r):
+    t, arms = state.t[r] + 1.0, state.n.shape[1]
+    epsilon = state.given
+    if epsilon < 0.0:
+        epsilon = (arms * math.log(t) / t) ** (1.0 / 3.0)
+    if uniform(state.luck, r) < epsilon:
+        return below(state.luck, r, arms)
+    return _greedy(state, r)
+
+
+class EpsilonGreedy(Policy):
+    """With probability ε_t a uniform arm, else the best empirical mean (an arm never played first).
+
+    Source: Sutton & Barto 1998, section 2.2; the schedule ``ε_t = min(1, (K ln t / t)^(1/3))``: Slivkins 2019,
+    "Introduction to Multi-Armed Bandits", theorem 1.6.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        A constant ε in [0, 1]; default: the schedule.
+
+    Examples
+    --------
+    >>> EpsilonGreedy(0.1).name
+    'epsilon-greedy'
+    """
+
+    choose = staticmethod(_epsilon_greedy)
+    update = staticmethod(add)
+    random = True
+
+    def __init__(self, epsilon: float | None = None):
+        self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0, 1, closed="both")
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "epsilon-greedy"
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Tossed:
+        """Nothing is known."""
+        assert luck is not None
+        return _Tossed(*sums(learners, n_arms), luck, -1.0 if self.epsilon is None else self.epsilon)
+
+
+@jit
+def _boltzmann(state, r):
+    arms, best = state.n.shape[1], _greedy(state, r)
+    if state.n[r, best] == 0.0:
+        return best
+    top, total = state.s[r, best] / state.n[r, best], 0.0
+    for k in range(arms):
+        total += math.exp((state.s[r, k] / state.n[r, k] - top) / state.given)
+    left = uniform(state.luck, r) * total
+    for k in range(arms - 1):
+        left -= math.exp((state.s[r, k] / state.n[r, k] - top) / state.given)
+        if left < 0.0:
+            return k
+    return arms - 1
+
+
+class Softmax(Policy):
+    """Arm k with probability in proportion to ``exp(μ̂_k/τ)`` (Boltzmann exploration); each arm once first.
+
+    Its regret is linear for a fixed τ.  Source: Sutton & Barto 1998, section 2.3.
+
+    Parameters
+    ----------
+    temperature : float
+        τ.
+
+    Examples
+    --------
+    >>> Softmax().name
+    'softmax'
+    """
+
+    choose = staticmethod(_boltzmann)
+    update = staticmethod(add)
+    random = True
+
+    def __init__(self, temperature: float = 0.05):
+        self.temperature = real("temperature", temperature, 0)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "softmax"
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Tossed:
+        """Nothing is known."""
+        assert luck is not None
+        return _Tossed(*sums(learners, n_arms), luck, self.temperature)
+
+
+class _Weights(NamedTuple):
+    weight: Array  # (L, K) logarithms of the weights
+    chance: Array  # (L, K) probabilities of the last choice
+    luck: Array  # (L, 4)
+    gamma: float
+
+
+@jit
+def _exp3_choose(state, r):
+    arms, top, total = state.weight.shape[1], state.weight[r].max(), 0.0
+    for k in range(arms):
+        state.chance[r, k] = math.exp(state.weight[r, k] - top)
+        total += state.chance[r, k]
+    left, chosen = uniform(state.luck, r), arms - 1
+    for k in range(arms):
+        p = (1.0 - state.gamma) * state.chance[r, k] / total + state.gamma / arms
+        state.chance[r, k] = p
+        if left >= 0.0:
+            left -= p
+            if left < 0.0:
+                chosen = k
+    return chosen
+
+
+@jit
+def _exp3_update(state, r, arm, reward):
+    arms = state.weight.shape[1]
+    state.weight[r, arm] += state.gamma * (reward / state.chance[r, arm]) / arms
+
+
+class EXP3(Policy):
+    """Arm k with probability ``(1 − γ) w_k/Σw + γ/K``; then ``w_k ← w_k exp(γ x/(p_k K))``.
+
+    For rewards in [0, 1], of any origin; regret at most ``2√(e − 1) √(nK ln K)``.  Source: Auer, Cesa-Bianchi, Freund
+    & Schapire 2002, "The Nonstochastic Multiarmed Bandit Problem", figure 1 and corollary 3.2.
+
+    Parameters
+    ----------
+    gamma : float, optional
+        γ in (0, 1]; default: ``min(1, √(K ln K / ((e − 1) n)))`` for n plays.
+
+    Examples
+    --------
+    >>> EXP3().name
+    'EXP3'
+    """
+
+    choose = staticmethod(_exp3_choose)
+    update = staticmethod(_exp3_update)
+    random = True
+
+    def __init__(self, gamma: float | None = None):
+        self.gamma = gamma if gamma is None else real("gamma", gamma, 0, 1, closed="high")
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Weights:
+        """Equal weights."""
+        assert luck is not None
+        tuned = min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1.0) * plays)))
+        shape = learners, n_arms
+        return _Weights(np.zeros(shape), np.zeros(shape), luck, tuned if self.gamma is None else self.gamma)
+
+
+class _Phases(NamedTuple):
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    t: Array  # (L,)
+    kept: Array  # (L,) the arm that it has committed to; −1: none yet
+    plays: int  # of each arm before
+
+
+@jit
+def _commit(state, r):
+    arms = state.n.shape[1]
+    if state.t[r] < state.plays * arms:
+        return state.t[r] % arms
+    if state.kept[r] < 0:
+        state.kept[r] = _greedy(state, r)
+    return state.kept[r]
+
+
+class ExploreThenCommit(Policy):
+    """Each arm m times by turns, then the best empirical mean for good, the lowest index on ties.
+
+    Source: Lattimore & Szepesvári 2020, algorithm 1; the default m: Slivkins 2019, theorem 1.5.
+
+    Parameters
+    ----------
+    m : int, optional
+        Default: ``⌈(n/K)^(2/3) (ln n)^(1/3)⌉`` for n plays.
+
+    Examples
+    --------
+    >>> ExploreThenCommit(3).name
+    'ETC'
+    """
+
+    choose = staticmethod(_commit)
+    update = staticmethod(add)
+
+    def __init__(self, m: int | None = None):
+        self.m = m if m is None else integer("m", m, 1)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "ETC"
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Phases:
+        """Nothing is known."""
+        tuned = max(1, math.ceil((plays / n_arms) ** (2 / 3) * math.log(max(plays, 2)) ** (1 / 3)))
+        m = tuned if self.m is None else self.m
+        return _Phases(*sums(learners, n_arms), np.full(learners, -1), m)

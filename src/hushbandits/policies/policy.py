@@ -1,0 +1,154 @@
+"""A single-agent bandit algorithm π behind two rules: which arm now, and what a reward teaches.
+
+A policy plays many learners at once, one row of its state each: runs, or agents that play by themselves.  Its clock
+counts its own updates.  The same rules serve an agent alone, a leader who feeds π from queues, and a plain loop:
+
+>>> import numpy as np
+>>> from hushbandits.policies.ucb import UCB1
+>>> policy = UCB1()
+>>> state = policy.state(learners=1, n_arms=3, plays=100)
+>>> for _ in range(100):
+...     arm = policy.choose(state, 0)
+...     policy.update(state, 0, arm, (0.9, 0.5, 0.1)[arm])
+>>> int(state.n[0].argmax())
+0
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numba.core.registry import CPUDispatcher
+
+from hushbandits.core.jit import jit, ours
+from hushbandits.core.types import Array
+
+__all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "log_clock", "sums"]
+
+
+class Sums(NamedTuple):
+    """What index policies know: of learner r, how often each arm was played and what it gave."""
+
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    t: Array  # (L,) updates
+
+
+def sums(learners: int, n_arms: int) -> Sums:
+    """Return the state of learners that know nothing.
+
+    Examples
+    --------
+    >>> sums(2, 3).n.shape
+    (2, 3)
+    """
+    return Sums(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.zeros(learners, np.int64))
+
+
+class Policy:
+    """Base of the single-agent algorithms, shipped or one's own.
+
+    A subclass gives `state` and two static rules, compiled (`hushbandits.core.jit.jit`) or plain Python:
+
+    ``choose(state, r) → int``
+        The arm that learner r plays next.  Between two updates it may be asked once only.
+    ``update(state, r, arm, reward)``
+        Learner r played `arm` and got `reward`.
+
+    Attributes
+    ----------
+    random : bool
+        Whether it draws: then `state` is given `luck`, (L, 4) words that seed `hushbandits.policies.luck`.
+    """
+
+    choose: ClassVar[Callable[..., int]]
+    update: ClassVar[Callable[..., None]]
+    random: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """As registered; names its tape."""
+        return type(self).__name__
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> Any:
+        """Return a named tuple of arrays with a leading axis of learners, and of numbers.
+
+        Parameters
+        ----------
+        learners, n_arms : int
+            L and K.
+        plays : float
+            How often each learner plays in all, n.
+        luck : (L, 4) uint64 array, optional
+            Of policies that draw.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define state(learners, n_arms, plays, luck)")
+
+    @property
+    def ships(self) -> bool:
+        """Whether both rules are compiled code of this package, which needs no watching."""
+        return all(isinstance(rule, CPUDispatcher) and ours(rule) for rule in (self.choose, self.update))
+
+
+@jit
+def argmax(x, r):
+    """``argmax_k x[r, k]``, the lowest index on ties."""
+    best, top = 0, -math.inf
+    for k in range(x.shape[1]):
+        if x[r, k] > top:
+            best, top = k, x[r, k]
+    return best
+
+
+@jit
+def log_clock(state, r):
+    """``ln t`` before play t."""
+    return math.log(state.t[r] + 1.0)
+
+
+@lru_cache
+def by_index(index: Callable[..., float], level: Callable[..., float] = log_clock) -> CPUDispatcher:
+    """Return the rule that plays the arm of the largest index, the lowest one on ties.
+
+    Parameters
+    ----------
+    index : compiled ``(state, r, k, x) → float``
+        Asked for every arm of `state.n`.
+    level : compiled ``(state, r) → float``
+        The x that all arms share, worked out once per choice.
+    """
+
+    @jit
+    def choose(state, r):
+        best, top, shared = 0, -math.inf, level(state, r)
+        for k in range(state.n.shape[1]):
+            x = index(state, r, k, shared)
+            if x > top:
+                best, top = k, x
+        return best
+
+    return choose
+
+
+@lru_cache
+def everyone(choose: Callable[..., int]) -> CPUDispatcher:
+    """Return compiled ``(state, arms)`` that writes what each learner chooses to `arms`, (L,)."""
+
+    @jit
+    def run(state, arms):
+        for r in range(arms.size):
+            arms[r] = choose(state, r)
+
+    return run
+
+
+@jit
+def add(state, r, arm, reward):
+    """Count a play and its reward: the update of most index policies."""
+    state.n[r, arm] += 1.0
+    state.s[r, arm] += reward
+    state.t[r] += 1

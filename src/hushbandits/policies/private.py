@@ -1,0 +1,82 @@
+"""Policies for rewards that a local mechanism has made private (Ren, Zhou, Liu & Shroff 2020).
+
+They promise nothing: the mechanism does, before a reward reaches them (`LocalDPNetwork-v0`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.validate import real
+from hushbandits.policies.policy import Policy, add, by_index, sums
+from hushbandits.policies.ucb import UCB1
+
+__all__ = ["LDPUCBB", "LDPUCBL"]
+
+
+class _Noised(NamedTuple):
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    t: Array  # (L,)
+    epsilon: float
+
+
+@jit
+def _laplace_index(state, r, k, log_t):
+    n = state.n[r, k]
+    if n <= 4.0 * math.log(state.t[r] + 2.0):  # before play t: N ≤ 4 ln(t + 1)
+        return math.inf
+    return state.s[r, k] / n + math.sqrt(2.0 * log_t / n) + math.sqrt(32.0 * log_t / (state.epsilon**2 * n))
+
+
+class LDPUCBL(Policy):
+    """Index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))`` on rewards + Lap(1/ε); an arm with N ≤ 4 ln(t + 1) comes first.
+
+    Source: Ren, Zhou, Liu & Shroff 2020, "Multi-Armed Bandits with Local Differential Privacy", LDP-UCB-L.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε of the mechanism.
+
+    Examples
+    --------
+    >>> LDPUCBL(0.5).name
+    'LDP-UCB-L'
+    """
+
+    choose = staticmethod(by_index(_laplace_index))
+    update = staticmethod(add)
+
+    def __init__(self, epsilon: float = 1.0):
+        self.epsilon = real("epsilon", epsilon, 0)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "LDP-UCB-L"
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Noised:
+        """Nothing is known."""
+        return _Noised(*sums(learners, n_arms), self.epsilon)
+
+
+class LDPUCBB(UCB1):
+    """UCB1 on rewards that the Bernoulli mechanism has replaced: ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``.
+
+    The replaced rewards are in {0, 1}, and their means are in the order of the arms', nearer to ½ by
+    ``(e^ε − 1)/(e^ε + 1)``.  Source: Ren, Zhou, Liu & Shroff 2020, LDP-UCB-B.
+
+    Examples
+    --------
+    >>> LDPUCBB().name
+    'LDP-UCB-B'
+    """
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "LDP-UCB-B"

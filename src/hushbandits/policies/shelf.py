@@ -1,0 +1,73 @@
+"""Policies by name."""
+
+from __future__ import annotations
+
+from hushbandits.core.entries import Spec, built, find
+from hushbandits.core.names import Kind
+from hushbandits.core.validate import shown
+from hushbandits.policies.policy import Policy
+
+__all__ = ["AnyPolicy", "list_policies", "make_policy"]
+
+#: A name, ``"module:Class"``, a class or a policy.
+AnyPolicy = str | type[Policy] | Policy
+
+POLICY = Kind("policy", lambda cls: issubclass(cls, Policy), "a Policy class")
+_POLICIES = {
+    name: Spec(f"hushbandits.policies.{entry}")
+    for name, entry in {
+        "BESA": "besa:BESA",
+        "EXP3": "exploring:EXP3",
+        "ETC": "exploring:ExploreThenCommit",
+        "IMED": "divergence:IMED",
+        "KL-UCB": "divergence:KLUCB",
+        "LDP-UCB-B": "private:LDPUCBB",
+        "LDP-UCB-L": "private:LDPUCBL",
+        "MOSS": "ucb:MOSS",
+        "RUCB": "duel:RelativeUCB",
+        "Robust-UCB": "heavy:TruncatedUCB",
+        "Robust-UCB-Catoni": "heavy:CatoniUCB",
+        "Robust-UCB-MoM": "heavy:MedianOfMeansUCB",
+        "TS": "thompson:ThompsonSampling",
+        "TS-Gaussian": "thompson:GaussianTS",
+        "UCB": "ucb:UCB",
+        "UCB-V": "ucb:UCBV",
+        "UCB1": "ucb:UCB1",
+        "epsilon-greedy": "exploring:EpsilonGreedy",
+        "softmax": "exploring:Softmax",
+    }.items()
+}
+
+
+def list_policies() -> list[str]:
+    """Return all policies' names, sorted.
+
+    Examples
+    --------
+    >>> "UCB1" in list_policies()
+    True
+    """
+    return sorted(_POLICIES)
+
+
+def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
+    """Build a policy.
+
+    Raises
+    ------
+    ValueError
+        Unknown name (with the nearest ones), or a bad parameter.
+    TypeError
+        A parameter that the policy does not take, or any for one that is built already.
+
+    Examples
+    --------
+    >>> make_policy("UCB", sigma=1.0).sigma
+    1.0
+    """
+    if isinstance(policy, Policy):
+        if params:
+            raise TypeError(f"policy {policy.name} is built already and takes no parameters: {shown(params)}")
+        return policy
+    what = policy if isinstance(policy, str) else getattr(policy, "__name__", shown(policy))
+    return built(Policy, f"policy {what}", find(_POLICIES, POLICY, policy), params)

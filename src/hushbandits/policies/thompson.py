@@ -1,0 +1,126 @@
+"""Thompson sampling: Beta–Bernoulli and Gaussian."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.types import Array
+from hushbandits.core.validate import real
+from hushbandits.policies.luck import beta, normal, uniform
+from hushbandits.policies.policy import Policy
+
+__all__ = ["GaussianTS", "ThompsonSampling"]
+
+
+class _Counts(NamedTuple):
+    wins: Array  # (L, K)
+    losses: Array  # (L, K)
+    luck: Array  # (L, 4)
+
+
+@jit
+def _draw_beta(state, r):
+    best, top = 0, -1.0
+    for k in range(state.wins.shape[1]):
+        x = beta(state.luck, r, state.wins[r, k] + 1.0, state.losses[r, k] + 1.0)
+        if x > top:
+            best, top = k, x
+    return best
+
+
+@jit
+def _toss(state, r, arm, reward):
+    # a reward between 0 and 1 is tossed to one of the two: algorithm 2 of Agrawal & Goyal
+    if reward >= 1.0 or (reward > 0.0 and uniform(state.luck, r) < reward):
+        state.wins[r, arm] += 1.0
+    else:
+        state.losses[r, arm] += 1.0
+
+
+class ThompsonSampling(Policy):
+    """Play the arm of the largest draw from ``Beta(S_k + 1, F_k + 1)``.
+
+    A reward in (0, 1) counts as a success with that probability.  Source: Agrawal & Goyal 2012, "Analysis of Thompson
+    Sampling for the Multi-armed Bandit Problem", algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> ThompsonSampling().name
+    'TS'
+    """
+
+    choose = staticmethod(_draw_beta)
+    update = staticmethod(_toss)
+    random = True
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "TS"
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Counts:
+        """Uniform priors."""
+        assert luck is not None
+        return _Counts(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck)
+
+
+class _Normal(NamedTuple):
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    luck: Array  # (L, 4)
+    sigma: float
+
+
+@jit
+def _draw_normal(state, r):
+    best, top = 0, -math.inf
+    for k in range(state.n.shape[1]):
+        n = state.n[r, k] + 1.0
+        x = state.s[r, k] / n + state.sigma * normal(state.luck, r) / math.sqrt(n)
+        if x > top:
+            best, top = k, x
+    return best
+
+
+@jit
+def _count(state, r, arm, reward):
+    state.n[r, arm] += 1.0
+    state.s[r, arm] += reward
+
+
+class GaussianTS(Policy):
+    """Play the arm of the largest draw from ``N(s_k/(n_k + 1), σ²/(n_k + 1))``.
+
+    Source: Agrawal & Goyal 2013, "Further Optimal Regret Bounds for Thompson Sampling", algorithm 2 (σ = 1).
+
+    Parameters
+    ----------
+    sigma : float
+        σ of the posterior's law.
+
+    Examples
+    --------
+    >>> GaussianTS().name
+    'TS-Gaussian'
+    """
+
+    choose = staticmethod(_draw_normal)
+    update = staticmethod(_count)
+    random = True
+
+    def __init__(self, sigma: float = 1.0):
+        self.sigma = real("sigma", sigma, 0)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return "TS-Gaussian"
+
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Normal:
+        """Standard priors."""
+        assert luck is not None
+        return _Normal(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck, self.sigma)

@@ -1,0 +1,95 @@
+"""A policy at work: those that ship in compiled loops, one's own watched, so that its mistakes carry its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.jit import jit
+from hushbandits.core.names import words
+from hushbandits.core.types import Array
+from hushbandits.core.validate import shown
+from hushbandits.policies.policy import Policy, everyone
+
+__all__ = ["Watched"]
+
+
+@lru_cache
+def _update_all(update: Callable[..., None]) -> Callable[..., None]:
+    @jit
+    def run(state, arms, rewards):
+        for r in range(arms.size):
+            update(state, r, arms[r], rewards[r])
+
+    return run
+
+
+class Watched:
+    """A policy's rules for many learners at once.
+
+    Parameters
+    ----------
+    policy : Policy
+        Whose.
+    state : named tuple
+        Its state.
+    n_arms : int
+        K.
+
+    Raises
+    ------
+    ValueError
+        One's own policy raised, or answered with what is no arm; the sentence names policy, round and learner.
+
+    Examples
+    --------
+    >>> from hushbandits.policies.ucb import UCB1
+    >>> policy, arms = UCB1(), np.zeros(2, np.int64)
+    >>> work = Watched(policy, policy.state(2, 3, 10), 3)
+    >>> work.choose(arms, 1)
+    >>> arms.tolist()
+    [0, 0]
+    """
+
+    def __init__(self, policy: Policy, state: Any, n_arms: int):
+        self._policy, self._state, self._n_arms = policy, state, n_arms
+        self._t = 0
+
+    def choose(self, arms: Array, t: int) -> None:
+        """Write the arm of every learner in round t to `arms`."""
+        if self._policy.ships:
+            everyone(self._policy.choose)(self._state, arms)
+            return
+        self._t = t
+        for r in range(arms.size):
+            arms[r] = self.ask(r, t)
+
+    def update(self, arms: Array, rewards: Array) -> None:
+        """Tell every learner its reward."""
+        if self._policy.ships:
+            _update_all(self._policy.update)(self._state, arms, rewards)
+            return
+        for r in range(arms.size):
+            self.tell(r, int(arms[r]), float(rewards[r]), self._t)
+
+    def ask(self, r: int, t: int) -> int:
+        """Return the arm of learner r, checked."""
+        try:
+            arm = self._policy.choose(self._state, r)
+        except Exception as error:
+            raise ValueError(f"policy {self._policy.name}, round {t}: choose raised {words(error)}") from error
+        if not isinstance(arm, (int, np.integer)) or isinstance(arm, bool) or not 0 <= arm < self._n_arms:
+            raise ValueError(
+                f"policy {self._policy.name}, round {t}: choose answered {shown(arm)}; arms are 0..{self._n_arms - 1}"
+            )
+        return int(arm)
+
+    def tell(self, r: int, arm: int, reward: float, t: int) -> None:
+        """Hand learner r a reward."""
+        try:
+            self._policy.update(self._state, r, arm, reward)
+        except Exception as error:
+            raise ValueError(f"policy {self._policy.name}, round {t}: update raised {words(error)}") from error

@@ -1,0 +1,103 @@
+"""Local privacy by replacement: every reward becomes a coin that leans its way."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.messages import Fields
+from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import choice, real
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.wrappers.local_laplace import LocalLaplace
+
+__all__ = ["LocalBernoulli", "local_mechanism"]
+
+
+class LocalBernoulli(Wrapper):
+    """Each reward x in [0, 1] is replaced by a bit, ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before anybody sees it.
+
+    The agents themselves are told the bit alone, so whatever they do and say is made of bits.  A bit's mean is
+    ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε per reward.
+    name : str, optional
+
+    Raises
+    ------
+    ValueError
+        ε ≤ 0; a reward law outside [0, 1]; the feedback setting, whose users are met once and sum their rewards.
+
+    References
+    ----------
+    Ren, Zhou, Liu & Shroff 2020, "Multi-Armed Bandits with Local Differential Privacy", convert-to-Bernoulli.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("CoopNetwork-v0", wrappers=[LocalBernoulli(0.5)])
+    >>> [(g.epsilon, g.view) for g in env.privacy()]
+    [(0.5, 'everyone, the agent included')]
+    """
+
+    verbs = ("add",)
+
+    def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
+        super().__init__(name=name)
+        self.epsilon = real("epsilon", epsilon, 0, 700)
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """Needs rewards in [0, 1], of agents who come back."""
+        if not env.law.unit_interval:
+            raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
+        if not env.payload.named:
+            raise ValueError(f"{self.name} replaces what agents are told; a user of this setting is met once")
+        return fields
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Open the tape."""
+        self._luck = env.payload.luck("add", self.name, env, seeds)
+
+    def tell(self, reward: Array, env: World) -> Array:
+        """Toss the coin."""
+        lean = math.exp(-self.epsilon)
+        chance = (reward * (1.0 - lean) + lean) / (1.0 + lean)
+        return np.less(self._luck.next(), chance).astype(float)
+
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
+        """ε per reward, against everyone."""
+        return (
+            Guarantee(
+                mechanism=f"a bit with P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1), ε = {self.epsilon:g}, for each reward",
+                epsilon=self.epsilon,
+                delta=0.0,
+                adjacency="one reward replaced by any other in [0, 1]; an agent's rewards compose additively",
+                view="everyone, the agent included",
+                assumptions=(
+                    "rewards in [0, 1]",
+                    "the mechanism sits before the agent",
+                    "seeded noise is a simulation",
+                ),
+                source="Ren et al. 2020",
+            ),
+        )
+
+
+def local_mechanism(epsilon: float = 1.0, mechanism: str = "laplace", *, name: str | None = None) -> Wrapper:
+    """Return the mechanism between arms and agents: ``"laplace"`` or ``"bernoulli"``.
+
+    Examples
+    --------
+    >>> local_mechanism(0.5).name, local_mechanism(0.5, "bernoulli").name
+    ('LocalLaplace', 'LocalBernoulli')
+    """
+    choice("mechanism", mechanism, ("laplace", "bernoulli"))
+    if mechanism == "bernoulli":
+        return LocalBernoulli(epsilon, name=name)
+    return LocalLaplace(epsilon, own="noised", name=name)
