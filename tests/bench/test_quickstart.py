@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from hushbandits.bench.judge.stats import mean_interval
+from hushbandits.bench.judge.stats import paired_difference
 from hushbandits.bench.play.batch import play_batch
 from hushbandits.experiments import find
 from hushbandits.policies.successive import epoch_length, radii
@@ -62,7 +62,7 @@ def test_sharing_pays_and_hiding_costs_what_20_runs_cannot_tell():
     found = finals(NETWORK)
     quack, multi, private, alone = (values["regret"] for values in found.values())
     said = numbers(NETWORK)
-    low, high = mean_interval(private - multi)
+    _, (low, high) = paired_difference(private, multi)  # as the table of lines against each other has it
     assert said[3:5] == [f"{100 * x.mean() / alone.mean():.0f}" for x in (multi, quack)]
     spent = [found["Private-UCB"][name].max() for name in ("epsilon", "epsilon_delta")]
     assert said[6:11] == [

@@ -16,7 +16,7 @@ _EXPLORATION = (
 _NETWORK = (
     "In these 20 runs (seed 0) sharing pays: after 3,000 rounds Multi-UCB has 61 % of the regret of UCB1, whose agents "
     "keep their rewards to themselves, and QuACK-UCB 51 %. What hiding costs 20 runs cannot tell: Private-UCB has 37 "
-    "more than Multi-UCB, with an interval of −56 to 130. But it hides little, as the table below says: the "
+    "more than Multi-UCB, with an interval of −49 to 129. But it hides little, as the table below says: the "
     "released means spend ε = 62.8 on one reward (13.7 with δ > 0), and the counts beside them are not covered at all."
 )
 _FEEDBACK = (
