@@ -37,6 +37,8 @@ from hushbandits.core.rewards import UniformMeans
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.policies.policy import Policy
+from hushbandits.policies.shelf import list_policies, make_policy
 from hushbandits.protection import Protection
 from hushbandits.protection import privacy as _privacy
 from hushbandits.registry import (
@@ -87,6 +89,7 @@ __all__ = [
     "Inbox",
     "Measure",
     "Obs",
+    "Policy",
     "Protection",
     "Protocol",
     "Ratio",
@@ -102,9 +105,11 @@ __all__ = [
     "evaluate",
     "list_agents",
     "list_envs",
+    "list_policies",
     "list_wrappers",
     "make",
     "make_core",
+    "make_policy",
     "make_team",
     "make_wrapper",
     "meet",

@@ -390,6 +390,8 @@ register_agent("Multi-UCB", "hushbandits.baselines.dubey2020:MultiUCB")
 register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
 register_agent("Byzantine-UCB", "hushbandits.agents.dubey2020:ByzantineUCB")
 register_agent("DP-UCB-INT", "hushbandits.baselines.tossou2016:DPUCBInt")
+register_agent("Alone", "hushbandits.baselines.alone:Alone")
+register_agent("QuACK", "hushbandits.agents.howson2024:QuACK")
 for _policy in list_policies():
     register_agent(f"QuACK-{_policy}", "hushbandits.agents.howson2024:QuACK", policy=_policy)
     register_agent(_policy, "hushbandits.baselines.alone:Alone", policy=_policy)

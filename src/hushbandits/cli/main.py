@@ -31,7 +31,7 @@ _HELP = """\
 hushbandits: multi-agent bandits that must keep quiet
 
   hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
-  hushbandits list                  envs, agents, wrappers and experiments by name
+  hushbandits list                  envs, agents, policies, wrappers, experiments by name
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
   hushbandits compare FOLDER        its lines against each other: differences, intervals, p-values
   hushbandits export FOLDER         its rows as csv, json or parquet
@@ -155,17 +155,18 @@ def merge(
     return 0
 
 
-def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|experiments")] = "all") -> int:
-    """List envs, agents, wrappers and experiments, with a line about each.
+def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wrappers|experiments")] = "all") -> int:
+    """List envs, agents, policies, wrappers and experiments, with a line about each.
 
     Parameters
     ----------
     what
-        One of the four; default: all.
+        One of the five; default: all.
     """
     from hushbandits import registry
     from hushbandits.core.validate import choice
     from hushbandits.experiments import modules
+    from hushbandits.policies import shelf
 
     def about(table: Mapping[str, Spec]) -> dict[str, str]:
         lines = {}
@@ -177,6 +178,7 @@ def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|wrappers|exp
     kinds = {
         "envs": lambda: about(registry._ENVS),
         "agents": lambda: about(registry._AGENTS),
+        "policies": lambda: about(shelf.POLICIES),
         "wrappers": lambda: about(registry._WRAPPERS),
         "experiments": lambda: {
             name: text

@@ -7,13 +7,13 @@ from hushbandits.core.names import Kind
 from hushbandits.core.validate import shown
 from hushbandits.policies.policy import Policy
 
-__all__ = ["AnyPolicy", "list_policies", "make_policy"]
+__all__ = ["POLICIES", "AnyPolicy", "list_policies", "make_policy"]
 
 #: A name, ``"module:Class"``, a class or a policy.
 AnyPolicy = str | type[Policy] | Policy
 
 POLICY = Kind("policy", lambda cls: issubclass(cls, Policy), "a Policy class")
-_POLICIES = {
+POLICIES = {
     name: Spec(f"hushbandits.policies.{entry}")
     for name, entry in {
         "BESA": "besa:BESA",
@@ -47,7 +47,7 @@ def list_policies() -> list[str]:
     >>> "UCB1" in list_policies()
     True
     """
-    return sorted(_POLICIES)
+    return sorted(POLICIES)
 
 
 def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
@@ -70,4 +70,4 @@ def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
             raise TypeError(f"policy {policy.name} is built already and takes no parameters: {shown(params)}")
         return policy
     what = policy if isinstance(policy, str) else getattr(policy, "__name__", shown(policy))
-    return built(Policy, f"policy {what}", find(_POLICIES, POLICY, policy), params)
+    return built(Policy, f"policy {what}", find(POLICIES, POLICY, policy), params)
