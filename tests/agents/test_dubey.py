@@ -75,15 +75,14 @@ def test_a_byzantine_agents_own_statistics_stay_clean():
         "law": "constant",
         "location": 0.0,
     }
-    deaf = hb.evaluate("ByzantineNetwork-v0", "Byzantine-UCB", runs=3, env={**env, "life": 0}).final("regret")
-    clean = hb.evaluate(
-        "CoopNetwork-v0",
-        "Byzantine-UCB",
-        runs=3,
-        env={k: env[k] for k in ("n_agents", "graph", "means", "horizon")} | {"life": 0},
-    ).final("regret")
+
+    def regret(id, **given):
+        return hb.play(hb.make_core(id, runs=3, **given), hb.make_team("Byzantine-UCB"), seed=0)["regret"]
+
+    deaf = regret("ByzantineNetwork-v0", **env, life=0)
+    clean = regret("CoopNetwork-v0", **{k: env[k] for k in ("n_agents", "graph", "means", "horizon")}, life=0)
     np.testing.assert_array_equal(deaf, clean)
-    heard = hb.evaluate("ByzantineNetwork-v0", "Byzantine-UCB", runs=3, env=env).final("regret")
+    heard = regret("ByzantineNetwork-v0", **env)
     assert heard.mean() > 3 * clean.mean()
 
 

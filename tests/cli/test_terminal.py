@@ -182,5 +182,6 @@ def test_simultaneous_reports_of_one_folder_do_not_meet(folder):
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(lambda _: said("report", "runs/mine"), range(3)))
     assert [f.returncode for f in found] == [0] * 3, [f.stderr for f in found]
-    assert sorted(os.listdir("runs/mine")) == ["mine.png", "report.html", "results.sqlite"]
+    left = ["mine.pdf", "mine.png", "mine.svg", "report.html", "results.sqlite"]
+    assert sorted(os.listdir("runs/mine")) == left
     assert Path("runs/mine/report.html").read_bytes() == page

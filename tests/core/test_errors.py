@@ -56,7 +56,7 @@ def test_unknown_keywords_name_the_nearest():
     ("DP-MASE", {"epsilon": float("nan")}, "epsilon=nan must be a number > 0"),
     ("DP-MASE", {"beta": 1.5}, r"beta=1.5 must lie in \(0, 1\)"),
     ("Private-UCB", {"v": 2}, r"v=2 must lie in \(1, 1.5\)"),
-    ("QuACK", {}, "no agent is named 'QuACK'; did you mean QuACK-UCB?"),
+    ("QuACK-UCBs", {}, "no agent is named 'QuACK-UCBs'; did you mean QuACK-UCB "),
 ])  # fmt: skip
 def test_bad_agent(agent, kwargs, message):
     with pytest.raises(ValueError, match=message):

@@ -71,7 +71,7 @@ title = "Mine"
 runs = 3
 checkpoints = 3
 env = {{ use = "{m}:Net", shift = 1, rewards = "{m}:Coin" }}
-wrappers = [{{ use = "{m}:Mute", rate = 0.5 }}]
+wrappers = [{{ use = "{m}:Mute" }}]
 agents = [{{ use = "{m}:Plain" }}, {{ use = "{m}:First", arm = 1 }}, {{ use = "UCB1" }}]
 sweep = {{ "{m}:Mute.rate" = [0.5, 1.0] }}
 """

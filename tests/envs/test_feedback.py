@@ -16,6 +16,7 @@ from hushbandits.privacy.plans import (
     distributed_pure,
 )
 from hushbandits.privacy.samplers import DiscreteGaussian, PolyaDifference
+from hushbandits.registry import assemble
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
@@ -328,9 +329,13 @@ def test_agent_and_mechanism_agree_on_epsilon():
     team = hb.make_team("Dist-DP-SE", epsilon=1.0)
     with pytest.raises(ValueError, match=r"epsilon=1.0 of Dist-DP-SE differs from epsilon=0.5 of DiscreteLaplace"):
         hb.play(hb.make_core("DistDP-v0", epsilon=0.5), team)
-    either = [{"env": {"epsilon": 0.4, "horizon": 3000}}, {"agent_kwargs": {"epsilon": 0.4}, "env": {"horizon": 3000}}]
-    one, other = (hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, **given) for given in either)
-    np.testing.assert_array_equal(one.final("regret"), other.final("regret"))
+    either = [({"epsilon": 0.4}, {}), ({}, {"epsilon": 0.4})]
+    one, other = (
+        hb.play(assemble("DistDP-v0", team, runs=2, env={"horizon": 3000, **env}), team, seed=0)["regret"]
+        for env, given in either
+        for team in [hb.make_team("Dist-DP-SE", **given)]
+    )
+    np.testing.assert_array_equal(one, other)
     with pytest.raises(ValueError, match=r"confidence=0.2 of Dist-DP-SE differs from confidence=0.1 of DiscreteLap"):
         hb.play(hb.make_core("DistDP-v0"), hb.make_team("Dist-DP-SE", confidence=0.2))
     with pytest.raises(ValueError, match=r"scale=2.0 of Dist-RDP-SE differs from scale=10.0 of Skellam"):

@@ -214,7 +214,7 @@ title = "Own"
 runs = 4
 checkpoints = 3
 metrics = ["regret"]
-env = { use = "own_envs_here:Weather", n_agents = 3, horizon = 30, rain = 0.2 }
+env = { use = "own_envs_here:Weather", n_agents = 3, horizon = 30 }
 wrappers = [{ use = "Loss", rate = 0.2 }]
 agents = [{ use = "Random" }, { use = "own_env:Hop" }, { use = "late:Late" }]
 sweep = { "env.rain" = [0.0, 0.5] }

@@ -24,7 +24,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.envs.network.graphs import graph_median
 from hushbandits.policies.luck import words
-from hushbandits.policies.shelf import AnyPolicy, make_policy
+from hushbandits.policies.shelf import AnyPolicy, make_policy, playing
 from hushbandits.policies.watched import Watched
 
 __all__ = ["QuACK"]
@@ -300,3 +300,8 @@ class QuACK(NetworkTeam):
         if not (self._told.all() and self.policy.ships):
             return 0
         return int(self._queue.shape[2] - self._size.max()) // self._slots if self._slots else LONGEST
+
+
+def __getattr__(name: str) -> Callable[..., QuACK]:
+    """Return what builds the agent around the policy of that name."""
+    return playing(QuACK, name, "QuACK")

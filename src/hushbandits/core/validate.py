@@ -57,7 +57,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     folded = {k.casefold(): k for k in known}
     close = [folded[c] for c in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)]
-    return f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(known)}"
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    return f"; known: {', '.join(known)}" if known else "; there are none"
 
 
 def choice(name: str, value: object, options: Iterable[str]) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from typing import Any
+
 from hushbandits.core.entries import Spec, built, find
 from hushbandits.core.names import Kind
 from hushbandits.core.validate import shown
 from hushbandits.policies.policy import Policy
 
-__all__ = ["POLICIES", "AnyPolicy", "list_policies", "make_policy"]
+__all__ = ["POLICIES", "AnyPolicy", "list_policies", "make_policy", "playing"]
 
 #: A name, ``"module:Class"``, a class or a policy.
 AnyPolicy = str | type[Policy] | Policy
@@ -71,3 +75,40 @@ def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
         return policy
     what = policy if isinstance(policy, str) else getattr(policy, "__name__", shown(policy))
     return built(Policy, f"policy {what}", find(POLICIES, POLICY, policy), params)
+
+
+def playing(agent: Callable[..., Any], policy: str, says: str) -> Callable[..., Any]:
+    """Return what builds `agent` around a policy that ships, and says which parameters both of them take.
+
+    Parameters
+    ----------
+    agent : callable
+        ``agent(policy, …, **params)``, which hands `params` on to the policy.
+    policy : str
+        Its name.
+    says : str
+        Begins the docstring, which goes on with the policy's first line.
+
+    Raises
+    ------
+    AttributeError
+        No policy has that name.
+
+    Examples
+    --------
+    >>> list(inspect.signature(playing(make_policy, "UCB", "It")).parameters)
+    ['sigma', 'delta']
+    """
+    if policy not in POLICIES:
+        raise AttributeError(f"no policy is named {policy!r}")
+    entry = POLICIES[policy].load()
+    own = [p for n, p in inspect.signature(agent).parameters.items() if n != "policy" and p.kind is not p.VAR_KEYWORD]
+    theirs = inspect.signature(entry).parameters.values()
+
+    def build(**params: object) -> Any:
+        return agent(policy, **params)
+
+    both = [p.replace(kind=p.KEYWORD_ONLY) for p in (*own, *theirs) if p.kind is not p.VAR_KEYWORD]
+    build.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
+    build.__doc__ = f"{says}: {(entry.__doc__ or '').strip().partition(chr(10))[0]}"
+    return build
