@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import arg
 
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.store import Store
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from hushbandits.bench.declare.spec import Experiment
     from hushbandits.bench.play.plan import Shard
 
-__all__ = ["asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
+#: Where work is played; default: processes of this machine.
+Backend = Annotated[str | None, arg(metavar="serial|processes|dask|ray|slurm")]
+
+__all__ = ["Backend", "asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
 
 
 def asked(

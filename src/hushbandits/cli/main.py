@@ -6,7 +6,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,9 +16,11 @@ from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.play.errors import RunError, StoreError
 from hushbandits.bench.play.plan import parse_shard
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.cli.audit import audit
 from hushbandits.cli.compare import compare
-from hushbandits.cli.console import asked, bad_input_is_a_sentence, escape, into, make_console, publish, show
+from hushbandits.cli.console import Backend, asked, bad_input_is_a_sentence, into, publish, show
 from hushbandits.cli.export import export
+from hushbandits.cli.reproduce import reproduce
 from hushbandits.cli.terminal import let_go, spell_out
 from hushbandits.core.entries import Spec
 from hushbandits.core.interrupt import asleep, awake
@@ -53,7 +54,6 @@ Then a paper's figure, first small, then with an agent of your own:
 hushbandits COMMAND --help explains a command's options."""
 
 Several = UseAppendAction[tuple[str, ...]]
-Backend = Annotated[str | None, arg(metavar="serial|processes|dask|ray|slurm")]
 
 
 def run(
@@ -229,116 +229,6 @@ def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     from hushbandits.cli.checkup import checkup
 
     return checkup(folder)
-
-
-def reproduce(
-    papers: Annotated[Positional[tuple[str, ...]], arg(metavar="[PAPER ...]")] = (),
-    quick: bool = False,
-    seed: int = 0,
-    jobs: int = -1,
-    out: Path = Path("runs"),
-    page: Path = Path("docs/reproduction.md"),
-    backend: Backend = None,
-    address: str | None = None,
-) -> int:
-    """Run what the papers' claims need, say of each whether it holds, and write the verdicts to a page.
-
-    Parameters
-    ----------
-    papers
-        Such as rio2023; default: all.
-    quick
-        Small versions: most claims stay undecided, and full verdicts on the page are kept.
-    seed
-        Master seed.
-    jobs
-        Processes; -1: one per core.
-    out
-        Where run folders are; those that exist already are used.
-    page
-        The page.
-    backend, address
-        As in hushbandits run.
-    """
-    from hushbandits.bench.play.executors import checked, workers
-    from hushbandits.bench.reproduce import in_words, write
-    from hushbandits.bench.reproduce import papers as known
-    from hushbandits.bench.reproduce import reproduce as judged
-
-    console = make_console(stderr=True)
-    with bad_input_is_a_sentence():
-        names = known(papers)
-        workers(jobs)
-        checked(backend, address)
-    found = []
-    try:
-        for part in judged(names, out, seed=seed, jobs=jobs, quick=quick, backend=backend, address=address):
-            found.append(part)
-            print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
-            for verdict in part.verdicts:
-                print(f"  {verdict.verdict:<14} {verdict.claim.sentence}\n{'':17}{in_words(verdict)}")
-            for failure in part.failures:
-                console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
-    except KeyboardInterrupt:
-        console.print(f"stopped; what is done is in {escape(str(out))}, and the same command goes on from there")
-        return 130
-    flags = f" --seed {seed}" + (" --quick" if quick else "")
-    try:
-        kept = write(page, found, {name: f"hushbandits reproduce {name}{flags}" for name in names}, quick)
-    except OSError as error:
-        raise StoreError(f"cannot write {page}: {(error.strerror or str(error)).lower()}") from None
-    for name in kept:
-        console.print(f"{escape(str(page))} keeps its full-scale verdicts of {name}")
-    print(page)
-    return 1 if any(part.failures for part in found) else 0
-
-
-def audit(
-    names: Annotated[Positional[tuple[str, ...]], arg(metavar="[NAME|MODULE:CLASS ...]")] = (),
-    level: float = 1e-6,
-    seed: int = 0,
-    samples: int = 6000,
-    thorough: bool = False,
-    verbose: bool = False,
-) -> int:
-    """Audit promises of privacy: exact laws, the noise really drawn, and runs on neighbouring inputs.
-
-    Ends with 1 if a promise is refuted. What each check can and cannot catch: docs/privacy-audits.md. Examples:
-
-      hushbandits audit
-      hushbandits audit DistDP-v0 --verbose
-      hushbandits audit my_module:MyMechanism --thorough
-
-    Parameters
-    ----------
-    names
-        Envs, agents and wrappers, registered or your own; default: all that promise or hide something.
-    level
-        Probability that an honest mechanism fails a statistical check.
-    seed
-        Seeds the runs.
-    samples
-        Runs a side of a black box.
-    thorough
-        Black boxes and drawn noise at every ε of the grid, and longer runs: hours rather than minutes.
-    verbose
-        A line per check, not only per group.
-    """
-    from hushbandits.audits.page import lines
-    from hushbandits.audits.suite import Budget
-    from hushbandits.bench.play.progress import Bar
-    from hushbandits.core.validate import integer, real
-
-    with bad_input_is_a_sentence():
-        real("level", level, 0, 1)
-        integer("samples", samples, 100)
-        integer("seed", seed, 0)
-        failed = 0
-        for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, partial(Bar, after=2.0)):
-            print(line)
-            failed += bad
-    print(f"{failed} failed" if failed else "every mechanism passes")
-    return 1 if failed else 0
 
 
 def new_agent(name: Annotated[Positional[str], arg(metavar="NAME")], folder: Path = Path()) -> int:

@@ -87,8 +87,7 @@ class Env(World, ABC):
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
         self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
-        spoken = self._spoken_fields(speech, fields)
-        self.fields: Fields = {name: field.sized(self.n_arms) for name, field in spoken.items()}
+        self.fields: Fields = {k: f.sized(self.n_arms) for k, f in self._spoken_fields(speech, fields).items()}
         self._whole = speech is None and fields is None
         self._known_law = _ours(self.law)
         self._strangers = [w for w in self.wrappers if not _ours(w)]

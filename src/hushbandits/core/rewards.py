@@ -6,16 +6,15 @@ that pull in the same round of the same run face the same luck whatever the law 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
-from hushbandits.core.messages import LARGEST
+from hushbandits.core.law import WIDEST, Law
 from hushbandits.core.names import Kind, own_class
-from hushbandits.core.stable import stable_quantile
+from hushbandits.core.stable import Stable
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import check_keywords, integer, nearest, real, reals, shown
@@ -38,59 +37,6 @@ __all__ = [
 ]
 
 _TINY = 2.0**-54  # keeps the quantile of u = 0 finite
-_WIDEST = LARGEST / 100  # of locations and widths: rewards stay below LARGEST
-
-
-class Law(ABC):
-    """A family of reward laws, indexed by a location in the arm's own units."""
-
-    #: Whether rewards lie in [0, 1] (what the privacy statements need).
-    unit_interval = True
-    #: What `quantile` may be given as a location: closed interval.
-    locations: tuple[float, float] = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        assert is_dataclass(self)  # a law that is none has no parameters to check: it overrides this
-        for field in fields(self):
-            real(field.name, getattr(self, field.name), 0, _WIDEST)
-
-    @property
-    def drifts(self) -> bool:
-        """Whether a location is a level in [0, 1] that can fall, and no name of an arm."""
-        return self.unit_interval and self.locations == (0.0, 1.0)
-
-    @abstractmethod
-    def quantile(self, u: Array, location: Array) -> Array:
-        """Rewards at the uniforms `u` ∈ [0, 1), broadcast against `location`."""
-
-    def mean(self, location: Array) -> Array:
-        """Exact mean at each location."""
-        return np.asarray(location, float)
-
-    def variance(self, location: Array) -> Array:
-        """Exact variance at each location."""
-        raise NotImplementedError(f"{type(self).__name__} has no variance formula")
-
-    def shortfall(self, x: Array, location: float) -> Array | None:
-        """``E (x − X)₊`` for x ∈ [0, 1], where there is a formula and rewards lie in [0, 1]."""
-        return None
-
-    def rounding(self, location: float, g: int) -> Array | None:
-        """``(g + 1,)`` law of ``⌊Xg⌋ + Ber(Xg − ⌊Xg⌋)``: ``P(j) = E (1 − |Xg − j|)₊``; ``None`` without a formula.
-
-        Examples
-        --------
-        >>> Bernoulli().rounding(0.25, 2).tolist()
-        [0.75, 0.0, 0.25]
-        """
-        under = self.shortfall(np.arange(g + 1) / g, location)
-        if under is None:
-            return None
-        # (1 − |t|)₊ is a second difference of ramps; the top cell's outer ramp ends at X ≤ 1.
-        beyond = (g + 1) / g - float(self.mean(np.array(location)))
-        pmf = g * np.diff(np.concatenate([[0.0], under, [beyond]]), 2)
-        pmf = np.maximum(pmf, 0.0)
-        return pmf / pmf.sum()
 
 
 @dataclass(frozen=True)
@@ -129,7 +75,7 @@ class Gaussian(Law):
 
     sigma: float = 0.5
     unit_interval = False
-    locations = (-_WIDEST, _WIDEST)
+    locations = (-WIDEST, WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(u)."""
@@ -236,7 +182,7 @@ class Uniform(Law):
 
     width: float = 1.0
     unit_interval = False
-    locations = (-_WIDEST, _WIDEST)
+    locations = (-WIDEST, WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + w (u − ½)."""
@@ -248,41 +194,11 @@ class Uniform(Law):
 
 
 @dataclass(frozen=True)
-class Stable(Law):
-    """Symmetric α-stable around its location, with characteristic function ``exp(−|st|^α)``: no variance.
-
-    Parameters
-    ----------
-    alpha : float
-        α in (1, 2), so that there is a mean.
-    scale : float
-        s.
-    """
-
-    alpha: float = 1.9
-    scale: float = 1.0
-    unit_interval = False
-    locations = (-_WIDEST, _WIDEST)
-
-    def __post_init__(self) -> None:
-        real("alpha", self.alpha, 1, 2)
-        real("scale", self.scale, 0, _WIDEST)
-
-    def quantile(self, u: Array, location: Array) -> Array:
-        """μ + s q(u)."""
-        return location + self.scale * stable_quantile(u, self.alpha)
-
-    def variance(self, location: Array) -> Array:
-        """∞."""
-        return np.full_like(np.asarray(location, float), np.inf)
-
-
-@dataclass(frozen=True)
 class Constant(Law):
     """Always its location (a worst-case contamination)."""
 
     unit_interval = False
-    locations = (-_WIDEST, _WIDEST)
+    locations = (-WIDEST, WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """The location, whatever u."""

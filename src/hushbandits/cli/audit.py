@@ -1,0 +1,60 @@
+"""``hushbandits audit``: does each privacy mechanism keep its word?"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from hushbandits.cli.console import bad_input_is_a_sentence
+
+__all__ = ["audit"]
+
+
+def audit(
+    names: Annotated[Positional[tuple[str, ...]], arg(metavar="[NAME|MODULE:CLASS ...]")] = (),
+    level: float = 1e-6,
+    seed: int = 0,
+    samples: int = 6000,
+    thorough: bool = False,
+    verbose: bool = False,
+) -> int:
+    """Audit promises of privacy: exact laws, the noise really drawn, and runs on neighbouring inputs.
+
+    Ends with 1 if a promise is refuted. What each check can and cannot catch: docs/privacy-audits.md. Examples:
+
+      hushbandits audit
+      hushbandits audit DistDP-v0 --verbose
+      hushbandits audit my_module:MyMechanism --thorough
+
+    Parameters
+    ----------
+    names
+        Envs, agents and wrappers, registered or your own; default: all that promise or hide something.
+    level
+        Probability that an honest mechanism fails a statistical check.
+    seed
+        Seeds the runs.
+    samples
+        Runs a side of a black box.
+    thorough
+        Black boxes and drawn noise at every ε of the grid, and longer runs: hours rather than minutes.
+    verbose
+        A line per check, not only per group.
+    """
+    from hushbandits.audits.page import lines
+    from hushbandits.audits.suite import Budget
+    from hushbandits.bench.play.progress import Bar
+    from hushbandits.core.validate import integer, real
+
+    with bad_input_is_a_sentence():
+        real("level", level, 0, 1)
+        integer("samples", samples, 100)
+        integer("seed", seed, 0)
+        failed = 0
+        for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, partial(Bar, after=2.0)):
+            print(line)
+            failed += bad
+    print(f"{failed} failed" if failed else "every mechanism passes")
+    return 1 if failed else 0
