@@ -6,7 +6,7 @@ repeat its arms as the instructions reach them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -159,7 +159,7 @@ class QuACK(NetworkTeam):
     """
 
     hears = ("sender", "arm", "reward")
-    measures = {
+    measures: Mapping[str, Measure] = {
         "setup_rounds": Measure("rounds before the leader is known", "count"),
         "setup_messages": Measure("messages of the search for the leader", "count"),
     }
