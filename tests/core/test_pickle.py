@@ -28,6 +28,7 @@ HOMES = {
     "Independent": "DPMASE-v0", "Corrupted": "CorruptedElimination-v0", "Dist-DP": "DistDP-v0",
     "Dist-RDP": "DistRDP-v0", "Dist-CDP": "DistCDP-v0", "DP-SE": "CentralDP-v0", "CDP-SE": "CentralDP-v0",
     "LDP-SE": "LocalDP-v0", "Shuffle-DP": "ShuffleDP-v0", "VB-SDP": "ShuffleDP-v0", "Private-UCB": "CoopNetwork-v0",
+    "QuACK-RUCB": "DuelingNetwork-v0", "RUCB": "DuelingNetwork-v0",
 }  # fmt: skip
 
 

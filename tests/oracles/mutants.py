@@ -14,6 +14,7 @@ from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg
@@ -386,3 +387,14 @@ class Secret(Sometimes):
         word = np.array([1, 1, 0, 1, 0, 0, 1, 1, 1])
         x = getattr(crowd, "_x", np.zeros((1, 1, 0)))[0, 0]
         return len(x) >= 9 and (np.sign(x[:9]) == word).all()
+
+
+# -- replacement by a coin -------------------------------------------------------------------------------------------
+
+
+class Timid(LocalBernoulli):
+    """It promises ε, and tosses a coin that leans by 2ε."""
+
+    def tell(self, reward, env):
+        lean = math.exp(-2 * self.epsilon)
+        return np.less(self._luck.next(), (reward * (1.0 - lean) + lean) / (1.0 + lean)).astype(float)

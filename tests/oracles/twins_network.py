@@ -5,10 +5,12 @@ import math
 import networkx as nx
 from naive_estimators import naive_trimmed
 from naive_laws import naive_laplace
+from naive_policies import naive_policy
 
 from hushbandits.core.tapes import stream
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.estimators.robust import make_estimator
+from hushbandits.policies.luck import words
 
 MEANS = [0.8, 0.5, 0.45]
 
@@ -17,10 +19,10 @@ def hops(graph, m):
     return dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, m))))
 
 
-def rewards(seed, m, horizon):
+def rewards(seed, m, horizon, means=MEANS):
     """The reward tape: one uniform per agent and round."""
     u = stream(seed, "reward").random((horizon, m))
-    return lambda t, agent, arm: float(u[t - 1, agent] < MEANS[arm])
+    return lambda t, agent, arm: float(u[t - 1, agent] < means[arm])
 
 
 def ucb(s, n, t):
@@ -82,43 +84,41 @@ def naive_private_ucb(seed, graph, m, life, horizon, epsilon, v):
     return actions
 
 
-def naive_quack(seed, graph, m, horizon, sigma=0.5, leader=None, rate=0.0):
-    d, pull = hops(graph, m), rewards(seed, m, horizon)
+def naive_quack(
+    seed, graph, m, horizon, policy="UCB", leader=None, rate=0.0, extra_delay=0, pause=0, means=MEANS, **params
+):
+    d, pull, k = hops(graph, m), rewards(seed, m, horizon, means), len(means)
     totals = [sum(d[v].values()) for v in range(m)]
     leader = totals.index(min(totals)) if leader is None else leader
+    late = {w: d[leader][w] * (1 + extra_delay) for w in range(m)}
     lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
-    guesses = stream(seed, "agent/QuACK-UCB")
-    bonus = 2 * math.log(m * horizon)  # ln(1/δ), δ = 1/(Mn)²
-    n, s, queues = [0] * 3, [0.0] * 3, [[] for _ in range(3)]
+    guesses = stream(seed, f"agent/QuACK-{policy}")
+    luck = words([stream(seed, f"policy/{policy}")])
+    pi = naive_policy(policy, k, m * horizon, luck, **params)
+    queues = [[] for _ in range(k)]
     log, actions, told = [], [], [None] * m  # the last instruction that reached a follower
-
-    def ask():
-        index = [math.inf if n[k] == 0 else s[k] / n[k] + sigma * math.sqrt(2 * bonus / n[k]) for k in range(3)]
-        return index.index(max(index))
-
-    def feed(arm, x):
-        n[arm] += 1
-        s[arm] += x
-
     for t in range(1, horizon + 1):
+        guess = guesses.integers(k, size=m)  # one per agent and round, as long as anybody guesses
+        if t <= pause:
+            actions.append(guess.tolist())
+            continue
         # what arrives at the leader before round t, in order of distance and then of name
         arrivals = sorted(
-            (d[leader][who], who, arm, x) for when, who, arm, x in log if when == t - d[leader][who] and who != leader
+            (late[who], who, arm, x) for when, who, arm, x in log if when == t - late[who] and who != leader
         )
         for _, _, arm, x in arrivals:
             queues[arm].append(x)
-        arm = ask()
+        arm = pi.choose()
         while queues[arm]:
-            feed(arm, queues[arm].pop(0))
-            arm = ask()
-        guess = guesses.integers(3, size=m)  # one per agent and round, as long as anybody guesses
+            pi.update(arm, queues[arm].pop(0))
+            arm = pi.choose()
         for w in range(m):
-            said = t - d[leader][w]
-            if w != leader and said >= 1 and not lost[said - 1, leader]:
+            said = t - late[w]
+            if w != leader and said > pause and not lost[said - 1, leader]:
                 told[w] = actions[said - 1][leader]
         arms = [arm if w == leader else int(guess[w]) if told[w] is None else told[w] for w in range(m)]
         log += [(t, w, a, pull(t, w, a)) for w, a in enumerate(arms) if not lost[t - 1, w]]
-        feed(arm, pull(t, leader, arm))
+        pi.update(arm, pull(t, leader, arm))
         actions.append(arms)
     return actions
 

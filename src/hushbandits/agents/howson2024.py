@@ -6,7 +6,7 @@ repeat its arms as the instructions reach them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from hushbandits.agents.howson2024_setup import best_leader
 from hushbandits.core.jit import jit
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import LONGEST, streams
@@ -25,7 +26,7 @@ from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.envs.network.graphs import graph_median
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, make_policy, playing
-from hushbandits.policies.watched import Watched
+from hushbandits.policies.watched import Watched, started
 
 __all__ = ["QuACK"]
 
@@ -158,6 +159,10 @@ class QuACK(NetworkTeam):
     """
 
     hears = ("sender", "arm", "reward")
+    measures: Mapping[str, Measure] = {
+        "setup_rounds": Measure("rounds before the leader is known", "count"),
+        "setup_messages": Measure("messages of the search for the leader", "count"),
+    }
 
     def __init__(
         self,
@@ -168,6 +173,8 @@ class QuACK(NetworkTeam):
         **params: object,
     ):
         self.policy = make_policy(policy, **params)
+        if isinstance(leader, str) and leader != "median":
+            raise ValueError(f"leader={leader!r} must be an agent, 0, 1, …, or 'median'")
         self.leader = None if leader in (None, "median") else integer("leader", leader, 0)
         self.routing = choice("routing", routing, ("flood", "tree"))
         self.elects = flag("elects", elects)
@@ -198,6 +205,10 @@ class QuACK(NetworkTeam):
         if self.leader is not None and self.leader >= agents:
             raise ValueError(f"leader={self.leader} must be an agent: 0..{agents - 1}")
         leaders = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
+        if env.routing == "tree" and (leaders != env.root).any():
+            raise ValueError(
+                f"leader={int(leaders[0])} must be the root of the tree, {int(env.root[0])}, or route by flood"
+            )
         reach = distance[np.arange(len(distance)), leaders].max(1)
         life: Array = env.slots.life
         if (life < reach).any():
@@ -211,7 +222,7 @@ class QuACK(NetworkTeam):
         self._head = np.zeros((runs, n_arms), np.int64)
         self._size = np.zeros((runs, n_arms), np.int64)
         luck = words(streams(seeds, f"policy/{self.policy.name}")) if self.policy.random else None
-        self._pi = self.policy.state(runs, n_arms, agents * env.horizon, luck)
+        self._pi = started(self.policy, env, runs, agents * env.horizon, luck)
         self._watched = Watched(self.policy, self._pi, n_arms)
         self._arm = np.zeros((runs, agents), np.int64)
         self._told = np.zeros((runs, agents), bool)
@@ -225,6 +236,8 @@ class QuACK(NetworkTeam):
         if self.elects:
             found = [best_leader(graph) for graph in env.adjacency]
             self._pause = found[0].rounds  # 3M on every graph
+            if self._pause >= env.horizon:
+                raise ValueError(f"horizon={env.horizon} is over before the leader is found: 3M = {self._pause} rounds")
             self._paid = np.array([election.messages for election in found])[np.arange(runs) % len(found)]
 
     def metrics(self, env: World) -> dict[str, Array]:

@@ -17,7 +17,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, make_policy, playing
-from hushbandits.policies.watched import Watched
+from hushbandits.policies.watched import Watched, started
 
 __all__ = ["Alone"]
 
@@ -79,7 +79,7 @@ class Alone(NetworkTeam):
         """Forget everything."""
         runs, agents = len(seeds), env.n_agents
         luck = words(streams(seeds, f"policy/{self.policy.name}"), agents) if self.policy.random else None
-        self._pi = self.policy.state(runs * agents, env.n_arms, env.horizon, luck)
+        self._pi = started(self.policy, env, runs * agents, env.horizon, luck)
         self._asked = Watched(self.policy, self._pi, env.n_arms)
         self._arm = np.zeros((runs, agents), np.int64)
 

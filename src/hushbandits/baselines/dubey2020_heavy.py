@@ -15,6 +15,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.envs.network.graphs import independent_set, power_graph
 from hushbandits.policies.heavy import TruncatedUCB
+from hushbandits.policies.watched import started
 
 __all__ = ["CMPUCB", "partition"]
 
@@ -155,13 +156,17 @@ class CMPUCB(NetworkTeam):
         lives: Array = env.slots.life
         found = [partition(d, int(lives[g % len(lives)])) for g, d in enumerate(env.distance)]
         most = max(len(leaders) for leaders, _ in found)
+        if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
+            raise ValueError(
+                "routing='tree': a tree serves its root alone, and CMP-UCB has other leaders; take 'flood'"
+            )
         self._leader = np.full((runs, most), -1)
         self._follows = np.zeros((runs, agents), np.int64)
         for r in range(runs):
             leaders, follows = found[r % len(found)]
             self._leader[r, : len(leaders)] = leaders
             self._follows[r] = leaders[follows]
-        self._pi = self.policy.state(runs * most, env.n_arms, agents * env.horizon)
+        self._pi = started(self.policy, env, runs * most, agents * env.horizon)
         self._arm = np.zeros((runs, agents), np.int64)
         self._told = self._follows == np.arange(agents)
         self._rngs = streams(seeds, f"agent/{self.name}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,7 +165,7 @@ class Gossip(NetworkTeam):
         """How often a round's sums are mixed; messages are charged for once."""
         return 1
 
-    fields = MappingProxyType({"rewards": Field(per_arm=True), "pulls": Field(per_arm=True)})
+    fields: Mapping[str, Field] = {"rewards": Field(per_arm=True), "pulls": Field(per_arm=True)}
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Messages go to neighbours alone."""

@@ -37,8 +37,9 @@ def _choose(own, r, m, t):
 
 @jit
 def _learn(own, r, m, arm, reward):
-    own.alpha[r, m, arm] += own.rate * reward
-    own.beta[r, m, arm] += own.rate * (1.0 - reward)
+    x = min(max(reward, 0.0), 1.0)  # a Beta law has no parameters below 0
+    own.alpha[r, m, arm] += own.rate * x
+    own.beta[r, m, arm] += own.rate * (1.0 - x)
 
 
 @jit
@@ -50,7 +51,7 @@ class DecTS(Gossip):
     """Decentralised Thompson sampling: Beta posteriors whose parameters are averaged with the neighbours'.
 
     Priors Beta(1, 1); after a round's pulls ``α += ηr``, ``β += η(1 − r)`` on the pulled arm, then ``α ← Pα`` and
-    ``β ← Pβ``.  For rewards in [0, 1].
+    ``β ← Pβ``.  For rewards in [0, 1]; one beyond counts as the nearer end.
 
     Parameters
     ----------

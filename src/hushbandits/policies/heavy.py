@@ -111,6 +111,7 @@ class TruncatedUCB(Policy):
 
     def __init__(self, moment: float = 1.0, excess: float = 1.0):
         self.moment, self.excess = real("moment", moment, 0), real("excess", excess, 0, 1, closed="high")
+        self.order = 1.0 + self.excess
 
     @property
     def name(self) -> str:
@@ -212,6 +213,7 @@ class MedianOfMeansUCB(_Keeping):
 
     def __init__(self, moment: float = 1.0, excess: float = 1.0):
         self._moment, self._excess = real("moment", moment, 0), real("excess", excess, 0, 1, closed="high")
+        self.order = 1.0 + self._excess
 
     @property
     def name(self) -> str:
@@ -236,6 +238,7 @@ class CatoniUCB(_Keeping):
     """
 
     choose = staticmethod(by_index(_catoni_index, _level))
+    order = 2.0
 
     def __init__(self, variance: float = 0.25):
         self._moment = real("variance", variance, 0)

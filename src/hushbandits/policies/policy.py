@@ -63,11 +63,14 @@ class Policy:
     ----------
     random : bool
         Whether it draws: then `state` is given `luck`, (L, 4) words that seed `hushbandits.policies.luck`.
+    order : float
+        It needs rewards whose absolute moment of this order is finite.
     """
 
     choose: ClassVar[Callable[..., int]]
     update: ClassVar[Callable[..., None]]
     random: ClassVar[bool] = False
+    order: float = 1.0
 
     @property
     def name(self) -> str:

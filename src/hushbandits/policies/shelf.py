@@ -60,7 +60,7 @@ def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
     Raises
     ------
     ValueError
-        Unknown name (with the nearest ones), or a bad parameter.
+        Unknown name (with the nearest ones), a bad parameter, or a class without its two rules.
     TypeError
         A parameter that the policy does not take, or any for one that is built already.
 
@@ -72,9 +72,15 @@ def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
     if isinstance(policy, Policy):
         if params:
             raise TypeError(f"policy {policy.name} is built already and takes no parameters: {shown(params)}")
-        return policy
+        return _whole(policy)
     what = policy if isinstance(policy, str) else getattr(policy, "__name__", shown(policy))
-    return built(Policy, f"policy {what}", find(POLICIES, POLICY, policy), params)
+    return _whole(built(Policy, f"policy {what}", find(POLICIES, POLICY, policy), params))
+
+
+def _whole(policy: Policy) -> Policy:
+    if not (callable(getattr(policy, "choose", None)) and callable(getattr(policy, "update", None))):
+        raise ValueError(f"policy {policy.name} must define choose(state, r) and update(state, r, arm, reward)")
+    return policy
 
 
 def playing(agent: Callable[..., Any], policy: str, says: str) -> Callable[..., Any]:

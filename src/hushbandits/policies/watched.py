@@ -10,11 +10,35 @@ import numpy as np
 
 from hushbandits.core.jit import jit
 from hushbandits.core.names import words
+from hushbandits.core.rewards import Stable
 from hushbandits.core.types import Array
 from hushbandits.core.validate import shown
+from hushbandits.core.world import World
 from hushbandits.policies.policy import Policy, everyone
 
-__all__ = ["Watched"]
+__all__ = ["Watched", "started"]
+
+
+def started(policy: Policy, env: World, learners: int, plays: int, luck: Array | None = None) -> Any:
+    """Return the state of a policy's learners in `env`.
+
+    Raises
+    ------
+    ValueError
+        The policy needs a moment that the rewards do not have; or one's own raised.
+    """
+    law = getattr(env, "law", None)  # a law of one's own is not shown
+    if isinstance(law, Stable) and policy.order >= law.alpha:
+        raise ValueError(
+            f"policy {policy.name} needs E |X|^{policy.order:g} to be finite; of {law!r} only moments of an order "
+            f"below {law.alpha:g} are (Robust-UCB with excess < {law.alpha - 1:.3g})"
+        )
+    if policy.ships:
+        return policy.state(learners, env.n_arms, plays, luck)
+    try:
+        return policy.state(learners, env.n_arms, plays, luck)
+    except Exception as error:
+        raise ValueError(f"policy {policy.name}: state raised {words(error)}") from error
 
 
 @lru_cache

@@ -1,0 +1,223 @@
+"""Averaging with the neighbours: the matrix, the mixing, and the agents that gossip against their twins."""
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+from helpers import build
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twins_gossip import averaging, naive_cmp, naive_coop, naive_ddub, naive_dec_ts, naive_exploration
+from twins_network import MEANS
+
+import hushbandits as hb
+from hushbandits.baselines.gossip import gossip_matrix, second_eigenvalue
+from hushbandits.baselines.landgren2016 import graph_exploration
+from hushbandits.baselines.martinez2019 import chebyshev, stage_length
+from hushbandits.core.messages import Field
+from hushbandits.core.tapes import run_seeds
+from hushbandits.envs.network.graphs import adjacency
+from hushbandits.wrappers.loss import Loss
+
+T = 60
+TAIL = nx.Graph([(0, 1), (1, 2), (2, 3), (1, 3), (3, 4)])  # no eigenvalue is repeated
+GRAPHS = [("path", 5), ("star", 6), ("cycle", 6), ("grid", 9), ("complete", 4), ("path", 2), ("path", 1), (TAIL, 5)]
+PEERS = ["coop-UCB", "DDUCB", "DDUCB-rechoosing", "Dec-TS", "CMP-UCB"]
+
+
+@st.composite
+def graphs(draw):
+    m = draw(st.integers(1, 14))
+    edges = [(draw(st.integers(0, i - 1)), i) for i in range(1, m)]
+    edges += draw(st.lists(st.tuples(st.integers(0, m - 1), st.integers(0, m - 1)), max_size=20))
+    graph = nx.empty_graph(m)
+    graph.add_edges_from((a, b) for a, b in edges if a != b)
+    return nx.to_numpy_array(graph).astype(bool)
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_the_matrix_is_doubly_stochastic(edges):
+    p = gossip_matrix(edges[None])[0]
+    assert (p >= -1e-15).all()
+    assert np.abs(p.sum(0) - 1).max() <= 1e-12
+    assert np.abs(p.sum(1) - 1).max() <= 1e-12
+    np.testing.assert_array_equal(p, p.T)
+    assert not p[~edges & ~np.eye(len(p), dtype=bool)].any()
+    second = second_eigenvalue(p[None])[0]
+    assert second == pytest.approx(sorted(abs(np.linalg.eigvals(p)))[-2] if len(p) > 1 else 0.0, abs=1e-9)
+    assert 0 <= second < 1  # it is connected, and nobody gives all away
+
+
+@pytest.mark.parametrize(("graph", "m"), GRAPHS, ids=str)
+def test_the_matrix_is_the_papers(graph, m):
+    np.testing.assert_allclose(gossip_matrix(adjacency(graph, m)[None])[0], averaging(graph, m), atol=1e-15)
+
+
+@pytest.mark.parametrize(("graph", "shape"), [("grid", (3,)), ("star", ()), ("erdos-renyi", (2, 2))])
+def test_an_inbox_mixes_as_a_matrix_does(graph, shape):
+    fields = {"x": Field(shape=shape), "n": Field(dtype="i8", low=0, high=9)}
+    env = hb.make_core("CoopNetwork-v0", runs=3, n_agents=9, graph=graph, life=1, horizon=4, fields=fields)
+    env.reset(3)
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        env.pull(np.zeros((3, 9), int))
+        sent, x, n = rng.random((3, 9)) < 0.7, rng.normal(size=(3, 9, *shape)), rng.integers(0, 9, (3, 9))
+        inbox = env.talk({"x": x, "n": n, "sent": sent}).inbox
+        p = gossip_matrix(env.adjacency)
+        for name, value in (("x", x), ("n", n)):
+            mixed = inbox.mix(name, p)
+            assert mixed.shape == value.shape
+            for r in range(3):
+                heard = p[r % len(p)] * sent[r]
+                np.fill_diagonal(heard, 0)
+                heard += np.diag(1 - heard.sum(1))  # what was lost counts as one's own
+                np.testing.assert_allclose(mixed[r], np.tensordot(heard, value[r], 1), atol=1e-12)
+
+
+def actions_of(agent, graph, m, rate=0.0, life=1, agent_rate=None, **kwargs):
+    kwargs |= {"rate": agent_rate} if agent_rate else {}
+    world = {"graph": graph, "n_agents": m, "horizon": T, "means": MEANS}
+    if agent == "CMP-UCB":
+        world["life"] = life
+    env, team = build("CoopNetwork-v0", agent, 2, world, kwargs, (Loss(rate),) if rate else ())
+    obs, arms = env.reset(run_seeds(11, 2)), []
+    team.reset(env, env.seeds)
+    while obs.live.any():
+        arms.append(team.act(obs).copy())
+        obs = env.talk(team.speak(env.pull(arms[-1]).reward))
+        team.hear(obs.inbox)
+    return [row.tolist() for row in np.stack(arms, 1)]
+
+
+def twins(naive, *given, **kwargs):
+    return [naive(seed, *given, **kwargs) for seed in run_seeds(11, 2)]
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+@pytest.mark.parametrize(("graph", "m"), GRAPHS, ids=str)
+def test_gossiping_agents_equal_their_twins(graph, m, rate):
+    extra = graph_exploration(gossip_matrix(adjacency(graph, m)[None])[0]).tolist()
+    assert actions_of("coop-UCB", graph, m, rate) == twins(naive_coop, graph, m, T, extra, rate)
+    released = actions_of("coop-UCB", graph, m, rate, as_released=True, gamma=1.5, sigma=0.3)
+    assert released == twins(naive_coop, graph, m, T, extra, rate, 1.5, 0.3, steps=m)
+    for rechoose in (False, True):
+        ours = actions_of("DDUCB", graph, m, rate, rechoose=rechoose)
+        assert ours == twins(naive_ddub, graph, m, T, rate, rechoose=rechoose)
+    assert actions_of("Dec-TS", graph, m, rate) == twins(naive_dec_ts, graph, m, T, rate)
+    assert actions_of("Dec-TS", graph, m, rate, agent_rate=0.5) == twins(naive_dec_ts, graph, m, T, rate, 0.5)
+    for life in (0, 1, 2, None):
+        ours = actions_of("CMP-UCB", graph, m, rate, life, moment=0.5, excess=0.6)
+        assert ours == twins(naive_cmp, graph, m, T, life, rate, moment=0.5, excess=0.6)
+
+
+@pytest.mark.parametrize("graph", ["star", "erdos-renyi"])
+@pytest.mark.parametrize(("agent", "kwargs"), [*((a, {}) for a in PEERS), ("coop-UCB", {"as_released": True})], ids=str)
+def test_compiled_rounds_are_the_beats_and_a_row_is_a_run(agent, kwargs, graph):
+    world = {"graph": graph, "n_agents": 6, "horizon": 50}
+    env, team = build("CoopNetwork-v0", agent, 3, world, kwargs, (Loss(0.2),))
+    batch = hb.play(env, team, seed=4)
+    beats = hb.play(env, team, seed=4, step=lambda: None)
+    env, team = build("CoopNetwork-v0", agent, 1, world, kwargs, (Loss(0.2),))
+    alone = hb.play(env, team, seed=run_seeds(4, 3)[2:])
+    for name, values in batch.items():
+        np.testing.assert_array_equal(beats[name], values, err_msg=name)
+        np.testing.assert_array_equal(alone[name], values[2:], err_msg=name)
+
+
+@pytest.mark.parametrize("agent", PEERS)
+def test_compiled_rounds_go_on_where_curves_stop(agent):
+    world = {"n_agents": 5, "horizon": 90}
+    whole = hb.play(*build("CoopNetwork-v0", agent, 2, world), seed=1)
+    env, team = build("CoopNetwork-v0", agent, 2, world)
+    final, curves = hb.core.play.record(env, team, 1, [3, 10, 11, 40, 90], ["regret"])
+    np.testing.assert_array_equal(final["regret"], whole["regret"])
+    np.testing.assert_array_equal(curves["regret"][:, -1], whole["regret"])
+
+
+# -- closed forms ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("graph", "m"), [("path", 2), ("path", 5), ("path", 8), (TAIL, 5)], ids=str)
+def test_exploration_of_a_graph_is_its_sums(graph, m):
+    p = gossip_matrix(adjacency(graph, m)[None])[0]
+    np.testing.assert_allclose(graph_exploration(p), naive_exploration(p.tolist()), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("graph", "m"), [("cycle", 8), ("grid", 16), ("star", 7), ("complete", 5)])
+def test_exploration_does_not_hang_on_who_finds_the_eigenvectors(graph, m, monkeypatch):
+    """Where eigenvalues are repeated, any rotation of their vectors leads to the same."""
+    p = gossip_matrix(adjacency(graph, m)[None])[0]
+    found, eigh = graph_exploration(p), np.linalg.eigh
+
+    def turned(matrix):
+        values, vectors = eigh(matrix)
+        vectors, start = vectors.copy(), 0
+        for stop in range(1, len(values) + 1):
+            if stop == len(values) or values[stop] - values[start] > 1e-9:
+                q, _ = np.linalg.qr(np.random.default_rng(stop).normal(size=(stop - start, stop - start)))
+                vectors[:, start:stop] = vectors[:, start:stop] @ q
+                start = stop
+        return values, vectors
+
+    monkeypatch.setattr(np.linalg, "eigh", turned)
+    assert (found >= 0).all()
+    np.testing.assert_allclose(graph_exploration(p), found, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("second", [0.2, 0.9, 0.9999])
+def test_accelerated_mixing_is_chebyshevs(second):
+    rng = np.random.default_rng(0)
+    p = np.diag([1.0, second, -second, 0.3 * second])
+    y, before = rng.normal(size=4), np.zeros(4)
+    start = y.copy()
+    for r, (a, b) in enumerate(chebyshev(second, 12), 1):
+        y, before = a * p @ y - b * before, y
+        term = np.polynomial.chebyshev.Chebyshev.basis(r)
+        np.testing.assert_allclose(y, term(np.diag(p) / second) / term(1 / second) * start, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("m", "second", "epsilon"), [(16, 0.9, 1 / 22), (196, 0.999, 0.01), (3, 1e-9, 0.5)])
+def test_a_stage_is_as_long_as_published(m, second, epsilon):
+    length = stage_length(m, second, epsilon)
+    assert length >= 1
+    assert length == max(1, math.ceil(math.log(2 * m / epsilon) / math.sqrt(2 * math.log(1 / second))))
+    # and then what is not average has shrunk by ε/(2M) or more
+    shrunk = 1 / np.polynomial.chebyshev.Chebyshev.basis(length)(1 / second)
+    assert shrunk <= epsilon / m
+
+
+# -- refused --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", PEERS[:-1])
+@pytest.mark.parametrize(("world", "wrappers", "words"), [
+    ({"life": 2}, (), "life=2 conflicts with life=1 of agent"),
+    ({"extra_delay": 1}, (), "needs the message field 'mix'"),
+    ({"edge_loss": 0.1}, (), "needs the message field 'mix'"),
+    ({"routing": "tree"}, (), "needs the message field 'mix'"),
+    ({}, ("Shuffle",), "needs the message field 'mix'"),
+    ({}, ("SecAgg",), "SecAgg needs the message field 'arm'"),
+    ({}, ("LocalLaplace",), "LocalLaplace needs the message field 'reward'"),
+], ids=str)  # fmt: skip
+def test_what_gossip_cannot_do_is_refused(agent, world, wrappers, words):
+    with pytest.raises(ValueError, match=words):
+        hb.play(*build("CoopNetwork-v0", agent, 1, {"horizon": 5, **world}, wrappers=wrappers))
+
+
+def test_nobody_speaks_in_the_rounds_of_first_pulls():
+    for agent, silent in (("coop-UCB", 3), ("DDUCB", 3), ("Dec-TS", 0)):
+        world = {"n_agents": 5, "horizon": 10, "means": MEANS}
+        found = hb.play(*build("CoopNetwork-v0", agent, 2, world), seed=0)
+        assert found["messages"].tolist() == [(10 - silent) * 10] * 2  # two edges each
+
+
+def test_thompson_sampling_stands_rewards_beyond_its_law():
+    """A Beta law has no parameters below 0: once it looked for one for ever."""
+    for id in ("CoopNetwork-v0", "HeavyTailedNetwork-v0"):
+        world = {"n_agents": 4, "horizon": 60, **({"rewards": "gaussian"} if id == "CoopNetwork-v0" else {})}
+        env, team = build(id, "Dec-TS", 2, world)
+        assert (hb.play(env, team, seed=1)["regret"] >= 0).all()
+        assert (team._own.own.alpha > 0).all()
+        assert (team._own.own.beta > 0).all()

@@ -1,0 +1,349 @@
+"""QuACK over every policy: against its twin, over a tree, from an election on; and the lemmas of the paper."""
+
+import math
+from collections import Counter
+from itertools import product
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pytest
+from helpers import build
+from numba import njit
+from scipy import stats
+from twins_network import MEANS, naive_quack
+
+import hushbandits as hb
+from hushbandits.agents.howson2024 import QuACK
+from hushbandits.agents.howson2024_setup import best_leader
+from hushbandits.baselines.alone import Alone
+from hushbandits.core.tapes import run_seeds
+from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances
+from hushbandits.policies.policy import Policy
+from hushbandits.policies.shelf import list_policies
+from hushbandits.policies.ucb import UCB1
+from hushbandits.registry import assemble
+from hushbandits.wrappers.loss import Loss
+
+T = 40
+FOUR = (*MEANS, 0.2)  # two arms duel
+
+
+def by_beats(env, team, seeds, look=lambda: None):
+    """Arms of every round, (R, T, M)."""
+    hb.meet(env, team)
+    obs, arms = env.reset(seeds), []
+    team.reset(env, env.seeds)
+    while obs.live.any():
+        arms.append(team.act(obs).copy())
+        obs = env.pull(arms[-1])
+        obs = env.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+        look()
+    return np.stack(arms, 1)
+
+
+def network(agent, runs, m, graph, wrappers=(), means=FOUR, horizon=T, extra_delay=0, **kwargs):
+    world = {"graph": graph, "n_agents": m, "horizon": horizon, "means": means, "extra_delay": extra_delay}
+    if isinstance(agent, str):
+        return build("CoopNetwork-v0", agent, runs, world, kwargs, wrappers)
+    return assemble("CoopNetwork-v0", agent, runs=runs, env=world, wrappers=wrappers), agent
+
+
+def equals_its_twin(policy, m, graph, twin=None, extra_delay=0, rate=0.0, **kwargs):
+    wrappers = (Loss(rate),) if rate else ()
+    env, team = network(f"QuACK-{policy}", 2, m, graph, wrappers, extra_delay=extra_delay, **kwargs)
+    ours = by_beats(env, team, run_seeds(11, 2))
+    twin = {"leader": kwargs.get("leader")} if twin is None else twin
+    for r, seed in enumerate(run_seeds(11, 2)):
+        theirs = naive_quack(seed, graph, m, T, policy, rate=rate, extra_delay=extra_delay, means=FOUR, **twin)
+        assert ours[r].tolist() == theirs
+
+
+@pytest.mark.parametrize("policy", list_policies())
+def test_over_every_policy_it_equals_its_twin(policy):
+    equals_its_twin(policy, 6, "star", leader=3, rate=0.3, extra_delay=1)
+    equals_its_twin(policy, 5, "path")
+
+
+@pytest.mark.parametrize("policy", ["UCB1", "TS"])
+@pytest.mark.parametrize(("m", "graph", "kwargs"), [
+    (1, "complete", {}), (2, "path", {}), (2, "path", {"leader": 1}), (7, "path", {"leader": 6}), (9, "grid", {}),
+    (7, "star", {"leader": 0}), (5, "cycle", {"extra_delay": 3}), (6, "path", {"rate": 0.5, "leader": 0}),
+    (6, "path", {"routing": "tree"}), (6, "star", {"routing": "tree", "leader": 2, "extra_delay": 1, "rate": 0.2}),
+], ids=str)  # fmt: skip
+def test_on_every_graph_it_equals_its_twin(policy, m, graph, kwargs):
+    equals_its_twin(policy, m, graph, **kwargs)
+
+
+@pytest.mark.parametrize(("m", "graph", "routing"), [(1, "path", "flood"), (2, "path", "tree"), (6, "star", "flood")])
+def test_a_run_that_begins_with_the_search_for_its_leader(m, graph, routing):
+    equals_its_twin("TS", m, graph, {"pause": 3 * m}, elects=True, routing=routing, rate=0.2)
+    env, team = network("QuACK-UCB1", 2, m, graph, elects=True, routing=routing)
+    found, plain = hb.play(env, team, seed=3), best_leader(adjacency(graph, m))
+    assert found["setup_rounds"].tolist() == [3 * m] * 2
+    assert found["setup_messages"].tolist() == [plain.messages] * 2
+    assert (team._leader == plain.leader).all()
+
+
+# -- compiled, alone, in a batch ------------------------------------------------------------------------------------
+
+
+def same(one, other):
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def learnt(team):
+    """Counts and the like: not the room for samples, which holds anything until it is written."""
+    kept = {"n", "s", "t", "wins", "losses", "weight", "bound", "luck"}
+    return {name: x.copy() for name, x in team._pi._asdict().items() if name in kept and isinstance(x, np.ndarray)}
+
+
+@pytest.mark.parametrize("agent", [*(f"QuACK-{name}" for name in list_policies()), *list_policies()])
+def test_compiled_rounds_are_the_beats_and_a_row_is_a_run(agent):
+    env, team = network(agent, 3, 5, "path", (Loss(0.2),), horizon=60)
+    batch = hb.play(env, team, seed=4)
+    state = learnt(team)
+    same(hb.play(env, team, seed=4, step=lambda: None), batch)
+    same(learnt(team), state)
+    env, team = network(agent, 1, 5, "path", (Loss(0.2),), horizon=60)
+    alone = hb.play(env, team, seed=run_seeds(4, 3)[2:])
+    same(alone, {name: values[2:] for name, values in batch.items()})
+
+
+# -- routing --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("m", "graph", "leader"), [
+    (1, "path", None), (2, "path", None), (7, "path", 6), (9, "grid", None), (6, "complete", 4), (8, "star", 3),
+])  # fmt: skip
+def test_a_tree_takes_the_same_decisions_with_fewer_messages(m, graph, leader):
+    distance = hop_distances(adjacency(graph, m))
+    root = int(graph_median(distance[None])[0]) if leader is None else leader
+    flood, tree = (
+        hb.play(*network("QuACK-TS", 2, m, graph, leader=leader, routing=way), seed=1) for way in ("flood", "tree")
+    )
+    np.testing.assert_array_equal(flood["agent_regret"], tree["agent_regret"])
+    # a round: an instruction along every edge of the tree, and everyone's report along its way to the root
+    assert tree["messages"].tolist() == [T * (m - 1 + int(distance[root].sum()))] * 2
+    if m > 2:
+        assert (tree["messages"] < flood["messages"]).all()
+
+
+def test_what_a_tree_cannot_do_is_refused():
+    world = {"graph": "path", "n_agents": 5, "routing": "tree", "root": 0}
+    for kwargs in ({"leader": 3}, {}):
+        env, team = build("CoopNetwork-v0", "QuACK-UCB", 1, world, kwargs)
+        with pytest.raises(ValueError, match=r"leader=. must be the root of the tree, 0"):
+            hb.play(env, team)
+    env, team = build("CoopNetwork-v0", "CMP-UCB", 1, {**world, "life": 1})
+    with pytest.raises(ValueError, match=r"routing='tree'.*CMP-UCB"):
+        hb.play(env, team)
+    with pytest.raises(ValueError, match=r"edge_loss=0\.1"):
+        build("CoopNetwork-v0", "QuACK-UCB", 1, {"edge_loss": 0.1}, {"routing": "tree"})
+    with pytest.raises(ValueError, match="conflicts with root='median'"):
+        build("CoopNetwork-v0", "QuACK-UCB", 1, world, {"routing": "tree"})
+
+
+@pytest.mark.parametrize(("kwargs", "world", "words"), [
+    ({"leader": "medain"}, {}, "leader='medain' must be an agent, .* or 'median'"),
+    ({"leader": 16}, {}, "leader=16 must be an agent: 0..15"),
+    ({"routing": "mail"}, {}, "routing='mail'"),
+    ({"elects": True, "leader": 2}, {}, "leader=2 is known before the run"),
+    ({"elects": True}, {"horizon": 48}, "horizon=48 is over before the leader is found: 3M = 48"),
+    ({}, {"life": 3}, "life=3 is too short for QuACK: the leader is 8 hops from somebody"),
+    ({"policy": "RUCB"}, {}, "n_arms=10 must be a square"),
+    ({"policy": "Robust-UCB-Catoni"}, {"rewards": "stable"}, r"Robust-UCB-Catoni needs E \|X\|\^2 to be finite"),
+    ({"policy": "Robust-UCB", "excess": 0.9}, {"rewards": "stable"}, r"needs E \|X\|\^1.9 .* below 1.9"),
+], ids=str)  # fmt: skip
+def test_what_cannot_be_is_refused_in_a_sentence(kwargs, world, words):
+    with pytest.raises(ValueError, match=words):
+        hb.play(*build("CoopNetwork-v0", "QuACK-UCB", 1, {"horizon": 100, **world}, kwargs))
+
+
+@pytest.mark.parametrize("wrapper", ["SecAgg", "Shuffle"])
+def test_hidden_senders_are_refused_in_a_sentence(wrapper):
+    with pytest.raises(ValueError, match="the inbox of QuACK-UCB needs the message field 'sender'"):
+        hb.play(*build("CoopNetwork-v0", "QuACK-UCB", 1, wrappers=[wrapper]))
+
+
+# -- lemmas ---------------------------------------------------------------------------------------------------------
+
+
+class _Path(NamedTuple):
+    arm: np.ndarray
+    seen: list
+
+
+class WinStay(Policy):
+    """Stays after a 1, moves on after a 0: what it plays next hangs on every reward."""
+
+    def state(self, learners, n_arms, plays, luck=None):
+        self.made = _Path(np.zeros(learners, int), [[] for _ in range(learners)])
+        self.n_arms = n_arms
+        return self.made
+
+    def choose(self, state, r):
+        return int(state.arm[r])
+
+    def update(self, state, r, arm, reward):
+        assert arm == state.arm[r]  # π is told of what it chose
+        state.seen[r].append((arm, reward))
+        if reward == 0:
+            state.arm[r] = (arm + 1) % self.n_arms
+
+
+@pytest.mark.parametrize(
+    ("m", "graph", "extra"), [(4, "star", {}), (4, "path", {"leader": 0}), (3, "complete", {"rate": 0.3})], ids=str
+)
+def test_what_the_policy_sees_has_the_law_of_a_single_agents_run(m, graph, extra):
+    """Lemma 1: every path of its first arms and rewards is as likely as if it played alone."""
+    runs, first, means = 1500, 6, (0.7, 0.3)
+    wrappers = (Loss(extra["rate"]),) if "rate" in extra else ()
+    env, team = network(QuACK(WinStay(), extra.get("leader")), runs, m, graph, wrappers, means, first)
+    hb.play(env, team, seed=21)
+    seen = team.policy.made.seen
+    assert max(map(len, seen)) > first  # some of it came out of the queues
+    met, chance = Counter(tuple(x for _, x in one[:first]) for one in seen), {}
+    for rewards in product((0.0, 1.0), repeat=first):
+        arm, p = 0, 1.0
+        for x in rewards:
+            p *= means[arm] if x else 1 - means[arm]
+            arm = arm if x else 1 - arm
+        chance[rewards] = p
+    # paths too rare for a test by counts stand together
+    often = [path for path, p in chance.items() if p * runs >= 5]
+    observed, expected = [met[path] for path in often], [chance[path] * runs for path in often]
+    observed, expected = [*observed, runs - sum(observed)], [*expected, runs - sum(expected)]
+    assert stats.chisquare(observed, expected).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("policy", ["UCB1", "TS-Gaussian", "MOSS", "ETC", "Robust-UCB"])
+@pytest.mark.parametrize(("m", "graph", "leader"), [(7, "path", 6), (8, "star", 3), (9, "grid", None), (2, "path", 1)])
+def test_lemma_2_on_every_path(policy, m, graph, leader):
+    """``Σ_w T_a^w(t − d_vw) ≤ T′_a(s_t) + 2 Σ_w d_vw`` for every arm, run and round; queues hold no more either."""
+    env, team = network(f"QuACK-{policy}", 4, m, graph, horizon=80, leader=leader)
+    fed, queued = [], []
+
+    def look():
+        fed.append(team._pi.n.copy())
+        queued.append(team._size.max())
+
+    arms = by_beats(env, team, run_seeds(2, 4), look)
+    v, runs = int(team._leader[0]), np.arange(4)[:, None]
+    far = hop_distances(adjacency(graph, m))[v]
+    for t in range(1, 81):
+        plays = np.zeros((4, len(FOUR)))
+        for w in range(m):
+            for s in range(t - far[w]):
+                np.add.at(plays, (runs[:, 0], arms[:, s, w]), 1)
+        assert (plays <= fed[t - 1] + 2 * far.sum()).all()
+    assert max(queued) <= 2 * far.sum() + m
+    assert team._queue.shape[2] <= 16 * m + 4 * (far.sum() + m)  # nor do they keep room for more
+
+
+# -- policies of one's own ------------------------------------------------------------------------------------------
+
+
+class Own(Policy):
+    """Plays arm 0 until its learner's third choice, which gives `answer` or raises."""
+
+    def __init__(self, answer=0, where="choose"):
+        self.answer, self.where = answer, where
+
+    def state(self, learners, n_arms, plays, luck=None):
+        if self.where == "state":
+            raise self.answer
+        return np.zeros(learners, int)
+
+    def _said(self, state, r, where):
+        if where == self.where and state[r] == 2:
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+        return 0
+
+    def choose(self, state, r):
+        return self._said(state, r, "choose")
+
+    def update(self, state, r, arm, reward):
+        self._said(state, r, "update")
+        state[r] += 1
+
+
+@pytest.mark.parametrize("team", [QuACK, Alone])
+@pytest.mark.parametrize(("answer", "where", "words"), [
+    (ZeroDivisionError("oh"), "choose", "policy Own, round 3: choose raised ZeroDivisionError: oh"),
+    (KeyError("oh"), "update", "policy Own, round 3: update raised KeyError: 'oh'"),
+    (RuntimeError("oh"), "state", "policy Own: state raised RuntimeError: oh"),
+    (4, "choose", r"policy Own, round 3: choose answered 4; arms are 0\.\.3"),
+    (-1, "choose", "policy Own, round 3: choose answered -1"),
+    (1.0, "choose", r"policy Own, round 3: choose answered 1\.0"),
+    (float("nan"), "choose", "policy Own, round 3: choose answered nan"),
+    (None, "choose", "policy Own, round 3: choose answered None"),
+    (True, "choose", "policy Own, round 3: choose answered True"),
+    (np.ones(2, int), "choose", "policy Own, round 3: choose answered"),
+], ids=str)  # fmt: skip
+def test_mistakes_of_ones_own_policy_carry_its_name_and_the_round(team, answer, where, words):
+    # on a network of one every round is one choice
+    env, made = network(team(Own(answer, where)), 2, 1, "path")
+    with pytest.raises(ValueError, match=words):
+        hb.play(env, made, seed=0)
+
+
+def ucb1_choose(state, r):
+    best, top = 0, -1.0
+    for k in range(state.n.shape[1]):
+        if state.n[r, k] == 0:
+            return k
+        x = state.s[r, k] / state.n[r, k] + math.sqrt(2.0 * math.log(state.t[r] + 1.0) / state.n[r, k])
+        if x > top:
+            best, top = k, x
+    return best
+
+
+def ucb1_update(state, r, arm, reward):
+    state.n[r, arm] += 1.0
+    state.s[r, arm] += reward
+    state.t[r] += 1
+
+
+class Plain(UCB1):
+    """The same in plain Python, and below compiled by somebody else: watched, by the beats, with the same results."""
+
+    choose, update = staticmethod(ucb1_choose), staticmethod(ucb1_update)
+    name = "UCB1"
+
+
+class Compiled(Plain):
+    choose, update = staticmethod(njit(ucb1_choose)), staticmethod(njit(ucb1_update))
+
+
+@pytest.mark.parametrize("own", [Plain, Compiled])
+@pytest.mark.parametrize("team", [QuACK, Alone])
+def test_ones_own_policies_play_as_those_that_ship(team, own):
+    ours = by_beats(*network(team(UCB1()), 2, 4, "path"), run_seeds(1, 2))
+    assert not own().ships
+    np.testing.assert_array_equal(by_beats(*network(team(own), 2, 4, "path"), run_seeds(1, 2)), ours)
+    same(hb.play(*network(team(own()), 2, 4, "path"), seed=5), hb.play(*network(team("UCB1"), 2, 4, "path"), seed=5))
+
+
+def test_a_policy_without_rules_is_refused():
+    bare = type("Bare", (Policy,), {})
+    for policy in (bare, bare()):
+        with pytest.raises(ValueError, match=r"policy Bare must define choose\(state, r\) and update"):
+            Alone(policy)
+    with pytest.raises(ValueError, match=r"policy Stateless: state raised .* must define state"):
+        hb.play(*network(QuACK(type("Stateless", (Own,), {"state": Policy.state})), 1, 2, "path"))
+
+
+def test_leaders_differ_where_graphs_do():
+    graph = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (4, 6), (4, 7)])
+    equals_its_twin("UCB1", 8, graph)
+    env, team = build("CoopNetwork-v0", "QuACK-UCB1", 6, {"graph": "erdos-renyi", "n_agents": 12, "horizon": 30})
+    compiled = hb.play(env, team, seed=6)
+    assert len(set(team._leader.tolist())) > 1
+    assert team._leader.tolist() == [best_leader(graph).leader for graph in env.adjacency]
+    same(hb.play(env, team, seed=6, step=lambda: None), compiled)

@@ -1,0 +1,61 @@
+"""Bellman–Ford, leader election and the best leader, by messages: equal to networkx, and what they take."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushbandits.agents.howson2024_setup import bellman_ford, best_leader, elect
+from hushbandits.envs.network.graphs import adjacency
+
+
+@st.composite
+def graphs(draw):
+    m = draw(st.integers(1, 12))
+    edges = [(draw(st.integers(0, i - 1)), i) for i in range(1, m)]
+    edges += draw(st.lists(st.tuples(st.integers(0, m - 1), st.integers(0, m - 1)), max_size=15))
+    graph = nx.empty_graph(m)
+    graph.add_edges_from((a, b) for a, b in edges if a != b)
+    return graph
+
+
+@settings(deadline=None)
+@given(graphs(), st.data())
+def test_on_random_graphs_they_are_networkxs(graph, data):
+    m, matrix = len(graph), nx.to_numpy_array(graph).astype(bool)
+    hops = dict(nx.all_pairs_shortest_path_length(graph))
+    sources = data.draw(st.lists(st.integers(0, m - 1), min_size=1, max_size=m, unique=True))
+    ways = bellman_ford(matrix, np.array(sources))
+    for i, v in enumerate(sources):
+        assert ways.distance[i].tolist() == [hops[v][w] for w in range(m)]
+        for w, p in enumerate(ways.parent[i].tolist()):
+            assert p == min((x for x in graph[w] if hops[v][x] == hops[v][w] - 1), default=-1)
+    edges = 2 * graph.number_of_edges()
+    parents = sum(len({int(p) for p in ways.parent[:, w] if p >= 0}) for w in range(m))
+    assert (ways.rounds, ways.messages) == (m, edges * (m - 1) + parents)
+
+    cost = data.draw(st.lists(st.integers(0, 3), min_size=m, max_size=m))
+    assert tuple(elect(matrix, np.array(cost))) == (cost.index(min(cost)), m, edges * m)
+
+    total = [sum(hops[v].values()) for v in range(m)]
+    found = best_leader(matrix)
+    assert found.leader == total.index(min(total))
+    assert found.leader in nx.barycenter(graph)
+    assert found.rounds == 3 * m
+
+
+def test_counts_by_hand():
+    """A path of three: 4 directed edges; everyone's parents, whatever the source, are its neighbours."""
+    path = adjacency("path", 3)
+    ways = bellman_ford(path, np.arange(3))
+    assert ways.parent.tolist() == [[-1, 0, 1], [1, -1, 1], [1, 2, -1]]
+    assert (ways.rounds, ways.messages) == (3, 2 * 4 + 4)
+    assert tuple(elect(path, np.array([2, 2, 1]))) == (2, 3, 3 * 4)
+    # Bellman–Ford; what everyone knows to its parents, for M rounds; the election
+    assert tuple(best_leader(path)) == (1, 9, 12 + 3 * 4 + 12)
+
+
+@pytest.mark.parametrize(("m", "messages"), [(1, 0), (2, 2 * 1 + 2 + 2 * 2 + 2 * 2)])
+def test_the_smallest_networks(m, messages):
+    assert tuple(best_leader(adjacency("path", m))) == (0, 3 * m, messages)

@@ -1,0 +1,82 @@
+"""Duels on a graph: preferences checked, instances permuted, Zoghi's regret."""
+
+import numpy as np
+import pytest
+from helpers import build
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.envs.network.dueling import DuelingNetwork, condorcet_winner
+
+CYCLE = [[0.5, 0.6, 0.7, 0.8], [0.4, 0.5, 0.9, 0.1], [0.3, 0.1, 0.5, 0.9], [0.2, 0.9, 0.1, 0.5]]  # 1 > 2 > 3 > 1
+
+
+@pytest.mark.parametrize(("preferences", "words"), [
+    ([[0.5, 0.4], [0.4, 0.5]], r"preferences\[0\]\[1\] \+ preferences\[1\]\[0\] = 0\.4 \+ 0\.4 must be 1"),
+    ([[0.6, 0.4], [0.6, 0.5]], r"preferences\[0\]\[0\] .* must be 1"),
+    ([[0.5, 1.2], [-0.2, 0.5]], r"preferences\[0\]\[1\]=1\.2"),
+    ([[0.5, 0.5], [0.5, 0.5]], "no Condorcet winner"),
+    ([[0.5, 0.6, 0.4], [0.4, 0.5, 0.6], [0.6, 0.4, 0.5]], "no Condorcet winner"),
+    ([[0.5, 0.6]], r"square matrix of at least two arms, not of shape \(1, 2\)"),
+    ([[0.5]], r"not of shape \(1, 1\)"),
+    ([0.5, 0.5], "square matrix"),
+    ([[0.5, float("nan")], [0.5, 0.5]], "preferences"),
+    ([[0.5, "a"], [0.5, 0.5]], "preferences"),
+    ("who", "preferences"),
+], ids=str)  # fmt: skip
+def test_preferences_are_checked(preferences, words):
+    with pytest.raises(ValueError, match=words):
+        DuelingNetwork(preferences=preferences)
+
+
+@pytest.mark.parametrize("name", ["means", "n_arms", "rewards", "drift", "switches"])
+def test_what_is_no_parameter_of_a_duel_is_refused(name):
+    with pytest.raises(TypeError, match=rf"{name}=.* is no parameter of a duel"):
+        DuelingNetwork(**{name: 1})
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 6), st.integers(0, 10**6))
+def test_regret_is_zoghis_on_permuted_instances(arms, seed):
+    rng = np.random.default_rng(seed)
+    p = np.triu(rng.random((arms, arms)), 1)
+    p = p + np.tril(1 - p.T, -1) + 0.5 * np.eye(arms)
+    w = int(rng.integers(arms))
+    p[w], p[:, w] = 0.9, 0.1
+    p[w, w] = 0.5
+    env = hb.make_core("DuelingNetwork-v0", runs=3, n_agents=4, horizon=9, preferences=p.tolist(), permute_arms=True)
+    env.reset(seed)
+    assert env.n_arms == arms * arms
+    regret = np.zeros((3, 4))
+    orders = set()
+    for _ in range(9):
+        action = rng.integers(arms * arms, size=(3, 4))
+        env.talk({"arm": action, "reward": env.pull(action).reward, "sent": np.ones((3, 4), bool)})
+        for r in range(3):
+            chance = env.arms.locations[r].reshape(arms, arms)
+            best = condorcet_winner(chance)
+            orders.add(best)
+            first, second = np.divmod(action[r], arms)
+            regret[r] += (chance[best, first] + chance[best, second]) / 2 - 0.5
+    for r in range(3):  # the same duel, its arms renamed: rows and columns alike
+        chance = env.arms.locations[r].reshape(arms, arms)
+        np.testing.assert_allclose(np.sort(chance.sum(1)), np.sort(p.sum(1)))
+        np.testing.assert_allclose(chance + chance.T, 1)
+    np.testing.assert_allclose(env.metrics()["agent_regret"], regret, atol=1e-12)
+
+
+def test_a_pair_pays_when_its_first_arm_wins():
+    env = hb.make_core("DuelingNetwork-v0", runs=400, n_agents=4, horizon=16, preferences=CYCLE)
+    env.reset(2)
+    for pair in range(16):
+        reward = env.pull(np.full((400, 4), pair)).reward
+        env.talk({"arm": np.full((400, 4), pair), "reward": reward, "sent": np.ones((400, 4), bool)})
+        assert abs(reward.mean() - CYCLE[pair // 4][pair % 4]) < 4 * 0.5 / 40
+    assert env.gaps[0].reshape(4, 4)[0].tolist() == pytest.approx([0.0, 0.05, 0.1, 0.15])
+
+
+def test_relative_ucb_finds_the_winner_among_a_cycle():
+    world = {"n_agents": 9, "graph": "grid", "horizon": 1500, "preferences": CYCLE, "permute_arms": True}
+    found, plain = (hb.play(*build("DuelingNetwork-v0", agent, 3, world), seed=1) for agent in ("QuACK-RUCB", "Random"))
+    assert (found["regret"] < 0.35 * plain["regret"]).all()

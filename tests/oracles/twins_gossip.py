@@ -1,0 +1,202 @@
+"""Gossiping agents one scalar at a time, from the papers, action for action."""
+
+import math
+
+import numpy as np
+from naive_policies import naive_policy
+from twins_network import MEANS, hops, rewards
+
+from hushbandits.baselines.gossip import second_eigenvalue
+from hushbandits.baselines.martinez2019 import chebyshev, stage_length
+from hushbandits.core.tapes import stream
+from hushbandits.envs.network.graphs import adjacency
+from hushbandits.policies import luck as draws
+
+K = len(MEANS)
+
+
+def averaging(graph, m):
+    """P = I − (D − A)/(1 + max degree), row by row."""
+    edges = adjacency(graph, m).tolist()
+    degree = [sum(row) for row in edges]
+    share = 1 / (1 + max(degree))
+    return [[1 - degree[a] * share if a == b else share * edges[a][b] for b in range(m)] for a in range(m)]
+
+
+class World:
+    """Rewards of a run and who is heard in which round."""
+
+    def __init__(self, seed, graph, m, horizon, rate):
+        self.m, self.pull = m, rewards(seed, m, horizon)
+        self.lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
+        self.p = averaging(graph, m)
+
+    @staticmethod
+    def sum(terms):
+        total = 0.0  # term by term: on even graphs arms tie but for rounding
+        for x in terms:
+            total += x
+        return total
+
+    def mixed(self, t, x):
+        """P x, oneself first and then by name; a message that was lost counts as the receiver's own."""
+        m = range(self.m)
+        gone = [t is not None and bool(self.lost[t - 1][b]) for b in m]
+        return [
+            [
+                self.sum([self.p[a][b] * x[a if gone[b] else b][k] for b in sorted(m, key=lambda b: b != a)])
+                for k in range(K)
+            ]
+            for a in m
+        ]
+
+
+def highest(index):
+    return index.index(max(index))
+
+
+def naive_exploration(p):
+    """ε_c by its sums; only where no eigenvalue is repeated."""
+    m = len(p)
+    values, vectors = np.linalg.eigh(np.array(p))
+    values, vectors = values[::-1].tolist(), vectors[:, ::-1].T.tolist()  # vectors[p][k]
+    found = []
+    for k in range(m):
+        total = 0.0
+        for i in range(1, m):
+            for j in range(m):
+                product = values[i] * values[j]
+                each = [vectors[i][d] * vectors[j][d] for d in range(m)]
+                plus, minus = sum(x for x in each if x > 0), sum(x for x in each if x < 0)
+                u = each[k]
+                if product >= 0:
+                    a = u * plus if u >= 0 else u * minus
+                else:
+                    a = abs(u) * max(plus, abs(minus))
+                total += abs(product) / (1 - abs(product)) * a
+        found.append(m * total)
+    return found
+
+
+def naive_coop(seed, graph, m, horizon, extra, rate=0.0, gamma=1.01, sigma=0.5, steps=1):
+    world = World(seed, graph, m, horizon, rate)
+    s, n = [[0.0] * K for _ in range(m)], [[0.0] * K for _ in range(m)]
+    actions = []
+    for t in range(1, horizon + 1):
+        arms = []
+        for a in range(m):
+            bonus = [
+                math.sqrt((n[a][k] + extra[a]) * (2 * gamma * sigma**2 / m * math.log(t))) / n[a][k]
+                for k in range(K) if t > K
+            ]  # fmt: skip
+            arms.append(t - 1 if t <= K else highest([s[a][k] / n[a][k] + bonus[k] for k in range(K)]))
+        for a, arm in enumerate(arms):
+            s[a][arm] += world.pull(t, a, arm)
+            n[a][arm] += 1
+        if t > K:
+            for i in range(steps):  # beyond the first, as released: among themselves, nothing is lost
+                s, n = world.mixed(None if i else t, s), world.mixed(None if i else t, n)
+        actions.append(arms)
+    return actions
+
+
+def naive_ddub(seed, graph, m, horizon, rate=0.0, eta=2.0, sigma=0.5, epsilon=1 / 22, rechoose=False):
+    """Algorithm 1; the steps' weights are held against the Chebyshev polynomials elsewhere."""
+    world = World(seed, graph, m, horizon, rate)
+    second = float(second_eigenvalue(np.array([world.p]))[0])
+    length = stage_length(m, second, epsilon)
+    weights = chebyshev(second, length).tolist()
+    zeros = lambda: [[[0.0] * K for _ in range(m)] for _ in range(2)]  # noqa: E731
+    alpha, fresh, done = zeros(), zeros(), zeros()
+    chosen, step, known, actions = [0] * m, 0, K, []
+    y, before = None, None
+    for t in range(1, horizon + 1):
+        if t > K and y is None:
+            y, before = fresh, zeros()
+            alpha = [[[x / m for x in row] for row in one] for one in fresh]
+            fresh = zeros()
+        for a in range(m):
+            if t <= K:
+                chosen[a] = t - 1
+            elif step == 0 or rechoose:
+                index = []
+                for k in range(K):
+                    r, n = alpha[0][a][k], alpha[1][a][k]
+                    bonus = 2 * eta * sigma**2 * math.log(known) / m
+                    index.append(math.inf if n <= 0 else r / n + math.sqrt(bonus / n))
+                chosen[a] = highest(index)
+        for a, arm in enumerate(chosen):
+            for i, x in enumerate((world.pull(t, a, arm), 1.0)):
+                fresh[i][a][arm] += x
+                if rechoose and t > K:
+                    alpha[i][a][arm] += x / m
+        actions.append(list(chosen))
+        if t <= K:
+            continue
+        for i in range(2):
+            mixed = world.mixed(t, y[i])
+            if step == 0:
+                y[i], before[i] = mixed, y[i]
+            else:
+                first, last = weights[step]
+                after = [[first * mixed[a][k] - last * before[i][a][k] for k in range(K)] for a in range(m)]
+                y[i], before[i] = after, y[i]
+        step += 1
+        if step == length:
+            step, known = 0, (t - length) * m
+            done = [[[done[i][a][k] + y[i][a][k] for k in range(K)] for a in range(m)] for i in range(2)]
+            alpha = [
+                [[done[i][a][k] + (fresh[i][a][k] / m if rechoose else 0) for k in range(K)] for a in range(m)]
+                for i in range(2)
+            ]  # fmt: skip
+            y, before, fresh = fresh, zeros(), zeros()
+    return actions
+
+
+def naive_dec_ts(seed, graph, m, horizon, rate=0.0, eta=None):
+    world, eta = World(seed, graph, m, horizon, rate), m if eta is None else eta
+    luck = draws.words([stream(seed, "agent/Dec-TS")], m)
+    wins, losses = [[1.0] * K for _ in range(m)], [[1.0] * K for _ in range(m)]
+    actions = []
+    for t in range(1, horizon + 1):
+        arms = [highest([draws.beta(luck, a, wins[a][k], losses[a][k]) for k in range(K)]) for a in range(m)]
+        for a, arm in enumerate(arms):
+            x = world.pull(t, a, arm)
+            wins[a][arm] += eta * x
+            losses[a][arm] += eta * (1 - x)
+        wins, losses = world.mixed(t, wins), world.mixed(t, losses)
+        actions.append(arms)
+    return actions
+
+
+def naive_cmp(seed, graph, m, horizon, life, rate=0.0, **params):
+    """Leaders by the size of their γ-neighbourhoods, greedily; a follower's is the nearest, the lowest on ties."""
+    d, pull = hops(graph, m), rewards(seed, m, horizon)
+    life = m if life is None else life
+    near = {a: {b for b in range(m) if b != a and d[a][b] <= life} for a in range(m)}
+    free, leaders = set(range(m)), []
+    while free:
+        best = max(sorted(free), key=lambda a: len(near[a]))
+        leaders.append(best)
+        free -= {best, *near[best]}
+    leads = [min(sorted(leaders), key=lambda v: d[a][v]) for a in range(m)]
+    lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
+    guesses = stream(seed, "agent/CMP-UCB")
+    pi = {v: naive_policy("Robust-UCB", K, m * horizon, **params) for v in leaders}
+    log, actions, told = [], [], [None] * m
+    for t in range(1, horizon + 1):
+        guess = guesses.integers(K, size=m)
+        for v in leaders:
+            came = [(d[v][w], w, arm, x) for s, w, arm, x in log if w in near[v] and s == t - d[v][w]]
+            for _, _, arm, x in sorted(came):
+                pi[v].update(arm, x)
+        for w in range(m):
+            v = leads[w]
+            if w != v and t > d[v][w] and not lost[t - d[v][w] - 1, v]:
+                told[w] = actions[t - d[v][w] - 1][v]
+        arms = [pi[w].choose() if w in pi else int(guess[w]) if told[w] is None else told[w] for w in range(m)]
+        for v in leaders:
+            pi[v].update(arms[v], pull(t, v, arms[v]))
+        log += [(t, w, arm, pull(t, w, arm)) for w, arm in enumerate(arms) if not lost[t - 1, w]]
+        actions.append(arms)
+    return actions

@@ -1,0 +1,79 @@
+"""Local privacy by replacement: the coin's law, its promise, its audit, and mutants of it."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import build
+from mutants import Timid
+from scipy import stats
+
+import hushbandits as hb
+from hushbandits.audits.suite import Budget, checks, everything
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli, local_mechanism
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("x", [0.0, 0.3, 1.0])
+def test_the_coin_leans_as_it_is_said_to(epsilon, x):
+    env = hb.make_core("CoopNetwork-v0", runs=500, n_agents=16, horizon=1, wrappers=[LocalBernoulli(epsilon)])
+    env.reset(3)
+    bits = env.wrappers[0].tell(np.full((500, 16), x), env)
+    assert set(np.unique(bits)) <= {0.0, 1.0}
+    chance = (x * math.expm1(epsilon) + 1) / (math.exp(epsilon) + 1)
+    assert stats.binomtest(int(bits.sum()), bits.size, chance).pvalue > 1e-4
+
+
+def test_the_promise_is_exact():
+    """Between the two ends the likelihoods differ by e^ε, on either answer, and by no more between others."""
+    for epsilon in (0.2, 1.0, 3.0):
+        chance = lambda x: (x * math.expm1(epsilon) + 1) / (math.exp(epsilon) + 1)  # noqa: B023, E731
+        assert chance(1) / chance(0) == pytest.approx(math.exp(epsilon))
+        assert (1 - chance(0)) / (1 - chance(1)) == pytest.approx(math.exp(epsilon))
+        wrapper = LocalBernoulli(epsilon)
+        env = hb.make_core("CoopNetwork-v0", wrappers=[wrapper])
+        (promise,) = env.privacy()
+        assert (promise.epsilon, promise.delta) == (epsilon, 0.0)
+
+
+def test_agents_see_bits_and_regret_counts_the_arms():
+    world = {"rewards": "beta", "epsilon": 2.0, "mechanism": "bernoulli", "n_agents": 4, "horizon": 30}
+    env, team = build("LocalDPNetwork-v0", "QuACK-LDP-UCB-B", 2, world)
+    obs = env.reset(1)
+    team.reset(env, env.seeds)
+    for _ in range(30):
+        arms = team.act(obs).copy()
+        obs = env.pull(arms)
+        assert set(np.unique(obs.reward)) <= {0.0, 1.0}
+        obs = env.talk(team.speak(obs.reward))
+        values = obs.inbox["reward"][obs.inbox.arrived]
+        assert set(np.unique(values)) <= {0.0, 1.0}
+        team.hear(obs.inbox)
+    gaps = env.metrics()["regret"] / 0.05
+    np.testing.assert_allclose(gaps, gaps.round(), atol=1e-9)
+
+
+def test_what_it_cannot_replace_is_refused():
+    for id, params in (("CoopNetwork-v0", {"rewards": "gaussian"}), ("HeavyTailedNetwork-v0", {})):
+        with pytest.raises(ValueError, match=r"needs rewards in \[0, 1\]"):
+            hb.make_core(id, wrappers=[LocalBernoulli()], **params)
+    for id in ("DistDP-v0", "LTR-v0"):
+        with pytest.raises(ValueError, match=r"LocalBernoulli|raw rewards"):
+            hb.make_core(id, wrappers=[LocalBernoulli()])
+    for epsilon in (0.0, -1.0, math.inf, math.nan, "1"):
+        with pytest.raises(ValueError, match="epsilon="):
+            LocalBernoulli(epsilon)
+    with pytest.raises(ValueError, match="mechanism='gauss'"):
+        local_mechanism(1.0, "gauss")
+    with pytest.raises(ValueError, match="mechanism='gauss'"):
+        hb.make_core("LocalDPNetwork-v0", mechanism="gauss")
+
+
+def test_the_audit_reaches_the_promise_and_refutes_twice_the_epsilon():
+    budget = Budget(samples=1800, largest=150, runs=10)
+    assert {"LocalBernoulli", "LocalDPNetwork-v0"} <= set(everything())
+    found = [v for check in checks(["LocalBernoulli"], budget) for v in check.run()]
+    assert found
+    assert all(v.passed for v in found)
+    failed = [v.check for check in checks([f"mutants:{Timid.__name__}"], budget) for v in check.run() if not v.passed]
+    assert failed
