@@ -11,6 +11,7 @@ import hushbandits as hb
 from hushbandits.agents import howson2024_theory as theory
 from hushbandits.baselines.dubey2020_heavy import partition
 from hushbandits.baselines.dubey2020_leaders import CMPUCBLeaders, life_of
+from hushbandits.baselines.landgren2016 import CoopUCB
 from hushbandits.core.stable import stable_tail
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.experiments import howson2024 as declared
@@ -151,6 +152,20 @@ def test_dashed_lines_are_theorem_1_and_of_quack_ucb_alone():
     for other in (*declared.PEERS, declared.TS, declared.DEC_TS):
         assert np.isnan(declared.theorem_1(env, other.params, time)).all()
         assert np.isnan(declared.theorem_1_sizes(env, other.params, np.array([4, 9]))).all()
+
+
+def test_what_the_declarations_state_in_numbers_is_what_theory_gives():
+    sizes = (*declared.SIZES, declared.LARGEST)
+    for graph in GRAPHS:
+        env = {"graph": graph, "horizon": declared.HORIZON}
+        line = declared.theorem_1_sizes(env, declared.QUACK.params, np.array(sizes))
+        assert declared.MOST[graph] == pytest.approx(line, abs=0.006)
+    assert theory.quack_regret(0.0, declared.GAPS, 64) == pytest.approx(declared.EXTRA)
+    assert theory.reach(hop_distances(adjacency("cycle", declared.SMALL))) == 64
+    # the two radii are one: 4σ² ln(Mn) = 2γσ² ln n, and ln(1/δ) = γ ln n
+    n = declared.HORIZON
+    assert declared.AS_QUACK.params["gamma"] * math.log(n) == pytest.approx(2 * math.log(16 * n))
+    assert -math.log(declared.AS_COOP.params["delta"]) == pytest.approx(CoopUCB().gamma * math.log(n))
 
 
 def test_figure_6_is_made_of_the_cells_of_figures_2_to_5():

@@ -34,7 +34,7 @@ def reach(distance: Array) -> int:
     --------
     >>> from hushbandits.envs.network.graphs import adjacency, hop_distances
     >>> [reach(hop_distances(adjacency(graph, 16))) for graph in ("cycle", "grid", "star")]
-    [64, 40, 15]
+    [64, 32, 15]
     """
     return int(np.asarray(distance).sum(1).min())
 
