@@ -197,7 +197,7 @@ FIGURE_7 = Experiment(
     runs=100,
     metrics=("regret", "messages"),
     figures=tuple(
-        Figure(y="regret", log="xy", band="quantiles", by="env.n_agents", at={"env.graph": graph}, title=graph)
+        Figure(y="regret", log="", band="quantiles", by="env.n_agents", at={"env.graph": graph}, title=graph)
         for graph in ("cycle", "grid")
     ),
     claims=[
