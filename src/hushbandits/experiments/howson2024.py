@@ -35,8 +35,9 @@ MOST = {
 
 
 def _bound(graph: str, n_agents: int, rounds: Array) -> Array:
-    alone = theory.ucb_regret(GAPS, n_agents * np.asarray(rounds, float), SIGMA)
-    return theory.quack_regret(alone, GAPS, theory.reach(hop_distances(adjacency(graph, n_agents))))
+    gaps = np.asarray(GAPS)
+    alone = theory.ucb_regret(gaps, n_agents * np.asarray(rounds, float), SIGMA)
+    return theory.quack_regret(alone, gaps, theory.reach(hop_distances(adjacency(graph, n_agents))))
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
@@ -87,7 +88,7 @@ def _panels(**more: Any) -> Figure:
 
 
 def _delayed(**more: Any) -> Experiment:
-    means = {"means": MEANS, "horizon": HORIZON, "permute_arms": True}
+    means: Params = {"means": MEANS, "horizon": HORIZON, "permute_arms": True}
     return Experiment(
         **{
             "env": Use("CoopNetwork-v0", **means, **more.pop("env", {})),
