@@ -1,6 +1,8 @@
-"""Speed of the delayed graph: ``python benchmarks/network.py [agents|speeds|robust|flood]``.
+"""Speed of the delayed graph: ``python benchmarks/network.py [agents|gossip|memory|speeds|robust|flood]``.
 
 ``agents``  agent-pulls per second of whole episodes (14 × 14 grid, K = 10, 32 runs, γ unlimited), one core.
+``gossip``  the same of QuACK over other policies, and of the gossip that it is compared with; target: 10 M.
+``memory``  peak MiB of 100 runs × 196 agents × 10⁴ rounds, a process each; target: under 1 GiB.
 ``speeds``  µs per round by the beats and by episodes, one after the other, the least of five; and their ratio.
 ``robust``  seconds of one run of Byzantine-UCB, M = 200, T = 1000, by estimator, rewards and γ.
 ``flood``   cost and memory of one round's messages over M and γ.  A round hands Σ_m |{m′ : 0 < d(m, m′) ≤ γ}| reports
@@ -10,8 +12,11 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 
@@ -38,17 +43,38 @@ def seconds(agent: str, runs: int, horizon: int, beats: bool = False, **env: obj
     if beats:
         team.episode = lambda *_: False  # type: ignore[method-assign]
     core = assemble("CoopNetwork-v0", team, runs=runs, env={**env, "horizon": horizon})
-    start = time.perf_counter()
+    start = time.process_time()  # of one core, whatever else the machine does
     hb.play(core, team, 0)
-    return time.perf_counter() - start
+    return time.process_time() - start
+
+
+COMPARED = ("QuACK-UCB", "QuACK-UCB1", "QuACK-MOSS", "QuACK-TS", "coop-UCB", "DDUCB", "DDUCB-rechoosing", "Dec-TS")
+
+
+def pulls(agents: tuple[str, ...], runs: int, horizon: int) -> None:
+    for agent in agents:
+        seconds(agent, runs, 50, **GRID)  # compile: until nobody guesses any more
+        spent = min(seconds(agent, runs, horizon, **GRID) for _ in range(3))
+        print(f"{agent:16} {runs * GRID['n_agents'] * horizon / spent / 1e6:6.2f} M agent-pulls/s")
 
 
 def agents() -> None:
-    runs, horizon = 32, 100
-    for agent in ("Multi-UCB", "UCB1", "Private-UCB", "QuACK-UCB"):
-        seconds(agent, runs, 3, **GRID)  # compile
-        spent = seconds(agent, runs, horizon, **GRID)
-        print(f"{agent:12} {runs * GRID['n_agents'] * horizon / spent / 1e6:6.2f} M agent-pulls/s")
+    pulls(("Multi-UCB", "UCB1", "Private-UCB", "QuACK-UCB"), 32, 100)
+
+
+def gossip() -> None:
+    pulls(COMPARED, 32, 1000)
+
+
+def memory() -> None:
+    for agent in COMPARED:
+        with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+            print(f"{agent:16} {fresh.submit(peak, agent).result():6.0f} MiB")
+
+
+def peak(agent: str) -> float:
+    seconds(agent, 100, 10_000, **GRID)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def speeds() -> None:
@@ -101,5 +127,8 @@ def flood() -> None:
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ("agents", "speeds", "robust", "flood"):
-        {"agents": agents, "speeds": speeds, "robust": robust, "flood": flood}[part]()
+    parts = {
+        "agents": agents, "gossip": gossip, "memory": memory, "speeds": speeds, "robust": robust, "flood": flood,
+    }  # fmt: skip
+    for part in sys.argv[1:] or parts:
+        parts[part]()

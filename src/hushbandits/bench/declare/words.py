@@ -47,7 +47,7 @@ LITTLE: Final = _region(above=1 / 1.25, below=1.25)
 CONSIDERABLY_LESS: Final = _region(below=1 / 1.25)
 #: "matches", "the same", "similar", "unchanged", "as good as", of a ratio: within 15 %, either way.
 MATCHES: Final = _region(above=1 / 1.15, below=1.15)
-#: "without degradation": no more than that worse.
+#: "without degradation", "competitive with": no more than that worse.
 NO_WORSE: Final = _region(below=MATCHES["below"])
 #: The same of the difference of two time-averaged regrets, which both go to 0: within .01 (rewards are in [0, 1]).
 MATCHES_PER_TIME: Final = _region(above=-0.01, below=0.01)

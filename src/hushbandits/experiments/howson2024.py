@@ -1,0 +1,304 @@
+"""Howson, Filippi & Pike-Burke 2024: QuACK, any single-agent algorithm on a network.
+
+Not stated in the paper, hence assumed: the horizon (10⁴; 5000 with heavy tails, where the paper says "fewer rounds"),
+the sizes of figures 3–6 but the largest, and u and e of the robust means.  Arms are permuted in every run: the best one
+is the first, which tie rules would favour.  The first pulls of coop-UCB and DDUCB, one of each arm, are in the regret.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushbandits.agents import howson2024_theory as theory
+from hushbandits.bench.declare import words
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Difference, Line, Ratio, Slope, Value
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.core.types import Array, Params
+from hushbandits.envs.network.graphs import adjacency, hop_distances
+
+__all__ = ["EXPERIMENTS", "theorem_1", "theorem_1_sizes"]
+
+PAPER = "Howson et al. 2024"
+GRAPHS, SIZES, LARGEST, HORIZON = ("cycle", "grid", "star"), (16, 64, 100, 144), 196, 10_000
+MEANS = (0.5, *[0.45] * 9)
+GAPS = tuple(0.5 - mean for mean in MEANS)
+SIGMA = 0.5
+#: Regret that theorem 1, with corollary 1, allows QuACK-UCB after HORIZON rounds: by graph, for SIZES and LARGEST.
+MOST = {
+    "cycle": (8715.46, 11009.59, 13323.52, 17209.46, 23398.44),
+    "grid": (8672.26, 9972.79, 10623.52, 11377.46, 12285.24),
+    "star": (8649.31, 9712.24, 10082.17, 10404.11, 10696.29),
+}
+
+
+def _bound(graph: str, n_agents: int, rounds: Array) -> Array:
+    gaps = np.asarray(GAPS)
+    alone = theory.ucb_regret(gaps, n_agents * np.asarray(rounds, float), SIGMA)
+    return theory.quack_regret(alone, gaps, theory.reach(hop_distances(adjacency(graph, n_agents))))
+
+
+def theorem_1(env: Params, agent: Params, x: Array) -> Array:
+    """Dashed line of QuACK-UCB (the agent with a sigma) against time."""
+    if "sigma" not in agent:
+        return np.full(len(x), np.nan)
+    return _bound(env["graph"], env["n_agents"], x)
+
+
+def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
+    """The same at the horizon, against M."""
+    if "sigma" not in agent:
+        return np.full(len(x), np.nan)
+    return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])
+
+
+def _here(function: str) -> str:
+    return f"{__name__}:{function}"
+
+
+QUACK, TS = Use("QuACK-UCB", sigma=SIGMA), Use("QuACK-TS")
+COOP, DDUCB, RECHOOSING, DEC_TS = Use("coop-UCB"), Use("DDUCB"), Use("DDUCB-rechoosing"), Use("Dec-TS")
+PEERS = (COOP, DDUCB, RECHOOSING)  # DDUCB as published, and as in its authors' code
+AGENTS = (QUACK, *PEERS, TS, DEC_TS)
+
+
+def _against(of: Line, over: Line, **more: Any) -> Ratio:
+    return Ratio("regret", of=of, over=over, **more)
+
+
+def _at(agent: Use, **point: Any) -> Params:
+    return {"agent": agent, **{f"env.{k}": v for k, v in point.items()}}
+
+
+def _under(graph: str, n_agents: int, at: Params) -> Claim:
+    most = MOST[graph][(*SIZES, LARGEST).index(n_agents)]
+    return Claim(
+        f"QuACK-UCB on a {graph} of {n_agents} stays under theorem 1's bound of {most:.0f}.",
+        Value("regret", of=QUACK, at=at),
+        below=most,
+        source=f"{PAPER}, theorem 1 with corollary 1",
+    )
+
+
+def _panels(**more: Any) -> Figure:
+    return Figure(**{"y": "regret", "log": "xy", "band": "quantiles",
+                     "bounds": {"theorem 1, QuACK-UCB": _here("theorem_1")}, **more})  # fmt: skip
+
+
+def _delayed(**more: Any) -> Experiment:
+    means: Params = {"means": MEANS, "horizon": HORIZON, "permute_arms": True}
+    return Experiment(
+        **{
+            "env": Use("CoopNetwork-v0", **means, **more.pop("env", {})),
+            "agents": AGENTS,
+            "runs": 100,
+            "metrics": ("regret", "messages"),
+            "quick": {"runs": 10, "env.horizon": 500},
+            **more,
+        }
+    )
+
+
+def _thompson(graph: str, source: str, sizes: tuple[int, ...]) -> list[Claim]:
+    if graph != "star":
+        return [Claim(f"On a {graph} QuACK-TS is competitive with Dec-TS at all sizes.", _against(TS, DEC_TS),
+                      **words.NO_WORSE, source=source)]  # fmt: skip
+    large = {"env.n_agents": [m for m in sizes if m > min(sizes)]}
+    return [
+        Claim("QuACK-TS is competitive with Dec-TS on the smallest star.",
+              _against(TS, DEC_TS, at={"env.n_agents": [min(sizes)]}), **words.NO_WORSE, source=source),
+        Claim("On larger stars QuACK-TS achieves smaller group regret than Dec-TS.",
+              _against(TS, DEC_TS, at=large), **words.LESS, source=source),
+    ]  # fmt: skip
+
+
+def _scales(graph: str) -> list[Claim]:
+    # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.
+    return [
+        Claim(f"On a {graph} {of.name} scales better with M than {over.name}.",
+              Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6")
+        for of in (TS, DEC_TS) for over in (COOP, DDUCB)
+    ]  # fmt: skip
+
+
+def _sizes(number: int, graph: str) -> Experiment:
+    source = f"{PAPER}, figure {number}"
+    return _delayed(
+        name=f"howson2024-fig{number}",
+        title=f"Group regret on {graph}s of growing size",
+        source=source,
+        env={"graph": graph},
+        sweep={"env.n_agents": SIZES},
+        figures=(_panels(by="env.n_agents"),),
+        claims=[
+            *(Claim(f"On a {graph} QuACK-UCB outperforms {peer.name} at all sizes.", _against(QUACK, peer),
+                    **words.LESS) for peer in PEERS),
+            *(Claim(f"On a {graph} the gap between QuACK-UCB and {peer.name} increases with M.",
+                    Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0) for peer in PEERS),
+            *_thompson(graph, source, SIZES),
+            *_scales(graph),
+            *(_under(graph, m, {"env.n_agents": [m]}) for m in SIZES),
+        ],
+        quick={"runs": 10, "env.n_agents": (16, 64), "env.horizon": 500},
+    )  # fmt: skip
+
+
+FIGURE_2 = _delayed(
+    name="howson2024-fig2",
+    title="Group regret of 196 agents",
+    source=f"{PAPER}, figure 2",
+    env={"n_agents": LARGEST},
+    sweep={"env.graph": GRAPHS},
+    figures=(_panels(by="env.graph"),),
+    claims=[
+        *(Claim(f"On the {graph} of 196 agents QuACK-UCB significantly outperforms {peer.name}.",
+                _against(_at(QUACK, graph=graph), _at(peer, graph=graph)), **words.MUCH_LESS)
+          for graph in GRAPHS for peer in PEERS),
+        *(Claim(f"On the {graph} of 196 agents QuACK-TS is competitive with Dec-TS.",
+                _against(_at(TS, graph=graph), _at(DEC_TS, graph=graph)), **words.NO_WORSE)
+          for graph in ("cycle", "grid")),
+        Claim("On the star of 196 agents QuACK-TS performs significantly better than Dec-TS.",
+              _against(_at(TS, graph="star"), _at(DEC_TS, graph="star")), **words.MUCH_LESS),
+        *(_under(graph, LARGEST, {"env.graph": [graph]}) for graph in GRAPHS),
+    ],
+)  # fmt: skip
+
+FIGURE_6 = _delayed(
+    name="howson2024-fig6",
+    title="Regret after the last round against the size of the network",
+    source=f"{PAPER}, figure 6",
+    sweep={"env.n_agents": (*SIZES, LARGEST), "env.graph": GRAPHS},
+    figures=(
+        _panels(x="env.n_agents", by="env.graph", bounds={"theorem 1, QuACK-UCB": _here("theorem_1_sizes")}),
+    ),
+    quick={"runs": 10, "env.n_agents": (16, 64), "env.horizon": 500},
+)  # fmt: skip
+
+# Of the exponents 1 + e < α the one that needs fewest pulls to leave an arm; u ≥ E|X|^(1+e) of the arm at .7.
+EXCESS, LOCATIONS = 0.8, (0.7, *[0.4] * 4)
+MOMENT = 3.7666
+ROBUST = Use("QuACK-Robust-UCB", moment=MOMENT, excess=EXCESS)
+
+
+def _led(leaders: int) -> Use:
+    # no γ gives a grid four leaders by our partition: it has three then
+    label = {1: "CMP-UCB, 1 leader", 4: "CMP-UCB, 4 leaders (grid: 3)"}.get(leaders, f"CMP-UCB, {leaders} leaders")
+    return Use("CMP-UCB-leaders", label=label, leaders=leaders, moment=MOMENT, excess=EXCESS)
+
+
+FIGURE_7 = Experiment(
+    name="howson2024-fig7",
+    title="Heavy tails: α = 1.9",
+    source=f"{PAPER}, figure 7",
+    env=Use("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
+    agents=[ROBUST, *map(_led, (1, 2, 4))],
+    sweep={"env.n_agents": (16, 36, 64), "env.graph": ("cycle", "grid")},
+    runs=100,
+    metrics=("regret", "messages"),
+    figures=tuple(
+        Figure(y="regret", log="", band="quantiles", by="env.n_agents", at={"env.graph": graph}, title=graph)
+        for graph in ("cycle", "grid")
+    ),
+    claims=[
+        claim
+        for graph in ("cycle", "grid")
+        for claim in (
+            Claim(f"Heavy tails, {graph}: with one leader CMP-UCB outperforms QuACK.",
+                  _against(_led(1), ROBUST, at={"env.graph": [graph]}), **words.LESS),
+            *(Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(n).label}.",
+                    _against(ROBUST, _led(n), at={"env.graph": [graph]}), **words.LESS) for n in (2, 4)),
+        )
+    ],
+    quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
+)  # fmt: skip
+
+GAMMA = 1.01
+AS_COOP = Use("QuACK-UCB", label="QuACK-UCB, radius of coop-UCB", sigma=SIGMA, delta=HORIZON**-GAMMA)
+AS_QUACK = Use("coop-UCB", label="coop-UCB, radius of QuACK-UCB", gamma=2.602059991327962)  # 2 ln(16n)/ln n
+RELEASED = Use("coop-UCB", label="coop-UCB as released", as_released=True)
+
+RADIUS = _delayed(
+    name="howson2024-radius",
+    title="Why correct coop-UCB may win: the same algorithms under each other's radius, 16 agents",
+    source=f"own addition to {PAPER}, figures 3–5",
+    # QuACK's is σ√(4 ln(Mn)/N) over all N pulls, coop-UCB's about σ√(2.02 ln t/N).
+    env={"n_agents": 16},
+    agents=(QUACK, AS_COOP, COOP, AS_QUACK, RELEASED),
+    sweep={"env.graph": GRAPHS},
+    figures=(_panels(by="env.graph", bounds={}),),
+    claims=[
+        Claim("Under the radius of coop-UCB, QuACK-UCB has less regret than coop-UCB.", _against(AS_COOP, COOP),
+              **words.LESS),
+        Claim("Under the radius of QuACK-UCB, coop-UCB has more regret than QuACK-UCB.", _against(AS_QUACK, QUACK),
+              **words.MORE),
+        Claim("The smaller radius alone takes a considerable part of QuACK-UCB's regret.", _against(AS_COOP, QUACK),
+              **words.CONSIDERABLY_LESS),
+    ],
+)  # fmt: skip
+
+SHORT, SMALL = 500, 16
+POLICIES = ("UCB", "UCB1", "KL-UCB", "MOSS", "TS", "IMED", "epsilon-greedy", "EXP3")
+EXTRA = 3 * 64 * sum(GAPS)  # Σ d of a cycle of 16 is 64
+
+THEOREM_1 = Experiment(
+    name="howson2024-theorem1",
+    title="Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000",
+    source=f"{PAPER}, theorem 1",
+    # A network of one is π alone, and S_π(Mn) its regret after Mn rounds.
+    env=Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
+    agents=[Use(f"QuACK-{policy}") for policy in POLICIES],
+    sweep={"env.n_agents": (1, SMALL), "env.horizon": (SHORT, SMALL * SHORT)},
+    runs=100,
+    checkpoints=10,
+    metrics=("regret",),
+    figures=(
+        Figure(y="regret", log="xy", band="quantiles", by="env.n_agents", at={"env.horizon": SMALL * SHORT}),
+    ),
+    claims=[
+        Claim(f"QuACK-{policy}: R ≤ S_π(Mn) + 3 Σ d Σ Δ, which is S_π(Mn) + {EXTRA:.1f} here.",
+              Difference("regret", of=_at(Use(f"QuACK-{policy}"), n_agents=SMALL, horizon=SHORT),
+                         over=_at(Use(f"QuACK-{policy}"), n_agents=1, horizon=SMALL * SHORT)), below=EXTRA)
+        for policy in POLICIES
+    ],
+    quick={"runs": 10},
+)  # fmt: skip
+
+PRIVATE = Experiment(
+    name="howson2024-private",
+    title="Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",
+    source=f"own addition to {PAPER}, section 4.4",
+    # gaps that noise of scale 1 leaves to be seen
+    env=Use(
+        "LocalDPNetwork-v0", epsilon=1.0, means=(0.8, *[0.4] * 4), graph="cycle", horizon=HORIZON, permute_arms=True
+    ),
+    agents=[Use("QuACK-LDP-UCB-L", epsilon=1.0), Use("LDP-UCB-L", epsilon=1.0)],
+    sweep={"env.n_agents": (16, 64)},
+    runs=100,
+    metrics=("regret", "messages"),
+    figures=(_panels(by="env.n_agents", bounds={}),),
+    claims=[Claim("QuACK over LDP-UCB-L has far less regret than the agents alone.",
+                  _against("QuACK-LDP-UCB-L", "LDP-UCB-L"), **words.MUCH_LESS)],
+    quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
+)  # fmt: skip
+
+DUELS = Experiment(
+    name="howson2024-dueling",
+    title="Duels: QuACK over relative UCB, and every agent alone",
+    source=f"own addition to {PAPER}, section 4.3",
+    env=Use("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
+    agents=[Use("QuACK-RUCB"), Use("RUCB")],
+    sweep={"env.n_agents": (16, 64)},
+    runs=100,
+    metrics=("regret", "messages"),
+    figures=(_panels(by="env.n_agents", bounds={}),),
+    claims=[Claim("QuACK over relative UCB has far less regret than the agents alone.",
+                  _against("QuACK-RUCB", "RUCB"), **words.MUCH_LESS)],
+    quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 300},
+)  # fmt: skip
+
+EXPERIMENTS = (
+    FIGURE_2, _sizes(3, "cycle"), _sizes(4, "grid"), _sizes(5, "star"), FIGURE_6, FIGURE_7,
+    RADIUS, THEOREM_1, PRIVATE, DUELS,
+)  # fmt: skip

@@ -1,0 +1,176 @@
+"""Theorem 1 against runs, the constants of heavy tails against other formulas, and what the experiments are made of."""
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import integrate, special
+
+import hushbandits as hb
+from hushbandits.agents import howson2024_theory as theory
+from hushbandits.baselines.dubey2020_heavy import partition
+from hushbandits.baselines.dubey2020_leaders import CMPUCBLeaders, life_of
+from hushbandits.baselines.landgren2016 import CoopUCB
+from hushbandits.core.stable import stable_tail
+from hushbandits.envs.network.graphs import adjacency, hop_distances
+from hushbandits.experiments import howson2024 as declared
+from hushbandits.registry import assemble
+
+GRAPHS = ("cycle", "grid", "star")
+
+
+@pytest.mark.parametrize("graph", [*GRAPHS, "path", "complete"])
+@pytest.mark.parametrize("n_agents", [1, 4, 9, 16])
+def test_reach_is_the_median_s_total_distance(graph, n_agents):
+    matrix = adjacency(graph, n_agents)
+    lengths = dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(matrix)))
+    assert theory.reach(hop_distances(matrix)) == min(sum(d.values()) for d in lengths.values())
+
+
+def test_bounds_equal_their_formulas_term_by_term():
+    gaps = [0.0, 0.1, 0.4]
+    alone = 3 * 0.5 + 4 * math.log(600) / 0.1 + 4 * math.log(600) / 0.4  # 16σ² = 4
+    assert theory.ucb_regret(gaps, 600) == pytest.approx(alone)
+    assert theory.ucb_regret(gaps, 600, sigma=1.0) == pytest.approx(1.5 + 4 * (alone - 1.5))
+    assert theory.quack_regret(alone, gaps, 7) == pytest.approx(alone + 10.5)
+    curve = theory.quack_regret(theory.ucb_regret(gaps, np.array([600, 1200])), gaps, 7)
+    assert curve.shape == (2,)
+    assert curve[0] == pytest.approx(alone + 10.5)
+
+
+@pytest.mark.parametrize("order", [0.5, 1.1, 1.5, 1.8, 1.85])
+@pytest.mark.parametrize("alpha", [1.9, 1.95])
+def test_moments_of_stable_laws_have_a_closed_form_around_zero(order, alpha):
+    exact = 2 ** (order + 1) * special.gamma((order + 1) / 2) * special.gamma(-order / alpha)
+    exact /= alpha * math.sqrt(math.pi) * special.gamma(-order / 2)
+    assert theory.stable_moment(order, 0.0, alpha) == pytest.approx(exact, rel=1e-6)
+    assert theory.stable_moment(order, 0.4, alpha) > exact
+
+
+@pytest.mark.parametrize("location", [0.0, 0.4, -0.7, 2.0])
+def test_moments_of_stable_laws_equal_an_integral_over_their_tails(location):
+    order, alpha = 1.5, 1.9
+    z = np.linspace(-15.0, 25.0, 8001)  # x = e^z; beyond e²⁵ lies less than 1e-4 of it
+
+    def over(v):  # P(X > v) of a law around 0
+        tail = stable_tail(np.maximum(np.abs(v), 1e-9), alpha)
+        return np.where(v >= 0, tail, 1 - tail)
+
+    beyond = over(np.exp(z) - location) + over(np.exp(z) + location)
+    total = integrate.trapezoid(order * np.exp(order * z) * beyond, z)
+    assert theory.stable_moment(order, location, alpha) == pytest.approx(total, rel=1e-3)
+
+
+def test_the_constants_of_heavy_tails_cover_every_arm_and_are_the_best_exponent():
+    assert 1 + declared.EXCESS < 1.9
+    for location in declared.LOCATIONS:
+        assert theory.stable_moment(1 + declared.EXCESS, location) <= declared.MOMENT
+    gap = max(declared.LOCATIONS) - min(declared.LOCATIONS)
+    need = {
+        e: theory.robust_pulls(gap, theory.stable_moment(1 + e, max(declared.LOCATIONS)), e)
+        for e in (0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88)
+    }
+    assert min(need, key=lambda e: need[e]) == declared.EXCESS
+    # at that many pulls the interval's width is the gap
+    pulls = need[declared.EXCESS]
+    power = 1 / (1 + declared.EXCESS)
+    radius = 4 * declared.MOMENT**power * (2 / pulls) ** (declared.EXCESS * power)
+    assert 2 * radius == pytest.approx(gap, rel=1e-3)
+    heavy = {agent.name: agent.params for agent in declared.FIGURE_7.agents}
+    assert {(p["moment"], p["excess"]) for p in heavy.values()} == {(declared.MOMENT, declared.EXCESS)}
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("n_agents", [4, 16, 36, 64])
+@pytest.mark.parametrize("leaders", [1, 2, 3, 4])
+def test_no_life_comes_nearer_to_the_number_of_leaders(graph, n_agents, leaders):
+    distance = hop_distances(adjacency(graph, n_agents))
+    counts = {life: len(partition(distance, life)[0]) for life in range(1, int(distance.max()) + 1)}
+    life = life_of(graph, n_agents, leaders)
+    away = abs(counts[life] - leaders)
+    assert away == min(abs(n - leaders) for n in counts.values())
+    for other, n in counts.items():
+        if abs(n - leaders) == away:
+            assert n >= counts[life]
+            assert n > counts[life] or other <= life
+
+
+@pytest.mark.parametrize("n_agents", [16, 36, 64])
+def test_figure_7_has_the_leaders_that_it_says(n_agents):
+    for graph, found in (("cycle", [1, 2, 4]), ("grid", [1, 2, 3])):
+        distance = hop_distances(adjacency(graph, n_agents))
+        lives = [life_of(graph, n_agents, agent.params["leaders"]) for agent in declared.FIGURE_7.agents[1:]]
+        assert [len(partition(distance, life)[0]) for life in lives] == found
+
+
+def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
+    monkeypatch.setattr(CMPUCBLeaders, "name", "CMP-UCB")  # tapes go by names
+    env = {"n_agents": 16, "graph": "grid", "horizon": 60}
+    played = []
+    for agent, more, params in (("CMP-UCB-leaders", {}, {"leaders": 2}), ("CMP-UCB", {"life": 3}, {})):
+        team = hb.make_team(agent, **params)
+        core = assemble("HeavyTailedNetwork-v0", team, runs=3, env={**env, **more})
+        played.append(hb.play(core, team, 0))
+    for metric in ("regret", "messages"):
+        np.testing.assert_array_equal(played[0][metric], played[1][metric])
+
+
+@pytest.mark.parametrize("env", [{"graph": "erdos-renyi"}, {"graph": "cycle", "life": 1}])
+def test_leaders_refuse_what_they_cannot_count_on(env):
+    with pytest.raises(ValueError, match=r"needs a fixed graph|life=1 conflicts with life=7") as error:
+        hb.evaluate("CoopNetwork-v0", "CMP-UCB-leaders", runs=1, env=env, agent_kwargs={"leaders": 2})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("policy", ["UCB", "MOSS", "epsilon-greedy"])
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_theorem_1_with_the_regret_of_the_policy_alone(policy, graph):
+    """R ≤ S_π(Mn) + 3 Σ d Σ Δ, S_π(Mn) measured; the slack, two standard errors of a few runs, is far below it."""
+    n_agents, rounds, means = 9, 150, [0.7, 0.5, 0.4]
+    gaps = 0.7 - np.array(means)
+    base = {"graph": graph, "means": means, "permute_arms": True}
+    run = [
+        hb.evaluate("CoopNetwork-v0", agent, runs=20, env={**base, **env}).final("regret")
+        for agent, env in (
+            (f"QuACK-{policy}", {"n_agents": n_agents, "horizon": rounds}),
+            (policy, {"n_agents": 1, "horizon": n_agents * rounds}),
+        )
+    ]
+    most = theory.quack_regret(run[1].mean(), gaps, theory.reach(hop_distances(adjacency(graph, n_agents))))
+    error = math.hypot(*(r.std(ddof=1) / math.sqrt(20) for r in run))
+    assert run[0].mean() < most + 2 * error
+    assert run[0].mean() < theory.quack_regret(0.0, gaps, 0) + n_agents * rounds * gaps.max()
+
+
+def test_dashed_lines_are_theorem_1_and_of_quack_ucb_alone():
+    env = {"graph": "star", "n_agents": 16, "horizon": 1000, "means": declared.MEANS}
+    time = np.array([1, 10, 1000])
+    line = declared.theorem_1(env, declared.QUACK.params, time)
+    assert line[-1] == pytest.approx(3 * 0.45 + 9 * 4 * math.log(16_000) / 0.05 + 3 * 15 * 0.45)
+    assert declared.theorem_1_sizes(env, declared.QUACK.params, np.array([16]))[0] == pytest.approx(line[-1])
+    for other in (*declared.PEERS, declared.TS, declared.DEC_TS):
+        assert np.isnan(declared.theorem_1(env, other.params, time)).all()
+        assert np.isnan(declared.theorem_1_sizes(env, other.params, np.array([4, 9]))).all()
+
+
+def test_what_the_declarations_state_in_numbers_is_what_theory_gives():
+    sizes = (*declared.SIZES, declared.LARGEST)
+    for graph in GRAPHS:
+        env = {"graph": graph, "horizon": declared.HORIZON}
+        line = declared.theorem_1_sizes(env, declared.QUACK.params, np.array(sizes))
+        assert declared.MOST[graph] == pytest.approx(line, abs=0.006)
+    assert theory.quack_regret(0.0, declared.GAPS, 64) == pytest.approx(declared.EXTRA)
+    assert theory.reach(hop_distances(adjacency("cycle", declared.SMALL))) == 64
+    # the two radii are one: 4σ² ln(Mn) = 2γσ² ln n, and ln(1/δ) = γ ln n
+    n = declared.HORIZON
+    assert declared.AS_QUACK.params["gamma"] * math.log(n) == pytest.approx(2 * math.log(16 * n))
+    assert -math.log(declared.AS_COOP.params["delta"]) == pytest.approx(CoopUCB().gamma * math.log(n))
+
+
+def test_figure_6_is_made_of_the_cells_of_figures_2_to_5():
+    by_name = {e.name: e for e in declared.EXPERIMENTS}
+    whole = {cell.key for cell in by_name["howson2024-fig6"].cells()}
+    parts = [{cell.key for cell in by_name[f"howson2024-fig{n}"].cells()} for n in (2, 3, 4, 5)]
+    assert set.union(*parts) == whole
+    assert sum(map(len, parts)) == len(whole)
