@@ -160,7 +160,7 @@ def test_what_a_tree_cannot_do_is_refused():
 ], ids=str)  # fmt: skip
 def test_what_cannot_be_is_refused_in_a_sentence(kwargs, world, words):
     with pytest.raises(ValueError, match=words):
-        hb.play(*build("CoopNetwork-v0", "QuACK-UCB", 1, {"horizon": 100, **world}, kwargs))
+        hb.play(*build("CoopNetwork-v0", "QuACK", 1, {"horizon": 100, **world}, kwargs))
 
 
 @pytest.mark.parametrize("wrapper", ["SecAgg", "Shuffle"])

@@ -109,7 +109,7 @@ def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
     env = {"n_agents": 16, "graph": "grid", "horizon": 60}
     played = []
     for agent, more, params in (("CMP-UCB-leaders", {}, {"leaders": 2}), ("CMP-UCB", {"life": 3}, {})):
-        team = hb.make_team(agent, **params)
+        team = hb.make_team(agent, excess=0.8, **params)
         core = assemble("HeavyTailedNetwork-v0", team, runs=3, env={**env, **more})
         played.append(hb.play(core, team, 0))
     for metric in ("regret", "messages"):

@@ -154,7 +154,7 @@ def test_the_law_of_everything_shipped_holds(name):
         if "black" not in check.what
         for v in check.run()
     ]
-    assert verdicts or name == "DP-MASE"
+    assert verdicts or name in ("DP-MASE", "LocalBernoulli")  # black boxes alone: noise inside, and a coin per reward
     assert [v for v in verdicts if not v.passed] == []
 
 

@@ -15,6 +15,7 @@ import pytest
 from bench_helpers import small
 
 import hushbandits as hb
+from hushbandits import registry
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play import executors
@@ -37,6 +38,14 @@ def marked(*backends):
         marks = [pytest.mark.skipif(lacking, reason=f"needs {package}")] if package else []
         found.append(pytest.param(name, marks=[*marks, *([getattr(pytest.mark, name)] if package else [])]))
     return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_other_tests(monkeypatch):
+    """What other tests registered would travel to the workers, which cannot import where it is from."""
+    for kind, table in (("envs", "_ENVS"), ("agents", "_AGENTS"), ("wrappers", "_WRAPPERS")):
+        ships = {name: spec for name, spec in getattr(registry, table).items() if name in registry._SHIPPED[kind]}
+        monkeypatch.setattr(registry, table, ships)
 
 
 def csv(store, path):

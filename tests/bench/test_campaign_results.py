@@ -73,7 +73,7 @@ def test_first_runs_that_meet_all_end_with_the_whole_table(tmp_path, spec, pairs
     for pair in range(pairs):
         errors = [(tmp_path / f"{pair}-{i}.err").read_text() for i in range(3)]
         assert codes[pair] == [0, 0, 0], errors
-        assert sorted(os.listdir(tmp_path / str(pair))) == ["pair.png", "report.html", FILE]
+        assert sorted(os.listdir(tmp_path / str(pair))) == ["pair.pdf", "pair.png", "pair.svg", "report.html", FILE]
         with Store(tmp_path / str(pair) / FILE, readonly=True) as store:
             assert table(store) == whole
             assert len(list(store.verify())) == 4

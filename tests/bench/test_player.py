@@ -37,7 +37,7 @@ PLAYS = {
     "DecentralizedExploration-v0": ("Decentralized-UGapEc", {"n_agents": 30}),
     "CoopNetwork-v0": ("Multi-UCB", {"n_agents": 4, "horizon": 30, "graph": nx.path_graph(4)}),
     "PrivateNetwork-v0": ("Private-UCB", {"n_agents": 4, "horizon": 30, "means": UniformMeans(0.2, 0.8), "n_arms": 3}),
-    "HeavyTailedNetwork-v0": ("QuACK-Robust-UCB", {"n_agents": 4, "horizon": 30}),
+    "HeavyTailedNetwork-v0": ("QuACK-UCB", {"n_agents": 4, "horizon": 30}),
     "DuelingNetwork-v0": ("QuACK-RUCB", {"n_agents": 4, "horizon": 30}),
     "LocalDPNetwork-v0": ("QuACK-LDP-UCB-L", {"n_agents": 4, "horizon": 30}),
     "ByzantineNetwork-v0": ("Byzantine-UCB", {"n_agents": 4, "horizon": 30}),

@@ -154,7 +154,9 @@ def test_laws_have_the_mean_and_variance_they_claim(name):
     np.testing.assert_allclose(x.mean(0), law.mean(location), atol=1e-4)
     assert (np.diff(x, axis=0) >= 0).all() or (np.diff(x, axis=0) <= 0).all()
     assert np.isfinite(law.quantile(np.array([0.0, 1 - 2.0**-53]), location[:1])).all()
-    if type(law).variance is not make_law.__globals__["Law"].variance:
+    if name == "stable":  # the midpoint rule knows no infinity
+        assert np.isinf(law.variance(location)).all()
+    elif type(law).variance is not make_law.__globals__["Law"].variance:
         np.testing.assert_allclose(x.var(0), law.variance(location), atol=1e-4)
     if law.unit_interval:
         assert x.min() >= 0

@@ -33,7 +33,12 @@ WRAPPED = {
 def wrapped(env_id):
     """Tuples of wrappers that fit: an id that brings its own takes none that ask for what those replace."""
     env = hb.make_core(env_id)
-    return [(), (Loss(0.2),)] if env.wrappers and env.setting != "feedback" else WRAPPED[env.setting]
+    if env.wrappers and env.setting != "feedback":
+        return [(), (Loss(0.2),)]
+    fits = [
+        ws for ws in WRAPPED[env.setting] if env.law.unit_interval or not any(isinstance(w, LocalLaplace) for w in ws)
+    ]
+    return fits
 
 
 EVERY = [(env_id, wrappers) for env_id in hb.list_envs() for wrappers in wrapped(env_id)]

@@ -55,6 +55,7 @@ class Law(ABC):
 
         Examples
         --------
+        >>> from hushbandits.core.rewards import Bernoulli
         >>> Bernoulli().rounding(0.25, 2).tolist()
         [0.75, 0.0, 0.25]
         """

@@ -160,7 +160,10 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, gears: _Gears, most: int) ->
     payment = Payment(np.array(stand.location), np.array(stand.gap), type(law) is Bernoulli, low, high)
     kept = _kept(env, rounds)
     gears.rounds(team.state(), mail, books, payment, _shifted(law, luck), kept, t, env._ring.t)
-    env._arm, env._reward = books.arms.copy(), locked(books.rewards)
+    # the standard report has the arms of the last round; after it a team may write its next ones to its own
+    now = (env._ring.t + rounds) % env._ring.depth
+    played = mail.values[0][now] if team.rules.post is standard_report else books.arms
+    env._arm, env._reward = played.copy(), locked(books.rewards)
     env._told = env._reward
     _tick(env, rounds)
 
