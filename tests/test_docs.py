@@ -74,3 +74,9 @@ def test_the_page_shows_the_examples_as_they_are():
     shown = dict(FILES.findall((ROOT / "docs/extend.md").read_text()))
     for name in ("own_env.py", "own_env.toml"):
         assert shown[name] == (ROOT / "examples" / name).read_text()
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda p: p.name)
+def test_a_page_names_files_that_exist(page):
+    named = re.findall(r"`((?:tests|benchmarks|examples)/[\w/]+\.(?:py|toml))`", page.read_text())
+    assert [name for name in named if not (ROOT / name).is_file()] == []

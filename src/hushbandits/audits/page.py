@@ -49,7 +49,7 @@ def lines(
     verbose : bool
         Every verdict, not only each group's closest, and the power of each.
     bar : callable, optional
-        ``bar(total)``: a context whose ``at(text)`` and ``advance(1)`` are told of the work (`bench.progress.Bar`).
+        ``bar(total)``: a context whose ``at(text)`` and ``advance(1)`` are told of the work (`play.progress.Bar`).
     """
     todo = checks(names, budget)
     caught: list[Verdict] = []

@@ -272,7 +272,7 @@ def audit(
     thorough : bool
         Black boxes and drawn laws at every ε of the grid.
     bar : optional
-        Told of the work (`bench.progress.Bar`): ``bar.at(name)``, ``bar.advance(1)``.
+        Told of the work (`hushbandits.bench.play.progress.Bar`): ``bar.at(name)``, ``bar.advance(1)``.
 
     Raises
     ------

@@ -131,7 +131,7 @@ def run(
     RunError
         Workers cannot be used, or died again and again; what is done is kept.
     StoreError
-        The folder cannot be used: another process is writing it (after a wait, see `bench.lock`), it holds something
+        The folder cannot be used: another process is writing it (after a wait, see `play.lock`), it holds something
         else, or rows would be mixed.
     ValueError, TypeError
         Bad input; nothing is written then.
