@@ -22,7 +22,7 @@ from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array, Message, Seeds
 from hushbandits.core.validate import choice, flag, integer
 from hushbandits.core.world import World
-from hushbandits.envs.network.episode import NetworkTeam, Rules
+from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.graphs import graph_median
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, make_policy, playing
@@ -81,14 +81,8 @@ def _hear(own, r, mail, t):
             _append(arm[i, r, w], reward[i, r, w], r, own.queue, own.head, own.size)
 
 
-class _Around(NamedTuple):
-    rules: Rules
-    lead: Callable[..., None]
-    learn: Callable[..., None]
-
-
 @lru_cache
-def _around(choose: Callable[..., int], update: Callable[..., None]) -> _Around:
+def _rules(choose: Callable[..., int], update: Callable[..., None]) -> Rules:
     """The leader's rules, compiled around the policy's."""
 
     @jit
@@ -107,17 +101,7 @@ def _around(choose: Callable[..., int], update: Callable[..., None]) -> _Around:
     def learn(own, r, arms, rewards):
         update(own.pi, r, own.chosen[r], rewards[r, own.leader[r]])
 
-    @jit
-    def lead(own):
-        for r in range(own.chosen.size):
-            own.chosen[r] = lead_run(own, r)
-
-    @jit
-    def learn_all(own, rewards):
-        for r in range(own.chosen.size):
-            update(own.pi, r, own.chosen[r], rewards[r, own.leader[r]])
-
-    return _Around(Rules(act, learn, _hear), lead, learn_all)
+    return Rules(act, learn, _hear)
 
 
 class QuACK(NetworkTeam):
@@ -189,7 +173,7 @@ class QuACK(NetworkTeam):
     @property
     def rules(self) -> Rules:  # type: ignore[override]
         """Compiled around the policy's."""
-        return _around(self.policy.choose, self.policy.update).rules
+        return _rules(self.policy.choose, self.policy.update)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """A tree, where asked for, has its root at the leader."""
@@ -256,13 +240,12 @@ class QuACK(NetworkTeam):
         if self._looks:
             return self._arm
         self._lead(int(obs.t[0]) + 1)
-        self._arm[self._runs, self._leader] = self._chosen
         return self._arm
 
     def _lead(self, t: int) -> None:
         own = self.state()
         if self.policy.ships:
-            _around(self.policy.choose, self.policy.update).lead(own)
+            for_all_runs(self.rules)[0](own, t, self._arm)
             return
         self._t = t
         for r in range(len(self._runs)):
@@ -270,14 +253,14 @@ class QuACK(NetworkTeam):
             while own.size[r, k] > 0:
                 self._watched.tell(r, k, _take(k, r, own.queue, own.head, own.size), t)
                 k = self._watched.ask(r, t)
-            own.chosen[r] = k
+            own.chosen[r] = own.arm[r, own.leader[r]] = k
 
     def speak(self, reward: Array) -> Message | None:
         """Π takes the leader's own reward; everyone reports."""
         if self._looks:
             return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
         if self.policy.ships:
-            _around(self.policy.choose, self.policy.update).learn(self.state(), reward)
+            for_all_runs(self.rules)[1](self.state(), self._arm, reward)
             return None
         for r in range(len(self._runs)):
             self._watched.tell(r, int(self._chosen[r]), float(reward[r, self._leader[r]]), self._t)

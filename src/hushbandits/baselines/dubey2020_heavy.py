@@ -12,7 +12,7 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
-from hushbandits.envs.network.episode import NetworkTeam, Rules
+from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.graphs import independent_set, power_graph
 from hushbandits.policies.heavy import TruncatedUCB
 from hushbandits.policies.watched import started
@@ -102,18 +102,6 @@ def _hear(own, r, mail, t):
 
 
 @jit
-def _act_all(own, arms):
-    for r in range(arms.shape[0]):
-        _act(own, 0, r, arms)
-
-
-@jit
-def _learn_all(own, arms, rewards):
-    for r in range(arms.shape[0]):
-        _learn(own, r, arms, rewards)
-
-
-@jit
 def _take(pi, row, step, arm, reward, arrived):
     for r in range(arm.shape[0]):
         for s in range(arm.shape[1]):
@@ -178,12 +166,12 @@ class CMPUCB(NetworkTeam):
             for r, rng in enumerate(self._rngs):
                 guess = rng.integers(self._n_arms, size=self._arm.shape[1])
                 self._arm[r] = np.where(self._told[r], self._arm[r], guess)
-        _act_all(self.state(), self._arm)
+        for_all_runs(self.rules)[0](self.state(), int(obs.t[0]) + 1, self._arm)
         return self._arm
 
     def speak(self, reward: Array) -> None:
         """Leaders take their own rewards; everyone reports."""
-        _learn_all(self.state(), self._arm, reward)
+        for_all_runs(self.rules)[1](self.state(), self._arm, reward)
 
     def hear(self, inbox: Inbox) -> None:
         """Followers take instructions, leaders rewards."""

@@ -14,7 +14,7 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array, Message, Seeds
 from hushbandits.core.world import World
-from hushbandits.envs.network.episode import NetworkTeam, Rules
+from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.reductions import mix
 
 __all__ = ["Gossip", "gossip_matrix", "second_eigenvalue"]
@@ -112,23 +112,6 @@ def _post(own, values, now, r, arms, rewards):
 
 
 @lru_cache
-def _everyone(rules: Rules) -> tuple[Callable[..., None], Callable[..., None]]:
-    act, learn = rules.act, rules.learn
-
-    @jit
-    def act_all(own, t, arms):
-        for r in range(arms.shape[0]):
-            act(own, t, r, arms)
-
-    @jit
-    def learn_all(own, arms, rewards):
-        for r in range(arms.shape[0]):
-            learn(own, r, arms, rewards)
-
-    return act_all, learn_all
-
-
-@lru_cache
 def _after(heard: Callable[..., None]) -> Callable[..., None]:
     @jit
     def run(own, sender, degree, t):
@@ -185,12 +168,12 @@ class Gossip(NetworkTeam):
     def act(self, obs: Obs) -> Array:
         """Everyone chooses."""
         self._t = int(obs.t[0]) + 1
-        _everyone(self.rules)[0](self._own, self._t, self._arm)
+        for_all_runs(self.rules)[0](self._own, self._t, self._arm)
         return self._arm
 
     def speak(self, reward: Array) -> Message:
         """Everyone takes its reward, and posts what it knows."""
-        _everyone(self.rules)[1](self._own, self._arm, np.ascontiguousarray(reward))
+        for_all_runs(self.rules)[1](self._own, self._arm, np.ascontiguousarray(reward))
         sent = np.full(reward.shape, self._t > self.quiet)
         return {"rewards": self._own.one, "pulls": self._own.two, "sent": sent}
 

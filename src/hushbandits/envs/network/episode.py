@@ -25,7 +25,7 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 
-__all__ = ["Mail", "NetworkTeam", "Rules", "standard_report"]
+__all__ = ["Mail", "NetworkTeam", "Rules", "for_all_runs", "standard_report"]
 
 
 @jit
@@ -61,6 +61,24 @@ class Rules(NamedTuple):
     sends: bool = True
     post: Callable[..., None] = standard_report
     fields: tuple[str, ...] = ("arm", "reward")
+
+
+@lru_cache
+def for_all_runs(rules: Rules) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return ``act(state, t, arms)`` and ``learn(state, arms, rewards)`` of every run: the beats of such a team."""
+    act, learn = rules.act, rules.learn
+
+    @jit
+    def act_all(state, t, arms):
+        for r in range(arms.shape[0]):
+            act(state, t, r, arms)
+
+    @jit
+    def learn_all(state, arms, rewards):
+        for r in range(arms.shape[0]):
+            learn(state, r, arms, rewards)
+
+    return act_all, learn_all
 
 
 class Mail(NamedTuple):
