@@ -23,6 +23,7 @@ from hushbandits.core.entries import (
     Spec,
     built,
     called,
+    default,
     find,
     misplaced,
     open_ended,
@@ -30,6 +31,7 @@ from hushbandits.core.entries import (
     title,
 )  # fmt: skip
 from hushbandits.core.env import Env
+from hushbandits.core.rewards import UniformMeans
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
 from hushbandits.core.types import Params
@@ -54,6 +56,7 @@ __all__ = [
     "register_env",
     "register_wrapper",
     "shipped_classes",
+    "takes",
 ]
 
 _ENVS: dict[str, Spec] = {}
@@ -251,9 +254,30 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
     mine = {k: v for k, v in merged.items() if k not in taken or k in known}
+    mine |= _means_of(entry, spec, kwargs)
     env: Env = called(f"env {title(id)}", entry, {**mine, "runs": runs, "wrappers": (*made, *protocol)})
     env.spec = (id, dict(kwargs), made)
     return env
+
+
+def _means_of(entry: Callable[..., object], spec: Spec, given: Params) -> Params:
+    """Means for a number of arms given without any: drawn, where the env's own are of another number."""
+    usual = spec.defaults.get("means", default(entry, "means"))
+    if "n_arms" not in given or given.get("n_arms") is None or {"means", "problem"} & set(given):
+        return {}
+    return {"means": UniformMeans()} if isinstance(usual, tuple) and len(usual) != given["n_arms"] else {}
+
+
+def takes(id: AnyEnv, name: str) -> bool:
+    """Whether an env has a parameter, and its id leaves it open.
+
+    Examples
+    --------
+    >>> takes("CoopNetwork-v0", "graph"), takes("CoopNetwork-v0", "epsilon")
+    (True, False)
+    """
+    spec = find(_ENVS, ENV, id)
+    return name in _env_parameters(spec) and name not in spec.defaults
 
 
 def _lacking(what: str, entry: Callable[..., object]) -> None:

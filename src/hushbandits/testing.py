@@ -16,9 +16,9 @@ import pettingzoo
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from hushbandits.core.actions import Space
 from hushbandits.core.env import Env
 from hushbandits.core.obs import Obs
-from hushbandits.core.task import Space
 from hushbandits.core.types import Array, Message, Params
 from hushbandits.core.validate import nearest
 from hushbandits.registry import list_envs

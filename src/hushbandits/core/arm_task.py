@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.actions import Action, Coding, Space, choices
+from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Inbox
-from hushbandits.core.task import WIDE, Part, Space, Task, count
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.obs import Obs
+from hushbandits.core.task import WIDE, Part, Task, count
+from hushbandits.core.types import Array
+from hushbandits.core.validate import choice
 from hushbandits.core.world import World
 
 __all__ = ["ArmTask", "speech_space"]
-
-Spoken = Array | dict[str, Array]
 
 
 class ArmTask(Task):
     """Everyone pulls one arm and reports it.
 
-    Action: ``Discrete(K)``, or with the env's `speech` a ``Dict`` of ``arm`` and the declared fields, which travel
-    beside the standard report.  Further parts, per arm, over everything heard so far: ``heard_mean``, ``heard_width``
-    (as own); per declared field ``heard_<field>``, the sum over this round's arrivals divided by M − 1.
-    An agent earns its own pull.
+    Action: ``Discrete(K)``.  With the env's `speech`, whose fields travel beside the standard report, bits alone make
+    it ``MultiDiscrete([K, 2, …])``, and natively it is a ``Dict`` of ``arm`` and the declared fields.
+    Further parts, per arm, over everything heard so far: ``heard_mean``, ``heard_width`` (as own); per declared field
+    ``heard_<field>``, the sum over this round's arrivals divided by M − 1.  An agent earns its own pull.
 
     Parameters
     ----------
-    core : Rounds
+    core : Rounds or its Face
+    observation : str
+        ``"pooled"``, or ``"slots"``: also every single message of the last round, ``slot_arrived`` (S),
+        ``slot_arm`` (S·K, one bit each) and the other fields, S slots padded to the most that can arrive; so that a
+        learner may do more with them than adding up, such as trimming.
+    **options
+        As for `Task`.
 
     Examples
     --------
@@ -41,7 +49,7 @@ class ArmTask(Task):
 
     speaks = True
 
-    def __init__(self, core: World):
+    def __init__(self, core: World, *, observation: str = "pooled", **options: Any):
         said = {name: field for name, field in core.fields.items() if name not in core.report}
         self._speech = {name: (field, speech_space(name, field)) for name, field in said.items()}
         self._reported = [name for name in core.report if name in core.fields]
@@ -49,87 +57,107 @@ class ArmTask(Task):
         #: Whether the inbox holds single rewards, counted once each (else states: the means and counts of everyone).
         self._events = "tally" in offered
         self._states = {"mean", "count"} <= offered
-        super().__init__(core)
+        self._slotted: dict[str, Field] = {}
+        if choice("observation", observation, ("pooled", "slots")) == "slots":
+            self._slotted = self._slots_of(core)
+        super().__init__(core, **options)
+
+    def _slots_of(self, core: World) -> dict[str, Field]:
+        if "sender" not in core.inbox_fields and not {"arm", "reward"} & set(core.inbox_fields):
+            raise ValueError(
+                "observation='slots' needs messages that arrive one by one; here they arrive as "
+                f"{', '.join(core.inbox_fields) or 'their sum'}"
+            )
+        #: S, the most messages of a round.
+        self._wide = max(1, int(getattr(core, "most_arrivals", core.n_agents - 1)))
+        shown = {name: field for name, field in core.inbox_fields.items() if name != "sender"}
+        width = self._wide * (1 + sum(self._width(name, field, core.n_arms) for name, field in shown.items()))
+        affordable(f"observation='slots' of {self._wide} messages", 8.0 * core.runs * core.n_agents * width)
+        return shown
+
+    @staticmethod
+    def _width(name: str, field: Field, n_arms: int) -> int:
+        return n_arms if name == "arm" else math.prod(field.shape)
 
     def _parts(self) -> dict[str, Part]:
-        core = self.core
+        core, wide = self.core, (-math.inf, math.inf)
+        known = (0.0, 1.0) if self._plain and not core.wrappers else wide
         heard: dict[str, Part] = {}
         if self._events or self._states:
-            bounds = (0.0, 1.0) if self._plain and not core.wrappers else (-WIDE, WIDE)
-            heard = {"heard_mean": (core.n_arms, *bounds), "heard_width": (core.n_arms, 0.0, 1.0)}
-        said: dict[str, Part] = {}
+            heard = {"heard_mean": (core.n_arms, *known), "heard_width": (core.n_arms, 0.0, 1.0)}
         for name, (field, space) in self._speech.items():
             low = -1.0 if isinstance(space, spaces.Box) else 0.0
-            said[f"heard_{name}"] = (math.prod(field.shape), *((-WIDE, WIDE) if core.wrappers else (low, 1.0)))
-        return heard | said
+            heard[f"heard_{name}"] = (math.prod(field.shape), *(wide if core.wrappers else (low, 1.0)))
+        if self._slotted:
+            heard["slot_arrived"] = (self._wide, 0.0, 1.0)
+        for name, field in self._slotted.items():
+            bits = name == "arm" or field.dtype == "?"
+            bounds = (0.0, 1.0) if bits else known if name == "reward" else wide
+            heard[f"slot_{name}"] = (self._wide * self._width(name, field, core.n_arms), *bounds)
+        return heard
 
-    def _action_space(self) -> Space:
-        arm = spaces.Discrete(self.core.n_arms)
-        return spaces.Dict({"arm": arm, **{name: s for name, (_, s) in self._speech.items()}}) if self._speech else arm
-
-    def fits(self, action: Array) -> bool:
-        """One arm each."""
-        arms = action.ndim == 1 and action.dtype.kind in "iu"  # True is no arm
-        return arms and bool(action.min() >= 0 and action.max() < self.core.n_arms)
-
-    def _stack(self, values: Sequence[Any]) -> Spoken | None:
+    def _codings(self) -> dict[str, Coding]:
+        k = self.core.n_arms
+        arm = self._free(spaces.Discrete(k))
         if not self._speech:
-            return super()._stack(values)
-        try:
-            parts = {name: np.array([value[name] for value in values]) for name in ("arm", *self._speech)}
-        except (KeyError, TypeError, IndexError, ValueError):
-            return None
-        if not self.fits(parts["arm"]):
-            return None
-        for name, (field, space) in self._speech.items():
-            low, high = (0, 1) if field.dtype == "?" else (-1, 1)
-            said = parts[name]
-            if said.shape[1:] != space.shape or said.dtype.kind not in ("biu" if field.dtype == "?" else "f"):
-                return None
-            if not (said >= low).all() or not (said <= high).all():
-                return None
-        return {name: self._shape(part) for name, part in parts.items()}
+            several = Coding(spaces.MultiDiscrete([k]), self._first, self._all)
+            return {"discrete": arm, "multidiscrete": several, "native": arm}
+        parts = {name: space for name, (_, space) in self._speech.items()}
+        native = self._free(spaces.Dict({"arm": arm.space, **parts}))
+        if any(isinstance(space, spaces.Box) for space in parts.values()):
+            return {"native": native}
+        bits = sum(choices(space) // 2 for space in parts.values())
+        several = Coding(spaces.MultiDiscrete([k, *[2] * bits]), self._spoken, self._all)
+        return {"multidiscrete": several, "native": native}
 
-    def reset(self, seeds: int | Seeds) -> None:
-        """Nobody has heard anything."""
-        super().reset(seeds)
-        self.arm = None
-        self._heard_n, self._heard_s = np.zeros((2, *self.pulls.shape))
+    def _first(self, action: Array) -> Array:
+        return action[..., 0]
+
+    def _spoken(self, action: Array) -> dict[str, Array]:
+        """An arm and bits in a row, by their names."""
+        ends = np.cumsum([1, *(math.prod(field.shape) for field, _ in self._speech.values())])
+        said = (action[..., a:b] for a, b in pairwise(ends))
+        return {"arm": action[..., 0], **dict(zip(self._speech, said, strict=True))}
+
+    def _start(self, rows: slice | Array) -> None:
+        if isinstance(rows, slice):
+            self._heard_n, self._heard_s = np.zeros((2, *self.pulls.shape))
+            self._once = np.ones(self._seats.shape)
+        self._heard_n[rows] = self._heard_s[rows] = 0.0
         if "heard_width" in self.layout:
-            self._obs[..., self.layout["heard_width"]] = 1.0
-        self._once = np.ones(self._idle.shape)
+            self._obs[rows, :, self.layout["heard_width"]] = 1.0
 
-    def pull(self, action: Spoken) -> Array:
-        """Everyone pulls."""
-        self.arm = np.asarray(action["arm"] if self._speech else action, np.int64)
-        self.obs = self.core.pull(self.arm)
-        reward = self.obs.reward
-        assert reward is not None
-        count(self.arm, self._once, reward, self.pulls, self.sums)
+    def arms(self, action: Action) -> Array:
+        """One arm each."""
+        self.arm = np.ascontiguousarray(action["arm"] if self._speech else action, np.int64)
+        return self.arm
+
+    def pulled(self, obs: Obs) -> None:
+        """Everyone has pulled."""
+        count(self.arm, self._once, obs.reward, self.pulls, self.sums)
         self._show("own", self._seats, self.pulls, self.sums)
-        self._tick(self.obs.t + 1)  # the core counts a round when it is over
-        return reward
+        self._tick(obs.t + 1)  # the core counts a round when it is over
 
-    def talk(self, action: Spoken | None) -> Array:
-        """Everyone reports, says what was declared, and hears."""
-        core = self.core
-        message = None
-        if self._speech:
-            shape = (core.runs, core.n_agents)
-            said = {
-                name: np.zeros((*shape, *field.shape), field.dtype)
-                if action is None
-                else action[name].reshape(*shape, *field.shape).astype(field.dtype)
-                for name, (field, _) in self._speech.items()
-            }
-            report = core.standard_report()
-            message = {**{name: report[name] for name in self._reported}, **said}
-        self.obs = core.talk(message)
-        assert self.obs.inbox is not None
-        self._hear(self.obs.inbox)
-        return self._idle
+    def earned(self, before: Obs) -> Array:
+        """One's own pull."""
+        assert self.obs.reward is not None
+        return np.array(self.obs.reward)
 
-    def _hear(self, inbox: Inbox) -> None:
+    def words(self, action: Action) -> dict[str, Array] | None:
+        """The standard report, and what was declared."""
+        if not self._speech:
+            return None
+        said = {
+            name: action[name].reshape(*self._seats.shape, *field.shape).astype(field.dtype)
+            for name, (field, _) in self._speech.items()
+        }
+        report = self.core.standard_report()
+        return {**{name: report[name] for name in self._reported}, **said}
+
+    def heard(self, obs: Obs) -> None:
+        """Everyone has heard."""
+        inbox = obs.inbox
+        assert inbox is not None
         if self._events:
             pulls, sums = inbox.tally()
             self._heard_n += pulls
@@ -140,12 +168,32 @@ class ArmTask(Task):
             self._show("heard", self._seats, self._heard_n, self._heard_s)
         for name in self._speech:
             total = inbox.total(name) / max(1, self.core.n_agents - 1)
-            self._obs[..., self.layout[f"heard_{name}"]] = np.clip(total, -WIDE, WIDE).reshape(*self._idle.shape, -1)
+            self._put(f"heard_{name}", total)
+        if self._slotted:
+            self._show_slots(inbox)
 
-    def closing(self) -> Array:
-        """Round T."""
-        late: Array = self.obs.t + 1 >= self.core.horizon
-        return late
+    def _show_slots(self, inbox: Inbox) -> None:
+        arrived = inbox.arrived
+        # first come, first shown: what has not arrived takes no slot
+        order = np.argsort(~arrived, axis=2, kind="stable")[:, :, : self._wide]
+        shape = (*arrived.shape[:2], self._wide)
+
+        def padded(value: Array) -> Array:
+            value = np.take_along_axis(value, order.reshape(*order.shape, *(1,) * (value.ndim - 3)), 2)
+            full = np.zeros((*shape, *value.shape[3:]), value.dtype)
+            full[:, :, : value.shape[2]] = value
+            return full
+
+        there = padded(arrived)
+        self._put("slot_arrived", there)
+        for name in self._slotted:
+            value = padded(np.asarray(inbox[name]))
+            if name == "arm":
+                value = (value[..., None] == np.arange(self.core.n_arms)) & there[..., None]
+            self._put(f"slot_{name}", value)
+
+    def _put(self, part: str, value: Array) -> None:
+        self._obs[..., self.layout[part]] = np.clip(value, -WIDE, WIDE).reshape(*self._seats.shape, -1)
 
 
 def speech_space(name: str, field: Field) -> Space:

@@ -32,7 +32,7 @@ class Env(World, ABC):
     """Base of all envs: checks, the order of the beats, and the wrappers' pipeline.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and says how its messages
-    answer to wrappers (`payload`) and how a learner meets it (`task`).
+    answer to wrappers (`payload`) and how a learner meets it (`learner`).
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ class Env(World, ABC):
     public: ClassVar[tuple[str, ...]] = ()
     #: What its messages answer to.
     payload: ClassVar[type[Payload]] = Payload
+    #: How a learner meets it.
+    learner: ClassVar[type[Task] | None] = None
     #: What it is built with and a run writes to (besides its wrappers).
     stateful: ClassVar[tuple[str, ...]] = ("arms",)
     #: What no run owns (`hushbandits.core.rows`).
@@ -359,20 +361,19 @@ class Env(World, ABC):
         """Every wrapper's promises, outermost first."""
         return tuple(g for w in self.wrappers for g in w.privacy(self))
 
-    def task(self, **options: object) -> Task:
-        """How a learner meets it; `options` are the setting's own."""
-        raise NotImplementedError(f"{type(self).__name__} has no task for learners")
-
-    def _asked(self, task: type[Task], options: Params) -> Params:
-        """Options of a task, checked."""
-        known = [name for name in inspect.signature(task).parameters if name != "core"]
+    def task(self, **options: Any) -> Task:
+        """How a learner meets it; `options` are those of its `learner`."""
+        learner = self.learner
+        if learner is None:
+            raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `learner`")
+        known = _options(learner)
         for name, value in options.items():
             if name not in known:
-                has = f"has {', '.join(known)}" if known else "has none"
                 raise ValueError(
-                    f"{name}={value!r:.60}: a learner of the {self.setting} setting {has} (rewards= is the law)"
+                    f"{name}={value!r:.60}: a learner of the {self.setting} setting has {', '.join(known)} "
+                    f"(rewards= is the law)"
                 )
-        return options
+        return learner(self, **options)
 
     def _begun(self, what: str) -> None:
         if vars(self).get("_phase") == "new":
@@ -398,3 +399,10 @@ def _ours(part: Wrapper | Law) -> bool:
 
 def _carried(fields: Fields) -> Fields:
     return {**fields, "sent": Field(dtype="?")}
+
+
+def _options(learner: type[Task]) -> list[str]:
+    """What may be asked of a task, its bases' options included."""
+    inits = [vars(cls)["__init__"] for cls in learner.__mro__ if "__init__" in vars(cls) and cls is not object]
+    found = [p for init in inits for p in inspect.signature(init).parameters.values()]
+    return list(dict.fromkeys(p.name for p in found if p.kind is p.KEYWORD_ONLY))

@@ -138,6 +138,7 @@ class Rounds(Env):
     payload: ClassVar[type[Payload]] = Reports
     #: How the arms move.
     arms_class: ClassVar[type[Arms]] = Arms
+    learner = ArmTask
     horizon: int
 
     def __init__(
@@ -182,10 +183,6 @@ class Rounds(Env):
     def reductions(self) -> tuple[str, ...]:
         """Arms and their rewards add up to a tally."""
         return ("tally",) if {"arm", "reward"} <= set(self.inbox_fields) else ()
-
-    def task(self, **options: Any) -> ArmTask:
-        """How a learner meets it."""
-        return ArmTask(self, **self._asked(ArmTask, options))
 
     # -- the arms, now ------------------------------------------------------------------------------------------
 

@@ -1,14 +1,12 @@
 """What a learner sees, does and earns in an env, on arrays ``(R, M, …)``.
 
-A task stands between a core env and a view: it checks actions, splits them over the two beats, keeps each agent's
+A task stands between a core env and a view: it reads actions, splits them over the two beats, keeps each agent's
 own statistics and what its inbox added up to, and writes them into one flat observation per agent.
 """
 
 from __future__ import annotations
 
 import math
-import textwrap
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,22 +14,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.actions import Action, Coding, choices, read, sample_mask
 from hushbandits.core.jit import jit
 from hushbandits.core.obs import Obs
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.types import Array, Message, Seeds
+from hushbandits.core.validate import choice, flag, real, shown
 from hushbandits.core.world import World
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["WIDE", "Part", "Space", "Task", "count"]
+__all__ = ["PRICED", "WIDE", "Part", "Task", "count"]
 
-#: Bounds of what has none: an observation space should be finite.
+#: Largest number of an observation: what float32 holds.
 WIDE = float(np.finfo(np.float32).max)
+#: Metrics that may have a price.
+PRICED = ("bits", "epsilon", "messages")
 
-#: Width, low and high of a part of an observation.
+#: Width, low and high of a part of an observation; without bounds, they are infinite.
 Part = tuple[int, float, float]
-Space = spaces.Space[Any]
 
 
 class Task(ABC):
@@ -43,14 +44,20 @@ class Task(ABC):
 
     Parameters
     ----------
-    core : Env
+    core : Env or Face
         The array core.
-    **options
-        See the subclasses.
+    actions : str, optional
+        How an action is written: a setting's ``codings``, of ``"discrete"``, ``"multidiscrete"`` and ``"native"``.
+        By default the first that it has.
+    agent_id : bool
+        Whether an observation ends with the agent's number, one bit each: else all are the same at the start, and a
+        shared policy that does not draw lots makes all agents alike.
+    normalize : bool
+        Whether what has no bounds, ``x``, is shown as ``x/(1 + |x|)``; else as it is.
+    price : mapping of str to float, optional
+        What a unit of ``"messages"``, ``"bits"`` or ``"epsilon"`` takes off everyone's reward when it is spent.
     """
 
-    #: Whether a merged step carries the round's messages at once, because the agents have none of their own.
-    prompt: ClassVar[bool] = False
     #: (R, M) arms pulled or prescribed last, where an agent pulls one; ``None`` before the first.
     arm: Array | None = None
     #: Whether a learner may say more than the standard report.
@@ -58,25 +65,49 @@ class Task(ABC):
     #: What every info says, because it is no ordinary episode.
     labels: Mapping[str, str] = {}
 
-    def __init__(self, core: World):
+    def __init__(
+        self,
+        core: World,
+        *,
+        actions: str | None = None,
+        agent_id: bool = False,
+        normalize: bool = True,
+        price: Mapping[str, float] | None = None,
+    ):
         self.core = core
         if not self.speaks and (beside := [name for name in core.fields if name not in core.report]):
             raise ValueError(
                 f"speech={beside[0]!r}: a learner of the {core.setting} setting says its standard report only"
             )
-        k = core.n_arms
-        own = (0.0, 1.0) if self._plain else (-WIDE, WIDE)
+        self.codings = self._codings()
+        self._coding = self.codings[choice("actions", actions or next(iter(self.codings)), self.codings)]
+        self.action_space = self._coding.space
+        self._prices = self._priced(price)
+        self._billed: dict[str, Array] = {}
+        self._lay_out(flag("agent_id", agent_id), flag("normalize", normalize))
+
+    def _lay_out(self, agent_id: bool, normalize: bool) -> None:
+        core, k = self.core, self.core.n_arms
+        own = (0.0, 1.0) if self._plain else (-math.inf, math.inf)
         shared: dict[str, Part] = {"own_mean": (k, *own), "own_width": (k, 0.0, 1.0)}
         flags: dict[str, Part] = {"time": (1, 0.0, 1.0), "acts": (1, 0.0, 1.0), "speaks": (1, 0.0, 1.0)}
-        parts = shared | self._parts() | flags
+        parts = shared | self._parts() | flags | ({"agent_id": (core.n_agents, 0.0, 1.0)} if agent_id else {})
         ends = np.cumsum([width for width, _, _ in parts.values()]).tolist()
         #: Where each part of an observation lies.
         self.layout: Mapping[str, slice] = {
             name: slice(end - width, end) for (name, (width, _, _)), end in zip(parts.items(), ends, strict=True)
         }
         low, high = (np.concatenate([np.full(p[0], p[i], np.float32) for p in parts.values()]) for i in (1, 2))
+        self._squashed = np.flatnonzero(np.isinf(low)) if normalize else np.zeros(0, np.int64)
+        low[self._squashed], high[self._squashed] = -1.0, 1.0
         self.observation_space = spaces.Box(low, high, dtype=np.float32)
-        self.action_space = self._action_space()
+
+    def _priced(self, price: Mapping[str, float] | None) -> dict[str, float]:
+        if not isinstance(price, Mapping | None):
+            raise ValueError(f"price={shown(price)} must be a dict, such as {{'messages': 0.01}}")
+        for name in price or {}:
+            choice("price", name, [name for name in PRICED if name in self.core.measures])
+        return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
 
     # -- what a setting is ------------------------------------------------------------------------------------
 
@@ -85,27 +116,44 @@ class Task(ABC):
         """Parts of an observation besides the shared ones."""
 
     @abstractmethod
-    def _action_space(self) -> Space: ...
+    def _codings(self) -> dict[str, Coding]:
+        """The ways to write an action, by name; the default first."""
 
     @abstractmethod
-    def fits(self, action: Array) -> bool:
-        """Whether stacked actions all lie in the action space."""
+    def _start(self, rows: slice | Array) -> None:
+        """Forget what the runs `rows` have seen."""
 
     @abstractmethod
-    def pull(self, action: Any) -> Array:
-        """Beat 1: arms in; return what it earns, ``(R, M)``."""
+    def arms(self, action: Action) -> Any:
+        """What the core pulls for a decoded action."""
 
     @abstractmethod
-    def talk(self, action: Any | None) -> Array:
-        """Beat 2: messages in (``None``: the last talk of a merged episode); return what it earns, ``(R, M)``."""
+    def pulled(self, obs: Obs) -> None:
+        """Take in what beat 1 has shown."""
+
+    def words(self, action: Action) -> Message | None:
+        """What the core is told for a decoded action; ``None``: the standard report."""
+        return None
 
     @abstractmethod
-    def closing(self) -> Array:
-        """``(R,)`` after a pull: this round is the last one, whatever is said."""
+    def heard(self, obs: Obs) -> None:
+        """Take in what beat 2 has brought."""
+
+    @abstractmethod
+    def earned(self, before: Obs) -> Array:
+        """``(R, M)`` what beat 1 earns, given what was known before it."""
+
+    def answered(self) -> Array | None:
+        """``(R, M)`` what beat 2 earns, if anything."""
+        return None
 
     def final_reward(self) -> Array:
         """``(R,)`` what all agents earn at the joint end."""
         return np.zeros(self.core.runs)
+
+    def solved(self) -> Array:
+        """``(R,)`` finished runs that ended by themselves (termination), not at the horizon (truncation)."""
+        return np.zeros(self.core.runs, bool)
 
     def say(self) -> list[str]:
         """Lines of a picture in text."""
@@ -121,67 +169,115 @@ class Task(ABC):
         axes.set_xlabel("arm")
         axes.set_ylabel("pulls")
 
-    def solved(self) -> Array:
-        """``(R,)`` finished runs that ended by themselves (termination), not at the horizon (truncation)."""
-        return np.zeros(self.core.runs, bool)
-
     # -- the round --------------------------------------------------------------------------------------------
 
-    def reset(self, seeds: int | Seeds) -> None:
-        """Start R new runs."""
-        core = self.core
+    def reset(self, seeds: int | Seeds, rows: Array | None = None) -> None:
+        """Start R new runs, or the runs `rows` while the others go on; `seeds` as for the core's own `reset`."""
+        self.begin(self.core.reset(seeds) if rows is None else self.core.reset(seeds, rows), rows)
+        for name, value in self._bill().items():
+            if rows is None:
+                self._billed[name] = value
+            else:
+                self._billed[name][rows] = value[rows]
+
+    def begin(self, obs: Obs, rows: Array | None = None) -> None:
+        """Forget everything, or what the runs `rows` have seen; `obs` is what the core shows at their start."""
         #: What the core answered last.
-        self.obs: Obs = core.reset(seeds)
-        shape = (core.runs, core.n_agents)
-        self._idle = np.zeros(shape)
-        #: (R, M, K) each agent's own pulls and reward sums (feedback: users, and what was decoded).
-        self.pulls, self.sums = np.zeros((2, *shape, core.n_arms))
-        self._seats = np.array(core.who)
-        self._obs = np.zeros((*shape, *self.observation_space.shape), np.float32)
-        self._obs[..., self.layout["own_width"]] = 1.0
+        self.obs = obs
+        shape = obs.live.shape[0], self.core.n_agents
+        if rows is None:
+            #: (R, M, K) each agent's own pulls and reward sums (feedback: users, and what was decoded).
+            self.pulls, self.sums = np.zeros((2, *shape, self.core.n_arms))
+            self._obs = np.zeros((*shape, *self.observation_space.shape), np.float32)
+            self._seats = np.tile(np.arange(shape[1]), (shape[0], 1))
+            self.arm = None
+        where = slice(None) if rows is None else rows
+        self.pulls[where] = self.sums[where] = 0.0
+        self._obs[where] = 0.0
+        self._obs[where, :, self.layout["own_width"]] = 1.0
+        if "agent_id" in self.layout:
+            self._obs[where, :, self.layout["agent_id"]] = np.eye(shape[1])
+        self._start(where)
 
-    def read(self, values: Sequence[object], names: Sequence[str]) -> Any:
-        """Stack the actions of R·M agents to ``(R, M, …)``.
+    def pull(self, action: Action) -> Array:
+        """Beat 1: arms in; return what it earns, ``(R, M)``."""
+        before = self.obs
+        self.obs = self.core.pull(self.arms(self._coding.decode(action)))
+        self.pulled(self.obs)
+        return self._charged(self.earned(before))
 
-        Raises
-        ------
-        ValueError
-            One of them lies outside its space; `names` says whose.
-        """
-        action = self._stack(values)
-        if action is not None:
-            return action
-        space = self.action_space
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
-            for name, value in zip(names, values, strict=True):
-                if not space.contains(value) or _complex(value):
-                    raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
-        # Each is inside, only spelled differently (lists, bits as floats).
-        return self._stack([_spell(space, value) for value in values])
+    def talk(self, action: Action) -> Array:
+        """Beat 2: messages in; return what it earns, ``(R, M)``."""
+        self.obs = self.core.talk(self.words(self._coding.decode(action)))
+        self.heard(self.obs)
+        earned = self.answered()
+        return self._charged(np.zeros(self._seats.shape) if earned is None else earned)
 
-    def _stack(self, values: Sequence[Any]) -> Any | None:
-        """Stack them in one go, if they plainly lie in the action space."""
-        try:
-            action = np.array(values)
-        except ValueError:  # ragged
-            return None
-        return self._shape(action) if self.fits(action) else None
+    def step(self, action: Action) -> Array:
+        """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
+        before, own = self.obs, self._coding.decode(action)
+        self.obs = self.core.pull(self.arms(own))
+        self.pulled(self.obs)
+        reward = self.earned(before)
+        self.obs = self.core.talk(self.words(own))
+        self.heard(self.obs)
+        answered = self.answered()
+        return self._charged(reward if answered is None else reward + answered)
 
-    def _shape(self, action: Array) -> Array:
-        return action.reshape(self.core.runs, self.core.n_agents, *action.shape[1:])
+    def _bill(self) -> dict[str, Array]:
+        metrics = self.core.metrics() if self._prices else {}
+        return {name: np.array(metrics[name], float) for name in self._prices}
 
-    def observe(self, pull: bool, talk: bool) -> Array:
+    def _charged(self, reward: Array) -> Array:
+        for name, value in self._bill().items():
+            reward = reward - self._prices[name] * (value - self._billed[name])[:, None]
+            self._billed[name] = value
+        return reward
+
+    def read(self, values: Sequence[object], names: Sequence[str]) -> Action:
+        """Stack the actions of R·M agents to ``(R, M, …)``; ``ValueError`` names the first outside its space."""
+        return read(self.action_space, values, names, self._seats.shape)
+
+    def mask(self) -> Array:
+        """``(R, M, C)`` bool: which of an action's choices count in the next round (`hushbandits.core.actions`)."""
+        return self._coding.mask()
+
+    def sample_masks(self, run: int = 0) -> list[Any]:
+        """Each agent's mask in one run, as ``action_space.sample`` takes it."""
+        return [sample_mask(self.action_space, row) for row in self.mask()[run]]
+
+    def observe(self, pull: bool = True, talk: bool = True) -> Array:
         """``(R, M, D)`` observations, a copy; `pull`, `talk`: whether the next step contains that beat."""
-        self._obs[..., self.layout["acts"]] = pull
-        self._obs[..., self.layout["speaks"]] = talk
-        return self._obs.copy()
+        self._flag(pull, talk)
+        return self._seen()
 
     def state(self) -> Array:
         """``(R, M·D)`` what `observe` returned last, all agents in a row."""
-        return self._obs.reshape(self.core.runs, -1).copy()
+        return self._seen().reshape(len(self._obs), -1)
+
+    def _seen(self) -> Array:
+        seen = self._obs.copy()
+        if len(self._squashed):
+            wide = seen[..., self._squashed]
+            seen[..., self._squashed] = wide / (1.0 + np.abs(wide))
+        return seen
 
     # -- for subclasses ---------------------------------------------------------------------------------------
+
+    def _flag(self, pull: bool, talk: bool) -> None:
+        """Write who acts and who speaks in the next step."""
+        self._obs[..., self.layout["acts"]] = pull
+        self._obs[..., self.layout["speaks"]] = talk
+
+    def _free(self, space: spaces.Space[Any]) -> Coding:
+        """An action that is the task's own, and whose choices all count."""
+        return Coding(space, self._as_is, self._all)
+
+    def _as_is(self, action: Action) -> Action:
+        return action
+
+    def _all(self) -> Array:
+        return np.ones((*self._seats.shape, choices(self.action_space)), bool)
 
     @property
     def _plain(self) -> bool:
@@ -214,19 +310,3 @@ def show(who, pulls, sums, obs, mean, width):
                 n = max(pulls[r, m, k], 0.0)
                 obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
                 obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
-
-
-def _brief(value: object) -> str:
-    text = textwrap.shorten(repr(value), 60, placeholder=" …")
-    return f"{text} ({value.dtype}, shape {value.shape})" if isinstance(value, np.ndarray) else text
-
-
-def _complex(value: object) -> bool:
-    # a MultiBinary takes 1 + 0j for a bit
-    return any(map(np.iscomplexobj, value.values() if isinstance(value, dict) else [value]))
-
-
-def _spell(space: Space, value: Any) -> object:
-    if isinstance(space, spaces.Dict):
-        return {name: np.asarray(value[name], part.dtype) for name, part in space.items()}
-    return np.asarray(value, space.dtype)

@@ -10,23 +10,22 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from hushbandits.core.actions import Space
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field
-from hushbandits.core.task import Space
+from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Params
-from hushbandits.core.validate import choice, integer
+from hushbandits.core.validate import choice, integer, shown
 from hushbandits.protection import Protection, privacy
 from hushbandits.registry import make_core
+from hushbandits.views.learners import HORIZON, Episodes, learners_core, task_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["HORIZON", "ParallelView", "make", "wrap"]
-
-#: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
-HORIZON = 100_000
 
 Wrapped = TypeVar("Wrapped", bound="Env | ParallelView")
 
@@ -34,11 +33,10 @@ Wrapped = TypeVar("Wrapped", bound="Env | ParallelView")
 class ParallelView(ParallelEnv[str, Array, object]):
     """One run of an array core, agents as ``agent_0``, ``agent_1``, … (built by `make`).
 
-    A *merged* step (``beats=1``) delivers the messages of its actions, about what was pulled in the step before, and
-    then pulls; the last talk happens inside the last step, with nothing to say but the standard report.  So a merged
-    agent hears one round later than an agent of the array core, and its scores are those of another experiment; the
-    last infos say which (``beats``, ``metrics``).  ``beats=2`` makes pull and talk steps of their own and replays a
-    run of the core exactly.  In feedback the users answer inside the step either way.
+    A *merged* step (``beats=1``) is a round of the core with one action: its arms are pulled, then its message is sent,
+    which was chosen before the reward was seen.  ``beats=2`` makes pull and talk steps of their own, so that a message
+    may tell of the pull just made.  Where a learner has no words of its own (network without `speech`, feedback) both
+    are the same game; the last infos say which it was (``beats``, ``metrics``).
 
     Parameters
     ----------
@@ -50,8 +48,10 @@ class ParallelView(ParallelEnv[str, Array, object]):
         ``"ansi"``, ``"rgb_array"`` or ``"human"``.
     max_cycles : int, optional
         Steps after which an episode is cut (truncation); may be set at any time.
+    info : str, optional
+        ``"metrics"``: every info tells the run's metrics so far (else the last ones).
     **options
-        The task's own: in feedback ``reward``, ``"decoded"`` (default) or ``"oracle"``.
+        The task's own, such as ``actions`` (see `Task` and the settings' tasks).
 
     Attributes
     ----------
@@ -79,6 +79,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         beats: int = 1,
         render_mode: str | None = None,
         max_cycles: int | None = None,
+        info: str | None = None,
         **options: object,
     ):
         if core.runs != 1 or core.horizon is None:
@@ -91,6 +92,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self.beats = beats
         self.render_mode = render_mode
         self.max_cycles = max_cycles
+        self.info = info if info is None else choice("info", info, ["metrics"])
         #: What the task was asked for.
         self.options = options
         self.task = core.task(**options)
@@ -103,6 +105,8 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
         self._spaces: dict[str, dict[str, Space]] = {"observation": {}, "action": {}}
         self._labels = self.task.labels
+        self._episodes = Episodes(1)
+        self._home = self.core, self.task  # where no options say otherwise
         self._begun = False
         self._window: Figure | None = None
 
@@ -144,18 +148,43 @@ class ParallelView(ParallelEnv[str, Array, object]):
         Parameters
         ----------
         seed : int, optional
-            Plays the core's run ``run_seeds(seed, 1)[0]``; ``None``: fresh entropy.
+            Plays the core's run ``run_seeds(seed, 1)[0]``; ``None``: the next episode of the stream that a seed
+            began, or fresh entropy if none has.
         options : mapping, optional
-            Ignored.
+            Parameters of the env for this episode alone, such as ``{"means": [.9, .1]}`` or ``{"graph": "star"}``;
+            they may not change its spaces.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A bad seed, or options that the env does not take or that would change its spaces.
         """
-        self.task.reset(integer("seed", np.random.SeedSequence().entropy if seed is None else seed, 0, np.inf))
+        self.core, self.task = self._optional(options)
+        self.task.reset(self._episodes.start(seed))
         self.agents = self.possible_agents[:]
         self._begun, self._cycles = True, 0
         self._open = False  # whether a round waits for its talk
         observations = self._observe(over=False)
         if self.render_mode == "human":
             self.render()
-        return observations, {agent: dict(self._labels) for agent in self.agents}
+        return observations, self._infos(over=False)
+
+    def _optional(self, options: Params | None) -> tuple[Env, Task]:
+        """The env of an episode, as its options have it."""
+        asked = {
+            name: value for name, value in (options or {}).items() if name != "options"
+        }  # PettingZoo's tests say so
+        core, task = self._home
+        if not asked:
+            return core, task
+        if core.spec is None:
+            raise ValueError(f"options={shown(asked)} of reset need an env from make")
+        id, kwargs, wrappers = core.spec
+        other = make_core(id, wrappers=wrappers, **{**kwargs, **asked})
+        its = other.task(**self.options)
+        if (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
+            raise ValueError(f"options={shown(asked)} of reset would change the spaces: make another env")
+        return other, its
 
     def step(
         self, actions: Mapping[str, object]
@@ -176,18 +205,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
         task, agents = self.task, self.agents
         self._cycles += 1
         cut = self._max_cycles is not None and self._cycles >= self._max_cycles
-        if self.beats == 2:
+        if self.beats == 1:
+            reward = task.step(action)
+        else:
             reward = task.talk(action) if self._open else task.pull(action)
             self._open = not self._open
-        else:
-            reward = task.talk(action) if self._open else np.zeros((1, len(agents)))
-            self._open = False
-            if task.obs.live[0]:
-                reward = reward + task.pull(action)
-                self._open = True
-            if self._open and (cut or task.prompt or task.closing()[0]):
-                reward = reward + task.talk(None)
-                self._open = False
         live = self._open or bool(task.obs.live[0])  # a last pull still waits for its talk
         over = cut or not live
         if over:
@@ -195,11 +217,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             self.agents = []
         solved = over and not live and bool(task.solved()[0])
         observations = self._observe(over)
-        infos: dict[str, dict[str, object]] = {agent: {} for agent in agents}
-        if self._labels or over:
-            last = {"beats": self.beats, "metrics": self.metrics()} if over else {}
-            for info in infos.values():
-                info.update(copy.deepcopy({**self._labels, **last}))
+        infos = self._infos(over)
         if self.render_mode == "human":
             self.render()
         return (
@@ -210,10 +228,23 @@ class ParallelView(ParallelEnv[str, Array, object]):
             infos,
         )
 
+    def _infos(self, over: bool) -> dict[str, dict[str, object]]:
+        """Which choices of an action count next, labels, and metrics."""
+        told: dict[str, object] = dict(self._labels)
+        if over:
+            told["beats"] = self.beats
+        if over or self.info:
+            told["metrics"] = self.metrics()
+        masks: list[object] = [None] * len(self.possible_agents) if over else self.task.sample_masks()
+        return {
+            agent: {**({} if over else {"action_mask": mask}), **copy.deepcopy(told)}
+            for agent, mask in zip(self.possible_agents, masks, strict=True)
+        }
+
     def _observe(self, over: bool) -> dict[str, Array]:
         pull = not over and not (self.beats == 2 and self._open)
         # Rows of a fresh array: nobody else will write to them.
-        rows = self.task.observe(pull, self._open and not over)[0]
+        rows = self.task.observe(pull, not over and (self.beats == 1 or self._open))[0]
         return dict(zip(self.possible_agents, rows, strict=True))
 
     def _read(self, actions: Mapping[str, object]) -> object:
@@ -275,8 +306,9 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     def _around(self, core: Env) -> ParallelView:
         return ParallelView(
-            core, beats=self.beats, render_mode=self.render_mode, max_cycles=self.max_cycles, **self.options
-        )
+            core, beats=self.beats, render_mode=self.render_mode, max_cycles=self.max_cycles, info=self.info,
+            **self.options,
+        )  # fmt: skip
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_window": None}  # a window stays where it is
@@ -284,7 +316,9 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
 def make(
     id: AnyEnv, *, wrappers: Sequence[AnyWrapper] = (), beats: int = 1, render_mode: str | None = None,
-    speech: Mapping[str, Field] | None = None, max_cycles: int | None = None, reward: str | None = None,
+    speech: Mapping[str, Field] | None = None, max_cycles: int | None = None, info: str | None = None,
+    actions: str | None = None, agent_id: bool | None = None, normalize: bool | None = None,
+    observation: str | None = None, price: Mapping[str, float] | None = None, reward: str | None = None,
     **kwargs: Any,
 ) -> ParallelView:  # fmt: skip
     """Build a PettingZoo parallel env; what its steps are, `ParallelView` says.
@@ -303,12 +337,24 @@ def make(
         Network only: learned fields beside the standard report, bits (``"?"``) or floats in [−1, 1].
     max_cycles : int, optional
         Steps after which an episode is cut.
+    info : str, optional
+        ``"metrics"``: every info tells the metrics so far.
+    actions : str, optional
+        ``"discrete"`` (default), ``"multidiscrete"`` or ``"native"``: how an action is written.
+    agent_id : bool, optional
+        Whether an observation names its agent.
+    normalize : bool, optional
+        Whether what has no bounds is shown as ``x/(1 + |x|)`` (default), or as it is.
+    observation : str, optional
+        Network only: ``"pooled"`` (default), or ``"slots"``: also every single message.
+    price : mapping of str to float, optional
+        What a unit of ``"messages"``, ``"bits"`` or ``"epsilon"`` takes off everyone's reward.
     reward : str, optional
         Feedback only: ``"decoded"``, what the protocol lets the server see (default), or ``"oracle"``, the true mean
         of the arm: for upper bounds only, it leaks past the protocol, and every info says so.
     **kwargs
-        Parameters of the env and its protocol, as for `make_core`.  An exploration env without a `horizon` gets
-        `HORIZON` rounds.
+        Parameters of the env and its protocol, as for `make_core`.  Arms are shuffled in every episode unless
+        ``permute_arms=False``; an exploration env without a `horizon` gets `HORIZON` rounds.
 
     Returns
     -------
@@ -332,15 +378,10 @@ def make(
     """
     if "runs" in kwargs:
         raise TypeError("make takes no parameter 'runs': a view plays one run; make_core(id, runs=…) plays many")
-    if speech is not None:
-        if not isinstance(speech, Mapping) or not speech:
-            raise ValueError(f"speech={speech!r:.60} must name at least one field, as {{'bit': Field(dtype='?')}}")
-        kwargs["speech"] = speech
-    core = make_core(id, wrappers=wrappers, **kwargs)
-    if core.horizon is None:
-        core = make_core(id, wrappers=wrappers, **{**kwargs, "horizon": HORIZON})
-    options = {} if reward is None else {"reward": reward}
-    return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, **options)
+    asked = {"actions": actions, "agent_id": agent_id, "normalize": normalize, "observation": observation}
+    options, _ = task_options({**asked, "price": price, "reward": reward})
+    core = learners_core(id, 1, wrappers, speech, kwargs)
+    return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, info=info, **options)
 
 
 def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:

@@ -47,7 +47,7 @@ class Exploration(Env):
     rewards : str or Law, optional
         Reward law of your own instead of the problem's.
     n_arms : int, optional
-        K, where `means` is a law; else only checked against their number.
+        K, where `means` is a law, or without `means` and `problem`: then they are drawn; else only checked.
     n_agents : int
         N.
     agent_distribution : str or sequence of N floats
@@ -125,6 +125,7 @@ class Exploration(Env):
     fixed_length = False
     public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
               "precision", "resets")  # fmt: skip
+    learner = ExplorationTask
 
     def __init__(
         self, *, problem: str = "P1", means: Sequence[float] | UniformMeans | None = None,
@@ -143,7 +144,7 @@ class Exploration(Env):
             raise ValueError(f"switches={switches!r} needs a horizon, such as horizon=100_000")
         #: Where the arms stand.
         self.arms = Arms(
-            known.means if means is None else means, known.rewards if rewards is None else rewards, n_arms=n_arms,
+            _arms_of(problem, n_arms) if means is None else means, known.rewards if rewards is None else rewards, n_arms=n_arms,
             permute=permute_arms, drift=known.drift if drift is None and means is None else drift or 0.0,
             switches=switches, horizon=self.horizon,
         )  # fmt: skip
@@ -213,10 +214,6 @@ class Exploration(Env):
             return told
         require("a vote that agents may reset", ("reset",), fields)
         return {**told, "reset": Field((), "?")}
-
-    def task(self, **options: object) -> ExplorationTask:
-        """How a learner meets it."""
-        return ExplorationTask(self, **self._asked(ExplorationTask, options))
 
     def _reset(self, seeds: Seeds) -> None:
         runs, k = len(seeds), self.n_arms
@@ -384,3 +381,9 @@ class Exploration(Env):
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
         regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
         return {**coordinator.measured(self.book, self.right, self.judge == "everyone"), **regret}
+
+
+def _arms_of(problem: str, n_arms: int | None) -> Sequence[float] | UniformMeans:
+    """A problem's arms; another number of them than problem 1 has is drawn."""
+    means = PROBLEMS[problem].means
+    return UniformMeans() if problem == "P1" and n_arms not in (None, len(means)) else means

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.actions import Coding
 from hushbandits.core.jit import jit
-from hushbandits.core.task import Part, Space, Task
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.obs import Obs
+from hushbandits.core.task import Part, Task
+from hushbandits.core.types import Array, Message
+from hushbandits.core.world import World
 from hushbandits.envs.exploration import picture
 from hushbandits.envs.exploration.votes import finished
 
@@ -21,78 +25,138 @@ __all__ = ["ExplorationTask"]
 
 
 class ExplorationTask(Task):
-    """One agent acts; whoever pulled last may vote.
+    """One agent acts: it pulls, and it votes.
 
-    Action: ``MultiBinary(2K)``, arms to pull, then votes; where an activation is one arm, ``MultiDiscrete`` of that
-    arm (or K: none) and K votes.  Arms count from the agent whose ``acts`` is 1, votes
-    from the one whose ``speaks`` is 1; everybody else's are void.  Further parts: ``own_votes`` (what this agent
-    has cast) and ``active`` (the global set 𝒦).  Everyone earns ``−1/horizon`` per counted round, and +1 at the
-    end if 𝒦 is the best arm alone, else −1: a return is ``±1 − rounds/horizon``.
+    Action: ``Discrete(K + 1)``, the arm to vote out or none (K), while all arms of 𝒦 that the agent has not voted out
+    are pulled; where an activation is one arm, ``Discrete(2K + 1)``: pull arm k, vote out arm k − K, or nothing.
+    ``"multidiscrete"`` has a bit per arm to pull and then a bit per vote (or the one arm, K: none, and the votes);
+    ``"native"`` is the same as ``MultiBinary(2K)``, where sets are pulled.
+    What counts is the action of the agent whose ``acts`` or ``speaks`` is 1; everybody else's is void.  Further
+    parts: ``own_votes`` (what this agent has cast) and ``active`` (the global set 𝒦).  Everyone earns ``−1/horizon``
+    per counted round, and +1 at the end if 𝒦 is the best arm alone, else −1: a return is ``±1 − rounds/horizon``.
+
+    Parameters
+    ----------
+    core : Exploration or its Face
+    **options
+        As for `Task`.
+
+    Warns
+    -----
+    UserWarning
+        More votes are needed than there are agents: no episode can be won.
 
     Examples
     --------
     >>> import hushbandits as hb
     >>> ExplorationTask(hb.make_core("DPMASE-v0", horizon=1000)).action_space
-    MultiBinary(20)
+    Discrete(11)
     """
+
+    def __init__(self, core: World, **options: Any):
+        voters = int(
+            (getattr(core, "weights", np.ones(core.n_agents)) > 0).sum()
+        )  # a team is not told who acts how often
+        if core.judge == "coordinator" and core.votes_needed > voters:
+            warnings.warn(
+                f"no arm can ever be voted out: votes_needed={core.votes_needed} (from delta and beta or eta, or "
+                f"threshold) is more than the {voters} agents that act, and each has one vote per arm",
+                stacklevel=2,
+            )
+        super().__init__(core, **options)
 
     def _parts(self) -> dict[str, Part]:
         k = self.core.n_arms
         return {"own_votes": (k, 0.0, 1.0), "active": (k, 0.0, 1.0)}
 
-    def _action_space(self) -> Space:
+    def _codings(self) -> dict[str, Coding]:
         core = self.core
         k = core.n_arms
-        return spaces.MultiDiscrete([k + 1, *[2] * k]) if core.single else spaces.MultiBinary(2 * k)
+        first = [k + 1] if core.single else [2] * k
+        several = Coding(spaces.MultiDiscrete([*first, *[2] * k]), self._as_is, self._bits)
+        native = several if core.single else several._replace(space=spaces.MultiBinary(2 * k))
+        if core.single:
+            few = Coding(spaces.Discrete(2 * k + 1), self._from_one, self._one)
+        else:
+            few = Coding(spaces.Discrete(k + 1), self._from_vote, self._vote)
+        return {"discrete": few, "multidiscrete": several, "native": native}
 
-    def fits(self, action: Array) -> bool:
-        """Two rows of bits each, or an arm and a row of bits."""
+    # -- codings ------------------------------------------------------------------------------------------------
+
+    def _from_vote(self, action: Array) -> Array:
+        vote = action[..., None] == np.arange(self.core.n_arms)
+        return np.concatenate([self._open() & ~vote, vote], -1).astype(np.int8)
+
+    def _from_one(self, action: Array) -> Array:
+        k = self.core.n_arms
+        arm = np.where(action < k, action, k)
+        return np.concatenate([arm[..., None], action[..., None] - k == np.arange(k)], -1)
+
+    def _open(self) -> Array:
+        """(R, M, K) arms of 𝒦 that an agent has not voted out."""
+        return (self._obs[..., self.layout["active"]] > 0) & (self._obs[..., self.layout["own_votes"]] == 0)
+
+    def _due(self) -> tuple[Array, Array]:
+        """(R, M, 1) whose arms count in the next step, and whose votes."""
+        acts, speaks = (self._obs[..., self.layout[flag]] > 0 for flag in ("acts", "speaks"))
+        return acts, speaks
+
+    def _vote(self) -> Array:
+        speaks = self._due()[1]
+        still = self._open()
+        # The last arm that an agent holds to is not for it to vote out.
+        return np.concatenate([still & speaks & (still.sum(-1, keepdims=True) > 1), np.ones_like(speaks)], -1)
+
+    def _one(self) -> Array:
+        acts, speaks = self._due()
+        inside = self._obs[..., self.layout["active"]] > 0
+        return np.concatenate([inside & acts, self._vote()[..., :-1] & speaks, np.ones_like(acts)], -1)
+
+    def _bits(self) -> Array:
+        acts, speaks = self._due()
+        inside = self._obs[..., self.layout["active"]] > 0
+        pulls, votes = inside & acts, self._open() & speaks
+        bits = np.stack([np.ones_like(votes), votes], -1).reshape(*votes.shape[:2], -1)
+        if self.core.single:
+            return np.concatenate([pulls, np.ones_like(acts), bits], -1)
+        return np.concatenate([np.stack([np.ones_like(pulls), pulls], -1).reshape(bits.shape), bits], -1)
+
+    # -- the round ------------------------------------------------------------------------------------------------
+
+    def _start(self, rows: slice | Array) -> None:
+        self._runs = np.arange(len(self._seats))
+        self._obs[rows, :, self.layout["active"]] = 1.0
+
+    def arms(self, action: Array) -> Array:
+        """The acting agent's set of arms."""
         core = self.core
-        k = core.n_arms
-        width, most = (k + 1, k) if core.single else (2 * k, 1)
-        whole = action.dtype.kind in "biu" and action.shape[1:] == (width,)
-        return whole and bool(action.min() >= 0 and action[:, :-k].max() <= most and action[:, -k:].max() <= 1)
+        asked = action[self._runs[:, None], self.obs.who, : -core.n_arms]
+        return asked == np.arange(core.n_arms) if core.single else asked.astype(bool)
 
-    def reset(self, seeds: int | Seeds) -> None:
-        """Everything is still in the global set."""
-        super().reset(seeds)
-        self._runs = np.arange(self.core.runs)
-        self._obs[..., self.layout["active"]] = 1.0
+    def pulled(self, obs: Obs) -> None:
+        """It has seen what they pay."""
+        _count_set(obs.who, obs.reward, self.pulls, self.sums)
+        self._show("own", obs.who, self.pulls, self.sums)
+        self._tick(obs.t)
 
-    def pull(self, action: Array) -> Array:
-        """The next agent pulls its arm set; one more round costs everyone."""
-        core = self.core
-        before, who = self.obs.t, self.obs.who
-        asked = action[self._runs[:, None], who, : -core.n_arms]
-        self.obs = core.pull(asked == np.arange(core.n_arms) if core.single else asked.astype(bool))
-        reward = self.obs.reward
-        assert reward is not None
-        _count_set(who, reward, self.pulls, self.sums)
-        self._show("own", who, self.pulls, self.sums)
-        self._tick(self.obs.t)
-        return self._idle - ((self.obs.t - before) / core.horizon)[:, None]
+    def earned(self, before: Obs) -> Array:
+        """One more round costs everyone."""
+        return np.broadcast_to(((before.t - self.obs.t) / self.core.horizon)[:, None], self._seats.shape).copy()
 
-    def talk(self, action: Array | None) -> Array:
-        """Whoever pulled last votes; everyone is told 𝒦."""
-        core, message = self.core, None
-        if action is not None:
-            seat = self._runs[:, None], self.obs.who
-            vote = action[seat][..., -core.n_arms :].astype(bool) & self.obs.live[:, None, None]
-            if vote.any():
-                message = {**core.standard_report(), "vote": vote}
-                cast = (*seat, self.layout["own_votes"])
-                self._obs[cast] = np.maximum(self._obs[cast], vote)
-        self.obs = core.talk(message)
-        inbox = self.obs.inbox
-        assert inbox is not None
-        self._obs[..., self.layout["active"]] = inbox["active"][:, :, 0]
-        return self._idle
+    def words(self, action: Array) -> Message | None:
+        """Its votes."""
+        core, seat = self.core, (self._runs[:, None], self.obs.who)
+        vote = action[seat][..., -core.n_arms :].astype(bool) & self.obs.live[:, None, None]
+        if not vote.any():
+            return None
+        cast = (*seat, self.layout["own_votes"])
+        self._obs[cast] = np.maximum(self._obs[cast], vote)
+        return {**core.standard_report(), "vote": vote}
 
-    def closing(self) -> Array:
-        """Nobody is left to act, or the rounds are used up."""
-        core = self.core
-        late: Array = core.deserted | (self.obs.t >= core.horizon)
-        return late
+    def heard(self, obs: Obs) -> None:
+        """Everyone has been told 𝒦."""
+        assert obs.inbox is not None
+        self._obs[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]
 
     def final_reward(self) -> Array:
         """+1 for the right arm, else −1."""
@@ -107,14 +171,11 @@ class ExplorationTask(Task):
         done: Array = np.array(decided) | core.deserted
         return done
 
-    def observe(self, pull: bool, talk: bool) -> Array:
-        """The flags single out the next agent, and the one that pulled last."""
-        core = self.core
-        for flag, due, agent in (("acts", pull, core.upcoming), ("speaks", talk, self.obs.who[:, 0])):
+    def _flag(self, pull: bool, talk: bool) -> None:
+        for flag, due in (("acts", pull), ("speaks", talk)):
             self._obs[..., self.layout[flag]] = 0.0
             if due:
-                self._obs[self._runs, agent, self.layout[flag]] = 1.0
-        return self._obs.copy()
+                self._obs[self._runs, self.obs.who[:, 0], self.layout[flag]] = 1.0
 
     def say(self) -> list[str]:
         """As `picture.say`."""

@@ -90,7 +90,8 @@ class Feedback(Env):
     }
     payload = Blocks
     linear = True
-    public = ("mechanism", "users")
+    public = ("mechanism", "users", "served")
+    learner = FeedbackTask
 
     def __init__(
         self,
@@ -141,10 +142,6 @@ class Feedback(Env):
     def mechanism(self) -> Privatizer | None:
         """The wrapper that privatizes and decodes sums, if there is one."""
         return next((w for w in self.wrappers if isinstance(w, Privatizer)), None)
-
-    def task(self, **options: object) -> FeedbackTask:
-        """How a learner meets it."""
-        return FeedbackTask(self, **self._asked(FeedbackTask, options))
 
     def _reset(self, seeds: Seeds) -> None:
         shape = (len(seeds), self.n_agents)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.actions import Coding
+from hushbandits.core.obs import Obs
 from hushbandits.core.task import Part, Task, count
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice
@@ -22,30 +24,32 @@ __all__ = ["FeedbackTask"]
 class FeedbackTask(Task):
     """Every server prescribes an arm to a block of new users, and is told what the protocol lets through.
 
-    Action: ``MultiDiscrete([K, ⌊log₂ T⌋ + 1])``, arm and j: the block has ``n = 2^j`` users, cut at the horizon.
+    Action: arm k and j: the block has ``n = 2^j`` users, cut at the horizon; ``Discrete(K·J)`` of ``k·J + j`` with
+    ``J = ⌊log₂ T⌋ + 1``, or ``MultiDiscrete([K, J])``.
     The shared parts count users: ``own_mean`` and ``own_width`` are of what was decoded.  A server earns the decoded
-    mean of its block (0 where nothing arrived); the users answer within a merged step.  A server whose users are
+    mean of its block times the share of its T users who were asked, ``n/T`` (0 where nothing arrived), so that a
+    return is what a user pays on average, and orders servers as their regret does.  A server whose users are
     used up goes on without effect until all are (``acts`` is 0).
 
     Parameters
     ----------
-    core : Feedback
+    core : Feedback or its Face
     reward : str
         ``"decoded"``, or ``"oracle"``: the true mean of the prescribed arm, which no protocol would let through.
+    **options
+        As for `Task`.
 
     Examples
     --------
     >>> import hushbandits as hb
-    >>> FeedbackTask(hb.make_core("DistDP-v0", horizon=1000)).action_space
+    >>> FeedbackTask(hb.make_core("DistDP-v0", horizon=1000), actions="multidiscrete").action_space
     MultiDiscrete([10 10])
     """
 
-    prompt = True
-
-    def __init__(self, core: World, reward: str = "decoded"):
+    def __init__(self, core: World, *, reward: str = "decoded", **options: Any):
         self._oracle = choice("reward", reward, ("decoded", "oracle")) == "oracle"
         self.labels = {"reward": "oracle"} if self._oracle else {}
-        super().__init__(core)
+        super().__init__(core, **options)
 
     @property
     def _plain(self) -> bool:
@@ -54,50 +58,71 @@ class FeedbackTask(Task):
     def _parts(self) -> dict[str, Part]:
         return {}
 
-    def _action_space(self) -> spaces.MultiDiscrete:
-        return spaces.MultiDiscrete([self.core.n_arms, int(self.core.horizon).bit_length()])
+    def _codings(self) -> dict[str, Coding]:
+        k, j = self.core.n_arms, int(self.core.horizon).bit_length()
+        several = Coding(spaces.MultiDiscrete([k, j]), self._as_is, self._pairs)
+        one = Coding(spaces.Discrete(k * j), self._divided, self._ones)
+        return {"discrete": one, "multidiscrete": several, "native": several}
 
-    def fits(self, action: Array) -> bool:
-        """An arm and a power of two each."""
-        pairs = action.dtype.kind in "iu" and action.shape[1:] == (2,)
-        assert isinstance(self.action_space, spaces.MultiDiscrete)
-        return pairs and bool(action.min() >= 0 and (action < self.action_space.nvec).all())
+    def _divided(self, action: Array) -> Array:
+        return np.stack(np.divmod(action, int(self.core.horizon).bit_length()), -1)
 
-    def pull(self, action: Array) -> Array:
-        """Blocks of users pull what they were told."""
-        core = self.core
+    def _acting(self) -> Array:
+        """(R, M) servers that still have users."""
+        return self._obs[..., self.layout["acts"].start] > 0
+
+    def _ones(self) -> Array:
+        space = self.codings["discrete"].space
+        assert isinstance(space, spaces.Discrete)
+        mask = np.repeat(self._acting()[..., None], space.n, -1)
+        mask[..., 0] = True
+        return mask
+
+    def _pairs(self) -> Array:
+        k, j = self.core.n_arms, int(self.core.horizon).bit_length()
+        mask = np.repeat(self._acting()[..., None], k + j, -1)
+        mask[..., [0, k]] = True
+        return mask
+
+    def _start(self, rows: slice | Array) -> None:
+        if isinstance(rows, slice):
+            self._served = np.zeros(self._seats.shape, np.int64)
+        self._served[rows] = 0
+        self._obs[rows, :, self.layout["acts"]] = 1.0
+
+    def arms(self, action: Array) -> tuple[Array, Array]:
+        """An arm for a block, and its users."""
         self.arm = np.ascontiguousarray(action[..., 0], np.int64)
-        self._asked = core.served < core.horizon
-        if self._oracle:
-            self._true = core.law.mean(core.arms.pick(self.arm, core.served)[0])
-        self.obs = core.pull((self.arm, 1 << action[..., 1].astype(np.int64)))
-        return self._idle
+        return self.arm, 1 << action[..., 1].astype(np.int64)
 
-    def talk(self, action: object) -> Array:
-        """The users report; the server has nothing to say."""
-        core = self.core
-        self.obs = core.talk()
-        inbox = self.obs.inbox
+    def pulled(self, obs: Obs) -> None:
+        """The users have yet to answer."""
+        self._before, self._served = self._served, np.array(self.core.served)
+
+    def earned(self, before: Obs) -> Array:
+        """Nothing, before the users have reported."""
+        return np.zeros(self._seats.shape)
+
+    def heard(self, obs: Obs) -> None:
+        """The users have reported."""
+        inbox = obs.inbox
         assert inbox is not None
-        n, total = inbox.total("n"), inbox.total("reward")
-        count(self.arm, n, total, self.pulls, self.sums)
+        self._n, self._total = inbox.total("n"), inbox.total("reward")
+        count(self.arm, self._n, self._total, self.pulls, self.sums)
         self._show("own", self._seats, self.pulls, self.sums)
-        self._obs[..., self.layout["time"]] = (core.served / core.horizon)[..., None]
+        self._obs[..., self.layout["time"]] = (self._served / self.core.horizon)[..., None]
+
+    def answered(self) -> Array:
+        """What its users pay."""
+        core = self.core
+        mean = self._total / np.maximum(self._n, 1)
         if self._oracle:
-            return np.where(self._asked, self._true, 0.0)
-        return total / np.maximum(n, 1)
+            mean = core.law.mean(core.arms.pick(self.arm, self._before)[0])
+        return mean * ((self._served - self._before) / core.horizon)
 
-    def closing(self) -> Array:
-        """Every server has had its T users."""
-        core = self.core
-        done: Array = (core.served >= core.horizon).all(1)
-        return done
-
-    def observe(self, pull: bool, talk: bool) -> Array:
+    def _flag(self, pull: bool, talk: bool) -> None:
         """Servers never speak; one whose users are used up does not act either."""
-        core = self.core
-        self._obs[..., self.layout["acts"]] = (pull & (core.served < core.horizon))[..., None]
-        return self._obs.copy()
+        self._obs[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
 
     def say(self) -> list[str]:
         """As `picture.say`."""

@@ -97,7 +97,9 @@ class CoopNetwork(Rounds):
     """
 
     setting = "network"
-    public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay", "routing", "root")
+    public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay", "routing", "root",
+              "most_arrivals")  # fmt: skip
+    learner = NetworkTask
     payload = GraphReports
 
     def __init__(
@@ -209,10 +211,6 @@ class CoopNetwork(Rounds):
             and not (self.edge_loss or self._meddlers)
         )
         return (*super().reductions, *(("mix",) if gossip else ()))
-
-    def task(self, **options: Any) -> NetworkTask:
-        """How a learner meets it."""
-        return NetworkTask(self, **self._asked(NetworkTask, options))
 
     def _reset(self, seeds: Seeds) -> None:
         super()._reset(seeds)

@@ -232,7 +232,7 @@ def _ruled(team: NetworkTeam) -> bool:
 
 
 #: What a subclass of the env may change without changing a round.
-_FREE = {"_abc_impl", "arms_class", "curve_metrics", "measures", "public", "task", "not_rows", "stateful"}
+_FREE = {"_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "task", "not_rows", "stateful"}
 
 
 def _known(env: CoopNetwork, rules: Rules) -> bool:

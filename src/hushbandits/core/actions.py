@@ -1,0 +1,152 @@
+"""How a learner's action is written: its space, what it stands for, and which choices count for nothing."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+
+from hushbandits.core.types import Array
+
+__all__ = ["Action", "Coding", "Space", "choices", "fits", "read", "sample_mask"]
+
+Space = spaces.Space[Any]
+#: Stacked actions: an array, or of a ``Dict`` space one for each of its parts.
+Action = Any
+
+
+class Coding(NamedTuple):
+    """One way to write an action down.
+
+    Parameters
+    ----------
+    space : gymnasium space
+        Of one agent.
+    decode : callable
+        Stacked actions ``(R, M, …)`` of this space to the task's own.
+    mask : callable
+        Which choices count now, ``(R, M, C)`` bool: see `choices`.
+    """
+
+    space: Space
+    decode: Callable[[Action], Action]
+    mask: Callable[[], Array]
+
+
+def choices(space: Space) -> int:
+    """Return C, how many choices an action offers: those of all its discrete parts in a row, two for a bit.
+
+    Examples
+    --------
+    >>> choices(spaces.Discrete(5)), choices(spaces.MultiDiscrete([5, 2])), choices(spaces.MultiBinary(3))
+    (5, 7, 6)
+    """
+    if isinstance(space, spaces.Discrete):
+        return int(space.n)
+    if isinstance(space, spaces.MultiDiscrete):
+        return int(space.nvec.sum())
+    if isinstance(space, spaces.MultiBinary):
+        return 2 * int(np.prod(space.shape))
+    if isinstance(space, spaces.Dict):
+        return sum(choices(part) for part in space.values())
+    return 0
+
+
+def sample_mask(space: Space, mask: Array) -> Any:
+    """Return ``(C,)`` bools in the form that ``space.sample(mask)`` takes.
+
+    Examples
+    --------
+    >>> space = spaces.MultiDiscrete([2, 2])
+    >>> space.sample(sample_mask(space, np.array([False, True, True, False]))).tolist()
+    [1, 0]
+    """
+    if isinstance(space, spaces.MultiDiscrete):
+        ends = np.cumsum(space.nvec)[:-1]
+        return tuple(part.astype(np.int8) for part in np.split(mask, ends))
+    if isinstance(space, spaces.MultiBinary):
+        zero, one = mask.reshape(*space.shape, 2).astype(np.int8).T
+        return np.where(zero & one, 2, one).astype(np.int8).T  # Gymnasium's 2: either
+    if isinstance(space, spaces.Dict):
+        ends = np.cumsum([choices(part) for part in space.values()])[:-1]
+        return {
+            name: sample_mask(part, row) if len(row) else None
+            for (name, part), row in zip(space.items(), np.split(mask, ends), strict=True)
+        }
+    return mask.astype(np.int8)
+
+
+def fits(space: Space, action: Action) -> bool:
+    """Whether stacked actions, one after the other, plainly all lie in `space`.
+
+    Examples
+    --------
+    >>> fits(spaces.Discrete(3), np.array([0, 2])), fits(spaces.Discrete(3), np.array([True, False]))
+    (True, False)
+    """
+    if isinstance(space, spaces.Dict):
+        return all(fits(part, action[name]) for name, part in space.items())
+    kind, shape = action.dtype.kind, action.shape[1:]
+    if isinstance(space, spaces.Discrete):
+        return kind in "iu" and not shape and bool(action.min() >= 0 and action.max() < space.n)
+    if isinstance(space, spaces.MultiDiscrete):
+        whole = kind in "iu" and shape == space.shape
+        return whole and bool(action.min() >= 0 and (action < space.nvec).all())
+    if isinstance(space, spaces.MultiBinary):
+        return kind in "biu" and shape == space.shape and bool(action.min() >= 0 and action.max() <= 1)
+    assert isinstance(space, spaces.Box)
+    return kind == "f" and shape == space.shape and bool((action >= space.low).all() and (action <= space.high).all())
+
+
+def read(space: Space, values: Sequence[object], names: Sequence[str], lead: tuple[int, int]) -> Action:
+    """Stack the actions of R·M agents to ``(R, M, …)``.
+
+    Raises
+    ------
+    ValueError
+        One of them lies outside `space`; `names` says whose.
+    """
+    action = _stacked(space, values, lead)
+    if action is not None:
+        return action
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
+        for name, value in zip(names, values, strict=True):
+            if not space.contains(value) or _complex(value):
+                raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
+    # Each is inside, only spelled differently (lists, bits as floats).
+    return _stacked(space, [_spell(space, value) for value in values], lead)
+
+
+def _stacked(space: Space, values: Sequence[Any], lead: tuple[int, int]) -> Action | None:
+    """Stack them in one go, if they plainly lie in the space."""
+    try:
+        if isinstance(space, spaces.Dict):
+            parts = {name: np.array([value[name] for value in values]) for name in space}
+            if not fits(space, parts):
+                return None
+            return {name: part.reshape(*lead, *part.shape[1:]) for name, part in parts.items()}
+        action = np.array(values)
+    except (KeyError, TypeError, IndexError, ValueError):  # ragged, or no dict
+        return None
+    return action.reshape(*lead, *action.shape[1:]) if fits(space, action) else None
+
+
+def _brief(value: object) -> str:
+    text = textwrap.shorten(repr(value), 60, placeholder=" …")
+    return f"{text} ({value.dtype}, shape {value.shape})" if isinstance(value, np.ndarray) else text
+
+
+def _complex(value: object) -> bool:
+    # a MultiBinary takes 1 + 0j for a bit
+    return any(map(np.iscomplexobj, value.values() if isinstance(value, dict) else [value]))
+
+
+def _spell(space: Space, value: Any) -> object:
+    if isinstance(space, spaces.Dict):
+        return {name: np.asarray(value[name], part.dtype) for name, part in space.items()}
+    return np.asarray(value, space.dtype)

@@ -1,0 +1,170 @@
+"""What all views share: the env as learners get it, and the seeds of its episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hushbandits.core.actions import Action
+from hushbandits.core.edge import count
+from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.env import Env
+from hushbandits.core.messages import Field
+from hushbandits.core.tapes import run_seeds
+from hushbandits.core.task import Task
+from hushbandits.core.types import Array, Params, Seeds
+from hushbandits.core.validate import integer
+from hushbandits.registry import make_core, takes
+
+__all__ = ["HORIZON", "Episodes", "Rows", "Turn", "learners_core", "task_options"]
+
+#: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
+HORIZON = 100_000
+#: What the shipped tasks can be asked for.
+_TASKS = ("actions", "agent_id", "normalize", "observation", "price", "reward")
+
+
+def learners_core(
+    id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], speech: Mapping[str, Field] | None, given: Params
+) -> Env:
+    """Build a core for a learner: arms are shuffled in every run, so that none is the best by its index, and there is
+    a horizon; both unless `given` says otherwise.
+
+    Examples
+    --------
+    >>> learners_core("DPMASE-v0", 1, (), None, {}).horizon
+    100000
+    """  # fmt: skip
+    params = dict(given)
+    if speech is not None:
+        if not isinstance(speech, Mapping) or not speech:
+            raise ValueError(f"speech={speech!r:.60} must name at least one field, as {{'bit': Field(dtype='?')}}")
+        params["speech"] = speech
+    if takes(id, "permute_arms"):
+        params.setdefault("permute_arms", True)
+    core = make_core(id, runs, wrappers=wrappers, **params)
+    if core.horizon is None:
+        core = make_core(id, runs, wrappers=wrappers, **{**params, "horizon": HORIZON})
+    return core
+
+
+def task_options(given: Params) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split keywords into a task's, those that are not ``None``, and an env's.
+
+    Examples
+    --------
+    >>> task_options({"actions": "native", "reward": None, "n_agents": 3})
+    ({'actions': 'native'}, {'n_agents': 3})
+    """
+    options = {name: value for name, value in given.items() if name in _TASKS and value is not None}
+    return options, {name: value for name, value in given.items() if name not in _TASKS}
+
+
+class Episodes:
+    """The seeds of R runs, episode by episode.
+
+    The first episode under a seed s is what ``make_core(…).reset(s)`` plays; row i's e-th one after it is
+    ``SeedSequence(s, spawn_key=(i, 256 + e))``, whatever the other rows do (tapes are named by bytes, below 256).
+
+    Parameters
+    ----------
+    runs : int
+        R.
+
+    Examples
+    --------
+    >>> episodes = Episodes(2)
+    >>> [seed.spawn_key for seed in episodes.start(7)], [seed.spawn_key for seed in episodes.following([1])]
+    ([(0,), (1,)], [(1, 257)])
+    """
+
+    def __init__(self, runs: int):
+        self._entropy: int | None = None
+        self._played = np.zeros(runs, np.int64)
+
+    def start(self, seed: int | None) -> Seeds:
+        """Return the seeds of everybody's next episode: the first ones under `seed`, or, without one, the next of
+        the stream that goes on; it begins with fresh entropy.
+        """  # fmt: skip
+        if seed is None and self._entropy is not None:
+            return self.following(range(len(self._played)))
+        fresh = np.random.SeedSequence().entropy if seed is None else seed
+        self._entropy = integer("seed", fresh, 0, np.inf)
+        self._played[:] = 0
+        return run_seeds(self._entropy, len(self._played))
+
+    def following(self, rows: Sequence[int] | Array) -> Seeds:
+        """Return the seeds of the next episodes of some rows."""
+        assert self._entropy is not None
+        keys = []
+        for row in rows:
+            self._played[row] += 1
+            keys.append((int(row), 256 + int(self._played[row])))
+        return [np.random.SeedSequence(self._entropy, spawn_key=key) for key in keys]
+
+
+class Rows:
+    """R runs of a task, each of which starts its next episode alone: what the vector views play.
+
+    Parameters
+    ----------
+    core : Env
+        With a horizon.
+    **options
+        The task's.
+
+    Attributes
+    ----------
+    core : Env
+    task : Task
+    runs, n_agents : int
+        R, M.
+    """
+
+    def __init__(self, core: Env, **options: Any):
+        count("num_envs", core.runs, 1)
+        self.core = core
+        self.task: Task = core.task(**options)
+        self.runs, self.n_agents = core.runs, core.n_agents
+        self._episodes = Episodes(self.runs)
+
+    def reset(self, seed: int | None = None, rows: Array | None = None) -> Array:
+        """Start everyone's episode, or the next ones of `rows`; return observations ``(R, M, D)``."""
+        everyone = rows is None or len(rows) == self.runs
+        if everyone:
+            self.task.reset(self._episodes.start(seed))
+        else:
+            assert rows is not None
+            self.task.reset(self._episodes.following(rows), rows)
+        return self.task.observe()
+
+    def metrics(self, run: int) -> dict[str, Any]:
+        """Return the metrics of one run so far."""
+        return {k: v[run].item() if v.ndim == 1 else v[run].copy() for k, v in self.core.metrics().items()}
+
+    def step(self, action: Action) -> Turn:
+        """Play a round; runs that are over wait for `reset`."""
+        task, before = self.task, self.task.obs.live
+        reward = task.step(action)
+        live = task.obs.live
+        none = np.zeros(self.runs, bool)
+        if live.all():
+            return Turn(task.observe(), reward, none, none)
+        over = before & ~live
+        reward[~before] = 0.0  # frozen rows
+        solved = none
+        if over.any():
+            reward[over] += task.final_reward()[over, None]
+            solved = over & task.solved()
+        return Turn(task.observe(), reward, over, solved)
+
+
+class Turn(NamedTuple):
+    """What a round brought, ``(R, M, D)`` and ``(R, M)``; which runs are over, and which by themselves, ``(R,)``."""
+
+    observation: Array
+    reward: Array
+    over: Array
+    solved: Array
