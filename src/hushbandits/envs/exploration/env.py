@@ -144,7 +144,8 @@ class Exploration(Env):
             raise ValueError(f"switches={switches!r} needs a horizon, such as horizon=100_000")
         #: Where the arms stand.
         self.arms = Arms(
-            _arms_of(problem, n_arms) if means is None else means, known.rewards if rewards is None else rewards, n_arms=n_arms,
+            _arms_of(problem, n_arms) if means is None else means,
+            known.rewards if rewards is None else rewards, n_arms=n_arms,
             permute=permute_arms, drift=known.drift if drift is None and means is None else drift or 0.0,
             switches=switches, horizon=self.horizon,
         )  # fmt: skip
