@@ -7,21 +7,26 @@ from helpers import act
 import hushbandits as hb
 from hushbandits.wrappers.huber import Huber
 
+#: With 3 agents a vote can decide.
+FEW = {"DPMASE-v0": {"threshold": 1}}
+
 # -- spaces, seeds, cycles ----------------------------------------------------------------------------------------
 
 
 def test_action_spaces():
-    assert str(hb.make("DPMASE-v0", means=[0.5, 0.4, 0.1]).action_space("agent_0")) == "MultiBinary(6)"
+    spaces = {"discrete": "Discrete(4)", "multidiscrete": "MultiDiscrete([2 2 2 2 2 2])", "native": "MultiBinary(6)"}
+    for actions, space in spaces.items():
+        assert str(hb.make("DPMASE-v0", means=[0.5, 0.4, 0.1], actions=actions).action_space("agent_0")) == space
     assert str(hb.make("CoopNetwork-v0").action_space("agent_0")) == "Discrete(10)"
     for horizon, powers in ((1, 1), (1000, 10), (1023, 10), (1024, 11)):
-        space = hb.make("DistDP-v0", horizon=horizon, n_arms=4).action_space("agent_0")
+        space = hb.make("DistDP-v0", horizon=horizon, n_arms=4, actions="multidiscrete").action_space("agent_0")
         assert space.nvec.tolist() == [4, powers]
 
 
 def test_spaces_are_small_flat_homogeneous_and_each_agents_own():
     for env_id in hb.list_envs():
-        few = {"strict": False} if env_id == "DecentralizedExploration-v0" else {}
-        env = hb.make(env_id, n_agents=3, **few)
+        votes = {"threshold": 1, "strict": False} if hb.make_core(env_id).setting == "exploration" else {}
+        env = hb.make(env_id, n_agents=3, **votes)
         assert env.possible_agents == ["agent_0", "agent_1", "agent_2"]
         box, other = env.observation_space("agent_0"), env.observation_space("agent_1")
         assert box == other
@@ -44,12 +49,12 @@ def test_spaces_are_small_flat_homogeneous_and_each_agents_own():
 def test_reset_with_and_without_a_seed():
     env = hb.make("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9))
     means = []
-    for seed in (3, 3, None, None):
-        env.reset(seed=seed, options={"what": "ever"})
+    for seed in (3, None, None, 3, None, None, None):
+        env.reset(seed=seed, options={"options": 1})  # PettingZoo's tests say so
         means.append(env.core.means[0].tolist())
-    assert means[0] == means[1]
-    assert len({tuple(m) for m in means}) == 3
-    row = hb.make_core("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9))
+    assert means[:3] == means[3:6]  # the stream goes on, and a seed repeats all of it
+    assert len({tuple(m) for m in means}) == 4
+    row = hb.make_core("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9), permute_arms=True)
     row.reset(hb.run_seeds(3, 1))
     assert row.means[0].tolist() == means[0]
     before = np.random.get_state()
@@ -82,7 +87,7 @@ def test_an_episode_can_be_cut_at_any_time():
 
 @pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
 def test_what_was_returned_belongs_to_the_caller(env_id):
-    env, twin = (hb.make(env_id, n_agents=3, max_cycles=6) for _ in range(2))
+    env, twin = (hb.make(env_id, n_agents=3, max_cycles=6, actions="native", **FEW.get(env_id, {})) for _ in range(2))
     observations, infos = env.reset(seed=0)
     twin.reset(seed=0)
     for step in range(1, 7):
@@ -96,7 +101,7 @@ def test_what_was_returned_belongs_to_the_caller(env_id):
         infos["agent_0"]["mine"] = True
         observations, _, _, _, infos = env.step(actions)
         expected, *_ = twin.step(actions)
-        assert infos["agent_1"].keys() == ({"beats", "metrics"} if step == 6 else set())
+        assert infos["agent_1"].keys() == ({"beats", "metrics"} if step == 6 else {"action_mask"})
         for agent, row in observations.items():
             np.testing.assert_array_equal(row, expected[agent])
         np.testing.assert_array_equal(env.state(), np.concatenate(list(observations.values())))
@@ -105,9 +110,9 @@ def test_what_was_returned_belongs_to_the_caller(env_id):
 
 
 def test_an_agent_sees_all_the_votes_it_has_cast():
-    env = hb.make("DPMASE-v0", n_agents=1, threshold=1)
+    env = hb.make("DPMASE-v0", n_agents=1, threshold=1, comparison=">=", actions="native", stop="horizon", horizon=50)
     env.reset(seed=0)
-    for arm, expected in ((0, []), (2, [2]), (7, [2, 7]), (2, [2, 7])):  # the first step has nobody to vote
+    for arm, expected in ((2, [2]), (7, [2, 7]), (2, [2, 7])):
         observations, *_ = env.step({"agent_0": np.array([1] * 10 + [k == arm for k in range(10)], np.int8)})
         assert np.flatnonzero(observations["agent_0"][env.layout["own_votes"]]).tolist() == expected
     assert env.metrics()["messages"] == 2
@@ -138,7 +143,7 @@ def test_an_agent_sees_all_the_votes_it_has_cast():
 )
 @pytest.mark.parametrize("where", ["agent_0", "agent_2"])
 def test_an_action_outside_its_space_changes_nothing(env_id, bad, where):
-    env, twin = (hb.make(env_id, n_agents=3) for _ in range(2))
+    env, twin = (hb.make(env_id, n_agents=3, actions="native", **FEW.get(env_id, {})) for _ in range(2))
     env.reset(seed=0)
     twin.reset(seed=0)
     actions = act(env)
@@ -166,7 +171,7 @@ def test_speech_outside_its_space(part, bad):
 
 
 def test_actions_may_be_spelled_in_any_way_their_space_contains():
-    env = hb.make("DPMASE-v0", n_agents=2)
+    env = hb.make("DPMASE-v0", n_agents=2, threshold=1, actions="native")
     env.reset(seed=0)
     env.step({"agent_0": [1] * 20, "agent_1": np.ones(20)})
     assert env.core.t[0] == 1
@@ -197,7 +202,11 @@ def begun(**kwargs):
         (lambda: hb.make("CoopNetwork-v0", runs=3), TypeError, "make takes no parameter 'runs'"),
         (lambda: hb.make("CoopNetwork-v0", beats=3), ValueError, "beats=3 must be 1 .* or 2"),
         (lambda: hb.make("CoopNetwork-v0", render_mode="rgb"), ValueError, "render_mode='rgb' is not one of human"),
-        (lambda: hb.make("CoopNetwork-v0", reward="oracle"), ValueError, "a learner of the network setting has none"),
+        (
+            lambda: hb.make("CoopNetwork-v0", reward="oracle"),
+            ValueError,
+            "reward='oracle': a learner of the network setting has",
+        ),
         (lambda: hb.make("DistDP-v0", reward="raw"), ValueError, "reward='raw' is not one of decoded, oracle"),
         (lambda: hb.make("DPMASE-v0", speech={"x": hb.Field()}), ValueError, "says its standard report only"),
         (lambda: hb.make("DistDP-v0", speech={"x": hb.Field()}), ValueError, "users speak, not servers"),
@@ -227,7 +236,7 @@ def test_errors_are_one_clear_sentence(wrong, error, sentence):
 
 
 def test_a_complex_bit_is_no_bit():
-    env = hb.make("DPMASE-v0", n_agents=5)
+    env = hb.make("DPMASE-v0", n_agents=5, actions="native")
     env.reset(seed=0)
     bits = np.zeros(env.action_space("agent_0").shape)
     with pytest.raises(ValueError, match="of agent_0 lies outside its space"):

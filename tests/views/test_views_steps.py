@@ -26,7 +26,13 @@ ROWS = {
     "vote": ("DPMASE-v0", "DP-MASE", VOTE, FAST, ()),
     "vote-wrapped": ("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.3), Shuffle(window=8))),
     "players": ("DecentralizedExploration-v0", "Decentralized-SER3", PLAYERS, {"eta": 0.7, "delta": 0.3}, ()),
-    "blocks": ("DistDP-v0", "Dist-DP-SE", {"horizon": 20_000, "n_agents": 2}, {"epsilon": 1.0}, (Loss(0.05),)),
+    "blocks": (
+        "DistDP-v0",
+        "Dist-DP-SE",
+        {"horizon": 20_000, "n_agents": 2, "permute_arms": True},
+        {"epsilon": 1.0},
+        (Loss(0.05),),
+    ),
 }
 
 
@@ -60,7 +66,7 @@ def test_two_beats_replay_a_row_of_a_batch(case):
     batch, team = build(env_id, agent, 3, env, agent_kwargs, wrappers)
     rounds = script(batch, team, 11)
     name, kwargs, given = batch.spec
-    view = hb.make(name, wrappers=given, beats=2, **kwargs)
+    view = hb.make(name, wrappers=given, beats=2, **{**kwargs, "actions": "native", "normalize": False})
     k, setting = batch.n_arms, batch.setting
     heard, talk = [], view.core.talk
     view.core.talk = lambda message=None: heard.append(talk(message)) or heard[-1]
@@ -95,7 +101,7 @@ def test_two_beats_replay_a_row_of_a_batch(case):
             np.testing.assert_array_equal(found[field], expected[:, :, :width], err_msg=field)
         if setting == "feedback":
             decoded = heard[-1].inbox.total("reward") / np.maximum(1, heard[-1].inbox.total("n"))
-            assert list(paid.values()) == decoded[0].tolist()
+            np.testing.assert_allclose(list(paid.values()), (decoded * arms[1] / batch.horizon)[0], rtol=1e-12)
         else:
             own = np.stack([observations[agent][view.layout["own_width"]] for agent in view.possible_agents])
             np.testing.assert_allclose(own, 1 / np.sqrt(1 + pulls), rtol=1e-6)
@@ -113,35 +119,39 @@ def test_two_beats_replay_a_row_of_a_batch(case):
 # -- the merged step ----------------------------------------------------------------------------------------------
 
 
-def test_merged_network_hears_one_round_later_and_talks_inside_the_last_step():
-    kwargs = {"n_agents": 5, "graph": "path", "horizon": 12, "life": 3}
-    arms = np.random.default_rng(0).integers(0, 10, (12, 5))
-    core = hb.make_core("CoopNetwork-v0", **kwargs)
-    core.reset(4)
-    rewards, heard = [], [np.zeros((5, 10))]
-    for arm in arms:
-        rewards.append(core.pull(arm[None]).reward[0].copy())
-        heard.append(heard[-1] + core.talk().inbox.tally()[0][0])
-    view = hb.make("CoopNetwork-v0", **kwargs)
-    observations, _ = view.reset(seed=4)
-    assert [o[view.layout["speaks"]].item() for o in observations.values()] == [0] * 5  # nothing pulled, nothing to say
-    for t, arm in enumerate(arms, 1):
-        observations, paid, ends, cuts, infos = view.step({f"agent_{m}": k for m, k in enumerate(arm)})
-        assert list(paid.values()) == rewards[t - 1].tolist()
-        after = heard[t] if t == 12 else heard[t - 1]
-        width = np.stack([o[view.layout["heard_width"]] for o in observations.values()])
-        np.testing.assert_allclose(width, 1 / np.sqrt(1 + after), rtol=1e-6)
-        assert {o[view.layout["time"]].item() for o in observations.values()} == {np.float32(t / 12)}
-        assert set(cuts.values()) == {t == 12}
-        assert not any(ends.values())
-    assert view.agents == []
+@pytest.mark.parametrize("case", ["multi", "multi-wrapped", "private", "blocks"])
+def test_a_merged_step_is_a_round_of_the_core(case):
+    env_id, agent, env, agent_kwargs, wrappers = ROWS[case]
+    core, _ = build(env_id, agent, 1, env, agent_kwargs, wrappers)
+    name, kwargs, given = core.spec
+    view = hb.make(name, wrappers=given, **kwargs)
+    task = core.task()
+    task.reset(4)
+    observations, infos = view.reset(seed=4)
+    total = np.zeros(core.n_agents)
+    for space in map(view.action_space, view.agents):
+        space.seed(5)
+    while view.agents:
+        assert {o[view.layout["acts"]].item() for o in observations.values()} <= {0, 1}
+        actions = {agent: view.action_space(agent).sample(infos[agent]["action_mask"]) for agent in view.agents}
+        action = np.array([list(actions.values())])
+        earned = task.pull(action) + task.talk(action)
+        observations, paid, ends, cuts, infos = view.step(actions)
+        assert list(paid.values()) == earned[0].tolist()
+        total += earned[0]
+        np.testing.assert_array_equal(
+            list(observations.values()), task.observe(bool(view.agents), bool(view.agents))[0]
+        )
+    assert all(cuts.values())
+    assert not any(ends.values())
     for name, value in core.metrics().items():
-        np.testing.assert_array_equal(infos["agent_3"]["metrics"][name], value[0])
-    assert infos["agent_3"]["beats"] == 1
+        np.testing.assert_array_equal(infos["agent_0"]["metrics"][name], value[0])
+    assert infos["agent_0"]["beats"] == 1
 
 
 def exploration(**kwargs):
-    view = hb.make("DPMASE-v0", **{"n_agents": 4, "horizon": 10, "threshold": 0, **kwargs})
+    given = {"n_agents": 4, "horizon": 10, "threshold": 0, "actions": "native", "permute_arms": False, **kwargs}
+    view = hb.make("DPMASE-v0", **given)
     observations, _ = view.reset(seed=2)
     return view, observations
 
@@ -150,50 +160,41 @@ def flagged(view, observations, flag):
     return [agent for agent, o in observations.items() if o[view.layout[flag]] == 1]
 
 
-def test_merged_exploration_names_who_acts_and_who_speaks():
+def test_merged_exploration_names_who_acts_and_speaks():
     view, observations = exploration(threshold=3)
     luck = hb.make_core("DPMASE-v0", n_agents=4, horizon=10, threshold=3)
     obs = luck.reset(2)
-    speaker = []
+    voted = set()
     for _ in range(9):
         (actor,) = flagged(view, observations, "acts")
         assert actor == f"agent_{obs.who[0, 0]}"
-        assert flagged(view, observations, "speaks") == speaker
+        assert flagged(view, observations, "speaks") == [actor]
         arms = np.random.default_rng(3).random(20) < 0.5
-        actions = {agent: np.zeros(20, np.int8) for agent in view.agents}
-        actions[actor][:10] = arms[:10]
-        if speaker:
-            actions[speaker[0]][12] = 1
-            others = [agent for agent in view.agents if agent not in (*speaker, actor)]
-            actions[others[0]][:] = 1  # neither acts nor speaks: void
+        actions = {agent: np.ones(20, np.int8) for agent in view.agents}  # all but the actor's: void
+        actions[actor][:] = [*arms[:10], 0, 0, 1, *[0] * 7]
         observations, paid, *_ = view.step(actions)
+        voted.add(actor)
         reward = luck.pull(arms[None, None, :10]).reward[0, 0]
         mean = observations[actor][view.layout["own_mean"]]
         assert set(paid.values()) == {-0.1}
         assert ((mean > 0) <= (arms[:10] & (reward >= 0))).all()
         obs = luck.talk()
-        speaker = [actor]
-    voted = {agent for agent, o in observations.items() if o[view.layout["own_votes"]][2] == 1}
+    seen = {agent for agent, o in observations.items() if o[view.layout["own_votes"]][2] == 1}
+    assert seen == voted
     assert view.core.votes[0].tolist() == [0, 0, len(voted), *[0] * 7]
     assert len(voted) >= 2
 
 
 @pytest.mark.parametrize(("kept", "verdict"), [(0, 1.0), (1, -1.0), (None, -1.0)])
 def test_merged_exploration_ends_with_the_vote_that_decides(kept, verdict):
-    view, observations = exploration()
-    (actor,) = flagged(view, observations, "acts")
-    everything = {agent: np.array([1] * 10 + [0] * 10, np.int8) for agent in view.agents}
-    _, paid, ends, _, infos = view.step(everything)
-    assert set(paid.values()) == {-0.1}
-    assert infos["agent_0"] == {}
-    everything[actor][10:] = [k != kept for k in range(10)]
+    view, _ = exploration()
+    everything = {agent: np.array([1] * 10 + [k != kept for k in range(10)], np.int8) for agent in view.agents}
     _, paid, ends, cuts, infos = view.step(everything)
-    assert set(paid.values()) == {verdict}  # the episode ends with the talk: no second round is paid for
+    assert set(paid.values()) == {verdict - 0.1}
     assert all(ends.values())
     assert not any(cuts.values())
     assert infos["agent_0"]["metrics"]["rounds"] == 1
     assert infos["agent_0"]["metrics"]["correct"] is (kept == 0)
-    assert flagged(view, observations, "acts") == [actor]
 
 
 def test_exploration_ends_when_everyone_has_left_and_at_its_horizon():
@@ -214,7 +215,10 @@ def test_exploration_ends_when_everyone_has_left_and_at_its_horizon():
 
 
 def test_feedback_pays_what_was_decoded_and_ends_after_t_users():
-    view = hb.make("DistDP-v0", horizon=100, n_agents=2, means=[0.9, 0.1], rewards="bernoulli", epsilon=5.0)
+    view = hb.make(
+        "DistDP-v0", horizon=100, n_agents=2, means=[0.9, 0.1], rewards="bernoulli", epsilon=5.0,
+        permute_arms=False, actions="native",
+    )  # fmt: skip
     view.reset(seed=0)
     paid = []
     for exponents in ([5, 6], [5, 6], [6, 0]):
@@ -224,23 +228,24 @@ def test_feedback_pays_what_was_decoded_and_ends_after_t_users():
     assert all(cuts.values())
     assert infos["agent_0"]["metrics"]["users"] == 200
     assert paid[2][1] == 0.0  # its users are used up
-    assert np.abs(np.array(paid)[:2] - [0.9, 0.1]).max() < 0.3
+    asked = np.array([[32, 64], [32, 36]]) / 100
+    assert np.abs(np.array(paid)[:2] / asked - [0.9, 0.1]).max() < 0.3
     assert np.ptp(np.array(paid)[:2, 0]) > 0  # not the true mean
     users = observations["agent_0"][view.layout["own_width"]][0] ** -2.0 - 1
     assert users == pytest.approx(100, rel=1e-4)
 
 
 def test_oracle_rewards_are_the_true_means_and_labelled():
-    view = hb.make("DistDP-v0", horizon=40, n_agents=2, n_arms=3, reward="oracle")
+    view = hb.make("DistDP-v0", horizon=40, n_agents=2, n_arms=3, reward="oracle", actions="native")
     _, infos = view.reset(seed=0)
-    assert infos["agent_1"] == {"reward": "oracle"}
+    assert infos["agent_1"]["reward"] == "oracle"
     _, rewards, _, _, infos = view.step({"agent_0": np.array([2, 5]), "agent_1": np.array([1, 5])})
-    assert list(rewards.values()) == view.core.means[0, [2, 1]].tolist()
-    assert infos["agent_1"] == {"reward": "oracle"}
+    assert list(rewards.values()) == (view.core.means[0, [2, 1]] * (32 / 40)).tolist()
+    assert infos["agent_1"]["reward"] == "oracle"
     _, rewards, _, cuts, _ = view.step({"agent_0": np.array([0, 2]), "agent_1": np.array([0, 3])})
     assert not any(cuts.values())  # agent_0 still has four users
     _, rewards, _, cuts, _ = view.step({"agent_0": np.array([1, 3]), "agent_1": np.array([0, 0])})
-    assert list(rewards.values()) == [view.core.means[0, 1], 0.0]
+    assert list(rewards.values()) == [view.core.means[0, 1] * (4 / 40), 0.0]
     assert all(cuts.values())
 
 
@@ -253,13 +258,11 @@ def test_speech_travels_beside_the_report():
         bits, codes = rng.integers(0, 2, 3), rng.uniform(-1, 1, (3, 2)).astype(np.float32)
         actions = {f"agent_{m}": {"arm": 0, "bit": bits[m], "code": codes[m]} for m in range(3)}
         observations, *_ = view.step(actions)
-        # The first words come before any round to speak in, the last talk is silent: what is heard is a step's own.
-        spoken = 1 < t < 4
         for m in range(3):
             o = observations[f"agent_{m}"]
-            np.testing.assert_allclose(o[view.layout["heard_bit"]], spoken * (bits.sum() - bits[m]) / 2)
-            np.testing.assert_allclose(o[view.layout["heard_code"]], spoken * (codes.sum(0) - codes[m]) / 2, atol=1e-6)
-            assert o[view.layout["heard_width"]][0] == pytest.approx((1 + 2 * (t - 1 + (t == 4))) ** -0.5)
+            np.testing.assert_allclose(o[view.layout["heard_bit"]], (bits.sum() - bits[m]) / 2)
+            np.testing.assert_allclose(o[view.layout["heard_code"]], (codes.sum(0) - codes[m]) / 2, atol=1e-6)
+            assert o[view.layout["heard_width"]][0] == pytest.approx((1 + 2 * t) ** -0.5)
 
 
 def test_adding_a_wrapper_leaves_the_rewards_alone():

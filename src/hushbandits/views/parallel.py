@@ -106,7 +106,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self._spaces: dict[str, dict[str, Space]] = {"observation": {}, "action": {}}
         self._labels = self.task.labels
         self._episodes = Episodes(1)
-        self._home = self.core, self.task  # where no options say otherwise
+        self._home: tuple[Env, Task] | None = None  # what options of one episode have replaced
         self._begun = False
         self._window: Figure | None = None
 
@@ -159,7 +159,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         ValueError, TypeError
             A bad seed, or options that the env does not take or that would change its spaces.
         """
-        self.core, self.task = self._optional(options)
+        self._take(options)
         self.task.reset(self._episodes.start(seed))
         self.agents = self.possible_agents[:]
         self._begun, self._cycles = True, 0
@@ -169,14 +169,16 @@ class ParallelView(ParallelEnv[str, Array, object]):
             self.render()
         return observations, self._infos(over=False)
 
-    def _optional(self, options: Params | None) -> tuple[Env, Task]:
-        """The env of an episode, as its options have it."""
+    def _take(self, options: Params | None) -> None:
+        """Play an episode as its options have it."""
         asked = {
             name: value for name, value in (options or {}).items() if name != "options"
         }  # PettingZoo's tests say so
-        core, task = self._home
+        home = self._home or (self.core, self.task)
         if not asked:
-            return core, task
+            (self.core, self.task), self._home = home, None
+            return
+        core, task = home
         if core.spec is None:
             raise ValueError(f"options={shown(asked)} of reset need an env from make")
         id, kwargs, wrappers = core.spec
@@ -184,7 +186,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         its = other.task(**self.options)
         if (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
             raise ValueError(f"options={shown(asked)} of reset would change the spaces: make another env")
-        return other, its
+        self.core, self.task, self._home = other, its, home
 
     def step(
         self, actions: Mapping[str, object]
