@@ -16,6 +16,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5, "horizon": 25, "permute_arms": True}
 VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True, "horizon": 3000}
+USERS = {"n_agents": 2, "horizon": 20_000, "permute_arms": True}
 FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
 PLAYERS = {"n_agents": 5, "means": [0.9, 0.3, 0.1], "permute_arms": True}
 ROWS = {
@@ -72,6 +73,7 @@ def test_two_beats_replay_a_row_of_a_batch(case):
     view.core.talk = lambda message=None: heard.append(talk(message)) or heard[-1]
     view.reset(seed=11)
     pulls = np.zeros((batch.n_agents, k))
+    served = np.zeros((1, batch.n_agents), int)
     still = np.zeros_like(view.action_space("agent_0").sample())
     for at, (who, arms, reward, votes, inbox) in enumerate(rounds):
         doing, saying = ({agent: still.copy() for agent in view.agents} for _ in range(2))
@@ -101,7 +103,8 @@ def test_two_beats_replay_a_row_of_a_batch(case):
             np.testing.assert_array_equal(found[field], expected[:, :, :width], err_msg=field)
         if setting == "feedback":
             decoded = heard[-1].inbox.total("reward") / np.maximum(1, heard[-1].inbox.total("n"))
-            np.testing.assert_allclose(list(paid.values()), (decoded * arms[1] / batch.horizon)[0], rtol=1e-12)
+            asked, served = view.core.served - served, view.core.served.copy()
+            np.testing.assert_allclose(list(paid.values()), (decoded * asked / batch.horizon)[0], rtol=1e-12)
         else:
             own = np.stack([observations[agent][view.layout["own_width"]] for agent in view.possible_agents])
             np.testing.assert_allclose(own, 1 / np.sqrt(1 + pulls), rtol=1e-6)
