@@ -9,6 +9,7 @@ from talk import NET, at_talk
 import hushbandits as hb
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.secagg import SecAgg
 
 # -- secure aggregation -------------------------------------------------------------------------------------------
@@ -40,6 +41,26 @@ def test_sums_that_would_wrap_are_refused_when_env_and_wrapper_meet(env_id, kwar
     with pytest.raises(ValueError, match=r"SecAgg with grid=1073741824.*sums must stay below 2\^62") as caught:
         hb.make_core(env_id, wrappers=[SecAgg(**wrapper)], **{**NET, **kwargs})
     assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=20, deadline=None)
+@given(epsilon=st.floats(1e-3, 10), grid=st.sampled_from([None, 1, 64]), twice=st.booleans(), seed=st.integers(0, 9))
+def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilon, grid, twice, seed):
+    noise = [LocalLaplace(epsilon, grid=grid, name=name) for name in ("one", "two")[: 1 + twice]]
+    with pytest.raises(
+        ValueError, match=r"SecAgg encodes rewards up to bound=1, and one may make one of them"
+    ) as caught:
+        hb.make_core("CoopNetwork-v0", wrappers=[*noise, SecAgg()], **NET)
+    enough = int(str(caught.value).rpartition("bound=")[2])
+    with pytest.raises(ValueError, match="give SecAgg bound="):
+        hb.make_core("CoopNetwork-v0", wrappers=[*noise, SecAgg(bound=enough - 1)], **NET)
+    env = hb.make_core("CoopNetwork-v0", wrappers=[*noise, SecAgg(bound=enough)], **NET)
+    env.reset(seed)
+    for end in (0.0, 1 - 2**-53):  # of the tape
+        for wrapper in env.wrappers[:-1]:
+            wrapper._luck.next = lambda end=end: np.full((1, 5), end)
+        env.pull(np.zeros((1, 5), int))
+        env.talk()
 
 
 def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_meet():

@@ -81,6 +81,11 @@ class Wrapper(Promising):
         return {}
 
     @property
+    def reach(self) -> float:
+        """How far its noise may take a reward from where it was."""
+        return 0.0
+
+    @property
     def loses(self) -> bool:
         """Whether messages (users) can get lost here, and with them the noise that they carry."""
         return bool(self.drops)

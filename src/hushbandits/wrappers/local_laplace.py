@@ -112,6 +112,12 @@ class LocalLaplace(Wrapper):
             raise ValueError('own="noised": a user of the feedback setting plays once, and never goes by its reward')
         return fields
 
+    @property
+    def reach(self) -> float:
+        """How far noise can take a reward: what the ends of a tape's uniforms give."""
+        ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
+        return float(np.abs(ends).max())
+
     def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
         self._luck = env.payload.luck("add", self.name, env, seeds)

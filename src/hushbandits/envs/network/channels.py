@@ -93,6 +93,13 @@ class SealedTallies:
         """Codes instead of arms and rewards."""
         by = self._by
         require(by.name, ("arm", "reward"), fields)
+        noised = [wrapper for wrapper in env.wrappers if wrapper.reach]
+        most = 1 + sum(wrapper.reach for wrapper in noised)
+        if noised and by.bound < most:
+            raise ValueError(
+                f"{by.name} encodes rewards up to bound={by.bound:g}, and {noised[0].name} may make one of them "
+                f"{most:.4g}: give {by.name} bound={math.ceil(most)}"
+            )
         self._k, arrivals = env.n_arms, int(env.most_arrivals)
         # Large enough that an honest sum of all arrivals, of either sign, never wraps.
         self._modulus = 2 * arrivals * math.ceil(by.grid * by.bound) + 1
