@@ -13,6 +13,7 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba.core import sigutils
@@ -105,7 +106,7 @@ class _Rule(CPUDispatcher):
                 del self.overloads[args]
             return super().compile(sig)
 
-    def add_overload(self, compiled: object) -> None:
+    def add_overload(self, compiled: Any) -> None:
         if not _inner:
             super().add_overload(compiled)
             return
