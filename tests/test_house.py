@@ -23,6 +23,7 @@ FLOORS = [
     {"envs"},
     {"wrappers", "agents"},
     {"baselines"},
+    {"shipped"},
     {"registry"},
     {"protection"},
     {"views", "audits", "testing", "bench.declare"},

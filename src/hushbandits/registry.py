@@ -1,7 +1,7 @@
 """The tables of envs, agents and wrappers, and how they are put together.
 
-Adding one is one line here; entries are imported when they are first used.  Wherever a registered name may stand,
-``"module:Class"`` and the class itself may stand as well.
+What ships stands in `hushbandits.shipped`; entries are imported when they are first used.  Wherever a registered
+name may stand, ``"module:Class"`` and the class itself may stand as well.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pettingzoo
 from pettingzoo.env_registry.exceptions import PettingZooRegistryError
 
+from hushbandits import shipped
 from hushbandits.core.each import Each
 from hushbandits.core.entries import (
     AGENT,
@@ -37,7 +38,6 @@ from hushbandits.core.team import Team
 from hushbandits.core.types import Params
 from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.policies.shelf import list_policies
 
 __all__ = [
     "adopt",
@@ -370,93 +370,12 @@ def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
         table.update(entries.get(kind, {}))
 
 
-register_env("DPMASE-v0", "hushbandits.envs.exploration.env:Exploration")
-register_env(
-    "CorruptedElimination-v0", "hushbandits.envs.exploration.env:Exploration", wrappers=("VoteCorruption",), eta=0.9
-)
-register_env(
-    "DecentralizedExploration-v0", "hushbandits.envs.exploration.env:Exploration",
-    eta=0.9, comparison=">=", idle="stays", stop="players", single=True, precision=0.25, strict=True,
-)  # fmt: skip
-register_env("CoopNetwork-v0", "hushbandits.envs.network.env:CoopNetwork")
-register_env(
-    "HeavyTailedNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", rewards="stable", means=(0.7, *[0.4] * 4)
-)
-register_env("DuelingNetwork-v0", "hushbandits.envs.network.dueling:DuelingNetwork")
-register_env("LocalDPNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("LocalMechanism",))
-register_env("PrivateNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("PrivateMeans",))
-register_env("ByzantineNetwork-v0", "hushbandits.envs.network.env:CoopNetwork", wrappers=("Huber",), rate=1e-3)
-register_env("CentralDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("CentralLaplace",))
-register_env("DistDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("DiscreteLaplace", "SecAgg"))
-register_env("DistRDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("Skellam", "SecAgg"))
-register_env("DistCDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("DiscreteGaussian", "SecAgg"))
-register_env("LocalDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("LocalDiscreteLaplace",))
-register_env("LTR-v0", "hushbandits.envs.feedback.ltr:LTR")
-register_env("ShuffleDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("ShuffledNoise", "ShuffledSum"))
-
-# For learners: drawn instances, short episodes that can be won (docs/learning.md has reference scores).
-register_env(
-    "DPMASE-Train-v0", "hushbandits.envs.exploration.env:Exploration",
-    means=UniformMeans(), n_arms=3, n_agents=4, threshold=1, horizon=200,
-)  # fmt: skip
-register_env(
-    "CoopNetwork-Train-v0", "hushbandits.envs.network.env:CoopNetwork",
-    means=UniformMeans(), n_arms=5, n_agents=4, horizon=200,
-)  # fmt: skip
-register_env(
-    "DistDP-Train-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("DiscreteLaplace", "SecAgg"),
-    means=UniformMeans(), n_arms=3, horizon=2_000, rewards="bernoulli",
-)  # fmt: skip
-
-register_agent("DP-SE", "hushbandits.baselines.sajed2019:DPSE")
-register_agent("Dist-DP-SE", "hushbandits.agents.chowdhury2023:DistDPSE")
-register_agent("Dist-RDP-SE", "hushbandits.agents.chowdhury2023:DistRDPSE")
-register_agent("Dist-CDP-SE", "hushbandits.agents.chowdhury2023:DistCDPSE")
-register_agent("CDP-SE", "hushbandits.agents.chowdhury2023:CDPSE")
-register_agent("LDP-SE", "hushbandits.agents.chowdhury2023:LDPSE")
-register_agent("Shuffle-DP-SE", "hushbandits.agents.chowdhury2023:ShuffleDPSE")
-register_agent("VB-SDP-AE", "hushbandits.baselines.tenenbaum2021:VBSDPAE")
-register_agent("DP-MASE", "hushbandits.agents.rio2023:DPMASE")
-register_agent("Corrupted-Elimination", "hushbandits.agents.rio2023:CorruptedElimination")
-register_agent("Central", "hushbandits.baselines.rio2023:Central")
-register_agent("Independent", "hushbandits.baselines.rio2023:Independent")
-for _routine in ("Naive", "Median", "SE", "SER3", "SER4", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc"):
-    register_agent(f"Decentralized-{_routine}", "hushbandits.agents.feraud2019:Decentralized", routine=_routine)
-    register_agent(f"0-Privacy-{_routine}", "hushbandits.baselines.feraud2019:ZeroPrivacy", routine=_routine)
-    register_agent(f"1-Privacy-{_routine}", "hushbandits.baselines.feraud2019:OnePrivacy", routine=_routine)
-register_agent("Multi-UCB", "hushbandits.baselines.dubey2020:MultiUCB")
-register_agent("Private-UCB", "hushbandits.agents.dubey2020:PrivateUCB")
-register_agent("Byzantine-UCB", "hushbandits.agents.dubey2020:ByzantineUCB")
-register_agent("DP-UCB-INT", "hushbandits.baselines.tossou2016:DPUCBInt")
-register_agent("Alone", "hushbandits.baselines.alone:Alone")
-register_agent("QuACK", "hushbandits.agents.howson2024:QuACK")
-for _policy in list_policies():
-    register_agent(f"QuACK-{_policy}", f"hushbandits.agents.howson2024:{_policy}")
-    register_agent(_policy, f"hushbandits.baselines.alone:{_policy}")
-register_agent("coop-UCB", "hushbandits.baselines.landgren2016:CoopUCB")
-register_agent("CMP-UCB", "hushbandits.baselines.dubey2020_heavy:CMPUCB")
-register_agent("CMP-UCB-leaders", "hushbandits.baselines.dubey2020_leaders:CMPUCBLeaders")
-register_agent("DDUCB", "hushbandits.baselines.martinez2019:DDUCB")
-register_agent("DDUCB-rechoosing", "hushbandits.baselines.martinez2019:DDUCB", rechoose=True)
-register_agent("Dec-TS", "hushbandits.baselines.lalitha2021:DecTS")
-register_agent("Random", "hushbandits.baselines.uniform:Random")
-
-register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")
-register_wrapper("DiscreteGaussian", "hushbandits.wrappers.distributed_dp:DiscreteGaussian")
-register_wrapper("LocalDiscreteLaplace", "hushbandits.wrappers.local_dp:LocalDiscreteLaplace")
-register_wrapper("ShuffledNoise", "hushbandits.wrappers.shuffle_dp:shuffled_noise")
-register_wrapper("ShuffledSum", "hushbandits.wrappers.shuffle_dp:ShuffledSum")
-register_wrapper("Skellam", "hushbandits.wrappers.distributed_dp:Skellam")
-register_wrapper("DiscreteLaplace", "hushbandits.wrappers.distributed_dp:DiscreteLaplace")
-register_wrapper("SecAgg", "hushbandits.wrappers.secagg:SecAgg")
-register_wrapper("Huber", "hushbandits.wrappers.huber:Huber")
-register_wrapper("LocalLaplace", "hushbandits.wrappers.local_laplace:LocalLaplace")
-register_wrapper("LocalBernoulli", "hushbandits.wrappers.local_bernoulli:LocalBernoulli")
-register_wrapper("LocalMechanism", "hushbandits.wrappers.local_bernoulli:local_mechanism")
-register_wrapper("Loss", "hushbandits.wrappers.loss:Loss")
-register_wrapper("VoteCorruption", "hushbandits.wrappers.vote_corruption:VoteCorruption")
-register_wrapper("Shuffle", "hushbandits.wrappers.shuffle:Shuffle")
-register_wrapper("PrivateMeans", "hushbandits.wrappers.private_means:PrivateMeans")
+for _name, _spec in shipped.ENVS:
+    register_env(_name, _spec.entry, wrappers=_spec.wrappers, **_spec.defaults)
+for _name, _spec in shipped.AGENTS:
+    register_agent(_name, _spec.entry, **_spec.defaults)
+for _name, _spec in shipped.WRAPPERS:
+    register_wrapper(_name, _spec.entry, **_spec.defaults)
 
 #: Names that ship.
 _SHIPPED = {"envs": frozenset(_ENVS), "agents": frozenset(_AGENTS), "wrappers": frozenset(_WRAPPERS)}

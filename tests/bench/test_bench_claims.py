@@ -1,4 +1,4 @@
-"""Claims: verdicts on rows whose truth is known, and the page of verdicts."""
+"""Claims: verdicts on rows whose truth is known."""
 
 from __future__ import annotations
 
@@ -6,33 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from bench_helpers import RUNS
+from bench_helpers import known as experiment
 
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio
-from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.intervals import Stratum, skewed_t
 from hushbandits.bench.judge.stats import median_interval, share_interval
-from hushbandits.bench.judge.verdicts import Finding, Verdict, judge
+from hushbandits.bench.judge.verdicts import judge
 from hushbandits.bench.play.run import check, open_folder
-from hushbandits.cli.main import main
-from hushbandits.experiments import family
-
-RUNS = 40
-
-
-def experiment(*claims, **changes):
-    fields = {
-        "name": "known",
-        "title": "Known rows",
-        "source": "Somebody 1999, figure 1",
-        "env": Use("CoopNetwork-v0", horizon=100),
-        "agents": [Use("Multi-UCB", label="A"), Use("UCB1", label="B")],
-        "sweep": {"env.n_agents": (4, 8, 16)},
-        "runs": RUNS,
-        "claims": claims,
-    }
-    return Experiment(**{**fields, **changes})
 
 
 def claim(**fields):
@@ -264,12 +247,6 @@ def test_more_points_need_wider_intervals_to_reject(tmp_path):
     assert judged(tmp_path / "b", claim(above=0), low_at_4, sweep={"env.n_agents": sizes}).verdict == "undecided"
 
 
-def test_claims_of_one_paper_are_one_family():
-    for paper in reproducing.papers():
-        declared = reproducing.modules()[paper][1]
-        assert {family(e.name) for e in declared} == {sum(len(e.claims) for e in declared)}
-
-
 def test_few_runs_cannot_decide(tmp_path):
     def two(line, n, rng):
         return grows(line, n, rng)[:2]
@@ -322,92 +299,3 @@ def test_a_slope_of_a_rate_is_refused():
     one = claim(metric="correct", effect="slope", along="env.n_agents", above=0)
     with pytest.raises(ValueError, match="of a rate, take a value or a difference"):
         check([experiment(one, env=Use("DPMASE-v0"), agents=[Use("DP-MASE", label="A", beta=0.05)])])
-
-
-# -- reproduce --------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def papers(monkeypatch, tmp_path):
-    """Two papers of one small experiment each."""
-    told = []
-    for name, below in (("alpha1999", 1), ("beta2001", 0.5)):
-        one = Claim(f"Sharing pays in {name}.", Ratio("regret", of="A", over="B", at={"env.n_agents": 4}), below=below)
-        whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
-        told.append((name, (f"{name}: a paper.", (whole,))))
-    catalog = dict(told)
-    for module in ("hushbandits.experiments", "hushbandits.bench.reproduce"):
-        monkeypatch.setattr(f"{module}.modules", lambda: catalog)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_reproduce_says_and_writes_every_verdict(papers, capsys):
-    assert main(["reproduce", "--jobs", "1", "--quick"]) == 0
-    out = capsys.readouterr().out
-    assert "Sharing pays in alpha1999." in out
-    assert "claimed < 0.5" in out
-    page = (papers / "docs/reproduction.md").read_text()
-    assert page.index("alpha1999: a paper.") < page.index("beta2001: a paper.")
-    assert "`hushbandits reproduce beta2001 --seed 0 --quick` · quick scale" in page
-    assert page.count("| Somebody 1999, figure 1 |") == 2
-    assert (papers / "runs/alpha1999-fig1-quick/report.html").exists()
-
-
-def test_a_full_verdict_outlives_a_quick_one(papers, capsys):
-    assert main(["reproduce", "alpha1999", "--jobs", "1"]) == 0
-    before = (papers / "docs/reproduction.md").read_text()
-    assert "full scale" in before
-    assert main(["reproduce", "--jobs", "1", "--quick"]) == 0
-    page = (papers / "docs/reproduction.md").read_text()
-    assert "keeps its full-scale verdicts of alpha1999" in capsys.readouterr().err
-    assert "`hushbandits reproduce alpha1999 --seed 0` · full scale" in page
-    assert "`hushbandits reproduce beta2001 --seed 0 --quick` · quick scale" in page
-    assert main(["reproduce", "beta2001", "--jobs", "1"]) == 0
-    page = (papers / "docs/reproduction.md").read_text()
-    assert "quick scale" not in page
-    assert page.count("full scale") == 2
-
-
-def test_the_page_says_the_fewest_runs_and_the_interval(papers, monkeypatch):
-    (whole,) = reproducing.modules()["alpha1999"][1]
-    findings = tuple(Finding(f"N = {n}", 0.5, (0.4, 0.6), n, "skewed t") for n in (30, 12, 40))
-    found = Verdict(whole.claims[0], whole, "holds", findings)
-    page = papers / "page.md"
-    reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, [found], [])], {"alpha1999": "x"}, False)
-    assert "| skewed t | 12 | Somebody 1999, figure 1 |" in page.read_text()
-    assert "With fewer than\n7 ln(m/0.05) runs" in page.read_text()
-
-
-def test_reproducing_twice_gives_the_same_page(papers, capsys):
-    main(["reproduce", "--jobs", "1", "--quick"])
-    first = (papers / "docs/reproduction.md").read_text()
-    assert main(["reproduce", "--jobs", "1", "--quick"]) == 0
-    assert (papers / "docs/reproduction.md").read_text() == first
-
-
-def test_a_failing_run_is_told_and_ends_with_1(papers, capsys, monkeypatch):
-    (papers / "frail2020.py").write_text(
-        "import hushbandits as hb\n"
-        "class Frail(hb.Team):\n"
-        "    setting = 'network'\n"
-        "    def act(self, obs):\n"
-        "        raise RuntimeError('not today')\n"
-    )
-    title, (whole,) = reproducing.modules()["alpha1999"]
-    monkeypatch.setitem(reproducing.modules(), "alpha1999", (title, (whole.joined_by([Use("frail2020:Frail")]),)))
-    assert main(["reproduce", "alpha1999", "--jobs", "1", "--quick"]) == 1
-    assert "not today" in capsys.readouterr().err
-    assert "Sharing pays in alpha1999." in (papers / "docs/reproduction.md").read_text()
-
-
-def test_an_unknown_paper_names_the_nearest(papers, capsys):
-    assert main(["reproduce", "alpha199"]) == 2
-    assert "no claims are declared under 'alpha199'; did you mean alpha1999" in capsys.readouterr().err
-    assert not (papers / "docs").exists()
-
-
-def test_declared_claims_name_lines_and_points_that_exist():
-    for name in reproducing.papers():
-        for whole in reproducing.modules()[name][1]:
-            check([whole.overriding({"runs": 1})])

@@ -101,7 +101,7 @@ def test_a_dead_worker_is_one_sentence_and_the_rest_is_kept(tmp_path, monkeypatc
         "        os._exit(9)\n"
     )
     monkeypatch.chdir(tmp_path)
-    experiment = small(agents=[Use("UCB1"), Use("deadly:Deadly")])
+    experiment = small(agents=[Use("UCB1"), Use("deadly:Deadly")], sweep={"env.n_agents": (3,)})
     with pytest.raises(RunError, match="a worker process died"):
         run(experiment, tmp_path / "out", jobs=2, progress=False)
     with Store(tmp_path / "out" / FILE) as store:

@@ -63,7 +63,8 @@ def together(spec, folder, pairs, seeds, crew=2):
     return [eval(line) for line in done.stdout.splitlines() if line.startswith("[")]
 
 
-MANY = [pytest.param(4), pytest.param(100, marks=pytest.mark.slow)]
+#: The first pair starts at once, the second one after the other.
+MANY = [pytest.param(2), pytest.param(100, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("pairs", MANY)

@@ -225,7 +225,7 @@ def test_texts_are_texts_in_pictures_pages_and_tables(tmp_path, text, capsys):
         Figure(y="regret", x="agent.word"),
         Figure(y=text, x="runs"),
     )
-    experiment = stored(
+    stored(
         tmp_path / "x",
         title=text,
         source=text,
@@ -234,14 +234,14 @@ def test_texts_are_texts_in_pictures_pages_and_tables(tmp_path, text, capsys):
         figures=figures,
         metrics=("regret", text),
     )
-    with Store(tmp_path / "x" / FILE) as store:
-        pictures = inline(store, experiment).wide
-    assert len(pictures) == 3
     assert main(["report", str(tmp_path / "x")]) == 0  # writes pictures and page
+    page = (tmp_path / "x/report.html").read_text()
+    pictures = re.findall(r'<svg [^>]*role="img".*?</svg>', page, re.S)
+    assert len(pictures) == 6  # wide and narrow
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert all(shown in p for p in pictures)
     assert text in capsys.readouterr().out
-    assert "<script>alert" not in (tmp_path / "x/report.html").read_text()
+    assert "<script>alert" not in page
     assert (tmp_path / "x/theirs.png").exists()
 
 

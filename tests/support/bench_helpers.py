@@ -1,4 +1,4 @@
-"""What tests of the harness share: a small experiment, its table's fingerprint, and the same as TOML."""
+"""What tests of the harness share: small experiments, a table's fingerprint, and one as TOML."""
 
 from __future__ import annotations
 
@@ -18,6 +18,25 @@ def small(**changes):
         "sweep": {"env.n_agents": (3, 4)},
         "runs": 7,
         "metrics": ("regret",),
+    }
+    return Experiment(**{**fields, **changes})
+
+
+#: Of `known`.
+RUNS = 40
+
+
+def known(*claims, **changes):
+    """Two lines along three sizes, whose rows a test makes up."""
+    fields = {
+        "name": "known",
+        "title": "Known rows",
+        "source": "Somebody 1999, figure 1",
+        "env": Use("CoopNetwork-v0", horizon=100),
+        "agents": [Use("Multi-UCB", label="A"), Use("UCB1", label="B")],
+        "sweep": {"env.n_agents": (4, 8, 16)},
+        "runs": RUNS,
+        "claims": claims,
     }
     return Experiment(**{**fields, **changes})
 

@@ -17,7 +17,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.reductions import mix
 
-__all__ = ["Gossip", "gossip_matrix", "second_eigenvalue"]
+__all__ = ["Gossip", "copy", "gossip_matrix", "second_eigenvalue"]
 
 
 def gossip_matrix(adjacency: Array) -> Array:
@@ -72,12 +72,20 @@ class _State(NamedTuple):
 
 
 @jit
+def copy(source, i, target, j):
+    """``target[j] = source[i]`` of two (R, M, K), number by number: Numba's own takes seconds to compile."""
+    for m in range(source.shape[1]):
+        for k in range(source.shape[2]):
+            target[j, m, k] = source[i, m, k]
+
+
+@jit
 def _mix_on(own, sender, degree, r):
     for _ in range(own.more):
         mix(own.one, own.all, sender, degree, own.matrix, r, own.spare)
-        own.one[r] = own.spare[r]
+        copy(own.spare, r, own.one, r)
         mix(own.two, own.all, sender, degree, own.matrix, r, own.spare)
-        own.two[r] = own.spare[r]
+        copy(own.spare, r, own.two, r)
 
 
 @lru_cache
@@ -107,8 +115,8 @@ def _rules(choose: Callable[..., int], learn: Callable[..., None], heard: Callab
 @jit
 def _post(own, values, now, r, arms, rewards):
     one, two = values
-    one[now, r] = own.one[r]
-    two[now, r] = own.two[r]
+    copy(own.one, r, one[now], r)
+    copy(own.two, r, two[now], r)
 
 
 @lru_cache

@@ -116,11 +116,32 @@ def _step(own, r, y, i, a, b):
             before[m, k], now[m, k], y[r, m, k] = now[m, k], x, x
 
 
+# Number by number: a slice of arrays assigned takes Numba seconds to compile.
+@jit
+def _forget(arrays, r):
+    for i in range(arrays.shape[0]):
+        for m in range(arrays.shape[2]):
+            for k in range(arrays.shape[3]):
+                arrays[i, r, m, k] = 0.0
+
+
+@jit
+def _begin_stage(own, r, y, i):
+    fresh, mixed, agents = own.fresh, own.mixed, own.usable.shape[2]
+    for m in range(agents):
+        for k in range(own.arms):
+            mixed[i, r, m, k] += y[r, m, k]
+            y[r, m, k] = own.now[i, r, m, k] = fresh[i, r, m, k]
+            own.usable[i, r, m, k] = mixed[i, r, m, k]
+            if own.rechoose:  # what is still to be mixed has entered as u/M already
+                own.usable[i, r, m, k] += fresh[i, r, m, k] / agents
+
+
 @jit
 def _heard(own, r, t):
     g, agents = r % own.length.size, own.usable.shape[2]
     if own.step[r] == 0:
-        own.before[:, r] = 0.0
+        _forget(own.before, r)
     a, b = own.weight[g, own.step[r], 0], own.weight[g, own.step[r], 1]
     _step(own, r, own.one, 0, a, b)
     _step(own, r, own.two, 1, a, b)
@@ -129,14 +150,9 @@ def _heard(own, r, t):
         return
     own.step[r] = 0
     own.known[r] = (t - own.length[g]) * agents
-    own.mixed[0, r] += own.one[r]
-    own.mixed[1, r] += own.two[r]
-    own.one[r], own.two[r] = own.fresh[0, r], own.fresh[1, r]
-    own.now[0, r], own.now[1, r] = own.fresh[0, r], own.fresh[1, r]
-    own.usable[:, r] = own.mixed[:, r]
-    if own.rechoose:  # what is still to be mixed has entered as u/M already
-        own.usable[:, r] += own.fresh[:, r] / agents
-    own.fresh[:, r] = 0.0
+    for i in range(2):
+        _begin_stage(own, r, own.two if i else own.one, i)
+    _forget(own.fresh, r)
 
 
 class DDUCB(Gossip):

@@ -13,10 +13,14 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
+from numba.core import sigutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import CPUCodegen
+from numba.core.compiler import Flags
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 __all__ = ["jit", "ours", "source_digest"]
@@ -70,6 +74,54 @@ def _name(rule: object) -> tuple[object, ...] | None:
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 
+#: Above 0: what is being compiled is called by compiled code alone.  Numba's compiler lock guards it.
+_inner = 0
+
+
+class _Rule(CPUDispatcher):
+    """A compiled function whose way in from Python is made when Python first calls it.
+
+    Most rules are called by other rules alone, and for those with many arrays in their state the way in is longer
+    than the rule, and would be optimised again within each caller.
+    """
+
+    def __init__(self, *args: object, **kwargs: object):
+        super().__init__(*args, **kwargs)
+        self._bare: set[object] = set()  # signatures without a way in
+        self._compiler._customize_flags = _fitted
+
+    def get_call_template(self, args: tuple[object, ...], kws: dict[str, object]) -> object:
+        global _inner
+        _inner += 1
+        try:
+            return super().get_call_template(args, kws)
+        finally:
+            _inner -= 1
+
+    def compile(self, sig: object) -> object:
+        with global_compiler_lock:
+            args = tuple(sigutils.normalize_signature(sig)[0])
+            if not _inner and args in self._bare:
+                self._bare.remove(args)
+                del self.overloads[args]
+            return super().compile(sig)
+
+    def add_overload(self, compiled: Any) -> None:
+        if not _inner:
+            super().add_overload(compiled)
+            return
+        args = tuple(compiled.signature.args)
+        self._bare.add(args)
+        self.overloads[args] = compiled
+
+
+def _fitted(flags: Flags) -> Flags:
+    # Nobody takes the address of a rule.
+    flags.no_cfunc_wrapper = True
+    flags.no_cpython_wrapper = _inner > 0
+    return flags
+
+
 class _SourceCache(FunctionCache):
     def __init__(self, function: Callable[..., object]):
         super().__init__(function)
@@ -80,6 +132,9 @@ class _SourceCache(FunctionCache):
         )
 
     def _index_key(self, sig: object, codegen: CPUCodegen) -> tuple[object, ...]:
+        return _inner > 0, *self._which(sig, codegen)
+
+    def _which(self, sig: object, codegen: CPUCodegen) -> tuple[object, ...]:
         names = [_name(cell.cell_contents) for cell in self._py_func.__closure__ or ()]
         if None in names:
             return super()._index_key(sig, codegen)
@@ -113,7 +168,9 @@ def jit(function: Callable[..., object]) -> CPUDispatcher:
     >>> half(3.0)
     1.5
     """
-    compiled = numba.njit(error_model="numpy")(function)
+    if numba.config.DISABLE_JIT:
+        return function
+    compiled = _Rule(function, targetoptions={"nopython": True, "error_model": "numpy"})
     # No file behind it (a notebook, a doctest), or no folder that can be written: compiled without a cache.
     with contextlib.suppress(RuntimeError, OSError):
         compiled._cache = _SourceCache(function)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from hushbandits.core.law import WIDEST, Law
 from hushbandits.core.types import Array
 from hushbandits.core.validate import real
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 __all__ = ["Stable", "stable_quantile", "stable_tail"]
 
@@ -49,6 +52,8 @@ def stable_tail(x: Array, alpha: float) -> Array:
 
 @lru_cache
 def _inverse(alpha: float) -> CubicSpline:
+    from scipy.interpolate import CubicSpline  # a fifth of what importing the package would take
+
     # arsinh of the quantile over the logarithm of the tail: smooth, from the middle to the last double
     far = math.asinh((1e3 * _LEAST) ** (-1.0 / alpha) * 1e3)
     steps = np.linspace(0.0, far, _NODES)
