@@ -6,6 +6,7 @@ Code blocks of the pages run in `test_docs.py` and `test_readme.py`; this is abo
 import inspect
 import re
 import unicodedata
+from itertools import pairwise
 from math import ceil, log2
 
 import prose
@@ -16,6 +17,8 @@ from named import PLACEHOLDER, PROJECT, ROOT
 
 import hushbandits as hb
 from hushbandits.audits import drawn, network, suite, votes
+from hushbandits.audits.black import one_run
+from hushbandits.audits.suite import Budget
 from hushbandits.bench.declare import words
 from hushbandits.bench.judge.intervals import fewest_runs
 from hushbandits.bench.play import clusters, lock, plan, player, promised
@@ -123,10 +126,20 @@ def has_results(section):
     return mostly or bool(MEASURED.search(section))
 
 
+def parts(section):
+    """A section's tables, each with what leads to it and the paragraph after it; without tables, the section."""
+    after = [m.end() for m in re.finditer(r"(?:^ *\|.*\|\n)+", section, re.M)]
+    for start, end in pairwise([0, *after]):
+        tail = section[end:].strip("\n").partition("\n\n")[0]
+        yield section[start:end] + "\n\n" + tail
+    if not after:
+        yield section
+
+
 def unsaid(text):
-    """The sections with numbers of runs and without the command that they come from."""
-    found = [s for s in sections(text) if has_results(s) and not any(t.startswith(SAYS) for t in prose.tokens(s))]
-    return [" ".join(section.split())[:60] for section in found]
+    """The tables and sections with numbers of runs and without the command that they come from."""
+    found = [part for section in sections(text) for part in parts(section) if has_results(part)]
+    return [" ".join(part.split())[:60] for part in found if not any(t.startswith(SAYS) for t in prose.tokens(part))]
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
@@ -179,6 +192,9 @@ FACTS = [
     ("privacy-audits.md", "up to {} later", [WORDS[max(drawn._LAGS)]]),
     ("privacy-audits.md", "at {} distances from the rule's threshold", [WORDS[len(votes._SHORT)]]),
     ("privacy-audits.md", "all that is posted in {} rounds", [WORDS[network._ROUNDS]]),
+    ("privacy-audits.md", "the local mechanism, {} users", [f"{default(one_run, 'users'):,}"]),
+    ("privacy-audits.md", "every size from 2 to {}", [Budget().largest]),
+    ("privacy-audits.md", "{:,} blocks a run, {} runs", [drawn._AGAIN * (Budget().largest - 1), Budget().runs]),
     ("privacy-audits.md", "`--level` ({})", [{1e-6: "10⁻⁶"}[default(audit, "level")]]),
     ("privacy-audits.md", "has {} broken mechanisms", [len(MUTANTS) - 2]),  # two pass
     ("threats.md", "refused beyond {} GiB", [f"{limits._DEFAULT:g}"]),
@@ -213,6 +229,12 @@ def test_no_fact_is_free_of_numbers():
     assert [sentence for _, sentence, _ in FACTS if "{" not in sentence] == []
 
 
+def test_every_environment_variable_is_on_a_page():
+    read = {name for text in source.package().texts for name in re.findall(r"HUSHBANDITS_[A-Z]+", text)}
+    assert len(read) > 2
+    assert [name for name in sorted(read) if not any(name in page.read_text() for page in WRITTEN)] == []
+
+
 def test_the_house_has_these_rooms():
     """Folders in the drawings of the house are folders of the package."""
     for page in (ROOT / "README.md", ROOT / "docs/design.md"):
@@ -220,3 +242,37 @@ def test_the_house_has_these_rooms():
         drawn_rooms = re.findall(r"(?<=[\n ])(\w+)/(?= )", "".join(drawings))
         assert len(drawn_rooms) > 8
         assert [room for room in drawn_rooms if not any(source.PACKAGE.rglob(room))] == []
+
+
+# -- what is wrong is found -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hushbandits rum quickstart", "hushbandits run rio2023-fig99", "hushbandits run quickstart --jibs 2",
+        "hushbandits run quickstart --agents Multi-UBC", "hushbandits run quickstart --set env.n_agnets=3",
+        "hushbandits merge runs/first", "hushbandits audit DistPD-v0", "hushbandits reproduce rio2024",
+        "python benchmarks/netwrok.py", "python benchmarks/network.py goss", "pytest -m slwo", "pytest tests/privcay",
+        'pip install "hushbandits[daks]"', 'pip install "hushbandit[dask]"', "nox -s tests-3.9", "rufff check .",
+    ],
+)  # fmt: skip
+def test_no_such_command(line):
+    assert not is_command(line)
+
+
+def test_dead_links_and_numbers_without_a_command_are_found():
+    page = ROOT / "docs/network.md"
+    wrong = ["nowhere.md", "harness.md#no-such-heading", "#no-such-heading"]
+    right = ["harness.md#words-in-numbers", "#the-graph", "https://semver.org"]
+    assert list(dead(page, " ".join(f"[a]({link})" for link in [*right, *wrong]))) == wrong
+    text = page.read_text()
+    for command in ("dubey2020-fig1b", "dubey2020-fig1c", "dubey2020-overestimate"):
+        (missed,) = unsaid(text.replace(f"hushbandits run {command}", "it"))
+        assert missed
+
+
+@pytest.mark.parametrize(("name", "other"), [("open_run", "open_rum"), ("n_agents", "n_agnets"), ("--jobs", "--jibs")])
+def test_a_renamed_name_is_found_in_the_page(name, other):
+    text = (ROOT / "docs/harness.md").read_text()
+    assert prose.strangers(text.replace(name, other)) != []
