@@ -225,7 +225,7 @@ def test_twenty_kills_on_every_backend_leave_the_identical_table(tmp_path, backe
         if i % 5:
             killed_midway(process, tmp_path / "o", clock.uniform(0, 1))
         else:  # while it starts, or its cluster
-            time.sleep(clock.uniform(1, 6))
+            time.sleep(clock.uniform(0.5, 3))
             process.send_signal(signal.SIGKILL)
             process.wait()
     assert played(tmp_path / "o") < 4000
