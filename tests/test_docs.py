@@ -10,7 +10,9 @@ from pathlib import Path
 import pettingzoo
 import pytest
 
+import hushbandits as hb
 from hushbandits import registry
+from hushbandits.bench.declare.toml import read_toml
 from hushbandits.cli.main import main
 
 ROOT = Path(__file__).parents[1]
@@ -76,7 +78,25 @@ def test_the_page_shows_the_examples_as_they_are():
         assert shown[name] == (ROOT / "examples" / name).read_text()
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda p: p.name)
-def test_a_page_names_files_that_exist(page):
-    named = re.findall(r"`((?:tests|benchmarks|examples)/[\w/]+\.(?:py|toml))`", page.read_text())
-    assert [name for name in named if not (ROOT / name).is_file()] == []
+def test_the_harness_page_declares_and_runs(folder):
+    """Its blocks in their order, under the names of the package; a run is made small."""
+    text = (ROOT / "docs/harness.md").read_text()
+    (declared,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+    Path("sharing.toml").write_text(declared)
+    (experiment,) = read_toml(Path("sharing.toml"))
+    names = {name: getattr(hb, name) for name in hb.__all__}
+    names["experiment"] = experiment.overriding({"env.horizon": 20, "runs": 2, "env.n_agents": [4, 16]})
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    for block in blocks:
+        exec(block.replace("jobs=2", "jobs=1"), names)
+    assert len(names["frame"]) > 0
+    assert len(names["regret"]) == 2
+    assert Path("regret.pdf").stat().st_size > 0
+    assert {"Experiment(", "Claim("} <= {word for block in blocks for word in re.findall(r"\w+\(", block)}
+
+
+def test_every_block_of_a_page_is_run_by_something():
+    """Python and TOML stand as doctests, as files, in the README, or in the harness's page."""
+    for page in (ROOT / "docs").glob("*.md"):
+        blocks = re.findall(r"```(?:python|toml)\n(.*?)```", page.read_text(), re.S)
+        assert page.name == "harness.md" or len(blocks) == len(FILES.findall(page.read_text())), page.name

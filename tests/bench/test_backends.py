@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -190,21 +192,47 @@ def test_workers_end_with_their_parent_and_leave_nothing(tmp_path, backend):
     assert not ours & semaphores()
 
 
+def played(folder):
+    """How many runs the store holds while another process writes it."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as db:
+            return db.execute("SELECT COUNT(*) FROM runs").fetchone()[0]
+    except sqlite3.OperationalError:  # not there yet
+        return 0
+
+
+def killed_midway(process, folder, pause):
+    """SIGKILL a command some time after it has added rows of its own."""
+    before, deadline = played(folder), time.monotonic() + 120
+    while played(folder) == before:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(pause)
+    assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", marked("processes", "dask", "ray", "slurm"))
 def test_twenty_kills_on_every_backend_leave_the_identical_table(tmp_path, backend):
-    (tmp_path / "slow.toml").write_text(SLOW.replace("3000", "300"))
+    (tmp_path / "slow.toml").write_text(SLOW.replace("3000", "1000"))
     (spec,) = read_toml(tmp_path / "slow.toml")
     clock = np.random.default_rng(1)
-    for _ in range(20):
-        process = begun(tmp_path, backend, 2000)
-        time.sleep(clock.uniform(1, 12))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    spec = spec.overriding({"runs": 2000})
+    for i in range(20):
+        process = begun(tmp_path, backend, 4000)
+        if i % 5:
+            killed_midway(process, tmp_path / "o", clock.uniform(0, 1))
+        else:  # while it starts, or its cluster
+            time.sleep(clock.uniform(0.5, 3))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+    assert played(tmp_path / "o") < 4000
+    spec = spec.overriding({"runs": 4000})
     with (
-        run(spec, tmp_path / "o", progress=False).store as store,
-        run(spec, tmp_path / "all", progress=False).store as all_,
+        run(spec, tmp_path / "o", jobs=-1, progress=False).store as store,
+        run(spec, tmp_path / "all", jobs=-1, progress=False).store as all_,
     ):
         assert csv(store, tmp_path / "killed.csv") == csv(all_, tmp_path / "all.csv")
         list(store.verify())

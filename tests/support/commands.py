@@ -1,0 +1,110 @@
+"""Commands as a page writes them: ours go through their parser, others are held against the project's files."""
+
+import inspect
+import re
+import shlex
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache, wraps
+from io import StringIO
+
+import tyro
+from named import PLACEHOLDER, PROJECT, ROOT, ids, marks, swept
+
+from hushbandits.cli import main as cli
+
+_NAMED = re.search(r"commands: .*?\}", inspect.getsource(cli.main), re.S)[0]
+COMMANDS = {name: getattr(cli, there) for name, there in re.findall(r'"([\w-]+)": (\w+)', _NAMED)}
+
+
+@cache
+def options():
+    """Return the options of all commands."""
+    return {p for command in COMMANDS.values() for p in inspect.signature(command).parameters}
+
+
+def is_option(token):
+    """An option of some command, with a value or without."""
+    name, _, value = token.partition(" ")
+    option = name.removeprefix("--").replace("-", "_")
+    return name.startswith("--") and option in options() and (not value or bool(re.fullmatch(r"-?[\d/]+", value)))
+
+
+def parsed(line):
+    """Return what a command of ours was understood as; ``None`` where its parser refuses it."""
+    program, *words = shlex.split(line)
+    if program != "hushbandits" or (words and words[0] not in COMMANDS):
+        return None
+    command = COMMANDS[words[0]] if words else cli.main
+    if not words[1:]:
+        return {}
+
+    @wraps(command)
+    def asked(**given):
+        return given
+
+    try:
+        with redirect_stderr(StringIO()), redirect_stdout(StringIO()):
+            return tyro.cli(asked, args=words[1:], config=(tyro.conf.FlagCreatePairsOff,))
+    except SystemExit:
+        return None
+
+
+def is_ours(line):
+    """A command of ours: its parser takes it, and the names that it is given exist."""
+    given = parsed(line)
+    if given is None:
+        return False
+    command = shlex.split(line)[1] if " " in line else ""
+    names = {"run": [given.get("name")], "reproduce": given.get("papers", ()), "audit": given.get("names", ())}
+    asked = [*names.get(command, ()), *given.get("agents", ())]
+    keys = [pair.partition("=")[0] for pair in given.get("set", ())]
+    return all(not n or n in ids() or PLACEHOLDER.match(n) for n in asked) and all(map(swept, keys))
+
+
+def is_command(line):
+    """A command of ours, or one of another program over files, marks, sessions and extras that are there."""
+    if line.startswith("run --"):
+        line = line.replace("run", "hushbandits run NAME", 1) + " runs/x"
+    if " && " in line:
+        return all(map(is_command, line.split(" && ")))
+    try:
+        program, *words = shlex.split(line)
+    except ValueError:
+        return False
+    check = {"hushbandits": lambda: is_ours(line), "python": lambda: _python(words), "pytest": lambda: _pytest(words),
+             "pip": lambda: _pip(words), "nox": lambda: _nox(words), ".ci/run": lambda: (ROOT / program).is_file(),
+             ".": lambda: words == [".venv/bin/activate"]}  # fmt: skip
+    if program in check:
+        return check[program]()
+    needs = PROJECT["project"]["optional-dependencies"].values()
+    extras = {re.split(r"[\[<>=~]", need)[0] for extra in needs for need in extra}
+    return program in extras
+
+
+def _python(words):
+    if words[:1] == ["-m"]:
+        return words[1] in ("venv", "build", "pytest")
+    path = ROOT / words[0]
+    if not path.is_file():
+        return bool(re.fullmatch(r"own\w*\.py", words[0]))
+    return all(f'"{word}"' in path.read_text() for word in words[1:])
+
+
+def _pytest(words):
+    if words[:1] == ["-m"]:
+        return words[1] in marks()
+    return words == ["-n", "auto", "--dist", "worksteal"] or all((ROOT / word).exists() for word in words)
+
+
+def _pip(words):
+    extras = {e for word in words for part in re.findall(r"\[(.*)\]", word) for e in part.split(",")}
+    whole = all(word.partition("[")[0] in (".", PROJECT["project"]["name"], "-e", "install") for word in words)
+    return words[:1] == ["install"] and whole and extras <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def _nox(words):
+    text = (ROOT / "noxfile.py").read_text()
+    if not words:
+        return "def lint" in text
+    session, _, python = words[1].partition("-")
+    return words[0] == "-s" and f"def {session}(" in text and (not python or f'"{python}"' in text)

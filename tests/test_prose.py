@@ -1,0 +1,278 @@
+"""Every sentence keeps its word: what pages name exists, links lead somewhere, numbers stand beside their command.
+
+Code blocks of the pages run in `test_docs.py` and `test_readme.py`; this is about what stands between them.
+"""
+
+import inspect
+import re
+import unicodedata
+from itertools import pairwise
+from math import ceil, log2
+
+import prose
+import pytest
+import source
+from commands import is_command
+from named import PLACEHOLDER, PROJECT, ROOT
+
+import hushbandits as hb
+from hushbandits.audits import drawn, network, suite, votes
+from hushbandits.audits.black import one_run
+from hushbandits.audits.suite import Budget
+from hushbandits.bench.declare import words
+from hushbandits.bench.judge.intervals import fewest_runs
+from hushbandits.bench.play import clusters, lock, plan, player, promised
+from hushbandits.bench.play.observe import observe
+from hushbandits.bench.show import ink
+from hushbandits.cli.audit import audit
+from hushbandits.core import limits, messages
+from hushbandits.envs.network import graphs
+from hushbandits.experiments import find
+from hushbandits.policies.best_arm import ROUTINES
+from hushbandits.privacy import shuffling
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+WRITTEN = [page for page in PAGES if page.name != "reproduction.md"]  # by hand
+each = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+#: A cell of a table of results.
+NUMBER = re.compile(r"[−-]?\d*[.,]?\d[\d.,]* ?(k|M|\(.*\)|\[.*\]|± [\d.,]+)?$")
+#: What a run or a benchmark says, in prose: an interval, an error.
+MEASURED = re.compile(r"\d \[[\d.,]+, [\d.,]+\]|\d ± [\d.]")
+SAYS = (
+    "observe(",
+    "hushbandits run ",
+    "hushbandits reproduce ",
+    "hushbandits audit",
+    "python benchmarks/",
+    "hb.evaluate",
+)
+
+
+@each
+def test_what_stands_in_backticks_exists(page):
+    assert prose.strangers(page.read_text()) == []
+
+
+@each
+def test_a_letter_more_in_any_name_is_found(page):
+    """No rule lets a name pass that it does not know."""
+    for token in dict.fromkeys(prose.tokens(page.read_text())):
+        if prose.is_maths(token) or token in prose.TERMS:
+            continue
+        labels = [m.span() for m in re.finditer(r'"\w+ [^"]*"', token)]  # whose words are free
+        for found in re.finditer(r"[A-Za-z_]{3,}", token):
+            if any(start < found.start() < end for start, end in labels):
+                continue
+            if not PLACEHOLDER.search(found[0]) and not re.search(r"my_module|--out ", token[: found.start()]):
+                assert not prose.known(f"{token[: found.end() - 1]}zq{token[found.end() - 1 :]}"), (token, found[0])
+
+
+def test_terms_that_nobody_writes_any_more_go():
+    written = {token for page in PAGES for token in prose.tokens(page.read_text())}
+    assert set(prose.TERMS) - written == set()
+    assert [term for term in prose.TERMS if any(rule(term) for rule in prose.RULES) or prose.is_maths(term)] == []
+
+
+def lines_of_commands(text):
+    """The commands in a page's blocks, without what a listing says beside them."""
+    for _, language, block in prose.FENCE.findall(text):
+        if language in ("bash", ""):
+            for line in block.splitlines():
+                command = re.split(r"\s{2,}(?=\S)", line.strip())[0]
+                if language == "bash" or command.startswith("hushbandits "):
+                    yield command
+
+
+@each
+def test_commands_in_blocks_are_commands(page):
+    assert [line for line in lines_of_commands(page.read_text()) if not is_command(line)] == []
+
+
+def anchors(page):
+    """The anchors of a page's headings, as they are made from their words."""
+    for heading in re.findall(r"^#+ (.*)$", page.read_text(), re.M):
+        kept = [c for c in heading.lower() if c in "-_ " or unicodedata.category(c)[0] in "LN"]
+        yield "".join(kept).replace(" ", "-")
+
+
+def dead(page, text):
+    """Relative links that lead nowhere."""
+    for link in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", prose.unfenced(text))):
+        file, _, anchor = link.partition("#")
+        target = page.parent / file if file else page
+        if "://" not in link and (not target.exists() or (anchor and anchor not in anchors(target))):
+            yield link
+
+
+@each
+def test_links_lead_somewhere(page):
+    assert list(dead(page, page.read_text())) == []
+
+
+def sections(text):
+    """A page's parts: by headings, and by paragraphs that begin with a bold word or a list's bold item."""
+    return re.split(r"^(?=#|\*\*|- \*)", prose.FENCE.sub("`block`", text), flags=re.M)
+
+
+def has_results(section):
+    """Whether it has numbers of runs: a table that mostly holds numbers, or intervals in prose."""
+    rows = [row.strip().strip("|").split("|")[1:] for row in re.findall(r"^ *\|.*\|$", section, re.M)]
+    cells = [cell.strip() for row in rows[2:] for cell in row]
+    mostly = sum(map(bool, map(NUMBER.match, cells))) > len(cells) / 2
+    return mostly or bool(MEASURED.search(section))
+
+
+def parts(section):
+    """A section's tables, each with what leads to it and the paragraph after it; without tables, the section."""
+    after = [m.end() for m in re.finditer(r"(?:^ *\|.*\|\n)+", section, re.M)]
+    for start, end in pairwise([0, *after]):
+        tail = section[end:].strip("\n").partition("\n\n")[0]
+        yield section[start:end] + "\n\n" + tail
+    if not after:
+        yield section
+
+
+def unsaid(text):
+    """The tables and sections with numbers of runs and without the command that they come from."""
+    found = [part for section in sections(text) for part in parts(section) if has_results(part)]
+    return [" ".join(part.split())[:60] for part in found if not any(t.startswith(SAYS) for t in prose.tokens(part))]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_numbers_of_runs_stand_beside_their_command(page):
+    assert unsaid(page.read_text()) == []
+
+
+# -- numbers that the code has --------------------------------------------------------------------------------------
+
+PYTHONS = re.findall(r"3\.(\d+)", PROJECT["project"]["requires-python"])
+PYTHONS = [PYTHONS[0], int(PYTHONS[1]) - 1]  # below the second
+MUTANTS = set(re.findall(r"mutants\.(\w+)", (ROOT / "tests/audits/test_audit_mutants.py").read_text()))
+WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+
+
+def runs_of(name):
+    return find(name)[0].runs
+
+
+def players():
+    return hb.make_core("DecentralizedExploration-v0").n_agents
+
+
+def default(function, name):
+    return inspect.signature(function).parameters[name].default
+
+
+#: Page, what it says, and what the code says in the place of each {}.
+FACTS = [
+    ("README.md", "Python 3.{} to 3.{}", PYTHONS),
+    ("README.md", "runs {} small experiments", [WORDS[len(find("quickstart"))]]),
+    ("README.md", "{} runs: sharing rewards", [runs_of("quickstart-network")]),
+    ("README.md", "({} routines)", [WORDS[len(ROUTINES)]]),
+    ("CONTRIBUTING.md", "Python 3.{} to 3.{}", PYTHONS),
+    ("exploration.md", "no wrong arm in {} runs", [runs_of("rio2023-failure")]),
+    ("exploration.md", "`hushbandits reproduce feraud2019` ({} runs;", [runs_of("feraud2019-fig1a")]),
+    ("exploration.md", "N = {}, {} runs, c random", [players(), default(observe, "runs")]),
+    ("feedback.md", "{} runs, ± half a 95 % interval", [runs_of("chowdhury2023-fig1")]),
+    ("feedback.md", "{} the experiments'", [default(DiscreteLaplace, "confidence")]),
+    ("feedback.md", "(below `min_cohort`, or {} for split-and-mix)", [shuffling.SMALLEST]),
+    ("network.md", "exact up to {} agents", [graphs._SMALL]),
+    ("network.md", "M = 200, K = 5, random graphs (p = .1), {} runs", [runs_of("dubey2020-fig1a")]),
+    ("network.md", "({} runs, `hushbandits run dubey2020-overestimate`", [runs_of("dubey2020-overestimate")]),
+    ("network.md", "by a constant; {} runs, `hushbandits run dubey2020-outliers`", [runs_of("dubey2020-outliers")]),
+    ("network.md", "n = 10⁴ rounds, {} runs. `hushbandits run howson2024-fig2`", [runs_of("howson2024-fig2")]),
+    ("privacy-audits.md", "ε ∈ {{.{}, .{}, {}, {}, {}, {}}}", [f"{e:g}".removeprefix("0.") for e in suite.GRID]),
+    ("privacy-audits.md", "block sizes {}, {}, {}, {} and all", suite._SIZES),
+    ("privacy-audits.md", "{} blocks each in a random order", [WORDS[drawn._AGAIN]]),
+    ("privacy-audits.md", "noise missing in 20 % of {} blocks in a row", [drawn._STRETCH]),
+    ("privacy-audits.md", "up to {} later", [WORDS[max(drawn._LAGS)]]),
+    ("privacy-audits.md", "at {} distances from the rule's threshold", [WORDS[len(votes._SHORT)]]),
+    ("privacy-audits.md", "all that is posted in {} rounds", [WORDS[network._ROUNDS]]),
+    ("privacy-audits.md", "the local mechanism, {} users", [f"{default(one_run, 'users'):,}"]),
+    ("privacy-audits.md", "every size from 2 to {}", [Budget().largest]),
+    ("privacy-audits.md", "{:,} blocks a run, {} runs", [drawn._AGAIN * (Budget().largest - 1), Budget().runs]),
+    ("privacy-audits.md", "`--level` ({})", [{1e-6: "10⁻⁶"}[default(audit, "level")]]),
+    ("privacy-audits.md", "has {} broken mechanisms", [len(MUTANTS) - 2]),  # two pass
+    ("threats.md", "refused beyond {} GiB", [f"{limits._DEFAULT:g}"]),
+    ("threats.md", "numbers beyond ±{}", [f"{messages.LARGEST:.0e}".replace("+", "")]),
+    ("harness.md", "more than {} GiB", [f"{limits._DEFAULT:g}"]),
+    ("harness.md", "first {} cells", [promised.MOST]),
+    ("harness.md", "{} lines differ in more", [len(ink.LIGHT) * len(ink._DASHES)]),
+    ("harness.md", "{} minutes at most", [WORDS[int(lock.PATIENCE / 60)]]),
+    ("harness.md", "or {} jobs of Slurm", [clusters._SLURM_JOBS]),
+    ("harness.md", "chunks of about {} seconds", [f"{plan.CHUNK:g}"]),
+    ("harness.md", "who was with {} that died", [WORDS[player.TRIES]]),
+    ("harness.md", "needs {} runs for one claim, {} for 10, {} for 20, {} for 60, {} for 100",
+     [fewest_runs(1 - 0.05 / m) for m in (1, 10, 20, 60, 100)]),
+    ("harness.md", "a median {}, {}, {}, {}, {},", [ceil(1 + log2(m / 0.05)) for m in (1, 10, 20, 60, 100)]),
+    ("harness.md", "`MUCH_LESS`: ratio below {}", [str(words.MUCH_LESS["below"])[1:]]),
+    ("harness.md", "`CLEARLY_MORE`: ratio above {}", [words.CLEARLY_MORE["above"]]),
+    ("harness.md", "`LITTLE`: ratio in (1/{}, {})", [1 / words.LITTLE["above"], words.LITTLE["below"]]),
+    ("harness.md", "`MATCHES`: ratio in (1/{0}, {0})", [words.MATCHES["below"]]),
+    ("harness.md", "`NO_WORSE`: ratio below {}", [words.NO_WORSE["below"]]),
+    ("harness.md", "`LINEARLY`: slope in ({}, {})", [str(words.LINEARLY["above"])[1:], words.LINEARLY["below"]]),
+    ("harness.md", "`about(800)`: in ({}, {})", [round(end) for end in words.about(800).values()]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "sentence", "values"), FACTS, ids=lambda x: x if isinstance(x, str) else "")
+def test_a_number_is_the_codes(page, sentence, values):
+    file = ROOT / page if page.isupper() or (ROOT / page).exists() else ROOT / "docs" / page
+    assert sentence.format(*values) in " ".join(file.read_text().split())
+
+
+def test_no_fact_is_free_of_numbers():
+    assert [sentence for _, sentence, _ in FACTS if "{" not in sentence] == []
+
+
+def test_every_environment_variable_is_on_a_page():
+    read = {name for text in source.package().texts for name in re.findall(r"HUSHBANDITS_[A-Z]+", text)}
+    assert len(read) > 2
+    assert [name for name in sorted(read) if not any(name in page.read_text() for page in WRITTEN)] == []
+
+
+def test_the_house_has_these_rooms():
+    """Folders in the drawings of the house are folders of the package."""
+    for page in (ROOT / "README.md", ROOT / "docs/design.md"):
+        drawings = [block for _, language, block in prose.FENCE.findall(page.read_text()) if not language]
+        drawn_rooms = re.findall(r"(?<=[\n ])(\w+)/(?= )", "".join(drawings))
+        assert len(drawn_rooms) > 8
+        assert [room for room in drawn_rooms if not any(source.PACKAGE.rglob(room))] == []
+
+
+# -- what is wrong is found -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hushbandits rum quickstart", "hushbandits run rio2023-fig99", "hushbandits run quickstart --jibs 2",
+        "hushbandits run quickstart --agents Multi-UBC", "hushbandits run quickstart --set env.n_agnets=3",
+        "hushbandits merge runs/first", "hushbandits audit DistPD-v0", "hushbandits reproduce rio2024",
+        "python benchmarks/netwrok.py", "python benchmarks/network.py goss", "pytest -m slwo", "pytest tests/privcay",
+        'pip install "hushbandits[daks]"', 'pip install "hushbandit[dask]"', "nox -s tests-3.9", "rufff check .",
+    ],
+)  # fmt: skip
+def test_no_such_command(line):
+    assert not is_command(line)
+
+
+def test_dead_links_and_numbers_without_a_command_are_found():
+    page = ROOT / "docs/network.md"
+    wrong = ["nowhere.md", "harness.md#no-such-heading", "#no-such-heading"]
+    right = ["harness.md#words-in-numbers", "#the-graph", "https://semver.org"]
+    assert list(dead(page, " ".join(f"[a]({link})" for link in [*right, *wrong]))) == wrong
+    text = page.read_text()
+    for command in ("dubey2020-fig1b", "dubey2020-fig1c", "dubey2020-overestimate"):
+        (missed,) = unsaid(text.replace(f"hushbandits run {command}", "it"))
+        assert missed
+
+
+@pytest.mark.parametrize(("name", "other"), [("open_run", "open_rum"), ("n_agents", "n_agnets"), ("--jobs", "--jibs")])
+def test_a_renamed_name_is_found_in_the_page(name, other):
+    text = (ROOT / "docs/harness.md").read_text()
+    assert prose.strangers(text.replace(name, other)) != []
