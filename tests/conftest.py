@@ -1,7 +1,12 @@
 """What every room of the tests may ask for."""
 
+from collections import defaultdict
+
 import pytest
 from children import hears_ctrl_c
+
+#: Of a test with more cases than this, so many are played by default.
+FEW = 8
 
 
 @pytest.fixture
@@ -11,7 +16,28 @@ def ctrl_c():
         yield
 
 
-def pytest_collection_modifyitems(items):
-    """Several processes share the tests by name: a name must be the same in each of them."""
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help=f"every case of every test, not {FEW} of those that have more")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Several processes share the tests by name: a name must be the same in each of them.
+
+    The registry grows and the time that a developer waits should not: of a sweep over many cases a few are played,
+    the first, the last, and what lies evenly between them.  With ``--all``, as in CI, or where a test is asked for by
+    its file, every one is.
+    """
     if addresses := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"give these parameters an id: {addresses}")
+    asked = [arg for arg in config.invocation_params.args if ".py" in str(arg)]
+    if config.getoption("--all") or asked or config.getoption("keyword") or config.getoption("markexpr") != "not slow":
+        return
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    kept = set()
+    for sweep in cases.values():
+        n = min(FEW, len(sweep))
+        kept.update(sweep[i * (len(sweep) - 1) // max(n - 1, 1)] for i in range(n))
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
