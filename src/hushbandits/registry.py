@@ -397,7 +397,7 @@ for _policy in list_policies():
     register_agent(_policy, f"hushbandits.baselines.alone:{_policy}")
 register_agent("coop-UCB", "hushbandits.baselines.landgren2016:CoopUCB")
 register_agent("CMP-UCB", "hushbandits.baselines.dubey2020_heavy:CMPUCB")
-register_agent("CMP-UCB-leaders", "hushbandits.baselines.dubey2020_leaders:CMPUCBLeaders")
+register_agent("CMP-UCB-leaders", "hushbandits.baselines.dubey2020_heavy:CMPUCB", leaders=1)
 register_agent("DDUCB", "hushbandits.baselines.martinez2019:DDUCB")
 register_agent("DDUCB-rechoosing", "hushbandits.baselines.martinez2019:DDUCB", rechoose=True)
 register_agent("Dec-TS", "hushbandits.baselines.lalitha2021:DecTS")

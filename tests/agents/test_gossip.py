@@ -194,9 +194,9 @@ def test_a_stage_is_as_long_as_published(m, second, epsilon):
 @pytest.mark.parametrize("agent", PEERS[:-1])
 @pytest.mark.parametrize(("world", "wrappers", "words"), [
     ({"life": 2}, (), "life=2 conflicts with life=1 of agent"),
-    ({"extra_delay": 1}, (), "needs the message field 'mix'"),
-    ({"edge_loss": 0.1}, (), "needs the message field 'mix'"),
-    ({"routing": "tree"}, (), "needs the message field 'mix'"),
+    ({"extra_delay": 1}, (), "extra_delay=1 must be 0 for"),
+    ({"edge_loss": 0.1}, (), "edge_loss=0.1 must be 0.0 for"),
+    ({"routing": "tree"}, (), "routing='tree' must be 'flood' for"),
     ({}, ("Shuffle",), "needs the message field 'mix'"),
     ({}, ("SecAgg",), "SecAgg needs the message field 'arm'"),
     ({}, ("LocalLaplace",), "LocalLaplace needs the message field 'reward'"),

@@ -121,6 +121,10 @@ def _after(heard: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+#: What the env's parameters must be for everyone to hear all neighbours at once.
+_NEEDED = {"extra_delay": 0, "edge_loss": 0.0, "routing": "flood"}
+
+
 class Gossip(NetworkTeam):
     """Base: once a round, after all pulls, two numbers per arm are averaged with the neighbours', ``x ← Px``.
 
@@ -151,7 +155,13 @@ class Gossip(NetworkTeam):
     fields: Mapping[str, Field] = {"sums": Field(shape=(2,), per_arm=True)}
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Messages go to neighbours alone."""
+        """Messages go to neighbours alone, over every edge in every round."""
+        for parameter, needed in _NEEDED.items():
+            if settings.get(parameter, needed) != needed:
+                raise ValueError(
+                    f"{parameter}={settings[parameter]!r} must be {needed!r} for {self.name}, which averages with all "
+                    f"its neighbours within the round"
+                )
         return Protocol(env={"life": 1})
 
     def reset(self, env: World, seeds: Seeds) -> None:
