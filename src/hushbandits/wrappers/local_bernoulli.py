@@ -64,11 +64,20 @@ class LocalBernoulli(Wrapper):
         """Open the tape."""
         self._luck = env.payload.luck("add", self.name, env, seeds)
 
+    def chance(self, reward: Array) -> Array:
+        """``P(1 | x)``.
+
+        Examples
+        --------
+        >>> LocalBernoulli(1.0).chance(np.array([0.0, 0.5, 1.0])).round(3).tolist()
+        [0.269, 0.5, 0.731]
+        """
+        lean = math.exp(-self.epsilon)
+        return (reward * (1.0 - lean) + lean) / (1.0 + lean)
+
     def tell(self, reward: Array, env: World) -> Array:
         """Toss the coin."""
-        lean = math.exp(-self.epsilon)
-        chance = (reward * (1.0 - lean) + lean) / (1.0 + lean)
-        return np.less(self._luck.next(), chance).astype(float)
+        return np.less(self._luck.next(), self.chance(reward)).astype(float)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε per reward, against everyone."""
