@@ -53,11 +53,10 @@ def against_law(
     coins : bool
         Whether the noise is that of coins: none can be missing, but their chances may be others.
     """
-    power = (
-        power
-        or f"noise missing in {2.6 * critical_distance(u.size, level):.1%} of blocks, a scale {_factor(u.size, level)}"
-    )
     crit = critical_distance(u.size, level)
+    power = f"noise missing in {2.6 * crit:.1%} of blocks, a scale {_factor(u.size, level)}"
+    if coins:
+        power = f"chances {1.3 * crit:.3f} off"
     yield Verdict(
         subject, f"{where}: the noise's law", 1.0, distance_from_uniform(u) / crit, "× critical", power, level
     )
