@@ -61,6 +61,8 @@ def test_what_it_cannot_replace_is_refused():
     for id in ("DistDP-v0", "LTR-v0"):
         with pytest.raises(ValueError, match=r"LocalBernoulli|raw rewards"):
             hb.make_core(id, wrappers=[LocalBernoulli()])
+    with pytest.raises(ValueError, match="needs rewards that can be noised one by one"):
+        hb.make_core("DPMASE-v0", wrappers=[LocalBernoulli()])
     for epsilon in (0.0, -1.0, math.inf, math.nan, "1"):
         with pytest.raises(ValueError, match="epsilon="):
             LocalBernoulli(epsilon)
@@ -109,3 +111,14 @@ def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # nobody noises anything
     hb.play(env, team, seed=0)
     assert team._pi.epsilon == 1.0
+
+
+@pytest.mark.parametrize("agent", ["coop-UCB", "DDUCB", "Dec-TS"])
+def test_gossip_over_coins_is_private_and_learns(agent):
+    """Sums of bits are made of bits; their means keep the arms' order, so that the peers' rules hold as they stand."""
+    world = {"n_agents": 4, "horizon": 400, "mechanism": "bernoulli", "epsilon": 4.0, "means": (0.9, 0.1, 0.1)}
+    env, team = build("LocalDPNetwork-v0", agent, 4, world)
+    assert [(g.epsilon, g.delta) for g in env.privacy()] == [(4.0, 0.0)]
+    assert hb.play(env, team, seed=1)["regret"].max() < 0.5 * 4 * 400 * 0.8 * 2 / 3
+    with pytest.raises(ValueError, match="LocalLaplace needs the message field 'reward'"):
+        build("LocalDPNetwork-v0", agent, 1, {"n_agents": 4})

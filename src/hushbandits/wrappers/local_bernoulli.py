@@ -46,14 +46,14 @@ class LocalBernoulli(Wrapper):
     [(0.5, 'everyone, the agent included')]
     """
 
-    verbs = ("add",)
-
     def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
         super().__init__(name=name)
         self.epsilon = real("epsilon", epsilon, 0, 700)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs rewards in [0, 1], of agents who come back."""
+        """Needs rewards in [0, 1], of agents who come back; whatever they send is made of bits already."""
+        if "add" not in env.payload.verbs:
+            raise ValueError(f"{self.name} needs rewards that can be noised one by one: {env.payload.noun} cannot")
         if not env.law.unit_interval:
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
         if not env.payload.named:
