@@ -87,7 +87,7 @@ def _explored(agents: int, matrix: bytes) -> Array:
 class _Estimates(NamedTuple):
     sums: Array  # (R, M, K, 2) ŝ and n̂
     extra: Array  # (G, M, K) ε_c
-    index: Array  # (M, K)
+    bound: Array  # (M, K)
     scale: float  # 2γσ²/M
     arms: int
 
@@ -98,12 +98,12 @@ def _choose(own, r, t, arms):
         arms[r] = t - 1
         return
     explored = own.scale * math.log(t)
-    sums, extra, index = own.sums[r].reshape(-1), own.extra[r % own.extra.shape[0]].reshape(-1), own.index.reshape(-1)
+    sums, extra, index = own.sums[r].reshape(-1), own.extra[r % own.extra.shape[0]].reshape(-1), own.bound.reshape(-1)
     for i in range(index.size):  # all agents' arms in a row: LLVM takes several at once
         n = sums[2 * i + 1]
         index[i] = sums[2 * i] / n + math.sqrt((n + extra[i]) * explored) / n
     for m in range(arms.shape[1]):
-        arms[r, m] = argmax(own.index, m)
+        arms[r, m] = argmax(own.bound, m)
 
 
 @jit

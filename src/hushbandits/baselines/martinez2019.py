@@ -57,7 +57,7 @@ class _Buffers(NamedTuple):
     mixed: Array  # (R, M, K, 2) what earlier stages have mixed
     fresh: Array  # (R, M, K, 2) γ: this stage's own
     usable: Array  # (R, M, K, 2) α: of the average agent
-    index: Array  # (R, M, K) of α
+    bound: Array  # (R, M, K) of α
     arm: Array  # (R, M) the stage's
     step: Array  # (R,)
     known: Array  # (R,) s: pulls of the network that α stands for
@@ -87,12 +87,12 @@ def _choose(own, r, t, arms):
     if own.known[r] == 0.0:
         own.known[r] = own.arms
     if own.step[r] == 0:
-        explored, usable, index = _explored(own, r), own.usable[r].reshape(-1), own.index[r].reshape(-1)
+        explored, usable, index = _explored(own, r), own.usable[r].reshape(-1), own.bound[r].reshape(-1)
         for i in range(index.size):
             index[i] = _index(usable[2 * i], usable[2 * i + 1], explored)
     if own.rechoose or own.step[r] == 0:
         for m in range(arms.shape[1]):
-            own.arm[r, m] = argmax(own.index[r], m)
+            own.arm[r, m] = argmax(own.bound[r], m)
     arms[r] = own.arm[r]
 
 
@@ -110,7 +110,7 @@ def _learn(own, r, arms, rewards):
         if first or own.rechoose:
             own.usable[r, m, k, 0] += x / agents
             own.usable[r, m, k, 1] += 1.0 / agents
-            own.index[r, m, k] = _index(own.usable[r, m, k, 0], own.usable[r, m, k, 1], explored)
+            own.bound[r, m, k] = _index(own.usable[r, m, k, 0], own.usable[r, m, k, 1], explored)
 
 
 @jit
@@ -182,9 +182,14 @@ class DDUCB(Gossip):
         weight = np.zeros((len(matrix), int(length.max()), 2))
         for g, (x, steps) in enumerate(zip(second, length, strict=True)):
             weight[g, :steps] = chebyshev(float(x), int(steps))
+        sums, before, mixed, fresh, usable = (np.zeros((runs, agents, arms, 2)) for _ in range(5))
         own = _Buffers(
-            *(np.zeros((runs, agents, arms, 2)) for _ in range(5)),
-            index=np.zeros((runs, agents, arms)),
+            sums=sums,
+            before=before,
+            mixed=mixed,
+            fresh=fresh,
+            usable=usable,
+            bound=np.zeros((runs, agents, arms)),
             arm=np.zeros((runs, agents), np.int64),
             step=np.zeros(runs, np.int64),
             known=np.zeros(runs),
@@ -194,4 +199,4 @@ class DDUCB(Gossip):
             rechoose=self.rechoose,
             arms=arms,
         )
-        return own, own.sums
+        return own, sums
