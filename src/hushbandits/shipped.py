@@ -107,7 +107,7 @@ AGENTS = [
     ),
     ("coop-UCB", _at("baselines.landgren2016:CoopUCB")),
     ("CMP-UCB", _at("baselines.dubey2020_heavy:CMPUCB")),
-    ("CMP-UCB-leaders", _at("baselines.dubey2020_leaders:CMPUCBLeaders")),
+    ("CMP-UCB-leaders", _at("baselines.dubey2020_heavy:CMPUCB", leaders=1)),
     ("DDUCB", _at("baselines.martinez2019:DDUCB")),
     ("DDUCB-rechoosing", _at("baselines.martinez2019:DDUCB", rechoose=True)),
     ("Dec-TS", _at("baselines.lalitha2021:DecTS")),

@@ -154,7 +154,7 @@ def test_the_law_of_everything_shipped_holds(name):
         if "black" not in check.what
         for v in check.run()
     ]
-    assert verdicts or name in ("DP-MASE", "LocalBernoulli")  # black boxes alone: noise inside, and a coin per reward
+    assert verdicts or name == "DP-MASE"  # a black box alone: its noise is inside
     assert [v for v in verdicts if not v.passed] == []
 
 
@@ -315,3 +315,20 @@ def test_renyi_divergence_of_what_is_impossible_is_infinite():
         log_pmf = np.log(np.array([0.5, 0.5, 0.0]))
     assert renyi_divergence(log_pmf, 1, 2) == math.inf
     assert worst_log_ratio(log_pmf, 1) == math.inf
+
+
+def test_the_audit_of_an_env_is_of_its_own_mechanism():
+    """Once it was Private-UCB that was played in the name of every env with a mechanism on a graph."""
+    found = {(c.subject, c.what) for c in checks(["LocalDPNetwork-v0"])}
+    assert {what for subject, what in found if "bernoulli" in subject} == {"white box", "drawn law", "black box"}
+    for check in checks(["LocalDPNetwork-v0"], Budget(samples=400)):
+        if check.what == "black box":
+            for verdict in check.run():
+                assert verdict.claimed == 1.0
+                assert verdict.promise.view == ALL[check.subject]
+
+
+ALL = {
+    "LocalDPNetwork-v0": "everyone else: all messages, arms included",
+    "LocalDPNetwork-v0 mechanism=bernoulli": "everyone, the agent included",
+}

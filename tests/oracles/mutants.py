@@ -398,3 +398,39 @@ class Timid(LocalBernoulli):
     def tell(self, reward, env):
         lean = math.exp(-2 * self.epsilon)
         return np.less(self._luck.next(), (reward * (1.0 - lean) + lean) / (1.0 + lean)).astype(float)
+
+
+class Bold(LocalBernoulli):
+    """It promises ε, and its coin leans by 1.5ε, in plan and in deed."""
+
+    def chance(self, reward):
+        lean = math.exp(-1.5 * self.epsilon)
+        return (reward * (1.0 - lean) + lean) / (1.0 + lean)
+
+
+class Bolder(Bold):
+    """The same, behind a plan that is as promised."""
+
+    def tell(self, reward, env):
+        return np.less(self._luck.next(), super().chance(reward)).astype(float)
+
+    chance = LocalBernoulli.chance
+
+
+class OneCoin(LocalBernoulli):
+    """All agents of a round share one draw."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._luck = Shared(self._luck)
+
+
+class LoudReports(LocalLaplace):
+    """Noise for 1.5ε."""
+
+    def __init__(self):
+        super().__init__(1.0, own="noised")
+
+    @property
+    def _noise(self):
+        return LocalLaplace(1.5)._noise

@@ -11,6 +11,7 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.audits.suite import Budget, checks, everything
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli, local_mechanism
+from hushbandits.wrappers.local_laplace import LocalLaplace
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
@@ -60,6 +61,8 @@ def test_what_it_cannot_replace_is_refused():
     for id in ("DistDP-v0", "LTR-v0"):
         with pytest.raises(ValueError, match=r"LocalBernoulli|raw rewards"):
             hb.make_core(id, wrappers=[LocalBernoulli()])
+    with pytest.raises(ValueError, match="needs rewards that can be noised one by one"):
+        hb.make_core("DPMASE-v0", wrappers=[LocalBernoulli()])
     for epsilon in (0.0, -1.0, math.inf, math.nan, "1"):
         with pytest.raises(ValueError, match="epsilon="):
             LocalBernoulli(epsilon)
@@ -77,3 +80,45 @@ def test_the_audit_reaches_the_promise_and_refutes_twice_the_epsilon():
     assert all(v.passed for v in found)
     failed = [v.check for check in checks([f"mutants:{Timid.__name__}"], budget) for v in check.run() if not v.passed]
     assert failed
+
+
+@pytest.mark.parametrize("agent", ["LDP-UCB-L", "QuACK-LDP-UCB-L"])
+@pytest.mark.parametrize("mechanism", ["laplace", "bernoulli"])
+def test_policy_and_mechanism_share_epsilon(agent, mechanism):
+    world = {"n_agents": 4, "horizon": 60}
+    found = []
+    for given, own in (({"epsilon": 4.0}, {}), ({}, {"epsilon": 4.0}), ({"epsilon": 4.0}, {"epsilon": 4.0})):
+        env, team = build("LocalDPNetwork-v0", agent, 2, {**world, "mechanism": mechanism, **given}, own)
+        assert [g.epsilon for g in env.privacy()] == [4.0]
+        found.append(hb.play(env, team, seed=3)["regret"].tolist())
+        assert team._pi.epsilon == 4.0
+    assert found[0] == found[1] == found[2]
+    with pytest.raises(ValueError, match=r"epsilon=2.0 conflicts with epsilon=4.0 of agent"):
+        build("LocalDPNetwork-v0", agent, 2, {**world, "epsilon": 2.0}, {"epsilon": 4.0})
+
+
+@pytest.mark.parametrize("wrapper", [LocalBernoulli(2.0), LocalLaplace(2.0, own="noised")], ids=["coin", "laplace"])
+def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
+    world = {"n_agents": 4, "horizon": 20}
+    env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, wrappers=(wrapper,))
+    hb.play(env, team, seed=0)
+    assert team._pi.epsilon == 2.0
+    env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, {"epsilon": 1.0}, (wrapper,))
+    with pytest.raises(
+        ValueError, match=rf"epsilon=1.0 of policy LDP-UCB-L differs from epsilon=2.0 of {wrapper.name}"
+    ):
+        hb.play(env, team, seed=0)
+    env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # nobody noises anything
+    hb.play(env, team, seed=0)
+    assert team._pi.epsilon == 1.0
+
+
+@pytest.mark.parametrize("agent", ["coop-UCB", "DDUCB", "Dec-TS"])
+def test_gossip_over_coins_is_private_and_learns(agent):
+    """Sums of bits are made of bits; their means keep the arms' order, so that the peers' rules hold as they stand."""
+    world = {"n_agents": 4, "horizon": 400, "mechanism": "bernoulli", "epsilon": 4.0, "means": (0.9, 0.1, 0.1)}
+    env, team = build("LocalDPNetwork-v0", agent, 4, world)
+    assert [(g.epsilon, g.delta) for g in env.privacy()] == [(4.0, 0.0)]
+    assert hb.play(env, team, seed=1)["regret"].max() < 0.5 * 4 * 400 * 0.8 * 2 / 3
+    with pytest.raises(ValueError, match="LocalLaplace needs the message field 'reward'"):
+        build("LocalDPNetwork-v0", agent, 1, {"n_agents": 4})

@@ -25,7 +25,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.graphs import graph_median
 from hushbandits.policies.luck import words
-from hushbandits.policies.shelf import AnyPolicy, make_policy, playing
+from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
 from hushbandits.policies.watched import Watched, started
 
 __all__ = ["QuACK"]
@@ -176,10 +176,11 @@ class QuACK(NetworkTeam):
         return _rules(self.policy.choose, self.policy.update)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """A tree, where asked for, has its root at the leader."""
-        if self.routing == "flood":
-            return Protocol()
-        return Protocol(env={"routing": "tree", "root": "median" if self.leader is None else self.leader})
+        """A tree, where asked for, has its root at the leader; the mechanism gets the policy's ε."""
+        given = given_to(self.policy, settings)
+        if self.routing == "tree":
+            given |= {"routing": "tree", "root": "median" if self.leader is None else self.leader}
+        return Protocol(env=given)
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Choose leaders; empty the queues."""

@@ -41,6 +41,7 @@ VARIANTS: dict[str, list[Params]] = {
         {"shuffle": "binary-sum"},
         {"shuffle": "binary-sum", "calibrate": "exact"},
     ],
+    "LocalDPNetwork-v0": [{}, {"mechanism": "bernoulli"}],
     "PrivateNetwork-v0": [{}, {"own": "noised"}],
     "LocalLaplace": [{}, {"grid": 64}, {"own": "noised"}, {"own": "noised", "grid": 64}],
 }

@@ -29,7 +29,13 @@ _KINDS = (("zeros", None), ("ones", None), ("mixed", None), ("zeros", "first"), 
 
 
 def against_law(
-    u: Array, groups: dict[str, Array], level: float, subject: str, where: str, pairs: Sequence[int] = _LAGS
+    u: Array,
+    groups: dict[str, Array],
+    level: float,
+    subject: str,
+    where: str,
+    pairs: Sequence[int] = _LAGS,
+    coins: bool = False,
 ) -> Iterator[Verdict]:
     """Check that uniforms ``(blocks, …)`` are uniform and that those of different blocks, runs, … are independent.
 
@@ -44,9 +50,13 @@ def against_law(
     subject, where : str
     pairs : sequence of int
         Distances of blocks that are compared.
+    coins : bool
+        Whether the noise is that of coins: none can be missing, but their chances may be others.
     """
-    power = f"noise missing in {2.6 * critical_distance(u.size, level):.1%} of blocks, a scale {_factor(u.size, level)}"
     crit = critical_distance(u.size, level)
+    power = f"noise missing in {2.6 * crit:.1%} of blocks, a scale {_factor(u.size, level)}"
+    if coins:
+        power = f"chances {1.3 * crit:.3f} off"
     yield Verdict(
         subject, f"{where}: the noise's law", 1.0, distance_from_uniform(u) / crit, "× critical", power, level
     )
@@ -61,7 +71,10 @@ def against_law(
             ratios.append((distance_from_uniform(part) / critical_distance(part.size, level / len(kinds)), kind))
         worst, at = max(ratios)
         least = u.size // max(len(kinds), 1)
-        power = f"of {least} blocks: noise missing in {min(2.6 * critical_distance(least, level / len(kinds)), 1):.0%}"
+        crit = critical_distance(least, level / len(kinds))
+        power = f"of {least} blocks: " + (
+            f"chances {1.3 * crit:.3f} off" if coins else f"noise missing in {min(2.6 * crit, 1):.0%}"
+        )
         yield Verdict(subject, f"{where}: its law by {name} (worst: {at})", 1.0, worst, "× critical", power, level)
     yield _together(u, level, subject, where, pairs)
 

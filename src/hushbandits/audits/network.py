@@ -22,11 +22,12 @@ from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.privacy.audit import epsilon_lower_bound
 from hushbandits.privacy.releases import release_counts
 from hushbandits.privacy.samplers import DiscreteLaplace
-from hushbandits.registry import assemble, make_team
+from hushbandits.registry import assemble, make_core, make_team
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.private_means import PrivateMeans
 
-__all__ = ["drawn_releases", "drawn_reports", "messages", "posts", "private_means", "published"]
+__all__ = ["coins", "drawn_bits", "drawn_releases", "drawn_reports", "messages", "posts", "private_means", "published"]
 
 NETWORK = "PrivateNetwork-v0"
 _ROUNDS = 3
@@ -130,6 +131,39 @@ def drawn_reports(
         noise = shown - np.rint(np.array(told) * wrapper.grid)[:, None] / wrapper.grid
     u = law.uniform(noise, np.random.default_rng(seed).random(noise.shape))
     return against_law(u, _seats(u, np.array(told)), level, subject, "drawn reports")
+
+
+def coins(wrapper: LocalBernoulli, subject: str) -> Iterator[Verdict]:
+    """Largest ratio of the chances that the mechanism gives any two rewards, either side of the coin."""
+    (promise,) = (g for g in wrapper.promises(make_core("CoopNetwork-v0")) if math.isfinite(g.epsilon))
+    sides = [f(wrapper.chance(np.linspace(0.0, 1.0, 1001))) for f in (lambda p: p, lambda p: 1.0 - p)]
+    with np.errstate(divide="ignore"):
+        measured = max(float(np.log(p.max()) - np.log(p.min())) for p in sides)
+    yield Verdict(subject, "white box: the coins of any two rewards", promise.epsilon, measured, "ε", promise=promise)
+
+
+def drawn_bits(
+    wrapper: LocalBernoulli, subject: str, rounds: int, runs: int, level: float, seed: int
+) -> Iterator[Verdict]:
+    """Bits of every agent against their chances at the ε that is promised, and the ε that rewards 0 and 1 refute."""
+    (promise,) = (g for g in wrapper.promises(make_core("CoopNetwork-v0")) if math.isfinite(g.epsilon))
+    rounds -= rounds % 3  # each reward as often
+    told = np.array(_rewards(rounds, 3))
+    bits = posts("CoopNetwork-v0", _Always(), [wrapper], list(told), runs, seed)["reward"]
+    yield Verdict(subject, "drawn bits: reports that are none", 0, float(((bits != 0) & (bits != 1)).sum()), "reports")
+    lean = math.exp(-promise.epsilon)
+    chance = ((told * (1.0 - lean) + lean) / (1.0 + lean))[:, None]
+    luck = np.random.default_rng(seed).random(bits.shape)
+    u = np.where(bits > 0, 1.0 - chance + luck * chance, luck * (1.0 - chance))
+    yield from against_law(u, _seats(u, told), level, subject, "drawn bits", coins=True)
+    for m in range(bits.shape[2]):
+        ones = [int(bits[told[:, m] == x, :, m].sum()) for x in (0.0, 1.0)]
+        tosses = rounds // 3 * runs
+        sides = [(ones[1], ones[0]), (tosses - ones[0], tosses - ones[1])]
+        measured = max(epsilon_lower_bound(a, b, tosses, 0.0, level / 2) for a, b in sides)
+        check = f"drawn bits: ε that agent {m}'s refute, {tosses:,} of either reward"
+        strength = power(promise.epsilon, 0.0, tosses, level / 2)
+        yield Verdict(subject, check, promise.epsilon, measured, "ε", strength, level, promise)
 
 
 def drawn_releases(

@@ -14,7 +14,7 @@ from hushbandits.audits.cases import Case, claims, everything, hider, named
 from hushbandits.audits.drawn import long_run
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.laws import noise_of, planned_law
-from hushbandits.audits.network import drawn_releases, drawn_reports, messages
+from hushbandits.audits.network import coins, drawn_bits, drawn_releases, drawn_reports, messages
 from hushbandits.audits.unbounded import laws
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.votes import epoch_votes
@@ -26,6 +26,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.samplers import PolyaDifference
 from hushbandits.registry import make_core, make_team
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.mechanism import Mechanism
@@ -37,6 +38,11 @@ GRID = (0.1, 0.5, 1.0, 4.0, 10.0, 12.0)
 _SIZES = (2, 19, 64, 1000)
 _WHERE = tuple((b, p) for b in BACKGROUNDS for p in POSITIONS)
 _HIDING = {"SecAgg": ("cohorts", "windows"), "Shuffle": ("order", "windows")}
+
+#: Checks of the draws, by the mechanism on a graph.
+_DRAWN: dict[type, Callable[..., Iterator[Verdict]]] = {
+    LocalBernoulli: drawn_bits, LocalLaplace: drawn_reports, PrivateMeans: drawn_releases,
+}  # fmt: skip
 
 #: What passes every audit from outside, and why.
 UNSEEN = {
@@ -128,8 +134,10 @@ def _of(case: Case, budget: Budget) -> list[Check]:
         kinds = {"black box": partial(_votes, case, budget)}
     elif case.env.payload.named:
         kinds = {"black box": partial(_messages, case, budget)}
-        if isinstance(case.owner, (LocalLaplace, PrivateMeans)):  # whose law is known
+        if isinstance(case.owner, tuple(_DRAWN)):  # whose law is known
             kinds["drawn law"] = partial(_drawn_messages, case, budget)
+        if isinstance(case.owner, LocalBernoulli):
+            kinds["white box"] = partial(coins, case.owner, case.subject)
     else:
         kinds = {"black box": partial(_blocks_black, case, budget)}
     return [Check(case.subject, what, about, run) for what, run in kinds.items()]
@@ -223,7 +231,7 @@ def _blocks_black(case: Case, budget: Budget) -> Iterator[Verdict]:
 def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
     wrapper: Any = case.owner
     wrappers: tuple[Wrapper, ...] = ()
-    if case.make is not None:  # its env brings it, and an agent that listens to it
+    if case.make is not None and isinstance(wrapper, PrivateMeans):  # its env brings it, and an agent for it
         where, team = "PrivateNetwork-v0", make_team("Private-UCB", epsilon=wrapper.epsilon, own=wrapper.own)
         env = make_core(where, epsilon=wrapper.epsilon, own=wrapper.own, horizon=3)
         promises = claims(env.wrappers[0], env)
@@ -238,8 +246,8 @@ def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
 
 def _drawn_messages(case: Case, budget: Budget) -> Iterator[Verdict]:
     rounds, runs = (1500, 8) if not budget.thorough else (5000, 20)
-    draw = drawn_releases if isinstance(case.owner, PrivateMeans) else drawn_reports
-    yield from draw(case.owner, case.subject, rounds, runs, budget.level, budget.seed)  # type: ignore[arg-type]
+    draw = next(draw for kind, draw in _DRAWN.items() if isinstance(case.owner, kind))
+    yield from draw(case.owner, case.subject, rounds, runs, budget.level, budget.seed)
 
 
 def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:

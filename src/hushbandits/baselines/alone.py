@@ -12,11 +12,12 @@ from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import streams
+from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.policies.luck import words
-from hushbandits.policies.shelf import AnyPolicy, make_policy, playing
+from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
 from hushbandits.policies.watched import Watched, started
 
 __all__ = ["Alone"]
@@ -74,6 +75,10 @@ class Alone(NetworkTeam):
     def name(self) -> str:
         """The policy's."""
         return self.policy.name
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """The mechanism gets the policy's ε."""
+        return Protocol(env=given_to(self.policy, settings))
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Forget everything."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import streams
+from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import integer
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
-from hushbandits.envs.network.graphs import independent_set, power_graph
+from hushbandits.envs.network.graphs import adjacency, hop_distances, independent_set, power_graph
 from hushbandits.policies.heavy import TruncatedUCB
 from hushbandits.policies.watched import started
 
-__all__ = ["CMPUCB", "partition"]
+__all__ = ["CMPUCB", "life_of", "partition"]
 
 
 def partition(distance: Array, life: int) -> tuple[Array, Array]:
@@ -25,6 +29,11 @@ def partition(distance: Array, life: int) -> tuple[Array, Array]:
 
     The leaders are a maximal independent set of 𝒢_γ, chosen greedily by the size of the γ-neighbourhood; everyone else
     has one within γ hops, and follows the nearest, the lowest index on ties.
+
+    Howson et al. 2024 mean a largest set: "the leaders such that they form the maximal weighted independent set of each
+    graph", and its size is an "independence number" (appendix D.2).  Greedy sets are maximal, nobody can be added, and
+    that is all that CMP-UCB needs; on cycles they are largest, on grids often one short: at γ = 2 a grid of 16 has
+    four leaders in the paper's sense and three here.
 
     Parameters
     ----------
@@ -50,6 +59,23 @@ def partition(distance: Array, life: int) -> tuple[Array, Array]:
     leaders = np.sort(independent_set(near, near.sum(1)))
     follows: Array = distance[:, leaders].argmin(1)
     return leaders, follows
+
+
+@lru_cache(maxsize=256)
+def life_of(graph: str | nx.Graph, n_agents: int, leaders: int) -> int:
+    """γ whose partition has that many leaders, or the nearest number: the fewer on ties, and of those the largest γ.
+
+    The larger γ, the more a leader hears.
+
+    Examples
+    --------
+    >>> [life_of("cycle", 16, leaders) for leaders in (1, 2, 4)]  # of γ = 3 … 8: 4, 3, 2, 2, 2, 1
+    [8, 7, 3]
+    """
+    distance = hop_distances(adjacency(graph, n_agents))
+    lives = range(1, int(distance.max()) + 1)
+    counts = {life: len(partition(distance, life)[0]) for life in lives}
+    return max(lives, key=lambda life: (-abs(counts[life] - leaders), -counts[life], life), default=1)
 
 
 class _Leaders(NamedTuple):
@@ -113,12 +139,14 @@ class CMPUCB(NetworkTeam):
     """CMP-UCB: several leaders run robust UCB on what reaches them; everyone else repeats its leader's arms.
 
     A leader takes in every reward of its γ-neighbourhood as it arrives; a follower plays the last arm that reached it
-    from its leader, a uniform one before.  γ is the env's `life`.
+    from its leader, a uniform one before.  γ is the env's `life`, or chosen for a number of leaders.
 
     Parameters
     ----------
     moment, excess : float
         u and e of the truncated mean (`hushbandits.policies.heavy.TruncatedUCB`).
+    leaders : int, optional
+        How many leaders γ is chosen for (`life_of`), on a graph that is fixed; default: γ is the env's.
 
     Examples
     --------
@@ -130,13 +158,25 @@ class CMPUCB(NetworkTeam):
     hears = ("sender", "arm", "reward")
     rules = Rules(_act, _learn, _hear)
 
-    def __init__(self, moment: float = 1.0, excess: float = 1.0):
+    def __init__(self, moment: float = 1.0, excess: float = 1.0, leaders: int | None = None):
         self.policy = TruncatedUCB(moment, excess)
+        self.leaders = None if leaders is None else integer("leaders", leaders, 1)
 
     @property
     def name(self) -> str:
         """As registered."""
-        return "CMP-UCB"
+        return "CMP-UCB" if self.leaders is None else "CMP-UCB-leaders"
+
+    def protocol(self, settings: dict[str, Any]) -> Protocol:
+        """Messages live as long as that number of leaders needs."""
+        if self.leaders is None:
+            return Protocol()
+        graph, agents = settings.get("graph", "cycle"), settings.get("n_agents", 16)
+        if isinstance(graph, str) and graph == "erdos-renyi":
+            raise ValueError(
+                f"leaders={self.leaders} needs a fixed graph; with graph='erdos-renyi' give CMP-UCB a life="
+            )
+        return Protocol(env={"life": life_of(graph, agents, self.leaders)})
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Choose leaders; forget everything."""

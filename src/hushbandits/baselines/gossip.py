@@ -17,7 +17,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.reductions import mix
 
-__all__ = ["Gossip", "copy", "gossip_matrix", "second_eigenvalue"]
+__all__ = ["Gossip", "gossip_matrix", "nothing", "second_eigenvalue"]
 
 
 def gossip_matrix(adjacency: Array) -> Array:
@@ -63,71 +63,71 @@ def second_eigenvalue(matrix: Array) -> Array:
 
 class _State(NamedTuple):
     own: Any  # the algorithm's
-    one: Array  # (R, M, K) what is sent of rewards, and comes back mixed
-    two: Array  # (R, M, K) of pulls
+    sums: Array  # (R, M, 2K) what is sent, and comes back mixed
+    spare: Array  # (R, M, 2K)
     matrix: Array  # (G, M, M)
-    spare: Array  # (R, M, K)
     all: Array  # (R, M) true
     more: int  # mixing steps a round beyond the first
 
 
 @jit
-def copy(source, i, target, j):
-    """``target[j] = source[i]`` of two (R, M, K), number by number: Numba's own takes seconds to compile."""
-    for m in range(source.shape[1]):
-        for k in range(source.shape[2]):
-            target[j, m, k] = source[i, m, k]
+def _copied(source, target):
+    # number by number: a slice of arrays assigned takes Numba a second to compile
+    for i in range(source.size):
+        target[i] = source[i]
 
 
 @jit
 def _mix_on(own, sender, degree, r):
     for _ in range(own.more):
-        mix(own.one, own.all, sender, degree, own.matrix, r, own.spare)
-        copy(own.spare, r, own.one, r)
-        mix(own.two, own.all, sender, degree, own.matrix, r, own.spare)
-        copy(own.spare, r, own.two, r)
+        _copied(own.sums[r].reshape(-1), own.spare[r].reshape(-1))
+        mix(own.spare, own.all, sender, degree, own.matrix, r, own.sums)
 
 
 @lru_cache
-def _rules(choose: Callable[..., int], learn: Callable[..., None], heard: Callable[..., None]) -> Rules:
+def _rules(choose: Callable[..., None], learn: Callable[..., None], heard: Callable[..., None]) -> Rules:
     @jit
     def act(own, t, r, arms):
-        for m in range(arms.shape[1]):
-            arms[r, m] = choose(own.own, r, m, t)
+        choose(own.own, r, t, arms)
 
     @jit
     def taken(own, r, arms, rewards):
-        for m in range(arms.shape[1]):
-            learn(own.own, r, m, arms[r, m], rewards[r, m])
+        learn(own.own, r, arms, rewards)
 
     @jit
     def hear(own, r, mail, t):
-        one, two = mail.values
         now = t % mail.sent.shape[0]
-        mix(one[now], mail.sent[now], mail.sender, mail.degree, own.matrix, r, own.one)
-        mix(two[now], mail.sent[now], mail.sender, mail.degree, own.matrix, r, own.two)
+        posted = mail.values[0][now].reshape(own.sums.shape)
+        mix(posted, mail.sent[now], mail.sender, mail.degree, own.matrix, r, own.sums)
         _mix_on(own, mail.sender, mail.degree, r)
-        heard(own.own, r, t)
+        heard(own.own, r, t, posted)
 
-    return Rules(act, taken, hear, post=_post, fields=("rewards", "pulls"))
+    return Rules(act, taken, hear, post=_post, fields=("sums",))
 
 
 @jit
 def _post(own, values, now, r, arms, rewards):
-    one, two = values
-    copy(own.one, r, one[now], r)
-    copy(own.two, r, two[now], r)
+    _copied(own.sums[r].reshape(-1), values[0][now, r].reshape(-1))
+
+
+@jit
+def nothing(own, r, t, posted):
+    """Do nothing after the mixing."""
 
 
 @lru_cache
 def _after(heard: Callable[..., None]) -> Callable[..., None]:
     @jit
-    def run(own, sender, degree, t):
-        for r in range(own.one.shape[0]):
+    def run(own, posted, sender, degree, t):
+        for r in range(own.sums.shape[0]):
             _mix_on(own, sender, degree, r)
-            heard(own.own, r, t)
+            heard(own.own, r, t, posted)
 
     return run
+
+
+#: What the env's parameters must be for everyone to hear all neighbours at once.
+_NEEDED = {"extra_delay": 0, "edge_loss": 0.0, "routing": "flood"}
 
 
 class Gossip(NetworkTeam):
@@ -135,42 +135,50 @@ class Gossip(NetworkTeam):
 
     A subclass gives `begin`, which makes its state, and three compiled rules:
 
-    ``choose(own, r, m, t) → int``; ``learn(own, r, m, arm, reward)``; ``heard(own, r, t)`` after the mixing.
+    ``choose(own, r, t, arms)`` writes everyone's arm to ``arms[r]``; ``learn(own, r, arms, rewards)`` takes rewards in;
+    ``heard(own, r, t, posted)`` comes after the mixing of what was `posted`, (R, M, 2K).
 
-    `one` and `two`, (R, M, K), are its arrays that travel: posted as they stand after `learn`, mixed in place.  A
-    message that is lost counts as the receiver's own.  The first `quiet` rounds go by without messages.
+    `sums`, (R, M, K, 2), is its array that travels: posted as it stands after `learn`, mixed in place.  A message that
+    is lost counts as the receiver's own.  The first `quiet` rounds go by without messages.
     """
 
-    choose: Callable[..., int]
+    choose: Callable[..., None]
     learn: Callable[..., None]
     heard: Callable[..., None]
     hears = ("mix",)
     #: Rounds before anybody speaks.
     quiet: int = 0
 
-    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[Any, Array, Array]:
-        """Return the algorithm's state, and the arrays `one` and `two`."""
+    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[Any, Array]:
+        """Return the algorithm's state, and the array `sums`."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, seeds, matrix)")
 
     def steps(self, agents: int) -> int:
         """How often a round's sums are mixed; messages are charged for once."""
         return 1
 
-    fields: Mapping[str, Field] = {"rewards": Field(per_arm=True), "pulls": Field(per_arm=True)}
+    fields: Mapping[str, Field] = {"sums": Field(shape=(2,), per_arm=True)}
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Messages go to neighbours alone."""
+        """Messages go to neighbours alone, over every edge in every round."""
+        for parameter, needed in _NEEDED.items():
+            if settings.get(parameter, needed) != needed:
+                raise ValueError(
+                    f"{parameter}={settings[parameter]!r} must be {needed!r} for {self.name}, which averages with all "
+                    f"its neighbours within the round"
+                )
         return Protocol(env={"life": 1})
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Lay out the averaging; forget everything."""
         matrix = gossip_matrix(env.adjacency)
-        own, one, two = self.begin(env, seeds, matrix)
-        self._own = _State(
-            own, one, two, matrix, np.zeros_like(one), np.ones(one.shape[:2], bool), self.steps(env.n_agents) - 1
-        )
+        own, self._sums = self.begin(env, seeds, matrix)
+        who = self._sums.shape[:2]
+        flat = self._sums.reshape(*who, -1)
+        more = self.steps(env.n_agents) - 1
+        self._own = _State(own, flat, np.zeros_like(flat), matrix, np.ones(who, bool), more)
         self._slots = env.slots
-        self._arm = np.zeros(one.shape[:2], np.int64)
+        self._arm = np.zeros(who, np.int64)
         self._t = 0
 
     def act(self, obs: Obs) -> Array:
@@ -183,15 +191,15 @@ class Gossip(NetworkTeam):
         """Everyone takes its reward, and posts what it knows."""
         for_all_runs(self.rules)[1](self._own, self._arm, np.ascontiguousarray(reward))
         sent = np.full(reward.shape, self._t > self.quiet)
-        return {"rewards": self._own.one, "pulls": self._own.two, "sent": sent}
+        return {"sums": self._sums, "sent": sent}
 
     def hear(self, inbox: Inbox) -> None:
         """Average with the neighbours."""
         if self._t <= self.quiet:
             return
-        for name, array in (("rewards", self._own.one), ("pulls", self._own.two)):
-            array[:] = inbox.mix(name, self._own.matrix)
-        _after(self.heard)(self._own, self._slots.sender, self._slots.degree, self._t)
+        posted = self._own.sums.copy()
+        self._sums[:] = inbox.mix("sums", self._own.matrix)
+        _after(self.heard)(self._own, posted, self._slots.sender, self._slots.degree, self._t)
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]

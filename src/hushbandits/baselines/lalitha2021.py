@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.gossip import Gossip
+from hushbandits.baselines.gossip import Gossip, nothing
 from hushbandits.core.jit import jit
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
@@ -18,33 +18,29 @@ __all__ = ["DecTS"]
 
 
 class _Posteriors(NamedTuple):
-    alpha: Array  # (R, M, K)
-    beta: Array  # (R, M, K)
+    sums: Array  # (R, M, K, 2) α and β
     luck: Array  # (R·M, 4)
     rate: float
 
 
 @jit
-def _choose(own, r, m, t):
-    best, top = 0, -1.0
-    row = r * own.alpha.shape[1] + m
-    for k in range(own.alpha.shape[2]):
-        x = beta(own.luck, row, own.alpha[r, m, k], own.beta[r, m, k])
-        if x > top:
-            best, top = k, x
-    return best
+def _choose(own, r, t, arms):
+    for m in range(arms.shape[1]):
+        best, top = 0, -1.0
+        row = r * arms.shape[1] + m
+        for k in range(own.sums.shape[2]):
+            x = beta(own.luck, row, own.sums[r, m, k, 0], own.sums[r, m, k, 1])
+            if x > top:
+                best, top = k, x
+        arms[r, m] = best
 
 
 @jit
-def _learn(own, r, m, arm, reward):
-    x = min(max(reward, 0.0), 1.0)  # a Beta law has no parameters below 0
-    own.alpha[r, m, arm] += own.rate * x
-    own.beta[r, m, arm] += own.rate * (1.0 - x)
-
-
-@jit
-def _heard(own, r, t):
-    pass
+def _learn(own, r, arms, rewards):
+    for m in range(arms.shape[1]):
+        x = min(max(rewards[r, m], 0.0), 1.0)  # a Beta law has no parameters below 0
+        own.sums[r, m, arms[r, m], 0] += own.rate * x
+        own.sums[r, m, arms[r, m], 1] += own.rate * (1.0 - x)
 
 
 class DecTS(Gossip):
@@ -67,7 +63,7 @@ class DecTS(Gossip):
 
     choose = staticmethod(_choose)
     learn = staticmethod(_learn)
-    heard = staticmethod(_heard)
+    heard = staticmethod(nothing)
 
     def __init__(self, rate: float | None = None):
         self.rate = rate if rate is None else real("rate", rate, 0)
@@ -77,9 +73,8 @@ class DecTS(Gossip):
         """As registered."""
         return "Dec-TS"
 
-    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Posteriors, Array, Array]:
+    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Posteriors, Array]:
         """Uniform priors."""
-        shape = len(seeds), env.n_agents, env.n_arms
-        wins, losses = np.ones(shape), np.ones(shape)
+        sums = np.ones((len(seeds), env.n_agents, env.n_arms, 2))
         luck = words(streams(seeds, f"agent/{self.name}"), env.n_agents)
-        return _Posteriors(wins, losses, luck, float(env.n_agents) if self.rate is None else self.rate), wins, losses
+        return _Posteriors(sums, luck, float(env.n_agents) if self.rate is None else self.rate), sums

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.gossip import Gossip
+from hushbandits.baselines.gossip import Gossip, nothing
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import flag, real
 from hushbandits.core.world import World
+from hushbandits.policies.policy import argmax
 
 __all__ = ["CoopUCB", "graph_exploration"]
 
@@ -77,38 +79,38 @@ def _settled(values: Array, vectors: Array) -> Array:
     return settled
 
 
+@lru_cache(maxsize=16)  # all runs on one graph share it, and it takes half a second at M = 200
+def _explored(agents: int, matrix: bytes) -> Array:
+    return graph_exploration(np.frombuffer(matrix).reshape(agents, agents))
+
+
 class _Estimates(NamedTuple):
-    s: Array  # (R, M, K) ŝ
-    n: Array  # (R, M, K) n̂
-    extra: Array  # (G, M) ε_c
+    sums: Array  # (R, M, K, 2) ŝ and n̂
+    extra: Array  # (G, M, K) ε_c
+    bound: Array  # (M, K)
     scale: float  # 2γσ²/M
     arms: int
 
 
 @jit
-def _choose(own, r, m, t):
+def _choose(own, r, t, arms):
     if t <= own.arms:
-        return t - 1
-    best, top = 0, -math.inf
+        arms[r] = t - 1
+        return
     explored = own.scale * math.log(t)
-    extra = own.extra[r % own.extra.shape[0], m]
-    for k in range(own.arms):
-        n = own.n[r, m, k]
-        x = own.s[r, m, k] / n + math.sqrt((n + extra) * explored) / n
-        if x > top:
-            best, top = k, x
-    return best
+    sums, extra, index = own.sums[r].reshape(-1), own.extra[r % own.extra.shape[0]].reshape(-1), own.bound.reshape(-1)
+    for i in range(index.size):  # all agents' arms in a row: LLVM takes several at once
+        n = sums[2 * i + 1]
+        index[i] = sums[2 * i] / n + math.sqrt((n + extra[i]) * explored) / n
+    for m in range(arms.shape[1]):
+        arms[r, m] = argmax(own.bound, m)
 
 
 @jit
-def _learn(own, r, m, arm, reward):
-    own.s[r, m, arm] += reward
-    own.n[r, m, arm] += 1.0
-
-
-@jit
-def _heard(own, r, t):
-    pass
+def _learn(own, r, arms, rewards):
+    for m in range(arms.shape[1]):
+        own.sums[r, m, arms[r, m], 0] += rewards[r, m]
+        own.sums[r, m, arms[r, m], 1] += 1.0
 
 
 class CoopUCB(Gossip):
@@ -138,7 +140,7 @@ class CoopUCB(Gossip):
 
     choose = staticmethod(_choose)
     learn = staticmethod(_learn)
-    heard = staticmethod(_heard)
+    heard = staticmethod(nothing)
 
     def __init__(self, gamma: float = 1.01, sigma: float = 0.5, as_released: bool = False):
         self.gamma, self.sigma = real("gamma", gamma, 1), real("sigma", sigma, 0)
@@ -149,13 +151,14 @@ class CoopUCB(Gossip):
         """As registered."""
         return "coop-UCB"
 
-    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Estimates, Array, Array]:
+    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Estimates, Array]:
         """Nothing is known."""
-        self.quiet = env.n_arms
-        shape = len(seeds), env.n_agents, env.n_arms
-        s, n = np.zeros(shape), np.zeros(shape)
-        extra = np.stack([graph_exploration(one) for one in matrix])
-        return _Estimates(s, n, extra, 2.0 * self.gamma * self.sigma**2 / env.n_agents, env.n_arms), s, n
+        agents, arms = env.n_agents, env.n_arms
+        self.quiet = arms
+        sums = np.zeros((len(seeds), agents, arms, 2))
+        extra = np.repeat([_explored(agents, one.tobytes()) for one in matrix], arms).reshape(-1, agents, arms)
+        scale = 2.0 * self.gamma * self.sigma**2 / agents
+        return _Estimates(sums, extra, np.zeros((agents, arms)), scale, arms), sums
 
     def steps(self, agents: int) -> int:
         """Mixing steps a round."""

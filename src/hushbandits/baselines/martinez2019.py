@@ -12,6 +12,7 @@ from hushbandits.core.jit import jit
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import flag, real
 from hushbandits.core.world import World
+from hushbandits.policies.policy import argmax
 
 __all__ = ["DDUCB", "chebyshev", "stage_length"]
 
@@ -51,13 +52,12 @@ def chebyshev(second: float, steps: int) -> Array:
 
 
 class _Buffers(NamedTuple):
-    usable: Array  # (2, R, M, K) α: sums and counts, of the average agent
-    mixed: Array  # (2, R, M, K) what earlier stages have mixed
-    fresh: Array  # (2, R, M, K) γ: this stage's own
-    one: Array  # (R, M, K) β's sums
-    two: Array  # (R, M, K) and counts
-    now: Array  # (2, R, M, K) β before this step
-    before: Array  # (2, R, M, K) and a step earlier
+    sums: Array  # (R, M, K, 2) β: sums and counts that are being mixed
+    before: Array  # (R, M, K, 2) β a step earlier
+    mixed: Array  # (R, M, K, 2) what earlier stages have mixed
+    fresh: Array  # (R, M, K, 2) γ: this stage's own
+    usable: Array  # (R, M, K, 2) α: of the average agent
+    bound: Array  # (R, M, K) of α
     arm: Array  # (R, M) the stage's
     step: Array  # (R,)
     known: Array  # (R,) s: pulls of the network that α stands for
@@ -69,90 +69,69 @@ class _Buffers(NamedTuple):
 
 
 @jit
-def _best(own, r, m):
-    agents, best, top = own.usable.shape[2], 0, -math.inf
-    explored = own.scale * math.log(own.known[r]) / agents
-    for k in range(own.arms):
-        n = own.usable[1, r, m, k]
-        # accelerated mixing may leave a count at or below 0: such an arm is not known
-        x = math.inf if n <= 0.0 else own.usable[0, r, m, k] / n + math.sqrt(explored / n)
-        if x > top:
-            best, top = k, x
-    return best
+def _explored(own, r):
+    return own.scale * math.log(own.known[r]) / own.sums.shape[1]
 
 
 @jit
-def _choose(own, r, m, t):
+def _index(s, n, explored):
+    # accelerated mixing may leave a count at or below 0: such an arm is not known
+    return math.inf if n <= 0.0 else s / n + math.sqrt(explored / n)
+
+
+@jit
+def _choose(own, r, t, arms):
     if t <= own.arms:
-        return t - 1
+        arms[r] = t - 1
+        return
     if own.known[r] == 0.0:
         own.known[r] = own.arms
-    if own.rechoose or own.step[r] == 0:
-        own.arm[r, m] = _best(own, r, m)
-    return own.arm[r, m]
-
-
-@jit
-def _learn(own, r, m, arm, reward):
-    agents = own.usable.shape[2]
-    if own.known[r] == 0.0:  # the first pull of each arm
-        own.one[r, m, arm] = own.now[0, r, m, arm] = reward
-        own.two[r, m, arm] = own.now[1, r, m, arm] = 1.0
-    else:
-        own.fresh[0, r, m, arm] += reward
-        own.fresh[1, r, m, arm] += 1.0
-        if not own.rechoose:
-            return
-    own.usable[0, r, m, arm] += reward / agents
-    own.usable[1, r, m, arm] += 1.0 / agents
-
-
-@jit
-def _step(own, r, y, i, a, b):
-    now, before = own.now[i, r], own.before[i, r]
-    for m in range(now.shape[0]):
-        for k in range(now.shape[1]):
-            x = a * y[r, m, k] - b * before[m, k]
-            before[m, k], now[m, k], y[r, m, k] = now[m, k], x, x
-
-
-# Number by number: a slice of arrays assigned takes Numba seconds to compile.
-@jit
-def _forget(arrays, r):
-    for i in range(arrays.shape[0]):
-        for m in range(arrays.shape[2]):
-            for k in range(arrays.shape[3]):
-                arrays[i, r, m, k] = 0.0
-
-
-@jit
-def _begin_stage(own, r, y, i):
-    fresh, mixed, agents = own.fresh, own.mixed, own.usable.shape[2]
-    for m in range(agents):
-        for k in range(own.arms):
-            mixed[i, r, m, k] += y[r, m, k]
-            y[r, m, k] = own.now[i, r, m, k] = fresh[i, r, m, k]
-            own.usable[i, r, m, k] = mixed[i, r, m, k]
-            if own.rechoose:  # what is still to be mixed has entered as u/M already
-                own.usable[i, r, m, k] += fresh[i, r, m, k] / agents
-
-
-@jit
-def _heard(own, r, t):
-    g, agents = r % own.length.size, own.usable.shape[2]
     if own.step[r] == 0:
-        _forget(own.before, r)
-    a, b = own.weight[g, own.step[r], 0], own.weight[g, own.step[r], 1]
-    _step(own, r, own.one, 0, a, b)
-    _step(own, r, own.two, 1, a, b)
+        explored, usable, index = _explored(own, r), own.usable[r].reshape(-1), own.bound[r].reshape(-1)
+        for i in range(index.size):
+            index[i] = _index(usable[2 * i], usable[2 * i + 1], explored)
+    if own.rechoose or own.step[r] == 0:
+        for m in range(arms.shape[1]):
+            own.arm[r, m] = argmax(own.bound[r], m)
+    arms[r] = own.arm[r]
+
+
+@jit
+def _learn(own, r, arms, rewards):
+    agents, first = arms.shape[1], own.known[r] == 0.0  # the first pull of each arm
+    explored = 0.0 if first else _explored(own, r)
+    for m in range(agents):
+        k, x = arms[r, m], rewards[r, m]
+        if first:
+            own.sums[r, m, k, 0], own.sums[r, m, k, 1] = x, 1.0
+        else:
+            own.fresh[r, m, k, 0] += x
+            own.fresh[r, m, k, 1] += 1.0
+        if first or own.rechoose:
+            own.usable[r, m, k, 0] += x / agents
+            own.usable[r, m, k, 1] += 1.0 / agents
+            own.bound[r, m, k] = _index(own.usable[r, m, k, 0], own.usable[r, m, k, 1], explored)
+
+
+@jit
+def _heard(own, r, t, posted):
+    g, agents = r % own.length.size, own.sums.shape[1]
+    a, b = own.weight[g, own.step[r], 0], own.weight[g, own.step[r], 1]  # b is 0 in a stage's first step
+    y, now, before = own.sums[r].reshape(-1), posted[r].reshape(-1), own.before[r].reshape(-1)
+    for i in range(y.size):
+        y[i] = a * y[i] - b * before[i]
+        before[i] = now[i]
     own.step[r] += 1
     if own.step[r] < own.length[g]:
         return
     own.step[r] = 0
     own.known[r] = (t - own.length[g]) * agents
-    for i in range(2):
-        _begin_stage(own, r, own.two if i else own.one, i)
-    _forget(own.fresh, r)
+    mixed, fresh, usable = own.mixed[r].reshape(-1), own.fresh[r].reshape(-1), own.usable[r].reshape(-1)
+    for i in range(y.size):
+        mixed[i] += y[i]
+        # what is still to be mixed has entered as u/M already
+        usable[i] = mixed[i] + fresh[i] / agents if own.rechoose else mixed[i]
+        y[i], fresh[i] = fresh[i], 0.0
 
 
 class DDUCB(Gossip):
@@ -194,7 +173,7 @@ class DDUCB(Gossip):
         """As registered."""
         return "DDUCB-rechoosing" if self.rechoose else "DDUCB"
 
-    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Buffers, Array, Array]:
+    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Buffers, Array]:
         """Nothing is known."""
         runs, agents, arms = len(seeds), env.n_agents, env.n_arms
         self.quiet = arms
@@ -203,11 +182,21 @@ class DDUCB(Gossip):
         weight = np.zeros((len(matrix), int(length.max()), 2))
         for g, (x, steps) in enumerate(zip(second, length, strict=True)):
             weight[g, :steps] = chebyshev(float(x), int(steps))
-        one, two = np.zeros((runs, agents, arms)), np.zeros((runs, agents, arms))
-        five = [np.zeros((2, runs, agents, arms)) for _ in range(5)]
+        sums, before, mixed, fresh, usable = (np.zeros((runs, agents, arms, 2)) for _ in range(5))
         own = _Buffers(
-            five[0], five[1], five[2], one, two, five[3], five[4], np.zeros((runs, agents), np.int64),
-            np.zeros(runs, np.int64), np.zeros(runs), length, weight, 2.0 * self.eta * self.sigma**2, self.rechoose,
-            arms,
-        )  # fmt: skip
-        return own, one, two
+            sums=sums,
+            before=before,
+            mixed=mixed,
+            fresh=fresh,
+            usable=usable,
+            bound=np.zeros((runs, agents, arms)),
+            arm=np.zeros((runs, agents), np.int64),
+            step=np.zeros(runs, np.int64),
+            known=np.zeros(runs),
+            length=length,
+            weight=weight,
+            scale=2.0 * self.eta * self.sigma**2,
+            rechoose=self.rechoose,
+            arms=arms,
+        )
+        return own, sums

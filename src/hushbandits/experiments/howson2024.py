@@ -265,6 +265,7 @@ THEOREM_1 = Experiment(
     quick={"runs": 10},
 )  # fmt: skip
 
+# That it is ε-LDP no regret can show: `hushbandits audit LocalDPNetwork-v0` tries to refute it.
 PRIVATE = Experiment(
     name="howson2024-private",
     title="Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",

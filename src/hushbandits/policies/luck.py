@@ -14,7 +14,7 @@ import numpy as np
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array
 
-__all__ = ["below", "beta", "exponential", "gamma", "normal", "uniform", "words"]
+__all__ = ["below", "beta", "gamma", "normal", "uniform", "words"]
 
 
 def words(rngs: Sequence[np.random.Generator], each: int = 1) -> Array:
@@ -75,12 +75,6 @@ def below(luck, r, n):
 
 
 @jit
-def exponential(luck, r):
-    """Exponential of mean 1, ``−ln(1 − U)``."""
-    return -math.log1p(-uniform(luck, r))
-
-
-@jit
 def normal(luck, r):
     """Standard normal: the polar method (Marsaglia & Bray 1964), one of each pair."""
     while True:
@@ -105,7 +99,9 @@ def gamma(luck, r, shape):
         if v <= 0.0:
             continue
         v = v * v * v
-        if math.log(1.0 - uniform(luck, r)) < 0.5 * x * x + d - d * v + d * math.log(v):
+        u, square = 1.0 - uniform(luck, r), x * x
+        # the first test implies the second and spares nearly all of its logarithms (their squeeze)
+        if u < 1.0 - 0.0331 * square * square or math.log(u) < 0.5 * square + d - d * v + d * math.log(v):
             return boost * d * v
 
 

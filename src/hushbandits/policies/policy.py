@@ -65,12 +65,16 @@ class Policy:
         Whether it draws: then `state` is given `luck`, (L, 4) words that seed `hushbandits.policies.luck`.
     order : float
         It needs rewards whose absolute moment of this order is finite.
+    shared : tuple of str
+        Parameters that are also those of the mechanism which noises its rewards: given on either side, they hold for
+        both; ``None``: the mechanism's.
     """
 
     choose: ClassVar[Callable[..., int]]
     update: ClassVar[Callable[..., None]]
     random: ClassVar[bool] = False
     order: float = 1.0
+    shared: ClassVar[tuple[str, ...]] = ()
 
     @property
     def name(self) -> str:

@@ -35,12 +35,14 @@ def _laplace_index(state, r, k, log_t):
 class LDPUCBL(Policy):
     """Index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))`` on rewards + Lap(1/ε); an arm with N ≤ 4 ln(t + 1) comes first.
 
+    Its ε is the mechanism's: given on either side it holds for both, given differently it is refused.
+
     Source: Ren, Zhou, Liu & Shroff 2020, "Multi-Armed Bandits with Local Differential Privacy", LDP-UCB-L.
 
     Parameters
     ----------
-    epsilon : float
-        ε of the mechanism.
+    epsilon : float, optional
+        ε of the mechanism; default: that of the mechanism which there is, 1 where there is none.
 
     Examples
     --------
@@ -51,8 +53,10 @@ class LDPUCBL(Policy):
     choose = staticmethod(by_index(_laplace_index))
     update = staticmethod(add)
 
-    def __init__(self, epsilon: float = 1.0):
-        self.epsilon = real("epsilon", epsilon, 0)
+    shared = ("epsilon",)
+
+    def __init__(self, epsilon: float | None = None):
+        self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0)
 
     @property
     def name(self) -> str:
@@ -61,14 +65,15 @@ class LDPUCBL(Policy):
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Noised:
         """Nothing is known."""
-        return _Noised(*sums(learners, n_arms), self.epsilon)
+        return _Noised(*sums(learners, n_arms), 1.0 if self.epsilon is None else self.epsilon)
 
 
 class LDPUCBB(UCB1):
     """UCB1 on rewards that the Bernoulli mechanism has replaced: ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``.
 
     The replaced rewards are in {0, 1}, and their means are in the order of the arms', nearer to ½ by
-    ``(e^ε − 1)/(e^ε + 1)``.  Source: Ren, Zhou, Liu & Shroff 2020, LDP-UCB-B.
+    ``(e^ε − 1)/(e^ε + 1)``; its index has no ε, which is the mechanism's alone.  Source: Ren, Zhou, Liu & Shroff 2020,
+    LDP-UCB-B.
 
     Examples
     --------

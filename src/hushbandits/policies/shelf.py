@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hushbandits.core.entries import Spec, built, find
@@ -11,7 +11,7 @@ from hushbandits.core.names import Kind
 from hushbandits.core.validate import shown
 from hushbandits.policies.policy import Policy
 
-__all__ = ["POLICIES", "AnyPolicy", "list_policies", "make_policy", "playing"]
+__all__ = ["POLICIES", "AnyPolicy", "given_to", "list_policies", "make_policy", "playing"]
 
 #: A name, ``"module:Class"``, a class or a policy.
 AnyPolicy = str | type[Policy] | Policy
@@ -81,6 +81,20 @@ def _whole(policy: Policy) -> Policy:
     if not (callable(getattr(policy, "choose", None)) and callable(getattr(policy, "update", None))):
         raise ValueError(f"policy {policy.name} must define choose(state, r) and update(state, r, arm, reward)")
     return policy
+
+
+def given_to(policy: Policy, settings: Mapping[str, object]) -> dict[str, object]:
+    """Return what a policy's parameters say of the mechanism of a ``LocalDPNetwork-v0``.
+
+    Examples
+    --------
+    >>> given_to(make_policy("LDP-UCB-L", epsilon=0.5), {"mechanism": "LocalMechanism"})
+    {'epsilon': 0.5}
+    """
+    if settings.get("mechanism") != "LocalMechanism":
+        return {}
+    given = {name: getattr(policy, name) for name in policy.shared}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def playing(agent: Callable[..., Any], policy: str, says: str) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from hushbandits.core.rewards import Stable
 from hushbandits.core.types import Array
 from hushbandits.core.validate import shown
 from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.policy import Policy, everyone
 
 __all__ = ["Watched", "started"]
@@ -25,7 +27,8 @@ def started(policy: Policy, env: World, learners: int, plays: int, luck: Array |
     Raises
     ------
     ValueError
-        The policy needs a moment that the rewards do not have; or one's own raised.
+        The policy needs a moment that the rewards do not have, or another ε than that of the mechanism which noises
+        them; or one's own raised.
     """
     law = getattr(env, "law", None)  # a law of one's own is not shown
     if isinstance(law, Stable) and policy.order >= law.alpha:
@@ -33,12 +36,29 @@ def started(policy: Policy, env: World, learners: int, plays: int, luck: Array |
             f"policy {policy.name} needs E |X|^{policy.order:g} to be finite; of {law!r} only moments of an order "
             f"below {law.alpha:g} are (Robust-UCB with excess < {law.alpha - 1:.3g})"
         )
+    policy = _tied(policy, env)
     if policy.ships:
         return policy.state(learners, env.n_arms, plays, luck)
     try:
         return policy.state(learners, env.n_arms, plays, luck)
     except Exception as error:
         raise ValueError(f"policy {policy.name}: state raised {words(error)}") from error
+
+
+def _tied(policy: Policy, env: World) -> Policy:
+    """Return the policy with the parameters that it shares with the mechanism before it."""
+    for wrapper in env.wrappers if policy.shared else ():
+        if type(wrapper).tell is Wrapper.tell:  # it leaves alone what agents are told
+            continue
+        for name in policy.shared:
+            mine, its = getattr(policy, name), getattr(wrapper, name, None)
+            if its is not None and mine not in (None, its):
+                raise ValueError(
+                    f"{name}={mine!r} of policy {policy.name} differs from {name}={its!r} of {wrapper.name}"
+                )
+            policy = copy(policy)
+            setattr(policy, name, mine if its is None else its)
+    return policy
 
 
 @lru_cache

@@ -46,14 +46,14 @@ class LocalBernoulli(Wrapper):
     [(0.5, 'everyone, the agent included')]
     """
 
-    verbs = ("add",)
-
     def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
         super().__init__(name=name)
         self.epsilon = real("epsilon", epsilon, 0, 700)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs rewards in [0, 1], of agents who come back."""
+        """Needs rewards in [0, 1], of agents who come back; whatever they send is made of bits already."""
+        if "add" not in env.payload.verbs:
+            raise ValueError(f"{self.name} needs rewards that can be noised one by one: {env.payload.noun} cannot")
         if not env.law.unit_interval:
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
         if not env.payload.named:
@@ -64,11 +64,20 @@ class LocalBernoulli(Wrapper):
         """Open the tape."""
         self._luck = env.payload.luck("add", self.name, env, seeds)
 
+    def chance(self, reward: Array) -> Array:
+        """``P(1 | x)``.
+
+        Examples
+        --------
+        >>> LocalBernoulli(1.0).chance(np.array([0.0, 0.5, 1.0])).round(3).tolist()
+        [0.269, 0.5, 0.731]
+        """
+        lean = math.exp(-self.epsilon)
+        return (reward * (1.0 - lean) + lean) / (1.0 + lean)
+
     def tell(self, reward: Array, env: World) -> Array:
         """Toss the coin."""
-        lean = math.exp(-self.epsilon)
-        chance = (reward * (1.0 - lean) + lean) / (1.0 + lean)
-        return np.less(self._luck.next(), chance).astype(float)
+        return np.less(self._luck.next(), self.chance(reward)).astype(float)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε per reward, against everyone."""

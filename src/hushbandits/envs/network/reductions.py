@@ -99,14 +99,27 @@ def mix(value, sent, sender, degree, matrix, r, out):
 
     `value` and `out` are ``(R, M, F)``, `sent` is ``(R, M)``; slots hold neighbours alone.
     """
-    g = r % matrix.shape[0]
-    at = r % sender.shape[0]
+    g, at = r % matrix.shape[0], r % sender.shape[0]
+    x, to = value[r].reshape(-1), out[r].reshape(-1)
+    # Unsigned indices spare Numba the test for negative ones.
+    width, row = np.uint64(value.shape[2]), np.uint64(0)
     for m in range(value.shape[1]):
-        weight = matrix[g, m, m]
-        for f in range(value.shape[2]):
-            out[r, m, f] = weight * value[r, m, f]
-        for s in range(degree[at, m]):
-            w = sender[at, m, s]
-            weight, of = matrix[g, m, w], w if sent[r, w] else m
-            for f in range(value.shape[2]):
-                out[r, m, f] += weight * value[r, of, f]
+        own = matrix[g, m, m]
+        if degree[at, m] == 4:  # inside a grid: one pass, the same sum
+            a, b, c, d = sender[at, m, 0], sender[at, m, 1], sender[at, m, 2], sender[at, m, 3]
+            p, q, u, v = matrix[g, m, a], matrix[g, m, b], matrix[g, m, c], matrix[g, m, d]
+            i = np.uint64(a) * width if sent[r, a] else row
+            j = np.uint64(b) * width if sent[r, b] else row
+            k = np.uint64(c) * width if sent[r, c] else row
+            n = np.uint64(d) * width if sent[r, d] else row
+            for f in range(width):
+                to[row + f] = own * x[row + f] + p * x[i + f] + q * x[j + f] + u * x[k + f] + v * x[n + f]
+        else:
+            for f in range(width):
+                to[row + f] = own * x[row + f]
+            for s in range(degree[at, m]):
+                w = sender[at, m, s]
+                p, i = matrix[g, m, w], np.uint64(w) * width if sent[r, w] else row
+                for f in range(width):
+                    to[row + f] += p * x[i + f]
+        row += width
