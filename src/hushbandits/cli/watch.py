@@ -26,7 +26,7 @@ __all__ = ["watch"]
 
 _MOST = 300  # frames of a file
 _LAST = 3.0  # seconds that the last frame stays
-_COLOURS = 128
+_COLOURS = 256
 
 Several = UseAppendAction[tuple[str, ...]]
 

@@ -56,7 +56,7 @@ def label_arms(axes: Any, core: Any, wide: bool = True) -> None:
     from matplotlib.ticker import MaxNLocator
 
     k, (noun, pays) = core.n_arms, core.arms.words
-    axes.set_xlim(-0.6, k - 0.4)
+    axes.set_xlim(-0.5, k - 0.5)
     if k > (_TICKED if wide else _TICKED // 2):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel(noun)
@@ -95,7 +95,7 @@ def listed(names: Sequence[str], counts: Array) -> str:
     if len(names) > _LISTED:
         top = np.sort(np.argsort(-counts, kind="stable")[:_LISTED])
         top = top[counts[top] > 0]
-    text = " ".join(f"{names[k]}:{counts[k]:.0f}" for k in top)
+    text = " ".join(f"{names[k]}:{counts[k]:.0f}" for k in top.tolist())
     rest = len(names) - len(top)
     others = f"{rest} others:{counts.sum() - counts[top].sum():.0f}" if rest else ""
     return ", ".join(part for part in (text, others) if part)

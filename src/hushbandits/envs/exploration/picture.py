@@ -65,7 +65,7 @@ def draw(task: Task, figure: Any) -> None:
     below.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     below.set_ylabel("agent", fontsize=9)
     if core.live[0]:
-        below.scatter([-0.6], core.upcoming, marker="<", s=36, color="black", clip_on=False, zorder=5)
+        below.scatter([core.n_arms - 0.5], core.upcoming, marker="<", s=36, color="black", clip_on=False, zorder=5)
     label_arms(below, core)
     caption(
         figure,
