@@ -105,6 +105,8 @@ class Arms:
 
     #: Not a run's own (`hushbandits.core.rows`).
     not_rows = ("_runs",)
+    #: What an arm is called in a picture, and what its mean is.
+    words = ("arm", "mean")
 
     def __init__(
         self,
@@ -129,6 +131,11 @@ class Arms:
         self._last: float = math.inf if horizon is None else count("horizon", horizon, 1, LONGEST) - 1
         self._period = (self._last + 1) / (self.switches + 1) if self.switches else math.inf
         self.moving = self.drift > 0 or self.switches > 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each arm is called in a picture."""
+        return tuple(map(str, range(self.n_arms)))
 
     @property
     def given(self) -> Array | None:

@@ -285,7 +285,7 @@ class Task(ABC):
         return self.core.law.unit_interval
 
     def _tick(self, clock: Array) -> None:
-        self._obs[..., self.layout["time"]] = np.minimum(clock / self.core.horizon, 1.0)[:, None, None]
+        self._obs[..., self.layout["time"]] = np.minimum(clock / (self.core.horizon or math.inf), 1.0)[:, None, None]
 
     def _show(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
         """Write the means and widths of the agents `who`, ``(R, A)``."""

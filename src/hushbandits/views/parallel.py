@@ -291,12 +291,9 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return None
 
     def _title(self) -> str:
-        core = self.core
-        facts = [str(self.metadata["name"]).removeprefix("hushbandits/")]
-        facts.append(f"{core.clock} {int(core.t[0]):,} of {core.horizon:,}")
-        metrics = self.metrics()
-        facts += [f"{name} {metrics[name]:,.0f}" for name in ("messages", "regret", "bits") if name in metrics]
-        return " · ".join(facts if self.agents else [*facts, "over"])
+        from hushbandits.views.render import title
+
+        return title(self.core, str(self.metadata["name"]).removeprefix("hushbandits/"), over=not self.agents)
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -6,18 +6,47 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.core.env import Env
 from hushbandits.core.task import Task
 from hushbandits.core.types import Array
 
-__all__ = ["close", "picture", "show", "text"]
+__all__ = ["close", "has_windows", "picture", "show", "text", "title"]
 
 _SIZE = (7.2, 3.6)  # inches
 _DPI = 100
+_FACTS = 3  # metrics that a title has room for
+
+
+def title(env: Env, name: str, over: bool = False) -> str:
+    """Return two lines about the first run of an env: its name; its time, what it has cost and how it ended.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("CoopNetwork-v0")
+    >>> obs = env.reset(0)
+    >>> title(env, "mine").splitlines()
+    ['mine', 'rounds 0 of 10,000 · regret 0 · messages 0']
+    """
+    of = "" if env.horizon is None else f" of {env.horizon:,}"
+    facts = [f"{env.clock} {int(env.t[0]):,}{of}"]
+    metrics = {key: float(value[0]) for key, value in env.metrics().items() if value.ndim == 1}
+    facts += [f"{key} {_short(metrics[key])}" for key in env.curve_metrics if key in metrics][:_FACTS]
+    if over:
+        verdicts = [key for key in metrics if key in env.measures and env.measures[key].rate]
+        told = [key for key in verdicts if metrics[key]] or [f"not {key}" for key in verdicts[:1]]
+        # What was cut short has no verdict.
+        facts.append(f"over: {', '.join(told)}" if told and not env.live[0] else "over")
+    return f"{name}\n{' · '.join(facts)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.3g}"
 
 
 def text(task: Task, title: str) -> str:
     """Return a few lines."""
-    return "\n".join([title, *task.say()])
+    return "\n".join([title.replace("\n", " · "), *task.say()])
 
 
 def picture(task: Task, title: str) -> Array:
@@ -32,13 +61,20 @@ def picture(task: Task, title: str) -> Array:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
+def has_windows() -> bool:
+    """Whether Matplotlib can open a window here; without a display it draws unseen."""
+    from matplotlib import pyplot as plt
+
+    return plt.get_backend().lower() not in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
+
+
 def show(task: Task, title: str, window: Any = None) -> Any:
     """Draw into `window` (``None``: open one) and return it; a backend without windows draws unseen."""
     from matplotlib import pyplot as plt
 
     if window is None:
         window = plt.figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
-        if plt.get_backend().lower() not in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"):
+        if has_windows():
             plt.show(block=False)
     window.clear()
     _draw(task, title, window)
@@ -56,4 +92,4 @@ def close(window: Any) -> None:
 
 def _draw(task: Task, title: str, figure: Any) -> None:
     task.draw(figure)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(title, fontsize=10)

@@ -26,6 +26,9 @@ class Silent:
     def advance(self, runs: int) -> None:
         """Count runs done."""
 
+    def of(self, total: int) -> None:
+        """Say of how many, where that was not known before."""
+
 
 class Bar(Silent):
     """Runs done, time left, and the cell at work; only on a terminal.
@@ -36,6 +39,8 @@ class Bar(Silent):
         Runs.
     after : float
         Seconds before it appears: quick calls stay quiet.
+    unit : str
+        What is counted.
 
     Examples
     --------
@@ -44,8 +49,8 @@ class Bar(Silent):
     ...     bar.advance(2)
     """
 
-    def __init__(self, total: int, after: float = 0.0):
-        self._total, self._after = total, after
+    def __init__(self, total: int, after: float = 0.0, unit: str = "runs"):
+        self._total, self._after, self._unit = total, after, unit
         self._done, self._what = 0, ""
         self._lock = threading.Lock()
         self._bar: Progress | None = None
@@ -72,7 +77,7 @@ class Bar(Silent):
             columns = (
                 BarColumn(bar_width=24),
                 MofNCompleteColumn(),
-                TextColumn("runs ·"),
+                TextColumn(f"{self._unit} ·"),
                 TimeRemainingColumn(elapsed_when_finished=True),
                 TextColumn("left · [cyan]{task.description}"),
             )
@@ -104,3 +109,10 @@ class Bar(Silent):
             self._done += runs
             if self._bar is not None:
                 self._bar.advance(self._task, runs)
+
+    def of(self, total: int) -> None:
+        """Say of how many, where that was not known before."""
+        with self._lock:
+            self._total = total
+            if self._bar is not None:
+                self._bar.update(self._task, total=total)

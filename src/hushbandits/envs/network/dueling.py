@@ -45,9 +45,16 @@ class DuelingArms(Arms):
     A pair costs ``(P(w beats i) + P(w beats j))/2 − ½`` with w the Condorcet winner: 0 for w against itself.
     """
 
+    words = ("pair", "P(first wins)")
+
     def __init__(self, means: Sequence[float], rewards: str, **rest: Any):
         self.duellists = round(len(means) ** 0.5)
         super().__init__(means, rewards, **rest)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``i-j``: i against j."""
+        return tuple(f"{i}-{j}" for i in range(self.duellists) for j in range(self.duellists))
 
     def reset(self, seeds: Seeds) -> None:
         """Shuffle the arms of every run, if asked; pairs follow."""

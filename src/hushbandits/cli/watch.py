@@ -1,0 +1,247 @@
+"""``hushbandits watch ID --agent NAME``: one run as moving pictures."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import Positional, UseAppendAction, arg
+
+from hushbandits.bench.play.errors import StoreError
+from hushbandits.cli.console import assignment, bad_input_is_a_sentence
+from hushbandits.core.validate import integer, real, shown
+
+if TYPE_CHECKING:
+    from hushbandits.core.env import Env
+    from hushbandits.core.task import Task
+    from hushbandits.core.team import Team
+    from hushbandits.core.types import Seeds
+
+__all__ = ["watch"]
+
+_MOST = 300  # frames of a file
+_LAST = 3.0  # seconds that the last frame stays
+_COLOURS = 256
+
+Several = UseAppendAction[tuple[str, ...]]
+
+
+def watch(
+    env: Annotated[Positional[str], arg(metavar="ID")],
+    agent: Annotated[str, arg(metavar="NAME|MODULE:CLASS")],
+    out: Annotated[Path | None, arg(name="output", metavar="FILE.gif", aliases=("--out",))] = None,
+    seed: int = 0,
+    rounds: int | None = None,
+    every: int | None = None,
+    frames: int = 60,
+    fps: float = 8.0,
+    set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
+    wrappers: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = (),
+    overwrite: bool = False,
+) -> int:
+    """Watch an agent play one run: in a window, or as a GIF where there is no display or --out names a file.
+
+    It is run 0 of hb.evaluate under the same seed. A frame shows the env's own picture: who pulls which arm and what
+    is told, who has voted what, or what a server has decoded. Examples:
+
+      hushbandits watch CoopNetwork-v0 --agent Multi-UCB --set env.graph=grid --set env.horizon=500 --out grid.gif
+      hushbandits watch DPMASE-v0 --agent DP-MASE --set env.n_agents=8 --set agent.epsilon=0.5 --out vote.gif
+      hushbandits watch DistDP-v0 --agent Dist-DP-SE --wrappers Loss --rounds 80 --every 2
+
+    Parameters
+    ----------
+    env
+        An environment; see hushbandits list envs.
+    agent
+        Who plays, all seats: a registered agent, or your own; see hushbandits list agents.
+    out
+        A file that does not exist yet; default: a window, or without a display ID-NAME.gif here.
+    seed
+        Seeds the run.
+    rounds
+        Stop after so many rounds (blocks of users, in the feedback setting); default: to the end of the run.
+    every
+        A frame every so many rounds; default: --frames of them, the first ones denser.
+    frames
+        At most so many, spread over the run.
+    fps
+        Frames per second; the last one stays a while.
+    set
+        A parameter of the env or of the agent, such as env.n_agents=8 or agent.epsilon=0.5 (repeatable).
+    wrappers
+        On messages' way, outermost first (repeatable).
+    overwrite
+        Replace FILE.gif if it exists.
+    """
+    with bad_input_is_a_sentence():
+        integer("rounds", 1 if rounds is None else rounds, 1)
+        integer("every", 1 if every is None else every, 1)
+        integer("frames", frames, 2, _MOST)
+        real("fps", fps, 0, 50, closed="high")
+        path = _free(_default(env, agent) if out is None else out, overwrite)
+        core, team, seeds = _game(env, agent, seed, set, wrappers)
+    name = f"{env} · {agent}"
+    if out is None and _can_show():
+        return _in_a_window(core, team, seeds, name, _Pace(rounds, every, frames, fps))
+    last = _into_a_file(path, core, team, seeds, name, _Pace(rounds, every, frames, fps))
+    print(last)
+    print(f"{path}" if out is not None else f"{path} (there is no display to show it on; --out names a file)")
+    return 0
+
+
+class _Pace:
+    """Which rounds are drawn, and how fast they are shown.
+
+    Parameters
+    ----------
+    most, every : int, optional
+    frames : int
+    fps : float
+    """
+
+    def __init__(self, most: int | None, every: int | None, frames: int, fps: float):
+        self.most, self._every, self._frames, self.fps = most, every, frames, fps
+
+    def drawn(self, played: int) -> list[int]:
+        """Rounds that are drawn of those played."""
+        from hushbandits.views.watch import moments
+
+        if self._every is None:
+            return moments(played, self._frames)
+        if played > (_MOST - 2) * self._every:
+            raise ValueError(
+                f"every={self._every} of {played:,} rounds is more than {_MOST} frames: "
+                f"every={-(-played // (_MOST - 2))} or more, or fewer rounds"
+            )
+        return sorted({*range(0, played, self._every), played})
+
+    def durations(self, frames: int) -> list[int]:
+        """Milliseconds of each frame; a GIF counts in tens of them."""
+        one = 10 * max(2, round(100 / self.fps))
+        return [*[one] * (frames - 1), max(one, round(1000 * _LAST))]
+
+
+def _default(env: str, agent: str) -> Path:
+    """The file of an env and an agent, by names that any system takes."""
+    return Path(re.sub(r"[^A-Za-z0-9._-]+", "-", f"{env}-{agent}").strip("-.") + ".gif")
+
+
+def _free(path: Path, overwrite: bool) -> Path:
+    """Return `path` if a GIF may be written there."""
+    if path.suffix.lower() != ".gif":
+        raise ValueError(f"out={shown(str(path))} must end with .gif")
+    if not path.parent.is_dir():
+        raise ValueError(f"out={shown(str(path))}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"out={shown(str(path))} is a folder")
+    if path.exists() and not overwrite:
+        raise ValueError(f"{path} exists already; --overwrite replaces it, --out names another file")
+    return path
+
+
+def _game(env: str, agent: str, seed: int, set: Sequence[str], wrappers: Sequence[str]) -> tuple[Env, Team, Seeds]:
+    """Build who plays where, with the seeds of run 0 of `evaluate`."""
+    from hushbandits.bench.declare.world import seeds, world
+    from hushbandits.bench.play.batch import prepare
+
+    given: dict[str, dict[str, object]] = {"env": {}, "agent": {}}
+    for text in set:
+        key, value = assignment(text)
+        part, _, name = key.partition(".")
+        if part not in given or not name:
+            raise ValueError(f"--set {shown(text)} must begin with env. or agent., such as env.n_agents=8")
+        given[part][name] = value
+    integer("seed", seed, 0, float("inf"))
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        core, team = prepare(env, agent, 1, given["env"], given["agent"], wrappers)
+        core.task()  # what a picture needs is there, and a game that cannot be won says so
+    for note in noted:
+        print(f"hushbandits: {note.message}", file=sys.stderr)
+    return core, team, seeds(seed, world(env, given["env"]), 0, 1)
+
+
+def _chosen(core: Env, team: Team, seeds: Seeds, pace: _Pace, bar: Any) -> tuple[list[int], Iterator[Task]]:
+    """Which rounds are drawn, and the task at each of them; the run is played twice, first to see how long it is."""
+    from hushbandits.views.watch import watched
+
+    def play() -> Iterator[Task]:
+        return islice(_quiet(watched(core, team, seeds)), None if pace.most is None else pace.most + 1)
+
+    with bad_input_is_a_sentence():
+        bar.at("playing")
+        drawn = pace.drawn(sum(1 for _ in play()) - 1)
+    wanted = frozenset(drawn)
+    return drawn, (task for i, task in enumerate(play()) if i in wanted)
+
+
+def _quiet(rounds: Iterator[Task]) -> Iterator[Task]:
+    """The same rounds; what their start warns of was told before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        first = next(rounds)
+    yield first
+    yield from rounds
+
+
+def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pace: _Pace) -> str:
+    """Write the GIF, whole or not at all; return what the last frame says."""
+    import numpy as np
+    from PIL import Image
+
+    from hushbandits.bench.play.progress import Bar
+    from hushbandits.bench.show.files import replacing
+    from hushbandits.views import render
+
+    title = ""
+
+    def images(tasks: Iterator[Task]) -> Iterator[Image.Image]:
+        nonlocal title
+        for task in tasks:
+            title = render.title(core, name, over=not core.live[0])
+            yield Image.fromarray(np.ascontiguousarray(render.picture(task, title))).quantize(_COLOURS)
+            bar.advance(1)
+
+    with Bar(_MOST, after=2.0, unit="frames") as bar:
+        drawn, tasks = _chosen(core, team, seeds, pace, bar)
+        bar.of(len(drawn))
+        bar.at(f"drawing {path.name}")
+        try:
+            with replacing(path, binary=True) as file:
+                first, *rest = images(tasks)
+                first.save(
+                    file, format="GIF", save_all=True, append_images=rest, duration=pace.durations(len(drawn)), loop=0
+                )
+        except OSError as error:
+            raise StoreError(f"cannot write to {path}: {(error.strerror or str(error)).lower()}") from None
+    return title.replace("\n", " · ")
+
+
+def _can_show() -> bool:
+    from hushbandits.views.render import has_windows
+
+    return has_windows()
+
+
+def _in_a_window(core: Env, team: Team, seeds: Seeds, name: str, pace: _Pace) -> int:
+    """Show frame by frame, until the window is closed."""
+    from matplotlib import pyplot as plt
+
+    from hushbandits.bench.play.progress import Bar
+    from hushbandits.views import render
+
+    with Bar(1, after=2.0, unit="runs") as bar:
+        _, tasks = _chosen(core, team, seeds, pace, bar)
+    window: Any = None
+    for task in tasks:
+        window = render.show(task, render.title(core, name, over=not core.live[0]), window)
+        plt.pause(1 / pace.fps)
+        if not plt.fignum_exists(window.number):
+            return 0
+    plt.show(block=True)
+    return 0

@@ -1,0 +1,74 @@
+"""A team at play, round by round, with the picture that its env has for learners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hushbandits.core.env import Env
+from hushbandits.core.face import Face
+from hushbandits.core.play import meet
+from hushbandits.core.task import Task
+from hushbandits.core.team import Team
+from hushbandits.core.types import Seeds
+
+__all__ = ["moments", "watched"]
+
+
+def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
+    """Play one run by the beats; yield what observes it, the same task each time, at the start and after every round.
+
+    The task only looks on: the run is the one that `hushbandits.play` plays.
+
+    Parameters
+    ----------
+    env, team : Env, Team
+        They must fit (`meet`); a core of one run.
+    seed : int or sequence of one SeedSequence
+        As in `Env.reset`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=3)
+    >>> [task.pulls.sum().item() for task in watched(env, hb.make_team("Multi-UCB"))]
+    [0.0, 4.0, 8.0, 12.0]
+    """
+    if env.runs != 1:
+        raise ValueError(f"runs={env.runs}: one run can be watched, so runs must be 1")
+    meet(env, team)
+    task = env.task()
+    which = list(env.actions).index("arm") if "arm" in env.actions else None
+    obs = env.reset(seed)
+    team.reset(Face(env), env.seeds)
+    task.begin(obs)
+    yield task
+    while obs.live.any():
+        action = team.act(obs)
+        if which is not None:
+            arm = action[which] if isinstance(action, tuple) else action
+            task.arm = np.array(arm, np.int64)
+        task.obs = obs = env.pull(action)
+        task.pulled(obs)
+        assert obs.reward is not None
+        task.obs = obs = env.talk(team.speak(obs.reward))
+        assert obs.inbox is not None
+        team.hear(obs.inbox)
+        task.heard(obs)
+        yield task
+
+
+def moments(rounds: int, frames: int) -> list[int]:
+    """Up to `frames` of the rounds 0 … `rounds`, both ends among them, the first ones denser: most is learnt there.
+
+    Examples
+    --------
+    >>> moments(100, 6)
+    [0, 9, 25, 46, 72, 100]
+    >>> moments(2, 6)
+    [0, 1, 2]
+    """
+    if rounds < frames:
+        return list(range(rounds + 1))
+    return np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()

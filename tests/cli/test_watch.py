@@ -1,0 +1,221 @@
+"""``hushbandits watch``: a GIF of one run, whole or not at all."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import matplotlib
+import numpy as np
+import pytest
+from children import started
+from matplotlib import pyplot as plt
+from PIL import Image
+
+import hushbandits as hb
+from hushbandits.cli.main import main
+from hushbandits.views import render
+
+SMALL = ["--set", "env.n_agents=4", "--set", "env.horizon=40"]
+GAME = ["watch", "CoopNetwork-v0", "--agent", "Multi-UCB", *SMALL]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    matplotlib.use("agg")
+    return tmp_path
+
+
+def plain(monkeypatch):
+    """Frames that are quick to draw: their titles are asked for all the same."""
+    titles = []
+
+    def picture(task, title):
+        titles.append(title)
+        return np.full((4, 6, 3), len(titles) * 7 % 256, np.uint8)
+
+    monkeypatch.setattr(render, "picture", picture)
+    return titles
+
+
+def test_a_gif_of_the_run_that_evaluate_plays(here, capsys):
+    assert main([*GAME, "--out", "a.gif", "--frames", "4", "--seed", "3"]) == 0
+    said = capsys.readouterr().out
+    with Image.open(here / "a.gif") as gif:
+        assert (gif.n_frames, gif.size, gif.format) == (4, (720, 360), "GIF")
+        durations = []
+        for i in range(4):
+            gif.seek(i)
+            durations.append(gif.info["duration"])
+        assert durations == [120, 120, 120, 3000]
+        assert gif.info["loop"] == 0
+    results = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=1, seed=3, env={"n_agents": 4, "horizon": 40})
+    regret = results.final("regret")[0]
+    assert f"rounds 40 of 40 · regret {regret:.3g} · messages" in said
+    assert said.endswith("over\na.gif\n")
+    assert main([*GAME, "--out", "b.gif", "--frames", "4", "--seed", "3"]) == 0
+    assert (here / "a.gif").read_bytes() == (here / "b.gif").read_bytes()
+
+
+def drawn(titles):
+    return [int(re.search(r"(?:rounds|users) ([\d,]+)", title)[1].replace(",", "")) for title in titles]
+
+
+@pytest.mark.parametrize(
+    ("more", "rounds"),
+    [
+        (["--every", "15"], [0, 15, 30, 40]),
+        (["--rounds", "4"], [0, 1, 2, 3, 4]),
+        (["--rounds", "20", "--every", "10"], [0, 10, 20]),
+        (["--rounds", "1000", "--frames", "2"], [0, 40]),
+    ],
+)
+def test_which_rounds_are_drawn(monkeypatch, more, rounds):
+    titles = plain(monkeypatch)
+    assert main([*GAME, *more, "--out", "a.gif"]) == 0
+    assert drawn(titles) == rounds
+
+
+def test_by_default_at_most_sixty_frames_the_first_ones_denser(monkeypatch, here):
+    titles = plain(monkeypatch)
+    assert main(["watch", "CoopNetwork-v0", "--agent", "Random", "--set", "env.horizon=300", "--out", "a.gif"]) == 0
+    rounds = drawn(titles)
+    assert 40 < len(rounds) <= 60
+    assert (rounds[0], rounds[-1]) == (0, 300)
+    assert rounds[1] - rounds[0] < rounds[-1] - rounds[-2]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "agent", "set", "end"),
+    [
+        ("DPMASE-v0", "Central", ["env.means=[0.9, 0.1]"], "over: correct"),
+        ("DistDP-v0", "Dist-DP-SE", ["env.horizon=300", "agent.epsilon=1.0"], "over"),
+        ("DuelingNetwork-v0", "Random", ["env.horizon=20", "env.n_agents=2"], "over"),
+    ],
+)
+def test_every_setting_to_its_end(monkeypatch, capsys, env_id, agent, set, end):
+    titles = plain(monkeypatch)
+    more = [word for one in set for word in ("--set", one)]
+    assert main(["watch", env_id, "--agent", agent, *more, "--frames", "5", "--out", "a.gif"]) == 0
+    assert titles[0].startswith(f"{env_id} · {agent}\n")
+    assert titles[-1].endswith(f" · {end}")
+    assert not any("over" in title for title in titles[:-1])
+    assert capsys.readouterr().out.splitlines()[0].endswith(f" · {end}")
+
+
+def test_without_a_display_the_file_has_a_name_of_its_own(monkeypatch, here, capsys):
+    plain(monkeypatch)
+    assert main([*GAME, "--wrappers", "Loss"]) == 0
+    assert os.listdir(here) == ["CoopNetwork-v0-Multi-UCB.gif"]
+    assert "there is no display" in capsys.readouterr().out
+    assert main(GAME) == 2
+    assert "CoopNetwork-v0-Multi-UCB.gif exists already; --overwrite replaces it" in capsys.readouterr().err
+    before = (here / "CoopNetwork-v0-Multi-UCB.gif").read_bytes()
+    assert main([*GAME, "--overwrite", "--frames", "2"]) == 0
+    assert (here / "CoopNetwork-v0-Multi-UCB.gif").read_bytes() != before
+
+
+def test_a_window_where_there_is_one(monkeypatch, here):
+    shown, paused = [], []
+    monkeypatch.setattr(render, "has_windows", lambda: True)
+    monkeypatch.setattr(render, "show", lambda task, title, window: shown.append(title) or plt.figure(num=7))
+    monkeypatch.setattr(plt, "show", lambda block: paused.append(block))
+    monkeypatch.setattr(plt, "pause", paused.append)
+    assert main([*GAME, "--frames", "3", "--fps", "4"]) == 0
+    assert drawn(shown) == [0, 14, 40]
+    assert paused == [0.25, 0.25, 0.25, True]
+    monkeypatch.setattr(plt, "pause", lambda _: plt.close(7))  # somebody closes it
+    shown.clear()
+    assert main([*GAME, "--frames", "3"]) == 0
+    assert len(shown) == 1
+    assert not os.listdir(here)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["CoopNetwrk-v0", "--agent", "Multi-UCB"], "did you mean CoopNetwork-v0"),
+        (["CoopNetwork-v0", "--agent", "Multi-UBC"], "did you mean Multi-UCB"),
+        (["CoopNetwork-v0", "--agent", "DP-MASE"], "DP-MASE plays the exploration setting"),
+        (["CoopNetwork-v0", "--agent", "QuACK-RUCB"], "policy RUCB plays pairs"),
+        ([*GAME[1:], "--out", "a.mp4"], "out='a.mp4' must end with .gif"),
+        ([*GAME[1:], "--out", "a"], "out='a' must end with .gif"),
+        ([*GAME[1:], "--out", "no/a.gif"], "there is no folder no"),
+        ([*GAME[1:], "--out", "folder.gif"], "out='folder.gif' is a folder"),
+        ([*GAME[1:], "--set", "n_agents=3"], "--set 'n_agents=3' must begin with env. or agent."),
+        ([*GAME[1:], "--set", "env.n_agent=3"], "takes no parameter 'n_agent'; did you mean n_agents"),
+        ([*GAME[1:], "--set", "env.horizon"], "must read KEY=VALUE"),
+        ([*GAME[1:], "--wrappers", "Hubr"], "did you mean Huber"),
+        ([*GAME[1:], "--seed", "-1"], "seed=-1 must be an integer"),
+        ([*GAME[1:], "--rounds", "0"], "rounds=0 must be an integer"),
+        ([*GAME[1:], "--every", "0"], "every=0 must be an integer"),
+        ([*GAME[1:], "--frames", "1"], "frames=1 must be an integer in 2..300"),
+        ([*GAME[1:], "--fps", "0"], "fps=0.0 must lie in (0, 50]"),
+        ([*GAME[1:], "--set", "env.horizon=600", "--every", "1"], "more than 300 frames: every=3 or more"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_writes_nothing(here, capsys, args, message):
+    (here / "folder.gif").mkdir()
+    assert main(["watch", *args]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert os.listdir(here) == ["folder.gif"]
+
+
+def test_a_disk_that_takes_nothing_is_one_sentence(monkeypatch, here, capsys):
+    plain(monkeypatch)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Image.Image, "save", full)
+    assert main([*GAME, "--out", "a.gif"]) == 2
+    assert capsys.readouterr().err == "hushbandits: cannot write to a.gif: no space left on device\n"
+    assert not os.listdir(here)
+
+
+def test_ctrl_c_leaves_no_half_file_and_the_old_one_whole(here, ctrl_c):
+    (here / "a.gif").write_bytes(b"old")
+    command = [sys.executable, "-m", "hushbandits.cli", *GAME, "--out", "a.gif", "--overwrite"]
+    with started(command, cwd=here, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while len(os.listdir(here)) < 2:  # until the part is there
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "stopped" in err
+    assert "Traceback" not in err
+    assert os.listdir(here) == ["a.gif"]
+    assert (here / "a.gif").read_bytes() == b"old"
+
+
+def test_a_game_that_cannot_be_won_says_so_in_a_line(monkeypatch, capsys):
+    plain(monkeypatch)
+    args = ["--set", "env.n_agents=4", "--set", "env.horizon=30", "--frames", "2", "--out", "a.gif"]
+    assert main(["watch", "DPMASE-v0", "--agent", "Random", *args]) == 0
+    err = capsys.readouterr().err
+    assert err.startswith("hushbandits: no arm can ever be voted out: votes_needed=5")
+    assert err.count("\n") == 1
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["watch", "--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    for word in (
+        "usage: hushbandits watch",
+        "--agent",
+        "--out FILE.gif",
+        "hushbandits watch DPMASE-v0 --agent DP-MASE",
+    ):
+        assert word in text
+    assert main([]) == 0
+    assert "hushbandits watch ENV --agent NAME" in capsys.readouterr().out

@@ -1,0 +1,210 @@
+"""Every env in every mode: its picture is drawn, is the same for the same state, and says what it shows."""
+
+import matplotlib
+import networkx as nx
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+import hushbandits as hb
+from hushbandits.envs import paint
+from hushbandits.envs.network.picture import _layout
+from hushbandits.registry import assemble
+from hushbandits.views import render
+from hushbandits.views.watch import moments, watched
+
+WIDE, HIGH = 720, 360
+
+
+@pytest.fixture(autouse=True)
+def unseen():
+    matplotlib.use("agg")
+
+
+def begun(env_id, mode="rgb_array", rounds=3, **kwargs):
+    env = hb.make(env_id, render_mode=mode, **{"n_agents": 30, "horizon": 200} | kwargs)
+    env.reset(seed=1)
+    for agent in env.possible_agents:
+        env.action_space(agent).seed(0)
+    for _ in range(rounds):
+        env.step({agent: env.action_space(agent).sample() for agent in env.agents})
+    return env
+
+
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_every_mode_of_every_env(env_id):
+    env = begun(env_id)
+    image = env.render()
+    assert (image.dtype, image.shape) == (np.uint8, (HIGH, WIDE, 3))
+    assert image.std() > 5
+    np.testing.assert_array_equal(begun(env_id).render(), image)  # another object in the same state
+    env.render_mode = "ansi"
+    name, *lines = env.render().splitlines()
+    assert name.startswith(f"{env_id} · {env.core.clock} ")
+    assert lines
+    assert max(map(len, lines)) < 200
+    env.render_mode = "human"
+    assert env.render() is None
+    env.close()
+
+
+def drawn(task):
+    figure = Figure(figsize=(7.2, 3.6), dpi=100, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    task.draw(figure)
+    figure.suptitle("one\ntwo", fontsize=10)
+    canvas.draw()
+    return figure, canvas.get_renderer()
+
+
+def ticks(axis):
+    low, high = sorted(axis.get_view_interval())
+    return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+
+
+SIZES = [
+    ("CoopNetwork-v0", {"n_agents": 1, "graph": "complete"}),
+    ("CoopNetwork-v0", {"n_agents": 2, "graph": "path", "means": [0.6, 0.4]}),
+    ("CoopNetwork-v0", {"n_agents": 16, "graph": "grid", "n_arms": 30}),
+    ("CoopNetwork-v0", {"n_agents": 64, "graph": "complete"}),
+    ("CoopNetwork-v0", {"n_agents": 200, "graph": "star", "n_arms": 100}),
+    ("CoopNetwork-v0", {"n_agents": 9, "graph": "grid", "switches": 3}),
+    ("CoopNetwork-v0", {"n_agents": 70, "graph": "erdos-renyi", "edge_probability": 0.2}),
+    ("ByzantineNetwork-v0", {"n_agents": 16, "graph": "grid", "fraction": 0.3}),
+    ("DuelingNetwork-v0", {"n_agents": 8}),
+    ("PrivateNetwork-v0", {"n_agents": 8}),
+    ("DPMASE-v0", {"n_agents": 8}),
+    ("DPMASE-v0", {"n_agents": 200, "n_arms": 2}),
+    ("DPMASE-v0", {"n_agents": 64, "n_arms": 100}),
+    ("DistDP-v0", {"n_arms": 2, "n_agents": 2}),
+    ("LocalDP-v0", {"n_arms": 30, "n_agents": 8}),
+    ("CentralDP-v0", {"n_arms": 100, "n_agents": 64}),
+]
+
+
+@pytest.mark.parametrize(("env_id", "kwargs"), SIZES, ids=[f"{e}-{'-'.join(map(str, k.values()))}" for e, k in SIZES])
+def test_no_text_is_cut_or_lies_on_another_at_any_size(env_id, kwargs):
+    for rounds in (0, 3)[kwargs["n_agents"] > 2 :]:
+        figure, renderer = drawn(begun(env_id, rounds=rounds, **kwargs).task)
+        texts = [figure._suptitle, figure._supxlabel]
+        for axes in figure.axes:
+            if axes.axison:
+                texts += [axes.title, axes.xaxis.label, *ticks(axes.xaxis), *ticks(axes.yaxis)]
+        boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in texts if t.get_visible() and t.get_text()]
+        for text, box in boxes:
+            assert box.x0 >= -1, text
+            assert box.x1 <= WIDE + 1, text
+            assert box.y0 >= -1, text
+            assert box.y1 <= HIGH + 1, text
+        for i, (text, box) in enumerate(boxes):
+            for other, beside in boxes[i + 1 :]:
+                apart = min(box.x1, beside.x1) - max(box.x0, beside.x0) <= 1
+                assert apart or min(box.y1, beside.y1) - max(box.y0, beside.y0) <= 2, (text, other)
+
+
+def test_the_best_pair_of_a_duel_is_the_one_that_costs_nothing():
+    env = begun("DuelingNetwork-v0", "ansi", n_agents=4, permute_arms=False)
+    assert "best arm 0-0" in env.render()  # not 0-4, whose first arm wins most
+    assert paint.best(env.core) == 0
+    figure, _ = drawn(env.task)
+    assert figure.axes[1].get_yticklabels()[0].get_text().startswith("★ 0-0 ")
+
+
+def test_bars_count_the_agents_and_say_which_arm_is_best():
+    env = begun("CoopNetwork-v0", n_agents=16, graph="grid", n_arms=30)
+    figure, _ = drawn(env.task)
+    widths = [bar.get_width() for bar in figure.axes[1].patches]
+    count, order = np.bincount(env.task.arm[0], minlength=30), np.argsort(env.core.gaps[0], kind="stable")
+    assert widths == [*count[order[:11]], count[order[11:]].sum()]
+    names = [t.get_text() for t in figure.axes[1].get_yticklabels()]
+    assert names[0].startswith(f"★ {order[0]} ")
+    assert names[-1] == "19 others"
+
+
+def test_votes_are_shown_by_who_cast_them():
+    env = hb.make("DPMASE-v0", n_agents=6, n_arms=3, horizon=50)
+    env.reset(seed=0)
+    for _ in range(5):
+        env.step(dict.fromkeys(env.agents, 1))
+    image = drawn(env.task)[0].axes[1].get_images()[0].get_array()
+    down, across = image.shape[0] // 6, image.shape[1] // 3
+    cells = image[down // 2 :: down, across // 2 :: across]
+    np.testing.assert_array_equal((cells == [74, 84, 99]).all(2), env.core.book.sent[0])
+    assert env.core.book.sent[0].any()
+
+
+def test_what_is_decoded_beyond_the_rewards_stays_in_the_picture():
+    env = begun("LocalDP-v0", rounds=1, n_agents=8, epsilon=0.01)
+    users, mean = env.task.pulls[0].sum(0), env.task.sums[0].sum(0)
+    assert (np.abs(mean / np.maximum(users, 1)) > 2).any()
+    right = drawn(env.task)[0].axes[1]
+    for dots in right.collections:
+        y = np.asarray(dots.get_offsets())[:, 1]
+        assert not ((y < 0) | (y > 1.05)).any()  # NaN: nothing heard of that arm
+    assert "decoded, beyond [0, 1]" in [t.get_text() for t in right.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("graph", ["cycle", "grid", "star", "complete", "path", "drawn"])
+@pytest.mark.parametrize("m", [4, 9, 81])
+def test_places_of_a_graph_are_apart_and_inside(graph, m):
+    if graph == "drawn":
+        matrix = nx.to_numpy_array(nx.random_labeled_tree(m, seed=1)) > 0
+    else:
+        matrix = hb.make_core("CoopNetwork-v0", n_agents=m, graph=graph).adjacency[0]
+    place = _layout(np.ascontiguousarray(matrix).tobytes(), m)
+    assert np.abs(place).max() <= 1 + 1e-9
+    assert len(np.unique(place.round(6), axis=0)) == m
+
+
+def test_a_title_has_two_lines_and_ends_with_the_verdict():
+    team = hb.make_team("Central")
+    *_, task = watched(core := assemble("DPMASE-v0", team, runs=1, env={"means": [0.9, 0.1]}), team)
+    assert (
+        render.title(core, "x", over=True)
+        == f"x\nrounds {core.t[0]:,} · arms 1 · messages {core.t[0]:,} · over: correct"
+    )
+    assert render.text(task, "x\ny").startswith("x · y\n")
+    cut = begun("DPMASE-v0", "ansi", max_cycles=3)
+    assert cut.render().splitlines()[0].endswith(" · over")
+
+
+@pytest.mark.parametrize(
+    ("env_id", "agent", "env"),
+    [
+        ("CoopNetwork-v0", "Multi-UCB", {"n_agents": 4, "horizon": 30}),
+        ("DPMASE-v0", "Independent", {"n_agents": 2, "means": [0.9, 0.1]}),
+        ("DistDP-v0", "Dist-DP-SE", {"horizon": 500}),
+    ],
+)
+def test_to_watch_changes_nothing(env_id, agent, env):
+    team = hb.make_team(agent)
+    core = assemble(env_id, team, runs=1, env=env)
+    *_, task = watched(core, team, 5)
+    seen = core.metrics()
+    other = hb.make_team(agent)
+    for name, value in hb.play(assemble(env_id, other, runs=1, env=env), other, 5).items():
+        if name in seen:
+            np.testing.assert_array_equal(seen[name], value)
+    assert task.pulls.sum() > 0
+
+
+def test_watched_plays_one_run():
+    with pytest.raises(ValueError, match="runs=2: one run can be watched"):
+        next(watched(hb.make_core("CoopNetwork-v0", runs=2), hb.make_team("Multi-UCB")))
+
+
+@pytest.mark.parametrize(("rounds", "frames"), [(0, 2), (1, 2), (59, 60), (60, 60), (10_000, 60), (7, 300)])
+def test_moments_are_bounded_and_have_both_ends(rounds, frames):
+    chosen = moments(rounds, frames)
+    assert len(chosen) <= frames
+    assert (chosen[0], chosen[-1]) == (0, rounds)
+    assert chosen == sorted(set(chosen))
+
+
+def test_arms_are_listed_as_far_as_there_is_room():
+    assert paint.listed("ab", np.array([2, 0])) == "a:2 b:0"
+    many = paint.listed([str(i) for i in range(100)], np.arange(100))
+    assert many.endswith(f"80 others:{sum(range(80))}")
+    assert many.startswith("80:80 ")
+    assert paint.listed([str(i) for i in range(30)], np.zeros(30)) == "30 others:0"
