@@ -90,7 +90,7 @@ def test_it_has_a_picture(id, mode):
     view.step({agent: 1 for agent in view.agents})
     shown = view.render()
     if mode == "ansi":
-        assert shown.startswith(f"{id} · rounds 0 of 24 · messages 0 · regret ")
+        assert shown.startswith(f"{id} · rounds 1 of 24 · regret ")
         assert "1:4" in shown.splitlines()[1]
     else:
         assert shown.shape[2] == 3
