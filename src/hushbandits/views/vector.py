@@ -146,36 +146,34 @@ class VectorView(VectorEnv[Array, Any, Array]):
         """
         if not self._begun:
             raise RuntimeError("step before the start: call reset() first")
-        waiting = np.flatnonzero(self._over)
-        if len(waiting) and self.autoreset_mode is AutoresetMode.DISABLED:
-            raise RuntimeError(f"step after the end of run {waiting[0]}: first reset(options={{'reset_mask': …}})")
+        waiting = self._over.any()
+        if waiting and self.autoreset_mode is AutoresetMode.DISABLED:
+            raise RuntimeError(
+                f"step after the end of run {np.argmax(self._over)}: first reset(options={{'reset_mask': …}})"
+            )
         action = self._read(actions)
-        if len(waiting) == self.runs:
-            self._over = np.zeros(self.runs, bool)
-            zero, no = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
-            return self._flat(self._rows.reset()), zero, no, no.copy(), self._infos()
+        if waiting and self._over.all():
+            self._over[:] = False
+            return self._flat(self._rows.reset()), np.zeros(self.num_envs), *self._no(), self._infos()
         turn = self._rows.step(action)
-        observation, over, infos = turn.observation, turn.over, {}
-        if over.any():
-            done = np.repeat(over, self.n_agents)
-            told = {"metrics": self._metrics(done), "_metrics": done}
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                final = {"final_obs": self._final(observation, done), "_final_obs": done.copy()}
-                infos = {**final, "final_info": told, "_final_info": done.copy()}
-                observation = self._rows.reset(rows=np.flatnonzero(over))
-            else:
-                infos = told
-        if len(waiting):
-            observation = self._rows.reset(rows=waiting)
-        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            self._over = over.copy()
-        return (
-            self._flat(observation),
-            turn.reward.reshape(-1),
-            np.repeat(turn.solved, self.n_agents),
-            np.repeat(over & ~turn.solved, self.n_agents),
-            {**self._infos(), **infos},
-        )
+        observation = turn.observation
+        if waiting:
+            observation = self._rows.reset(rows=np.flatnonzero(self._over))
+            self._over[:] = False
+        if not turn.over.any():
+            return self._flat(observation), turn.reward.reshape(-1), *self._no(), self._infos()
+        done, solved = np.repeat(turn.over, self.n_agents), np.repeat(turn.solved, self.n_agents)
+        told: Params = {"metrics": self._metrics(done), "_metrics": done}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            final = {"final_obs": self._final(observation, done), "_final_obs": done.copy()}
+            told = {**final, "final_info": told, "_final_info": done.copy()}
+            observation = self._rows.reset(rows=np.flatnonzero(turn.over))
+        else:
+            self._over = turn.over.copy()
+        return self._flat(observation), turn.reward.reshape(-1), solved, done & ~solved, {**self._infos(), **told}
+
+    def _no(self) -> tuple[Array, Array]:
+        return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
 
     def _read(self, actions: Any) -> Action:
         """Actions as ``(R, M, …)`` arrays of our own."""
@@ -211,7 +209,9 @@ class VectorView(VectorEnv[Array, Any, Array]):
         for name, label in self.task.labels.items():
             infos |= {name: np.full(self.num_envs, label, object), f"_{name}": np.ones(self.num_envs, bool)}
         infos["action_mask"] = self.task.mask().reshape(self.num_envs, -1)
-        infos["_action_mask"] = np.repeat(~self._over, self.n_agents)
+        infos["_action_mask"] = np.ones(self.num_envs, bool)
+        if self._over.any():
+            infos["_action_mask"] = np.repeat(~self._over, self.n_agents)
         return infos
 
     def _final(self, observation: Array, done: Array) -> Array:
