@@ -1,9 +1,10 @@
-"""Dict steps per second of the PettingZoo view: ``python benchmarks/views.py [agents]``.
+"""Agent-steps per CPU-second of every view, side by side: ``python benchmarks/views.py [ID]``.
 
-The actions are fixed, so that what is timed is the view and the core below it, not the sampling of actions; the
-core's own share (pull and talk on arrays) is timed beside it.
+Actions are fixed, so that what is timed is the view and the core below it, not the sampling.  The core is timed with
+what a learner reads of its inbox (the tally).  What is not installed is left out, and said so.
 """
 
+import itertools
 import sys
 import time
 
@@ -11,64 +12,108 @@ import numpy as np
 
 import hushbandits as hb
 
-SECONDS = 1.0
+SLICES, SECONDS = 15, 0.2
+RUNS = 32  # of what plays many at once
+LONG = {"horizon": 10**6}
 
 
-def core_actions(core):
-    if core.setting == "exploration":
-        return np.ones((1, 1, core.n_arms), bool)
-    if core.setting == "feedback":
-        return np.zeros(core.who.shape, int), np.full(core.who.shape, 2)
-    return np.zeros(core.who.shape, int)
-
-
-def view_actions(env):
-    k = env.core.n_arms
-    still = {
-        "exploration": np.array([1] * k + [0] * k, np.int8),  # everything is pulled, nothing voted out
-        "network": np.int64(0),
-        "feedback": np.array([0, 1]),
-    }
-    return dict.fromkeys(env.possible_agents, still[env.core.setting])
-
-
-def rate(step, restart, over):
-    """Rounds per second: the best of five slices, so that a busy machine does not count."""
+def rate(step):
+    """Calls per second of this process's CPU time: the best of many slices, so that a busy machine counts little."""
     best = 0.0
-    for _ in range(5):
-        restart()
-        count, start = 0, time.perf_counter()
-        while (spent := time.perf_counter() - start) < SECONDS / 5:
-            for _ in range(100):
-                if over():
-                    restart()
-                step()
-            count += 100
-        best = max(best, count / spent)
+    for _ in range(SLICES):
+        start = time.process_time()
+        for calls in itertools.count(1):  # noqa: B007
+            step()
+            if (spent := time.process_time() - start) > SECONDS:
+                break
+        best = max(best, calls / spent)
     return best
 
 
-def main(agents):
-    print(f"{'env':<26}{'agents':>7}{'steps/s':>10}{'µs/step':>9}{'of it core':>12}")
-    for env_id in ("CoopNetwork-v0", "DPMASE-v0", "DistDP-v0"):
-        n = 1 if env_id == "DistDP-v0" else agents
-        for beats in (1, 2):
-            env = hb.make(env_id, n_agents=n, beats=beats)
-            actions = view_actions(env)
-            env.reset(seed=0)
-            steps = rate(lambda: env.step(actions), lambda: env.reset(seed=0), lambda: not env.agents)  # noqa: B023
-            core = hb.make_core(env_id, n_agents=n)
-            core.reset(0)
-            arms = core_actions(core)
+def core(env_id, m):
+    env = hb.make_core(env_id, RUNS, n_agents=m, **LONG)
+    env.reset(0)
+    arms = env.random_action([np.random.default_rng(r) for r in range(RUNS)], block=1)
 
-            def beat():
-                core.pull(arms)  # noqa: B023
-                core.talk()  # noqa: B023
+    def step():
+        env.pull(arms)
+        inbox = env.talk().inbox
+        if "tally" in env.reductions:
+            inbox.tally()
 
-            rounds = rate(beat, lambda: core.reset(0), lambda: not core.live.any())  # noqa: B023
-            share = f"{1e6 / rounds / beats:.0f} µs"
-            print(f"{env_id + f', beats={beats}':<26}{n:>7}{steps:>10,.0f}{1e6 / steps:>9.0f}{share:>12}")
+    return step, RUNS * m
+
+
+def dicts(env_id, m):
+    env = hb.make(env_id, n_agents=m, **LONG)
+    env.reset(seed=0)
+    actions = {agent: 0 for agent in env.possible_agents}
+    return lambda: env.step(actions), m
+
+
+def supersuit(env_id, m):
+    import supersuit
+
+    one = supersuit.pettingzoo_env_to_vec_env_v1(hb.make(env_id, n_agents=m, **LONG))
+    env = supersuit.concat_vec_envs_v1(one, 4, num_cpus=0, base_class="gymnasium")
+    env.reset(seed=0)
+    actions = np.zeros(4 * m, int)
+    return lambda: env.step(actions), 4 * m
+
+
+def vec(env_id, m):
+    env = hb.make_vec(env_id, RUNS, n_agents=m, **LONG)
+    env.reset(seed=0)
+    actions = np.zeros(RUNS * m, int)
+    return lambda: env.step(actions), RUNS * m
+
+
+def sb3(env_id, m):
+    env = hb.make_sb3(env_id, RUNS, n_agents=m, **LONG)
+    env.reset()
+    actions = np.zeros(RUNS * m, int)
+    return lambda: env.step(actions), RUNS * m
+
+
+def torchrl(env_id, m):
+    env = hb.make_torchrl(env_id, RUNS, n_agents=m, **LONG)
+    data = env.rand_action(env.reset())
+    return lambda: env.step(data), RUNS * m
+
+
+VIEWS = {
+    "core and its tally": core,
+    "make, dicts of agents": dicts,
+    "SuperSuit, 4 of these": supersuit,
+    "make_vec": vec,
+    "make_sb3": sb3,
+    "make_torchrl": torchrl,
+}
+
+
+def measured(view, env_id, m):
+    """Millions of agent-steps per CPU-second, or the sentence that says why there are none."""
+    try:
+        step, agents = VIEWS[view](env_id, m)
+    except (ImportError, AttributeError) as missing:
+        return f"{view} is left out: {missing}"
+    for _ in range(m + 1):  # every message is on its way
+        step()
+    return rate(step) * agents / 1e6
+
+
+def main(env_id="CoopNetwork-v0"):
+    print(f"{env_id}, {RUNS} runs, millions of agent-steps per CPU-second (times SuperSuit's; share of the core's)")
+    for m in (8, 64, 256):
+        found = {view: measured(view, env_id, m) for view in VIEWS}
+        for view, speed in found.items():
+            if isinstance(speed, str):
+                print(speed)
+                continue
+            theirs, most = found["SuperSuit, 4 of these"], found["core and its tally"]
+            times = "" if isinstance(theirs, str) else f"{speed / theirs:6.1f}×"
+            print(f"M = {m:<5}{view:<24}{speed:>8.3f} {times:>8} {speed / most:>8.2f}", flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 64)
+    main(*sys.argv[1:])
