@@ -12,7 +12,7 @@ import numpy as np
 
 import hushbandits as hb
 
-SLICES, SECONDS = 15, 0.2
+SLICES, SECONDS = 20, 0.1
 RUNS = 32  # of what plays many at once
 LONG = {"horizon": 10**6}
 
@@ -30,13 +30,19 @@ def rate(step):
     return best
 
 
+def arms(runs, m):
+    return np.random.default_rng(0).integers(2, size=runs * m)
+
+
 def core(env_id, m):
     env = hb.make_core(env_id, RUNS, n_agents=m, **LONG)
     env.reset(0)
-    arms = env.random_action([np.random.default_rng(r) for r in range(RUNS)], block=1)
+    actions = env.no_action()
+    if isinstance(actions, np.ndarray) and actions.shape == (RUNS, m):
+        actions = arms(RUNS, m).reshape(RUNS, m)
 
     def step():
-        env.pull(arms)
+        env.pull(actions)
         inbox = env.talk().inbox
         if "tally" in env.reductions:
             inbox.tally()
@@ -47,7 +53,7 @@ def core(env_id, m):
 def dicts(env_id, m):
     env = hb.make(env_id, n_agents=m, **LONG)
     env.reset(seed=0)
-    actions = {agent: 0 for agent in env.possible_agents}
+    actions = dict(zip(env.possible_agents, arms(1, m), strict=True))
     return lambda: env.step(actions), m
 
 
@@ -57,21 +63,21 @@ def supersuit(env_id, m):
     one = supersuit.pettingzoo_env_to_vec_env_v1(hb.make(env_id, n_agents=m, **LONG))
     env = supersuit.concat_vec_envs_v1(one, 4, num_cpus=0, base_class="gymnasium")
     env.reset(seed=0)
-    actions = np.zeros(4 * m, int)
+    actions = arms(4, m)
     return lambda: env.step(actions), 4 * m
 
 
 def vec(env_id, m):
     env = hb.make_vec(env_id, RUNS, n_agents=m, **LONG)
     env.reset(seed=0)
-    actions = np.zeros(RUNS * m, int)
+    actions = arms(RUNS, m)
     return lambda: env.step(actions), RUNS * m
 
 
 def sb3(env_id, m):
     env = hb.make_sb3(env_id, RUNS, n_agents=m, **LONG)
     env.reset()
-    actions = np.zeros(RUNS * m, int)
+    actions = arms(RUNS, m)
     return lambda: env.step(actions), RUNS * m
 
 

@@ -12,7 +12,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.types import Array, Params
 from hushbandits.core.validate import choice, shown
 from hushbandits.views.learners import Rows, learners_core, task_options
-from hushbandits.views.vector import VectorView, make_vec
+from hushbandits.views.vector import Info, VectorView, make_vec
 
 __all__ = ["BanditEnv", "make_bandits"]
 
@@ -21,7 +21,7 @@ _ID = "CoopNetwork-v0"
 _SEVERAL = ("n_agents", "runs", "wrappers", "speech")
 
 
-def _alone(kwargs: Params) -> Params:
+def _alone(kwargs: Params) -> Info:
     if several := [name for name in _SEVERAL if name in kwargs]:
         raise ValueError(f"{several[0]}={shown(kwargs[several[0]])}: a Bandit has one agent, who talks to nobody")
     return {**kwargs, "n_agents": 1}
@@ -52,7 +52,7 @@ class BanditEnv(gymnasium.Env[Array, Any]):
     (Discrete(2), (11,))
     """
 
-    metadata: Params = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
+    metadata: Info = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
 
     def __init__(self, *, render_mode: str | None = None, **kwargs: Any):
         self.render_mode = render_mode
@@ -67,7 +67,7 @@ class BanditEnv(gymnasium.Env[Array, Any]):
         self.action_space = self.task.action_space
         self._open = False
 
-    def reset(self, *, seed: int | None = None, options: Params | None = None) -> tuple[Array, Params]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
         """Start an episode; without a seed, the next one of the stream that a seed began."""
         if options:
             raise ValueError(f"options={shown(options)} of reset: this env has none; give parameters to make")
@@ -76,7 +76,7 @@ class BanditEnv(gymnasium.Env[Array, Any]):
         self._open = True
         return observation[0, 0], self._info()
 
-    def step(self, action: Any) -> tuple[Array, float, bool, bool, Params]:
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, Info]:
         """Pull an arm."""
         if not self._open:
             raise RuntimeError("step before the start or after the end of an episode: call reset() first")
@@ -86,7 +86,7 @@ class BanditEnv(gymnasium.Env[Array, Any]):
         info = {"metrics": self._rows.metrics(0)} if over else self._info()
         return turn.observation[0, 0], float(turn.reward[0, 0]), False, over, info
 
-    def _info(self) -> Params:
+    def _info(self) -> Info:
         return {"action_mask": sample_mask(self.action_space, self.task.mask()[0, 0])}
 
     def render(self) -> Any:

@@ -14,11 +14,13 @@ from hushbandits.core.actions import Action, fits, read
 from hushbandits.core.edge import as_array, count
 from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.messages import Field
-from hushbandits.core.types import Array, Params
+from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, shown
 from hushbandits.views.learners import Rows, learners_core, task_options
 
-__all__ = ["VectorView", "make_vec", "one_agent"]
+__all__ = ["Info", "VectorView", "make_vec", "one_agent"]
+
+Info = dict[str, Any]
 
 _MODES = {
     "same-step": AutoresetMode.SAME_STEP,
@@ -60,7 +62,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
         Where each part of an observation lies.
     """
 
-    metadata: Params = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
+    metadata: Info = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
 
     def __init__(self, rows: Rows, *, autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None):
         known = isinstance(autoreset, AutoresetMode)
@@ -83,7 +85,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
 
     # -- the episodes -------------------------------------------------------------------------------------------
 
-    def reset(self, *, seed: int | None = None, options: Params | None = None) -> tuple[Array, Params]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
         """Start episodes.
 
         Parameters
@@ -108,7 +110,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
         self._over[slice(None) if rows is None else rows] = False
         return self._flat(observation), self._infos()
 
-    def _masked(self, seed: int | None, options: Params | None) -> Array | None:
+    def _masked(self, seed: int | None, options: Info | None) -> Array | None:
         """The runs that a reset starts; ``None``: all."""
         asked = {} if options is None else options
         if not isinstance(asked, Mapping) or set(asked) - {"reset_mask"}:
@@ -134,7 +136,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
             raise ValueError(f"seed={shown(seed)} starts all runs anew, and options['reset_mask'] names some of them")
         return np.flatnonzero(runs[:, 0])
 
-    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, Params]:
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, Info]:
         """Play a round with an action of every sub-env.
 
         Raises
@@ -163,7 +165,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
         if not turn.over.any():
             return self._flat(observation), turn.reward.reshape(-1), *self._no(), self._infos()
         done, solved = np.repeat(turn.over, self.n_agents), np.repeat(turn.solved, self.n_agents)
-        told: Params = {"metrics": self._metrics(done), "_metrics": done}
+        told: Info = {"metrics": self._metrics(done), "_metrics": done}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             final = {"final_obs": self._final(observation, done), "_final_obs": done.copy()}
             told = {**final, "final_info": told, "_final_info": done.copy()}
@@ -203,9 +205,9 @@ class VectorView(VectorEnv[Array, Any, Array]):
     def _flat(self, observation: Array) -> Array:
         return observation.reshape(self.num_envs, -1)
 
-    def _infos(self) -> Params:
+    def _infos(self) -> Info:
         """Which choices of an action count next, and labels."""
-        infos: Params = {}
+        infos: Info = {}
         for name, label in self.task.labels.items():
             infos |= {name: np.full(self.num_envs, label, object), f"_{name}": np.ones(self.num_envs, bool)}
         infos["action_mask"] = self.task.mask().reshape(self.num_envs, -1)
@@ -221,8 +223,8 @@ class VectorView(VectorEnv[Array, Any, Array]):
             final[i] = seen
         return final
 
-    def _metrics(self, done: Array) -> Params:
-        told = {}
+    def _metrics(self, done: Array) -> Info:
+        told: Info = {}
         for name, value in self.core.metrics().items():
             own = value.shape[1:] == (self.n_agents,)
             each = value.reshape(-1).copy() if own else np.repeat(value, self.n_agents, 0)
