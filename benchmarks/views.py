@@ -18,16 +18,12 @@ LONG = {"horizon": 10**6}
 
 
 def rate(step):
-    """Calls per second of this process's CPU time: the best of many slices, so that a busy machine counts little."""
-    best = 0.0
-    for _ in range(SLICES):
-        start = time.process_time()
-        for calls in itertools.count(1):  # noqa: B007
-            step()
-            if (spent := time.process_time() - start) > SECONDS:
-                break
-        best = max(best, calls / spent)
-    return best
+    """Calls per second of this process's CPU time."""
+    start = time.process_time()
+    for calls in itertools.count(1):
+        step()
+        if (spent := time.process_time() - start) > SECONDS:
+            return calls / spent
 
 
 def arms(runs, m):
@@ -97,27 +93,36 @@ VIEWS = {
 }
 
 
-def measured(view, env_id, m):
-    """Millions of agent-steps per CPU-second, or the sentence that says why there are none."""
-    try:
-        step, agents = VIEWS[view](env_id, m)
-    except (ImportError, AttributeError) as missing:
-        return f"{view} is left out: {missing}"
-    for _ in range(m + 1):  # every message is on its way
-        step()
-    return rate(step) * agents / 1e6
+def measured(env_id, m):
+    """Millions of agent-steps per CPU-second by view: the best of many slices, taken in turns, so that a busy machine
+    counts little, and alike for all; or the sentence that says why there are none.
+    """  # fmt: skip
+    found, built = {}, {}
+    for view, build in VIEWS.items():
+        try:
+            built[view] = build(env_id, m)
+        except (ImportError, AttributeError) as missing:
+            found[view] = f"{view} is left out: {missing}"
+    for step, _ in built.values():
+        for _ in range(m + 1):  # every message is on its way
+            step()
+    for _ in range(SLICES):
+        for view, (step, agents) in built.items():
+            found[view] = max(found.get(view, 0.0), rate(step) * agents / 1e6)
+    return found
 
 
 def main(env_id="CoopNetwork-v0"):
     print(f"{env_id}, {RUNS} runs, millions of agent-steps per CPU-second (times SuperSuit's; share of the core's)")
     for m in (8, 64, 256):
-        found = {view: measured(view, env_id, m) for view in VIEWS}
-        for view, speed in found.items():
+        found = measured(env_id, m)
+        theirs, most = found["SuperSuit, 4 of these"], found["core and its tally"]
+        for view in VIEWS:
+            speed = found[view]
             if isinstance(speed, str):
                 print(speed)
                 continue
-            theirs, most = found["SuperSuit, 4 of these"], found["core and its tally"]
-            times = "" if isinstance(theirs, str) else f"{speed / theirs:6.1f}×"
+            times = "" if isinstance(theirs, str) else f"{speed / theirs:.1f}×"
             print(f"M = {m:<5}{view:<24}{speed:>8.3f} {times:>8} {speed / most:>8.2f}", flush=True)
 
 
