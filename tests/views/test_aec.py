@@ -76,21 +76,18 @@ def test_pettingzoo_times_it(env_id, kwargs, monkeypatch):
 
 def test_pettingzoo_cuts_it():
     max_cycles_test(coop_network_v0)
-    many = {"n_agents": 2, "horizon": 10_000}
-    max_cycles_test(
-        SimpleNamespace(
-            parallel_env=lambda **kw: dist_dp_v0.parallel_env(**many, **kw),
-            env=lambda **kw: dist_dp_v0.env(**many, **kw),
-        )
-    )
-    # In exploration only one agent has a turn in a round: the test counts right for one.
-    one = {**VOTING, "n_agents": 1, "threshold": 0, "actions": "native", "n_arms": 10}
-    max_cycles_test(
-        SimpleNamespace(
-            parallel_env=lambda **kw: hushbandits.dpmase_v0.parallel_env(**one, **kw),
-            env=lambda **kw: hushbandits.dpmase_v0.env(**one, **kw),
-        )
-    )
+    # In exploration one agent alone has a turn in a round: with one, the test counts right.
+    one = partial(hushbandits.dpmase_v0.env, **{**VOTING, "n_agents": 1, "threshold": 0, "n_arms": 10})
+    straight = partial(hushbandits.dpmase_v0.parallel_env, **one.keywords)
+    max_cycles_test(SimpleNamespace(parallel_env=straight, env=one))
+    # In feedback a sampled block may take all users: blocks of one do not.
+    env = dist_dp_v0.env(n_agents=2, max_cycles=4)
+    env.reset(seed=0)
+    turns = []
+    for agent in env.agent_iter():
+        turns.append(agent)
+        env.step(None if env.truncations[agent] else 0)
+    assert turns == ["agent_0", "agent_1"] * 5
 
 
 # -- the same episode ---------------------------------------------------------------------------------------------
