@@ -1,9 +1,10 @@
-"""Dict steps per second of the PettingZoo view: ``python benchmarks/views.py [agents]``.
+"""Agent-steps per CPU-second of every view, side by side: ``python benchmarks/views.py [ID]``.
 
-The actions are fixed, so that what is timed is the view and the core below it, not the sampling of actions; the
-core's own share (pull and talk on arrays) is timed beside it.
+Actions are fixed, so that what is timed is the view and the core below it, not the sampling.  The core is timed with
+what a learner reads of its inbox (the tally).  What is not installed is left out, and said so.
 """
 
+import itertools
 import sys
 import time
 
@@ -11,64 +12,119 @@ import numpy as np
 
 import hushbandits as hb
 
-SECONDS = 1.0
+SLICES, SECONDS = 20, 0.1
+RUNS = 32  # of what plays many at once
+LONG = {"horizon": 10**6}
 
 
-def core_actions(core):
-    if core.setting == "exploration":
-        return np.ones((1, 1, core.n_arms), bool)
-    if core.setting == "feedback":
-        return np.zeros(core.who.shape, int), np.full(core.who.shape, 2)
-    return np.zeros(core.who.shape, int)
+def rate(step):
+    """Calls per second of this process's CPU time."""
+    start = time.process_time()
+    for calls in itertools.count(1):
+        step()
+        if (spent := time.process_time() - start) > SECONDS:
+            return calls / spent
 
 
-def view_actions(env):
-    k = env.core.n_arms
-    still = {
-        "exploration": np.array([1] * k + [0] * k, np.int8),  # everything is pulled, nothing voted out
-        "network": np.int64(0),
-        "feedback": np.array([0, 1]),
-    }
-    return dict.fromkeys(env.possible_agents, still[env.core.setting])
+def arms(runs, m):
+    return np.random.default_rng(0).integers(2, size=runs * m)
 
 
-def rate(step, restart, over):
-    """Rounds per second: the best of five slices, so that a busy machine does not count."""
-    best = 0.0
-    for _ in range(5):
-        restart()
-        count, start = 0, time.perf_counter()
-        while (spent := time.perf_counter() - start) < SECONDS / 5:
-            for _ in range(100):
-                if over():
-                    restart()
-                step()
-            count += 100
-        best = max(best, count / spent)
-    return best
+def core(env_id, m):
+    env = hb.make_core(env_id, RUNS, n_agents=m, **LONG)
+    env.reset(0)
+    actions = env.no_action()
+    if isinstance(actions, np.ndarray) and actions.shape == (RUNS, m):
+        actions = arms(RUNS, m).reshape(RUNS, m)
+
+    def step():
+        env.pull(actions)
+        inbox = env.talk().inbox
+        if "tally" in env.reductions:
+            inbox.tally()
+
+    return step, RUNS * m
 
 
-def main(agents):
-    print(f"{'env':<26}{'agents':>7}{'steps/s':>10}{'µs/step':>9}{'of it core':>12}")
-    for env_id in ("CoopNetwork-v0", "DPMASE-v0", "DistDP-v0"):
-        n = 1 if env_id == "DistDP-v0" else agents
-        for beats in (1, 2):
-            env = hb.make(env_id, n_agents=n, beats=beats)
-            actions = view_actions(env)
-            env.reset(seed=0)
-            steps = rate(lambda: env.step(actions), lambda: env.reset(seed=0), lambda: not env.agents)  # noqa: B023
-            core = hb.make_core(env_id, n_agents=n)
-            core.reset(0)
-            arms = core_actions(core)
+def dicts(env_id, m):
+    env = hb.make(env_id, n_agents=m, **LONG)
+    env.reset(seed=0)
+    actions = dict(zip(env.possible_agents, arms(1, m), strict=True))
+    return lambda: env.step(actions), m
 
-            def beat():
-                core.pull(arms)  # noqa: B023
-                core.talk()  # noqa: B023
 
-            rounds = rate(beat, lambda: core.reset(0), lambda: not core.live.any())  # noqa: B023
-            share = f"{1e6 / rounds / beats:.0f} µs"
-            print(f"{env_id + f', beats={beats}':<26}{n:>7}{steps:>10,.0f}{1e6 / steps:>9.0f}{share:>12}")
+def supersuit(env_id, m):
+    import supersuit
+
+    one = supersuit.pettingzoo_env_to_vec_env_v1(hb.make(env_id, n_agents=m, **LONG))
+    env = supersuit.concat_vec_envs_v1(one, 4, num_cpus=0, base_class="gymnasium")
+    env.reset(seed=0)
+    actions = arms(4, m)
+    return lambda: env.step(actions), 4 * m
+
+
+def vec(env_id, m):
+    env = hb.make_vec(env_id, RUNS, n_agents=m, **LONG)
+    env.reset(seed=0)
+    actions = arms(RUNS, m)
+    return lambda: env.step(actions), RUNS * m
+
+
+def sb3(env_id, m):
+    env = hb.make_sb3(env_id, RUNS, n_agents=m, **LONG)
+    env.reset()
+    actions = arms(RUNS, m)
+    return lambda: env.step(actions), RUNS * m
+
+
+def torchrl(env_id, m):
+    env = hb.make_torchrl(env_id, RUNS, n_agents=m, **LONG)
+    data = env.rand_action(env.reset())
+    return lambda: env.step(data), RUNS * m
+
+
+VIEWS = {
+    "core and its tally": core,
+    "make, dicts of agents": dicts,
+    "SuperSuit, 4 of these": supersuit,
+    "make_vec": vec,
+    "make_sb3": sb3,
+    "make_torchrl": torchrl,
+}
+
+
+def measured(env_id, m):
+    """Millions of agent-steps per CPU-second by view: the best of many slices, taken in turns, so that a busy machine
+    counts little, and alike for all; or the sentence that says why there are none.
+    """  # fmt: skip
+    found, built = {}, {}
+    for view, build in VIEWS.items():
+        try:
+            built[view] = build(env_id, m)
+        except (ImportError, AttributeError) as missing:
+            found[view] = f"{view} is left out: {missing}"
+    for step, _ in built.values():
+        for _ in range(m + 1):  # every message is on its way
+            step()
+    for _ in range(SLICES):
+        for view, (step, agents) in built.items():
+            found[view] = max(found.get(view, 0.0), rate(step) * agents / 1e6)
+    return found
+
+
+def main(env_id="CoopNetwork-v0"):
+    print(f"{env_id}, {RUNS} runs, millions of agent-steps per CPU-second (times SuperSuit's; share of the core's)")
+    for m in (8, 64, 256):
+        found = measured(env_id, m)
+        theirs, most = found["SuperSuit, 4 of these"], found["core and its tally"]
+        for view in VIEWS:
+            speed = found[view]
+            if isinstance(speed, str):
+                print(speed)
+                continue
+            times = "" if isinstance(theirs, str) else f"{speed / theirs:.1f}×"
+            print(f"M = {m:<5}{view:<24}{speed:>8.3f} {times:>8} {speed / most:>8.2f}", flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 64)
+    main(*sys.argv[1:])

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pettingzoo
 import pytest
+from registries import kept
 
 import hushbandits as hb
 from hushbandits import registry
@@ -38,12 +38,10 @@ def folder(tmp_path, monkeypatch):
     """An empty folder of a stranger's; what is imported from it, or registered meanwhile, is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
-    for table in ("_ENVS", "_WRAPPERS", "_AGENTS"):
+    for table in ("_WRAPPERS", "_AGENTS"):
         monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
-    before = set(pettingzoo.parallel_registry)
-    yield tmp_path
-    for id in set(pettingzoo.parallel_registry) - before:
-        del pettingzoo.parallel_registry[id]
+    with kept():
+        yield tmp_path
     for path in tmp_path.glob("*.py"):
         sys.modules.pop(path.stem, None)
 

@@ -52,7 +52,10 @@ from hushbandits.registry import (
     register_env,
     register_wrapper,
 )
+from hushbandits.views.aec import make_aec
+from hushbandits.views.farama import put_modules as _put_modules
 from hushbandits.views.parallel import make, wrap
+from hushbandits.views.vector import make_vec
 
 if TYPE_CHECKING:
     from hushbandits.protection import privacy
@@ -66,13 +69,7 @@ else:
     privacy = _sys.modules["hushbandits.privacy"]
     privacy.__class__ = _Answering
 
-
-def make_vec(*args: object, **kwargs: object) -> None:
-    """Not the array core: `make_vec` is Gymnasium's word for its vector envs."""
-    raise TypeError(
-        "make_vec is Gymnasium's word for a VectorEnv, which is to come; the array core is make_core(id, runs)"
-    )
-
+_put_modules(_sys.modules[__name__], list_envs())
 
 __version__ = _version("hushbandits")
 
@@ -108,9 +105,11 @@ __all__ = [
     "list_policies",
     "list_wrappers",
     "make",
+    "make_aec",
     "make_core",
     "make_policy",
     "make_team",
+    "make_vec",
     "make_wrapper",
     "meet",
     "open_run",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import gymnasium
 import pettingzoo
 from pettingzoo.env_registry.exceptions import PettingZooRegistryError
 
@@ -71,12 +72,12 @@ def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
 
 
 def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
-    """Add an env, here and as ``hushbandits/<id>`` in PettingZoo's own registry.
+    """Add an env, here and as ``hushbandits/<id>`` in the registries of PettingZoo and (for `make_vec`) Gymnasium.
 
     Parameters
     ----------
     id : str
-        Such as ``"Mine-v0"``; a duplicate, or one that PettingZoo cannot read, raises ``ValueError``.
+        Such as ``"Mine-v0"``; a duplicate, or one that those registries do not take, raises ``ValueError``.
     entry : callable or str
         An `Env` class, or ``"package.module:Class"``, imported at first use.
     wrappers : tuple of str
@@ -88,11 +89,28 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
         public = pettingzoo.EnvSpec(f"hushbandits/{id}").id  # as PettingZoo spells it
     except PettingZooRegistryError:
         raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'") from None
-    if id not in _ENVS and public in pettingzoo.parallel_registry:  # PettingZoo itself would only warn
-        raise ValueError(f"an env {public!r} is registered with PettingZoo already; choose another name")
+    tables = pettingzoo.parallel_registry, pettingzoo.aec_registry, gymnasium.registry
+    for table, whose in zip(tables, ("PettingZoo", "PettingZoo", "Gymnasium"), strict=True):
+        if id not in _ENVS and public in table:  # they themselves would only warn
+            raise ValueError(f"an env {public!r} is registered with {whose} already; choose another name")
+    if id not in _ENVS:
+        _with_gymnasium(public, id)
     _add(_ENVS, "an env", id, Spec(entry, defaults, wrappers))
-    # The entry point is a name: views are imported when PettingZoo makes one.
+    # The entry points are names: views are imported when somebody makes one.
     pettingzoo.register("parallel", public, "hushbandits.views.parallel:make", kwargs={"id": id})
+    pettingzoo.register("aec", public, "hushbandits.views.aec:make_aec", kwargs={"id": id})
+
+
+def _with_gymnasium(public: str, id: str) -> None:
+    try:
+        gymnasium.register(
+            public,
+            "hushbandits.views.vector:one_agent",
+            vector_entry_point="hushbandits.views.vector:make_vec",
+            kwargs={"id": id},
+        )
+    except gymnasium.error.Error as refused:  # it takes no name both with and without a version
+        raise ValueError(f"id={id!r} cannot be registered with Gymnasium: {refused}") from None
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -376,6 +394,11 @@ for _name, _spec in shipped.AGENTS:
     register_agent(_name, _spec.entry, **_spec.defaults)
 for _name, _spec in shipped.WRAPPERS:
     register_wrapper(_name, _spec.entry, **_spec.defaults)
+gymnasium.register(
+    "hushbandits/Bandit-v0",
+    "hushbandits.views.bandit:BanditEnv",
+    vector_entry_point="hushbandits.views.bandit:make_bandits",
+)
 
 #: Names that ship.
 _SHIPPED = {"envs": frozenset(_ENVS), "agents": frozenset(_AGENTS), "wrappers": frozenset(_WRAPPERS)}

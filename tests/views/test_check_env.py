@@ -72,8 +72,8 @@ def test_an_env_without_luck_says_so():
 
 
 class WrongDtype(ParallelView):
-    def _observe(self, over):
-        return {agent: row.astype(np.float64) for agent, row in super()._observe(over).items()}
+    def _observe(self):
+        return {agent: row.astype(np.float64) for agent, row in super()._observe().items()}
 
 
 class Outside(ParallelView):
@@ -146,8 +146,8 @@ class NewSpaces(ParallelView):
 
 
 class WritesToTheOld(ParallelView):
-    def _observe(self, over):
-        rows = super()._observe(over)
+    def _observe(self):
+        rows = super()._observe()
         if not hasattr(self, "kept"):
             self.kept = rows
         for agent, row in rows.items():

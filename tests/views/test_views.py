@@ -12,9 +12,9 @@ import pytest
 from pettingzoo.test import parallel_api_test, parallel_seed_test, render_test
 from pettingzoo.test.max_cycles_test import max_cycles_test
 from pettingzoo.utils.conversions import parallel_to_aec
+from registries import kept
 
 import hushbandits as hb
-from hushbandits import registry
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
@@ -110,9 +110,8 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
 
 @pytest.fixture
 def mine():
-    yield "Mine-v3"
-    registry._ENVS.pop("Mine-v3", None)
-    pettingzoo.parallel_registry.pop("hushbandits/Mine-v3", None)
+    with kept():
+        yield "Mine-v3"
 
 
 def test_registering_registers_with_pettingzoo_too(mine):

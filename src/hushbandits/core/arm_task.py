@@ -13,7 +13,7 @@ from hushbandits.core.actions import Action, Coding, Space, choices
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.task import WIDE, Part, Task, count
+from hushbandits.core.task import WIDE, Part, Task, hear, pull_one
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice
 from hushbandits.core.world import World
@@ -122,7 +122,6 @@ class ArmTask(Task):
     def _start(self, rows: slice | Array) -> None:
         if isinstance(rows, slice):
             self._heard_n, self._heard_s = np.zeros((2, *self.pulls.shape))
-            self._once = np.ones(self._seats.shape)
         self._heard_n[rows] = self._heard_s[rows] = 0.0
         if "heard_width" in self.layout:
             self._obs[rows, :, self.layout["heard_width"]] = 1.0
@@ -134,9 +133,10 @@ class ArmTask(Task):
 
     def pulled(self, obs: Obs) -> None:
         """Everyone has pulled."""
-        count(self.arm, self._once, obs.reward, self.pulls, self.sums)
-        self._show("own", self._seats, self.pulls, self.sums)
-        self._tick(obs.t + 1)  # the core counts a round when it is over
+        mean, width, time = (self.layout[part].start for part in ("own_mean", "own_width", "time"))
+        pull_one(
+            self.arm, obs.reward, obs.t, self.core.horizon, self.pulls, self.sums, self._obs, mean, width, time
+        )  # fmt: skip
 
     def earned(self, before: Obs) -> Array:
         """One's own pull."""
@@ -159,12 +159,10 @@ class ArmTask(Task):
         inbox = obs.inbox
         assert inbox is not None
         if self._events:
-            pulls, sums = inbox.tally()
-            self._heard_n += pulls
-            self._heard_s += sums
+            mean, width = self.layout["heard_mean"].start, self.layout["heard_width"].start
+            hear(*inbox.tally(), self._heard_n, self._heard_s, self._obs, mean, width)
         elif self._states:
             self._heard_n, self._heard_s = inbox.total("count"), inbox.total("mean", "count")
-        if self._events or self._states:
             self._show("heard", self._seats, self._heard_n, self._heard_s)
         for name in self._speech:
             total = inbox.total(name) / max(1, self.core.n_agents - 1)

@@ -24,7 +24,7 @@ from hushbandits.core.world import World
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PRICED", "WIDE", "Part", "Task", "count"]
+__all__ = ["PRICED", "WIDE", "Part", "Task", "count", "hear", "pull_one"]
 
 #: Largest number of an observation: what float32 holds.
 WIDE = float(np.finfo(np.float32).max)
@@ -194,6 +194,7 @@ class Task(ABC):
         where = slice(None) if rows is None else rows
         self.pulls[where] = self.sums[where] = 0.0
         self._obs[where] = 0.0
+        self._flagged: tuple[bool, bool] | None = None
         self._obs[where, :, self.layout["own_width"]] = 1.0
         if "agent_id" in self.layout:
             self._obs[where, :, self.layout["agent_id"]] = np.eye(shape[1])
@@ -266,8 +267,10 @@ class Task(ABC):
 
     def _flag(self, pull: bool, talk: bool) -> None:
         """Write who acts and who speaks in the next step."""
-        self._obs[..., self.layout["acts"]] = pull
-        self._obs[..., self.layout["speaks"]] = talk
+        if self._flagged != (pull, talk):  # most steps are like the one before
+            self._flagged = pull, talk
+            self._obs[..., self.layout["acts"]] = pull
+            self._obs[..., self.layout["speaks"]] = talk
 
     def _free(self, space: spaces.Space[Any]) -> Coding:
         """An action that is the task's own, and whose choices all count."""
@@ -299,6 +302,41 @@ def count(arm, n, total, pulls, sums):
         for m in range(arm.shape[1]):
             pulls[r, m, arm[r, m]] += n[r, m]
             sums[r, m, arm[r, m]] += total[r, m]
+
+
+@jit
+def pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):
+    """Add every agent's own pull, and write what that changes: `show` of one arm, and the share of time.
+
+    The round that is being played counts as over.
+    """
+    for r in range(arm.shape[0]):
+        clock = min((t[r] + 1) / horizon, 1.0)
+        for m in range(arm.shape[1]):
+            k = arm[r, m]
+            pulls[r, m, k] += 1.0
+            sums[r, m, k] += reward[r, m]
+            n = max(pulls[r, m, k], 0.0)
+            obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
+            obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
+            obs[r, m, time] = clock
+
+
+@jit
+def hear(pulls, sums, n, total, obs, mean, width):
+    """Add this round's tallies to those of before, and `show` what they come to."""
+    arms = n.shape[2]
+    for r in range(n.shape[0]):
+        for m in range(n.shape[1]):
+            for k in range(arms):
+                n[r, m, k] += pulls[r, m, k]
+                total[r, m, k] += sums[r, m, k]
+            known, worth, seen = n[r, m], total[r, m], obs[r, m]
+            for k in range(arms):
+                count = max(known[k], 0.0)
+                seen[mean + k] = min(max(worth[k] / max(count, 1.0), -WIDE), WIDE)
+            for k in range(arms):
+                seen[width + k] = 1.0 / math.sqrt(1.0 + max(known[k], 0.0))
 
 
 @jit

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from hushbandits.core.actions import Space
+from hushbandits.core.actions import Action, Space
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field
@@ -107,7 +107,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self._labels = self.task.labels
         self._episodes = Episodes(1)
         self._home: tuple[Env, Task] | None = None  # what options of one episode have replaced
-        self._begun = False
+        self.begun = False
         self._window: Figure | None = None
 
     # -- spaces -----------------------------------------------------------------------------------------------
@@ -162,18 +162,17 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self._take(options)
         self.task.reset(self._episodes.start(seed))
         self.agents = self.possible_agents[:]
-        self._begun, self._cycles = True, 0
+        self.begun, self._cycles = True, 0
         self._open = False  # whether a round waits for its talk
-        observations = self._observe(over=False)
+        observations = self._observe()
         if self.render_mode == "human":
             self.render()
         return observations, self._infos(over=False)
 
     def _take(self, options: Params | None) -> None:
         """Play an episode as its options have it."""
-        asked = {
-            name: value for name, value in (options or {}).items() if name != "options"
-        }  # PettingZoo's tests say so
+        # PettingZoo's own tests say {"options": 1}.
+        asked = {name: value for name, value in (options or {}).items() if name != "options"}
         home = self._home or (self.core, self.task)
         if not asked:
             (self.core, self.task), self._home = home, None
@@ -201,10 +200,27 @@ class ParallelView(ParallelEnv[str, Array, object]):
             The episode has not begun, or is over.
         """
         if not self.agents:
-            when = "before the start" if not self._begun else "after the end"
+            when = "before the start" if not self.begun else "after the end"
             raise RuntimeError(f"step {when} of an episode: call reset() first")
-        action = self._read(actions)
-        task, agents = self.task, self.agents
+        action, agents = self._read(actions), self.agents
+        reward, over, solved = self.play(action)
+        observations = self._observe()
+        infos = self._infos(over)
+        if self.render_mode == "human":
+            self.render()
+        return (
+            observations,
+            dict(zip(agents, reward.tolist(), strict=True)),
+            dict.fromkeys(agents, solved),
+            dict.fromkeys(agents, over and not solved),
+            infos,
+        )
+
+    def play(self, action: Action) -> tuple[Array, bool, bool]:
+        """Play a step with stacked actions ``(1, M, …)``; return what each earns, ``(M,)``, whether the episode is over
+        and whether by itself.
+        """  # fmt: skip
+        task = self.task
         self._cycles += 1
         cut = self._max_cycles is not None and self._cycles >= self._max_cycles
         if self.beats == 1:
@@ -217,37 +233,35 @@ class ParallelView(ParallelEnv[str, Array, object]):
         if over:
             reward = reward + task.final_reward()[:, None]
             self.agents = []
-        solved = over and not live and bool(task.solved()[0])
-        observations = self._observe(over)
-        infos = self._infos(over)
-        if self.render_mode == "human":
-            self.render()
-        return (
-            observations,
-            dict(zip(agents, reward[0].tolist(), strict=True)),
-            dict.fromkeys(agents, solved),
-            dict.fromkeys(agents, over and not solved),
-            infos,
-        )
+        return reward[0], over, over and not live and bool(task.solved()[0])
 
     def _infos(self, over: bool) -> dict[str, dict[str, object]]:
         """Which choices of an action count next, labels, and metrics."""
+        told = self.told(over)
+        masks: list[object] = [None] * len(self.possible_agents) if over else self.task.sample_masks()
+        infos: dict[str, dict[str, object]] = {}
+        for agent, mask in zip(self.possible_agents, masks, strict=True):
+            infos[agent] = {} if over else {"action_mask": mask}
+            if told:
+                infos[agent].update(copy.deepcopy(told))
+        return infos
+
+    def told(self, over: bool) -> dict[str, object]:
+        """Return what every info says: labels, and metrics."""
         told: dict[str, object] = dict(self._labels)
         if over:
             told["beats"] = self.beats
         if over or self.info:
             told["metrics"] = self.metrics()
-        masks: list[object] = [None] * len(self.possible_agents) if over else self.task.sample_masks()
-        return {
-            agent: {**({} if over else {"action_mask": mask}), **copy.deepcopy(told)}
-            for agent, mask in zip(self.possible_agents, masks, strict=True)
-        }
+        return told
 
-    def _observe(self, over: bool) -> dict[str, Array]:
-        pull = not over and not (self.beats == 2 and self._open)
+    def _observe(self) -> dict[str, Array]:
         # Rows of a fresh array: nobody else will write to them.
-        rows = self.task.observe(pull, not over and (self.beats == 1 or self._open))[0]
-        return dict(zip(self.possible_agents, rows, strict=True))
+        return dict(zip(self.possible_agents, self.seen(), strict=True))
+
+    def seen(self) -> Array:
+        """Return what everyone sees now, ``(M, D)``; at the end as if it went on, so that a value can be told of it."""
+        return self.task.observe(self.beats == 1 or not self._open, self.beats == 1 or self._open)[0]
 
     def _read(self, actions: Mapping[str, object]) -> object:
         try:
@@ -263,7 +277,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     def state(self) -> Array:
         """Return all agents' observations in a row, ``(M·D,)``."""
-        if not self._begun:
+        if not self.begun:
             raise RuntimeError("state before the start of an episode: call reset() first")
         return self.task.state()[0]
 
@@ -279,7 +293,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
         import hushbandits.views.render as render
 
-        if not self._begun:
+        if not self.begun:
             raise RuntimeError("render before the start of an episode: call reset() first")
         if self.render_mode is None:
             raise RuntimeError(f"render needs make(..., render_mode=) to be one of {self.metadata['render_modes']}")

@@ -1,0 +1,319 @@
+"""The Gymnasium view: many runs at once as one `gymnasium.vector.VectorEnv`, on arrays from end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from hushbandits.core.actions import Action, fits, read
+from hushbandits.core.edge import as_array, count
+from hushbandits.core.entries import AnyEnv, AnyWrapper, title
+from hushbandits.core.messages import Field
+from hushbandits.core.types import Array
+from hushbandits.core.validate import choice, shown
+from hushbandits.views.learners import Rows, learners_core, task_options
+
+__all__ = ["Info", "VectorView", "make_vec", "one_agent"]
+
+Info = dict[str, Any]
+
+_MODES = {
+    "same-step": AutoresetMode.SAME_STEP,
+    "next-step": AutoresetMode.NEXT_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+
+
+class VectorView(VectorEnv[Array, Any, Array]):
+    """R runs of M agents as R·M sub-envs under parameter sharing (built by `make_vec`).
+
+    Sub-env ``i = r·M + m`` is agent m of run r, so ``num_envs`` is R·M, and ``x.reshape(env.runs, env.n_agents, …)``
+    is run by run.  All agents of a run start and end together.  A step is a round; the horizon of a network or of
+    feedback truncates, exploration terminates when it is decided.
+
+    Infos have ``action_mask``, ``(num_envs, C)`` bool: which of an action's choices count next, those of all its parts
+    in a row.  Where an episode has ended they tell the run's ``metrics``: each agent its own (those that a run
+    measures agent by agent), and every agent of the run what belongs to the run.  With ``"same-step"`` they stand in
+    ``final_info``, beside ``final_obs``; masks ``_name`` say for whom, as is Gymnasium's way.
+
+    Parameters
+    ----------
+    rows : Rows
+        What is played.
+    autoreset : str or AutoresetMode
+        ``"same-step"``: a run that ends starts its next episode in the same step, and its last observation is in
+        ``infos["final_obs"]``; ``"next-step"``: it starts in the next step, whose actions for it count for nothing and
+        pay nothing; ``"disabled"``: it must be started by ``reset(options={"reset_mask": …})`` before the next step.
+    render_mode : str, optional
+        ``"ansi"`` or ``"rgb_array"``: of the first run.
+
+    Attributes
+    ----------
+    runs, n_agents : int
+        R and M.
+    core : Env
+    task : Task
+    layout : mapping of str to slice
+        Where each part of an observation lies.
+    """
+
+    metadata: Info = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
+
+    def __init__(self, rows: Rows, *, autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None):
+        known = isinstance(autoreset, AutoresetMode)
+        self.autoreset_mode = autoreset if known else _MODES[choice("autoreset", autoreset, _MODES)]
+        self.render_mode = render_mode
+        if render_mode is not None:
+            choice("render_mode", render_mode, self.metadata["render_modes"])
+        self._rows = rows
+        self.core, self.task, self.layout = rows.core, rows.task, rows.task.layout
+        self.runs, self.n_agents = rows.runs, rows.n_agents
+        self.num_envs = self.runs * self.n_agents
+        name = "hushbandits" if self.core.spec is None else f"hushbandits/{title(self.core.spec[0])}"
+        self.metadata = {**self.metadata, "name": name, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = self.task.observation_space
+        self.single_action_space = self.task.action_space
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._begun = False
+        self._over = np.zeros(self.runs, bool)  # runs that wait for their next episode
+
+    # -- the episodes -------------------------------------------------------------------------------------------
+
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
+        """Start episodes.
+
+        Parameters
+        ----------
+        seed : int, optional
+            One for all: run r plays what ``make_core(id, runs=R).reset(seed)`` plays as its row r, and its later
+            episodes are the same whatever the other runs do.  ``None``: the next episodes of the stream that a seed
+            began, or fresh entropy if none has.
+        options : mapping, optional
+            ``{"reset_mask": (num_envs,) bools}``: start the marked runs alone; all agents of a run, or none.
+
+        Raises
+        ------
+        ValueError
+            A bad seed or mask, or other options: parameters of the env are given to `make_vec`.
+        """
+        rows = self._masked(seed, options)
+        observation = self._rows.reset(seed, rows)
+        if seed is not None:
+            super().reset(seed=int(seed))
+        self._begun = True
+        self._over[slice(None) if rows is None else rows] = False
+        return self._flat(observation), self._infos()
+
+    def _masked(self, seed: int | None, options: Info | None) -> Array | None:
+        """The runs that a reset starts; ``None``: all."""
+        asked = {} if options is None else options
+        if not isinstance(asked, Mapping) or set(asked) - {"reset_mask"}:
+            raise ValueError(f"options={shown(options)} of reset: a vector env has 'reset_mask' alone; see make_vec")
+        if "reset_mask" not in asked:
+            return None
+        mask = as_array(asked["reset_mask"])
+        if mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
+            raise ValueError(
+                f"options['reset_mask']={shown(asked['reset_mask'])} must be {self.num_envs} bools, at least one True"
+            )
+        runs = mask.reshape(self.runs, self.n_agents)
+        if (split := np.flatnonzero(runs.any(1) & ~runs.all(1))).size:
+            raise ValueError(
+                f"options['reset_mask'] must name whole runs, and names some of run {split[0]}: its agents are the "
+                f"sub-envs {split[0] * self.n_agents}..{(split[0] + 1) * self.n_agents - 1}"
+            )
+        if runs.all():
+            return None
+        if not self._begun:
+            raise RuntimeError("reset of some runs before the start: call reset() first")
+        if seed is not None:
+            raise ValueError(f"seed={shown(seed)} starts all runs anew, and options['reset_mask'] names some of them")
+        return np.flatnonzero(runs[:, 0])
+
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, Info]:
+        """Play a round with an action of every sub-env.
+
+        Raises
+        ------
+        ValueError
+            An action outside its space; nothing has happened then.
+        RuntimeError
+            A run has not begun, or is over and nobody has started its next episode.
+        """
+        if not self._begun:
+            raise RuntimeError("step before the start: call reset() first")
+        waiting = self._over.any()
+        if waiting and self.autoreset_mode is AutoresetMode.DISABLED:
+            raise RuntimeError(
+                f"step after the end of run {np.argmax(self._over)}: first reset(options={{'reset_mask': …}})"
+            )
+        action = self._read(actions)
+        if waiting and self._over.all():
+            self._over[:] = False
+            return self._flat(self._rows.reset()), np.zeros(self.num_envs), *self._no(), self._infos()
+        turn = self._rows.step(action)
+        observation = turn.observation
+        if waiting:
+            observation = self._rows.reset(rows=np.flatnonzero(self._over))
+            self._over[:] = False
+        if not turn.over.any():
+            return self._flat(observation), turn.reward.reshape(-1), *self._no(), self._infos()
+        done, solved = np.repeat(turn.over, self.n_agents), np.repeat(turn.solved, self.n_agents)
+        told: Info = {"metrics": self._metrics(done), "_metrics": done}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            final = {"final_obs": self._final(observation, done), "_final_obs": done.copy()}
+            told = {**final, "final_info": told, "_final_info": done.copy()}
+            observation = self._rows.reset(rows=np.flatnonzero(turn.over))
+        else:
+            self._over = turn.over.copy()
+        return self._flat(observation), turn.reward.reshape(-1), solved, done & ~solved, {**self._infos(), **told}
+
+    def _no(self) -> tuple[Array, Array]:
+        return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
+
+    def _read(self, actions: Any) -> Action:
+        """Actions as ``(R, M, …)`` arrays of our own."""
+        space, lead = self.single_action_space, (self.runs, self.n_agents)
+        if isinstance(space, spaces.Dict):
+            if not isinstance(actions, Mapping) or set(actions) != set(space):
+                raise ValueError(f"actions={shown(actions)} must be a dict of {', '.join(space)}")
+            parts = {name: self._sized(f"actions[{name!r}]", actions[name]) for name in space}
+            if fits(space, parts):
+                return {name: part.reshape(*lead, *part.shape[1:]).copy() for name, part in parts.items()}
+            values: list[Any] = [{name: part[i] for name, part in parts.items()} for i in range(self.num_envs)]
+        else:
+            whole = self._sized("actions", actions)
+            if fits(space, whole):
+                return whole.reshape(*lead, *whole.shape[1:]).copy()
+            values = list(whole)
+        return read(space, values, [f"sub-env {i}" for i in range(self.num_envs)], lead)
+
+    def _sized(self, what: str, value: object) -> Array:
+        array = as_array(value)
+        if array.shape[:1] != (self.num_envs,):
+            raise ValueError(f"{what} of shape {array.shape} must have one entry for each of {self.num_envs} sub-envs")
+        return array
+
+    # -- what is told -------------------------------------------------------------------------------------------
+
+    def _flat(self, observation: Array) -> Array:
+        return observation.reshape(self.num_envs, -1)
+
+    def _infos(self) -> Info:
+        """Which choices of an action count next, and labels."""
+        infos: Info = {}
+        for name, label in self.task.labels.items():
+            infos |= {name: np.full(self.num_envs, label, object), f"_{name}": np.ones(self.num_envs, bool)}
+        infos["action_mask"] = self.task.mask().reshape(self.num_envs, -1)
+        infos["_action_mask"] = np.ones(self.num_envs, bool)
+        if self._over.any():
+            infos["_action_mask"] = np.repeat(~self._over, self.n_agents)
+        return infos
+
+    def _final(self, observation: Array, done: Array) -> Array:
+        """Last observations, one array of its own each, and ``None`` where there is none."""
+        final, where = np.full(self.num_envs, None, object), np.flatnonzero(done)
+        for i, seen in zip(where, self._flat(observation)[where], strict=True):
+            final[i] = seen
+        return final
+
+    def _metrics(self, done: Array) -> Info:
+        told: Info = {}
+        for name, value in self.core.metrics().items():
+            own = value.shape[1:] == (self.n_agents,)
+            each = value.reshape(-1).copy() if own else np.repeat(value, self.n_agents, 0)
+            each[~done] = 0
+            told |= {name: each, f"_{name}": done.copy()}
+        return told
+
+    def state(self) -> Array:
+        """Return ``(R, M·D)``: all agents' observations in a row, once for each run."""
+        if not self._begun:
+            raise RuntimeError("state before the start: call reset() first")
+        return self.task.state()
+
+    def render(self) -> tuple[str | Array, ...]:
+        """Return a text or an ``(H, W, 3)`` picture of the first run, in a tuple."""
+        import hushbandits.views.render as render
+
+        if not self._begun:
+            raise RuntimeError("render before the start: call reset() first")
+        if self.render_mode is None:
+            raise RuntimeError(f"render needs make_vec(…, render_mode=), one of {self.metadata['render_modes']}")
+        frame = render.text if self.render_mode == "ansi" else render.picture
+        core = self.core
+        facts = f"run 1 of {self.runs} · {core.clock} {int(core.t[0]):,} of {core.horizon:,}"
+        return (frame(self.task, f"{self.metadata['name'].removeprefix('hushbandits/')} · {facts}"),)
+
+
+def make_vec(
+    id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), speech: Mapping[str, Field] | None = None,
+    autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: Any,
+) -> VectorView:  # fmt: skip
+    """Build a Gymnasium vector env; what its sub-envs and steps are, `VectorView` says.
+
+    ``gymnasium.make_vec("hushbandits/<id>", num_envs=…)`` builds the same, without `wrappers`: Gymnasium keeps that
+    word for its own.
+
+    Parameters
+    ----------
+    id : str or class
+        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
+    num_envs : int
+        R, the runs played at once; the view's own ``num_envs`` is R·M, one for each agent of each run.
+    wrappers, speech
+        As for `make`.
+    autoreset : str or AutoresetMode
+        ``"same-step"``, ``"next-step"`` or ``"disabled"``.
+    render_mode : str, optional
+        ``"ansi"`` or ``"rgb_array"``.
+    **kwargs
+        What `make` takes for the task (``actions``, ``agent_id``, ``normalize``, ``observation``, ``price``,
+        ``reward``), and parameters of the env and its protocol.
+
+    Returns
+    -------
+    VectorView
+        A ``gymnasium.vector.VectorEnv``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `make`.
+
+    Examples
+    --------
+    >>> env = make_vec("CoopNetwork-v0", 3, n_agents=4, horizon=2)
+    >>> env.num_envs, env.runs, env.n_agents
+    (12, 3, 4)
+    >>> observation, infos = env.reset(seed=0)
+    >>> for _ in range(2):
+    ...     observation, reward, terminated, truncated, infos = env.step(env.action_space.sample())
+    >>> truncated.all(), infos["final_obs"][0].shape, sorted(infos["final_info"]["metrics"])[3:]
+    (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
+    """
+    if "runs" in kwargs:
+        raise TypeError("make_vec takes no parameter 'runs': num_envs says how many are played at once")
+    options, params = task_options(kwargs)
+    core = learners_core(id, count("num_envs", num_envs, 1), wrappers, speech, params)
+    return VectorView(Rows(core, **options), autoreset=autoreset, render_mode=render_mode)
+
+
+def one_agent(**kwargs: object) -> None:
+    """Say why ``gymnasium.make`` does not build an env of many agents.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(
+        "this env has many agents, and gymnasium.make builds for one: use hushbandits.make (PettingZoo), "
+        "gymnasium.make_vec (a sub-env for each agent), or the single-agent 'hushbandits/Bandit-v0'"
+    )

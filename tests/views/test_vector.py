@@ -1,0 +1,373 @@
+"""The Gymnasium vector view: row by row the core's own runs, episodes that end each in their own way."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import vector as wrappers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from registries import kept
+
+import hushbandits as hb
+from hushbandits.core.messages import Field
+from hushbandits.core.tapes import run_seeds
+from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.views.learners import learners_core
+from hushbandits.views.vector import make_vec
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+
+VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}
+CASES = [
+    ("CoopNetwork-v0", {"n_agents": 4, "horizon": 6}, ()),
+    ("CoopNetwork-v0", {"n_agents": 4, "horizon": 5, "graph": "erdos-renyi", "edge_probability": 0.6}, ()),
+    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 5, "observation": "slots"}, (Huber(0.2), Loss(0.2))),
+    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "speech": {"bit": Field(dtype="?")}}, ()),
+    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "speech": {"code": Field((2,), "f4")}}, ()),
+    ("PrivateNetwork-v0", {"n_agents": 3, "horizon": 5}, ()),
+    ("DPMASE-v0", VOTING, ()),
+    ("DPMASE-v0", {**VOTING, "actions": "multidiscrete"}, (Loss(0.3),)),
+    ("DPMASE-v0", {**VOTING, "actions": "native"}, (SecAgg(window=3),)),
+    ("DecentralizedExploration-v0", {**VOTING, "agent_id": True}, ()),
+    ("DistDP-v0", {"n_agents": 2, "horizon": 40}, ()),
+    ("LocalDP-v0", {"n_agents": 2, "horizon": 40, "price": {"epsilon": 0.1}}, (Loss(0.1),)),
+]
+by_case = [f"{i}-{id}" for i, (id, *_) in enumerate(CASES)]
+TASK = ("actions", "agent_id", "observation", "price")
+
+
+class Alone:
+    """One run of the core by itself, started with the seeds that a row of a view is said to have."""
+
+    def __init__(self, id, kwargs, protocol, seed, row, runs):
+        params = {k: v for k, v in kwargs.items() if k not in (*TASK, "speech")}
+        core = learners_core(id, 1, protocol, kwargs.get("speech"), params)
+        self.task = core.task(**{k: v for k, v in kwargs.items() if k in TASK})
+        self.seed, self.row, self.first, self.episode = seed, row, run_seeds(seed, runs)[row], 0
+        self.start()
+
+    def start(self):
+        key = (self.row, 256 + self.episode)
+        seeds = self.first if self.episode == 0 else np.random.SeedSequence(self.seed, spawn_key=key)
+        self.episode += 1
+        self.task.reset([seeds])
+        return self.task.observe()[0]
+
+    def step(self, action):
+        reward = self.task.step(action)
+        over = not self.task.obs.live[0]
+        if over:
+            reward = reward + self.task.final_reward()[:, None]
+        return self.task.observe()[0], reward[0], over, over and bool(self.task.solved()[0])
+
+
+def of_run(env, actions, r):
+    seats = slice(r * env.n_agents, (r + 1) * env.n_agents)
+    return {k: v[None, seats] for k, v in actions.items()} if isinstance(actions, dict) else actions[None, seats]
+
+
+def run_by_run(env, value):
+    return value.reshape(env.runs, env.n_agents, *value.shape[1:])
+
+
+@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), CASES, ids=by_case)
+def test_a_row_is_a_run_of_the_core_whatever_the_others_do(env_id, kwargs, protocol):
+    runs, ends = 3, 0
+    env = make_vec(env_id, runs, wrappers=protocol, **kwargs)
+    alone = [Alone(env_id, kwargs, protocol, 5, r, runs) for r in range(runs)]
+    seen, infos = env.reset(seed=5)
+    np.testing.assert_array_equal(run_by_run(env, seen), [run.task.observe()[0] for run in alone])
+    env.action_space.seed(1)
+    for _ in range(40):
+        actions = env.action_space.sample()
+        seen, reward, terminated, truncated, infos = env.step(actions)
+        assert env.observation_space.contains(seen)
+        assert reward.dtype == float
+        assert terminated.dtype == truncated.dtype == bool
+        for r, run in enumerate(alone):
+            after, paid, over, solved = run.step(of_run(env, actions, r))
+            rows = slice(r * env.n_agents, (r + 1) * env.n_agents)
+            np.testing.assert_array_equal(reward[rows], paid)
+            assert (terminated[rows] == solved).all()
+            assert (truncated[rows] == (over and not solved)).all()
+            if over:
+                ends += 1
+                assert infos["_final_obs"][rows].all()
+                np.testing.assert_array_equal(np.stack(infos["final_obs"][rows]), after)
+                metrics = run.task.core.metrics()
+                for name, value in metrics.items():
+                    told = infos["final_info"]["metrics"][name][rows]
+                    np.testing.assert_array_equal(told, np.broadcast_to(value[0], told.shape))
+                after = run.start()
+            elif "final_obs" in infos:
+                assert not infos["_final_obs"][rows].any()
+                assert all(x is None for x in infos["final_obs"][rows])
+            np.testing.assert_array_equal(seen[rows], after)
+            np.testing.assert_array_equal(infos["action_mask"][rows], run.task.mask()[0])
+    assert ends > runs
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.sampled_from([c for c in CASES if c[1].get("graph") is None]), st.integers(0, 2**32), st.data())
+def test_runs_that_are_started_by_hand_are_the_cores_too(case, seed, data):
+    env_id, kwargs, protocol = case
+    env = make_vec(env_id, 2, wrappers=protocol, autoreset="disabled", **kwargs)
+    alone = [Alone(env_id, kwargs, protocol, seed, r, 2) for r in range(2)]
+    env.reset(seed=seed)
+    env.action_space.seed(seed)
+    over = np.zeros(2, bool)
+    for _ in range(12):
+        start = over | np.array(data.draw(st.tuples(st.booleans(), st.booleans())))
+        if start.any():
+            mask = np.repeat(start, env.n_agents)
+            options = {"reset_mask": mask}
+            seen, infos = env.reset(options=options)
+            assert options == {"reset_mask": mask}  # somebody else's dict
+            expected = [run.start() if start[r] else run.task.observe()[0] for r, run in enumerate(alone)]
+            np.testing.assert_array_equal(run_by_run(env, seen), expected)
+        actions = env.action_space.sample()
+        seen, reward, terminated, truncated, infos = env.step(actions)
+        played = [run.step(of_run(env, actions, r)) for r, run in enumerate(alone)]
+        np.testing.assert_array_equal(run_by_run(env, seen), [p[0] for p in played])
+        np.testing.assert_array_equal(run_by_run(env, reward), [p[1] for p in played])
+        over = np.array([p[2] for p in played])
+        np.testing.assert_array_equal(run_by_run(env, terminated | truncated).all(1), over)
+        assert ("metrics" in infos) == over.any()
+    if over.any():
+        with pytest.raises(RuntimeError, match="step after the end of run"):
+            env.step(env.action_space.sample())
+
+
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), [CASES[i] for i in (0, 6, 10)], ids=["0", "6", "10"])
+def test_two_views_with_one_seed_are_equal_and_go_on(env_id, kwargs, protocol, autoreset):
+    def played():
+        env = make_vec(env_id, 3, autoreset=autoreset, **kwargs)
+        out = []
+        for seed in (7, None, 7):  # a stream goes on, and can be begun again
+            out.append([env.reset(seed=seed)[0]])
+            env.action_space.seed(3)
+            for _ in range(20):
+                out[-1] += env.step(env.action_space.sample())[:4]
+        return out
+
+    one, two = played(), played()
+    for a, b in zip(one, two, strict=True):
+        for x, y in zip(a, b, strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert any((x != y).any() for x, y in zip(one[0], one[1], strict=True))
+    for x, y in zip(one[0], one[2], strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_a_run_may_wait_a_step_for_its_next_episode():
+    env = make_vec("DPMASE-v0", 6, autoreset="next-step", **VOTING)
+    same = make_vec("DPMASE-v0", 6, **VOTING)
+    env.reset(seed=2)
+    same.reset(seed=2)
+    env.action_space.seed(0)
+    waiting, waited = np.zeros(env.num_envs, bool), 0
+    for _ in range(60):
+        seen, reward, terminated, truncated, infos = env.step(env.action_space.sample())
+        assert not reward[waiting].any()
+        assert not (terminated | truncated)[waiting].any()
+        assert (seen[waiting][:, env.layout["time"]] == 0).all()  # its first observation
+        waited += waiting.any() and not waiting.all()
+        waiting = terminated | truncated
+        assert ("_metrics" in infos) == waiting.any()
+        assert not (infos["_action_mask"] & waiting).any()
+    assert waited > 2
+
+
+def test_what_ends_by_itself_terminates_and_the_horizon_truncates():
+    def ends(env_id, runs=4, steps=60, **kwargs):
+        env = make_vec(env_id, runs, **kwargs)
+        env.reset(seed=0)
+        env.action_space.seed(0)
+        turns = [env.step(env.action_space.sample())[2:4] for _ in range(steps)]
+        return [sum(int(t[i].sum()) for t in turns) for i in (0, 1)]
+
+    assert ends("CoopNetwork-v0", n_agents=3, horizon=5)[0] == 0
+    assert ends("DistDP-v0", n_agents=1, horizon=30)[0] == 0
+    decided, cut = ends("DPMASE-v0", **{**VOTING, "horizon": 50})
+    assert decided
+    assert cut == 0
+    decided, cut = ends("DPMASE-v0", **{**VOTING, "threshold": 7})  # eight must agree within twelve rounds
+    assert cut
+    assert decided == 0
+
+
+@pytest.mark.parametrize("gamma", [0.9, 0.98])
+@pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "Bandit-v0"])
+def test_a_reward_of_one_for_ever_is_worth_what_it_is_worth(env_id, gamma):
+    """TD on what has been seen of the arms: the horizon is none of the env's."""
+    alone = {} if env_id == "Bandit-v0" else {"n_agents": 3}
+    env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=4, means=[1.0, 1.0], horizon=5, **alone)
+    value, key = {}, lambda seen: tuple(seen[env.layout["own_mean"]])
+    seen, _ = env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(int(20 / (1 - gamma))):
+        after, reward, terminated, truncated, infos = env.step(env.action_space.sample())
+        assert (reward == 1).all()
+        for i in range(env.num_envs):
+            last = infos["final_obs"][i] if truncated[i] else after[i]
+            target = reward[i] + gamma * (not terminated[i]) * value.get(key(last), 0.0)
+            value[key(seen[i])] = value.get(key(seen[i]), 0.0) + 0.3 * (target - value.get(key(seen[i]), 0.0))
+        seen = after
+    assert len(value) >= 3
+    assert value[(1.0, 1.0)] == pytest.approx(1 / (1 - gamma), rel=0.01)
+
+
+def test_last_observations_are_of_the_end_and_nobody_elses():
+    env = make_vec("CoopNetwork-v0", 2, n_agents=3, horizon=2)
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    seen, _, _, truncated, infos = env.step(env.action_space.sample())
+    assert truncated.all()
+    last = infos["final_obs"]
+    assert [x[env.layout["time"]] for x in last] == [1.0] * 6
+    assert (seen[:, env.layout["time"]] == 0).all()
+    kept_apart = [x.copy() for x in last]
+    seen[:] = 7
+    last[0][:] = 8
+    env.step(env.action_space.sample())
+    for x, y in zip(last[1:], kept_apart[1:], strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_actions_are_read_and_not_kept():
+    env = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=9)
+    env.reset(seed=0)
+    arms = np.array([1, 2, 3, 4])
+    env.step(arms)
+    arms[:] = 0
+    np.testing.assert_array_equal(env.task.arm, [[1, 2], [3, 4]])
+    before = env.core.t.copy()
+    for bad, words in [
+        ([1, 2, 3], r"actions of shape \(3,\) must have one entry for each of 4 sub-envs"),
+        ([1, 2, 3, 10], r"action .*10.* of sub-env 3 lies outside its space Discrete"),
+        ([1.0, 2.0, 3.0, 4.0], r"action .*1\.0.* of sub-env 0"),
+        (None, "actions of shape"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            env.step(np.array(bad) if bad else bad)
+    np.testing.assert_array_equal(env.core.t, before)
+    assert env.step([1, 2, 3, 4])[0].shape == (4, 43)  # a list will do
+    spoken = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=9, speech={"code": Field((2,), "f4")})
+    spoken.reset()
+    with pytest.raises(ValueError, match="must be a dict of arm, code"):
+        spoken.step(arms)
+
+
+def test_resets_say_what_they_take():
+    env = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=9)
+    half = np.array([True, True, False, False])
+    with pytest.raises(RuntimeError, match="step before the start"):
+        env.step(np.zeros(4, int))
+    with pytest.raises(RuntimeError, match="reset of some runs before the start"):
+        env.reset(options={"reset_mask": half})
+    env.reset(seed=0)
+    for mask in (half[:2], half.astype(int), half & False, None):
+        with pytest.raises(ValueError, match=r"must be 4 bools, at least one True"):
+            env.reset(options={"reset_mask": mask})
+    with pytest.raises(ValueError, match=r"names some of run 1: its agents are the sub-envs 2..3"):
+        env.reset(options={"reset_mask": np.array([True, True, True, False])})
+    with pytest.raises(ValueError, match="seed=3 starts all runs anew"):
+        env.reset(seed=3, options={"reset_mask": half})
+    with pytest.raises(ValueError, match="a vector env has 'reset_mask' alone"):
+        env.reset(options={"means": [0.1, 0.2]})
+    with pytest.raises(ValueError, match=r"seed=\[1, 2\] must be an integer"):
+        env.reset(seed=[1, 2])
+    with pytest.raises(ValueError, match="autoreset='never' is not one of same-step, next-step, disabled"):
+        make_vec("CoopNetwork-v0", autoreset="never")
+    with pytest.raises(TypeError, match="make_vec takes no parameter 'runs'"):
+        make_vec("CoopNetwork-v0", runs=3)
+    with pytest.raises(ValueError, match="num_envs=0 must be"):
+        make_vec("CoopNetwork-v0", 0)
+    assert env.reset(seed=4, options={"reset_mask": half | True})[0].shape == (4, 43)
+    assert env.np_random_seed == 4
+
+
+# -- Gymnasium ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_gymnasium_makes_every_env(env_id):
+    voting = hb.make_core(env_id).setting == "exploration"
+    m, more = (30, {"threshold": 2}) if voting else (3, {})
+    env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2, n_agents=m, **more)
+    assert (env.num_envs, env.runs, env.n_agents) == (2 * m, 2, m)
+    assert env.metadata["autoreset_mode"] is env.unwrapped.autoreset_mode is AutoresetMode.SAME_STEP
+    seen, _ = env.reset(seed=0)
+    assert seen.shape == env.observation_space.shape
+    env.step(env.action_space.sample())
+    with pytest.raises(ValueError, match=r"many agents, .* use hushbandits.make"):
+        gymnasium.make(f"hushbandits/{env_id}")
+    env.close()
+
+
+def test_gymnasium_makes_it_again_from_its_spec():
+    env = gymnasium.make_vec("hushbandits/CoopNetwork-v0", num_envs=3, n_agents=2, horizon=4, autoreset="disabled")
+    again = gymnasium.make_vec(env.spec)
+    assert (again.runs, again.n_agents, again.core.horizon) == (3, 2, 4)
+    assert again.autoreset_mode is AutoresetMode.DISABLED
+    assert repr(env) == "VectorView(hushbandits/CoopNetwork-v0, num_envs=6)"
+
+
+def test_what_is_registered_later_is_gymnasiums_too():
+    with kept():
+        hb.register_env("Mine-v3", CoopNetwork, n_agents=3)
+        assert gymnasium.make_vec("hushbandits/Mine-v3", num_envs=2).num_envs == 6
+        with pytest.raises(ValueError, match="'hushbandits/Bandit-v0' is registered with Gymnasium already"):
+            hb.register_env("Bandit-v0", CoopNetwork)
+        with pytest.raises(ValueError, match="id='Mine' cannot be registered with Gymnasium"):
+            hb.register_env("Mine", CoopNetwork)
+        assert not {"Bandit-v0", "Mine"} & set(hb.list_envs())
+    assert "hushbandits/Mine-v3" not in gymnasium.registry
+
+
+def test_gymnasiums_wrappers_stand_over_it():
+    env = make_vec("DPMASE-v0", 4, **VOTING)
+    env = wrappers.RecordEpisodeStatistics(wrappers.ClipReward(wrappers.NormalizeReward(env), -10, 10))
+    env = wrappers.DictInfoToList(env)
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    ends = 0
+    for _ in range(40):
+        seen, _, terminated, truncated, infos = env.step(env.action_space.sample())
+        for i in np.flatnonzero(terminated | truncated):
+            ends += 1
+            assert infos[i]["final_info"]["metrics"]["rounds"] <= infos[i]["episode"]["l"] < 13
+    assert ends > 4
+    # Gymnasium refuses these over same-step.
+    seen = wrappers.NormalizeObservation(make_vec("CoopNetwork-v0", 2, n_agents=2, autoreset="next-step"))
+    assert wrappers.FlattenObservation(seen).reset(seed=0)[0].shape == (4, 43)
+
+
+def test_statistics_of_runs_that_are_started_by_hand():
+    env = wrappers.RecordEpisodeStatistics(make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=3, autoreset="disabled"))
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    env.reset(options={"reset_mask": np.array([True, True, False, False])})
+    for _ in range(2):
+        infos = env.step(env.action_space.sample())[4]
+    np.testing.assert_array_equal(infos["episode"]["l"], [0, 0, 3, 3])
+    np.testing.assert_array_equal(infos["_metrics"], [False, False, True, True])
+
+
+def test_what_every_info_says_and_how_it_looks():
+    env = make_vec("DistDP-v0", 2, n_agents=2, reward="oracle", render_mode="ansi")
+    with pytest.raises(RuntimeError, match="render before the start"):
+        env.render()
+    infos = env.reset(seed=0)[1]
+    assert set(infos["reward"]) == {"oracle"}
+    assert infos["_reward"].all()
+    assert env.render()[0].startswith("DistDP-v0 · run 1 of 2 · users 0 of")
+    assert env.state().shape == (2, 2 * env.single_observation_space.shape[0])
+    picture = make_vec("CoopNetwork-v0", 2, n_agents=2, render_mode="rgb_array")
+    picture.reset()
+    assert picture.render()[0].dtype == np.uint8
+    with pytest.raises(ValueError, match="render_mode='human' is not one of"):
+        make_vec("CoopNetwork-v0", render_mode="human")
