@@ -142,9 +142,7 @@ def test_a_merged_step_is_a_round_of_the_core(case):
         observations, paid, ends, cuts, infos = view.step(actions)
         assert list(paid.values()) == earned[0].tolist()
         total += earned[0]
-        np.testing.assert_array_equal(
-            list(observations.values()), task.observe(bool(view.agents), bool(view.agents))[0]
-        )
+        np.testing.assert_array_equal(list(observations.values()), task.observe()[0])
     assert all(cuts.values())
     assert not any(ends.values())
     for name, value in core.metrics().items():
