@@ -6,10 +6,10 @@ Adding one is one line here; entries are imported when they are first used.  Whe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import pettingzoo
-from pettingzoo.env_registry.exceptions import PettingZooRegistryError
 
 from hushbandits.core.each import Each
 from hushbandits.core.entries import (
@@ -62,6 +62,8 @@ __all__ = [
 _ENVS: dict[str, Spec] = {}
 _AGENTS: dict[str, Spec] = {}
 _WRAPPERS: dict[str, Spec] = {}
+#: Ids as PettingZoo and Gymnasium read them.
+_ID = re.compile(r"[\w:.-]+")
 
 
 def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
@@ -71,7 +73,7 @@ def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
 
 
 def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
-    """Add an env, here and as ``hushbandits/<id>`` in PettingZoo's own registry.
+    """Add an env, here and as ``hushbandits/<id>`` in PettingZoo's own registry, where it has one (from 1.27 on).
 
     Parameters
     ----------
@@ -84,13 +86,20 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
     **defaults
         Parameters that differ from the class's own defaults.
     """
-    try:
-        public = pettingzoo.EnvSpec(f"hushbandits/{id}").id  # as PettingZoo spells it
-    except PettingZooRegistryError:
-        raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'") from None
-    if id not in _ENVS and public in pettingzoo.parallel_registry:  # PettingZoo itself would only warn
-        raise ValueError(f"an env {public!r} is registered with PettingZoo already; choose another name")
+    if not _ID.fullmatch(id):
+        raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
+    if id not in _ENVS:
+        _with_pettingzoo(id)
     _add(_ENVS, "an env", id, Spec(entry, defaults, wrappers))
+
+
+def _with_pettingzoo(id: str) -> None:
+    """Register it with PettingZoo too, whose releases before 1.27 have no registry."""
+    if not hasattr(pettingzoo, "register"):
+        return
+    public = pettingzoo.EnvSpec(f"hushbandits/{id}").id  # as PettingZoo spells it
+    if public in pettingzoo.parallel_registry:  # PettingZoo itself would only warn
+        raise ValueError(f"an env {public!r} is registered with PettingZoo already; choose another name")
     # The entry point is a name: views are imported when PettingZoo makes one.
     pettingzoo.register("parallel", public, "hushbandits.views.parallel:make", kwargs={"id": id})
 
