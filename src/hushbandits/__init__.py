@@ -53,6 +53,7 @@ from hushbandits.registry import (
     register_wrapper,
 )
 from hushbandits.views.parallel import make, wrap
+from hushbandits.views.torchrl import make_torchrl
 
 if TYPE_CHECKING:
     from hushbandits.protection import privacy
@@ -111,6 +112,7 @@ __all__ = [
     "make_core",
     "make_policy",
     "make_team",
+    "make_torchrl",
     "make_wrapper",
     "meet",
     "open_run",
