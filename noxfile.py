@@ -1,5 +1,7 @@
 """What the hosted checks run, one by one: ``nox`` (all of the default), ``nox -s tests-3.12``, ``nox -s slow``."""
 
+from pathlib import Path
+
 import nox
 
 nox.options.sessions = ["lint", "tests"]
@@ -27,3 +29,30 @@ def slow(session):
     """The long statistical tests."""
     session.install(".[test]")
     session.run("pytest", "-m", "slow", *session.posargs)
+
+
+#: Library → what its script under examples/ needs beside this package; docs/compatibility.md says what was found.
+COMPAT = {
+    "agilerl": ["agilerl==2.58.0", "peft"],
+    "benchmarl": ["benchmarl>=1.5.2"],
+    "rllib": ["ray[rllib]>=2.60"],
+    "supersuit": ["supersuit>=3.11", "stable-baselines3>=2.6"],
+    "tianshou": ["tianshou>=2.0.1"],
+    "torchrl": ["torchrl>=0.14.1"],
+}
+
+
+def compat(library):
+    """One library in an environment of its own: its script steps and trains an env of each setting."""
+
+    def session(session):
+        session.install(".", "torch==2.13.0", *COMPAT[library])
+        (script,) = Path("examples").glob(f"{library}_*.py")
+        session.run("python", str(script), *session.posargs)
+
+    session.__doc__ = f"An env of each setting, trained shortly with {library}."
+    nox.session(session, name=f"compat-{library}")
+
+
+for library in COMPAT:
+    compat(library)

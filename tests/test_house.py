@@ -23,7 +23,7 @@ FLOORS = [
     {"envs"},
     {"wrappers", "agents"},
     {"baselines"},
-    {"shipped"},
+    {"shipped", "announce"},
     {"registry"},
     {"protection"},
     {"views", "audits", "testing", "bench.declare"},

@@ -55,6 +55,7 @@ from hushbandits.registry import (
 from hushbandits.views.aec import make_aec
 from hushbandits.views.farama import put_modules as _put_modules
 from hushbandits.views.parallel import make, wrap
+from hushbandits.views.torchrl import make_torchrl
 from hushbandits.views.vector import make_vec
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ __all__ = [
     "make_core",
     "make_policy",
     "make_team",
+    "make_torchrl",
     "make_vec",
     "make_wrapper",
     "meet",

@@ -6,13 +6,11 @@ name may stand, ``"module:Class"`` and the class itself may stand as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
-import gymnasium
-import pettingzoo
-from pettingzoo.env_registry.exceptions import PettingZooRegistryError
-
 from hushbandits import shipped
+from hushbandits.announce import announce, announce_bandit
 from hushbandits.core.each import Each
 from hushbandits.core.entries import (
     AGENT,
@@ -63,6 +61,8 @@ __all__ = [
 _ENVS: dict[str, Spec] = {}
 _AGENTS: dict[str, Spec] = {}
 _WRAPPERS: dict[str, Spec] = {}
+#: Ids as PettingZoo and Gymnasium read them.
+_ID = re.compile(r"[\w:.-]+")
 
 
 def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
@@ -85,32 +85,11 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
     **defaults
         Parameters that differ from the class's own defaults.
     """
-    try:
-        public = pettingzoo.EnvSpec(f"hushbandits/{id}").id  # as PettingZoo spells it
-    except PettingZooRegistryError:
-        raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'") from None
-    tables = pettingzoo.parallel_registry, pettingzoo.aec_registry, gymnasium.registry
-    for table, whose in zip(tables, ("PettingZoo", "PettingZoo", "Gymnasium"), strict=True):
-        if id not in _ENVS and public in table:  # they themselves would only warn
-            raise ValueError(f"an env {public!r} is registered with {whose} already; choose another name")
+    if not _ID.fullmatch(id):
+        raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
     if id not in _ENVS:
-        _with_gymnasium(public, id)
+        announce(id)
     _add(_ENVS, "an env", id, Spec(entry, defaults, wrappers))
-    # The entry points are names: views are imported when somebody makes one.
-    pettingzoo.register("parallel", public, "hushbandits.views.parallel:make", kwargs={"id": id})
-    pettingzoo.register("aec", public, "hushbandits.views.aec:make_aec", kwargs={"id": id})
-
-
-def _with_gymnasium(public: str, id: str) -> None:
-    try:
-        gymnasium.register(
-            public,
-            "hushbandits.views.vector:one_agent",
-            vector_entry_point="hushbandits.views.vector:make_vec",
-            kwargs={"id": id},
-        )
-    except gymnasium.error.Error as refused:  # it takes no name both with and without a version
-        raise ValueError(f"id={id!r} cannot be registered with Gymnasium: {refused}") from None
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -394,11 +373,7 @@ for _name, _spec in shipped.AGENTS:
     register_agent(_name, _spec.entry, **_spec.defaults)
 for _name, _spec in shipped.WRAPPERS:
     register_wrapper(_name, _spec.entry, **_spec.defaults)
-gymnasium.register(
-    "hushbandits/Bandit-v0",
-    "hushbandits.views.bandit:BanditEnv",
-    vector_entry_point="hushbandits.views.bandit:make_bandits",
-)
+announce_bandit()
 
 #: Names that ship.
 _SHIPPED = {"envs": frozenset(_ENVS), "agents": frozenset(_AGENTS), "wrappers": frozenset(_WRAPPERS)}

@@ -1,0 +1,61 @@
+"""The scripts for other libraries are real: they compile, name ids and parameters that exist, and have a session."""
+
+import ast
+import re
+from pathlib import Path
+
+import pettingzoo
+import pytest
+
+import hushbandits as hb
+from hushbandits import registry
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/compatibility.md").read_text()
+NOX = ast.parse((ROOT / "noxfile.py").read_text())
+
+
+def assigned(tree, name):
+    """The literal that a script binds to a name."""
+    (value,) = (n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == name)
+    return ast.literal_eval(value)
+
+
+COMPAT = assigned(NOX, "COMPAT")
+SCRIPTS = {library: list((ROOT / "examples").glob(f"{library}_*.py")) for library in COMPAT}
+
+
+@pytest.mark.parametrize("library", COMPAT)
+def test_a_script_steps_an_env_of_each_setting(library):
+    (script,) = SCRIPTS[library]
+    text = script.read_text()
+    assert len(text.splitlines()) <= 66
+    compile(text, script, "exec")
+    tasks = assigned(ast.parse(text), "TASKS")
+    envs = [hb.make(env_id, **kwargs) for env_id, kwargs in tasks.items()]
+    assert {env.core.setting for env in envs} == {"exploration", "network", "feedback"}
+    for env in envs:
+        env.reset(seed=0)
+        env.step({agent: env.action_space(agent).sample() for agent in env.agents})
+
+
+@pytest.mark.parametrize("library", COMPAT)
+def test_the_page_has_a_line_for_it(library):
+    (script,) = SCRIPTS[library]
+    assert f"`examples/{script.name}`" in PAGE
+    assert f"nox -s compat-{library}" in PAGE
+
+
+def test_every_script_of_the_page_has_a_session():
+    assert set(re.findall(r"nox -s compat-(\w+)", PAGE)) == set(COMPAT)
+
+
+def test_a_pettingzoo_without_a_registry_does(monkeypatch):
+    """As its releases before 1.27 are."""
+    monkeypatch.delattr(pettingzoo, "register", raising=False)
+    monkeypatch.delattr(pettingzoo, "make", raising=False)
+    monkeypatch.setattr(registry, "_ENVS", dict(registry._ENVS))
+    hb.register_env("Old-v0", "hushbandits.envs.network.env:CoopNetwork", n_agents=3)
+    hb.testing.check_env("Old-v0", horizon=4)
+    with pytest.raises(ValueError, match="id='not this one' must be letters"):
+        hb.register_env("not this one", "hushbandits.envs.network.env:CoopNetwork")

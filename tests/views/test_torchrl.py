@@ -1,0 +1,255 @@
+"""TorchRL's view: its own check, rows against the core bit for bit, what truncation means, a short training."""
+
+import copy
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.views.learners import Rows, learners_core
+from hushbandits.views.torchrl import make_torchrl
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torchrl")
+from tensordict import TensorDict  # noqa: E402
+from tensordict.nn import TensorDictModule  # noqa: E402
+from torchrl.envs import ActionMask, EnvBase, SerialEnv, TransformedEnv, check_env_specs  # noqa: E402
+from torchrl.objectives.value import GAE, TD0Estimator  # noqa: E402
+
+SIZES = {
+    "DPMASE-v0": {"n_agents": 8, "horizon": 40},
+    "DecentralizedExploration-v0": {"n_agents": 30, "horizon": 40},
+    "CoopNetwork-v0": {"n_agents": 4, "horizon": 6},
+    "DistDP-v0": {"n_agents": 3, "horizon": 16},
+}
+CODINGS = ("discrete", "multidiscrete", "native")
+SPEECH = {"bit": hb.Field(dtype="?"), "code": hb.Field((3,), "f4")}
+EVERY = [(env_id, {"actions": coding}) for env_id in SIZES for coding in CODINGS]
+EVERY += [("CoopNetwork-v0", {"speech": {"bits": hb.Field((2,), "?")}}), ("CoopNetwork-v0", {"speech": SPEECH})]
+
+
+def by_name(value):
+    return "-".join(value.get("speech", value.values())) if isinstance(value, dict) else value
+
+
+def made(env_id, runs=3, **options):
+    return make_torchrl(env_id, runs, **SIZES[env_id], **options)
+
+
+def sampled(env, steps, **kwargs):
+    torch.manual_seed(0)
+    return env.rollout(steps, break_when_any_done=False, **kwargs)
+
+
+# -- specs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("env_id", "options"), EVERY, ids=by_name)
+def test_torchrl_finds_nothing(env_id, options):
+    env = made(env_id, **options)
+    assert isinstance(env, EnvBase)
+    check_env_specs(env, seed=0)
+    check_env_specs(env, break_when_any_done="both")
+    beginning = env.reset()
+    assert beginning["agents", "observation"].shape == (3, env.rows.n_agents, env.rows.task.observation_space.shape[0])
+    assert beginning["agents", "action_mask"].equal(torch.as_tensor(env.rows.task.mask()))
+    assert not beginning["done"].any()
+
+
+@pytest.mark.parametrize("env_id", SIZES)
+@pytest.mark.parametrize("coding", CODINGS[:2])
+def test_the_mask_is_the_one_that_torchrl_samples_with(env_id, coding):
+    env = TransformedEnv(
+        made(env_id, actions=coding), ActionMask(action_key=("agents", "action"), mask_key=("agents", "action_mask"))
+    )
+    played = sampled(env, 12)
+    mask, action = played["agents", "action_mask"], played["agents", "action"]
+    if coding == "discrete":
+        action = action[..., None]
+        starts = [0]
+    else:
+        starts = np.cumsum([0, *env.rows.task.action_space.nvec[:-1]])
+    assert mask.gather(-1, action + torch.as_tensor(starts)).all()
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
+def test_a_rollout_is_the_rows_of_the_core(env_id):
+    """Over many episodes that end at different times; what an episode showed last is its own."""
+    sizes = SIZES[env_id] | ({"n_agents": 4, "n_arms": 3, "delta": 0.5} if env_id == "DPMASE-v0" else {})
+    env = make_torchrl(env_id, 3, **sizes)
+    env.set_seed(5)
+    played = sampled(env, 90)
+    rows = Rows(learners_core(env_id, 3, (), None, sizes))
+    seen, ends = rows.reset(5), 0
+    for t in range(90):
+        now = played[:, t]
+        np.testing.assert_array_equal(now["agents", "observation"].numpy(), seen)
+        np.testing.assert_array_equal(now["agents", "action_mask"].numpy(), rows.task.mask())
+        turn = rows.step(now["agents", "action"].numpy())
+        after = now["next"]
+        np.testing.assert_array_equal(after["agents", "observation"].numpy(), turn.observation)
+        np.testing.assert_array_equal(after["agents", "reward"][..., 0].numpy(), turn.reward.astype(np.float32))
+        np.testing.assert_array_equal(after["done"][:, 0].numpy(), turn.over)
+        np.testing.assert_array_equal(after["terminated"][:, 0].numpy(), turn.solved)
+        np.testing.assert_array_equal(after["truncated"][:, 0].numpy(), turn.over & ~turn.solved)
+        seen, ends = turn.observation, ends + turn.over.sum()
+        if turn.over.any():
+            seen = rows.reset(rows=np.flatnonzero(turn.over))
+    assert ends > 6
+    if env_id != "CoopNetwork-v0":
+        assert played["next", "done"].any(0).sum() > played["next", "done"].all(0).sum()  # not all at once
+
+
+def test_a_run_ends_by_itself_or_at_the_horizon():
+    env = make_torchrl("DPMASE-v0", 2, n_agents=4, n_arms=2, delta=0.5, horizon=30)
+    k = env.rows.core.n_arms
+    state, ends = env.reset(), []
+    for vote in (0, k):  # all vote an arm out, nobody votes
+        while not state["done"].all():
+            state["agents", "action"] = torch.full((2, 4), vote)
+            state = env.step(state)["next"]
+        ends.append((state["terminated"].all().item(), state["truncated"].all().item()))
+        state = env.reset()
+    assert ends == [(True, False), (False, True)]
+
+
+def test_only_what_is_asked_for_starts_anew():
+    env = made("CoopNetwork-v0")
+    state = env.reset(TensorDict({"_reset": torch.tensor([[True], [False], [False]])}, [3]))  # the first: all of them
+    assert not state["done"].any()
+    for _ in range(6):
+        state = env.step(env.rand_action(state))["next"]
+    assert state["done"].all()
+    last = state["agents", "observation"].clone()
+    state["_reset"] = torch.tensor([[False], [True], [False]])
+    state = env.reset(state)
+    assert state["done"][:, 0].tolist() == state["truncated"][:, 0].tolist() == [True, False, True]
+    assert state["agents", "observation"][[0, 2]].equal(last[[0, 2]])
+    after = env.step(env.rand_action(state))["next"]  # who is over stays so, and earns nothing
+    assert after["done"][:, 0].tolist() == [True, False, True]
+    assert (after["agents", "reward"][[0, 2]] == 0).all()
+    assert after["agents", "observation"][[0, 2]].equal(last[[0, 2]])
+    waiting = env.rand_action(state)
+    waiting["_step"] = torch.tensor([[False], [False], [True]])
+    with pytest.raises(ValueError, match="a run may only wait when it is done"):
+        env.step(waiting)
+
+
+def test_all_runs_may_be_played_to_their_ends():
+    played = made("DPMASE-v0").rollout(200, break_when_any_done=False, break_when_all_done=True)
+    assert played["next", "done"][:, -1].all()
+
+
+def test_the_seed_decides_and_the_stream_goes_on():
+    def episodes(env, seed):
+        env.set_seed(seed)
+        return sampled(env, 20)
+
+    one, two = made("CoopNetwork-v0"), made("CoopNetwork-v0")
+    assert (episodes(one, 3) == episodes(two, 3)).all()
+    assert (sampled(one, 20) == sampled(two, 20)).all()  # without a new seed
+    assert not (episodes(one, 4) == episodes(two, 3)).all()
+    assert (episodes(one, 3) == episodes(made("CoopNetwork-v0"), 3)).all()  # whatever was played before
+    with pytest.raises(ValueError, match="seed=-1 must"):
+        one.set_seed(-1)
+
+
+def test_several_views_side_by_side():
+    env = SerialEnv(2, lambda: made("CoopNetwork-v0", runs=2))
+    assert env.rollout(8, break_when_any_done=False)["next", "agents", "reward"].shape == (2, 2, 8, 4, 1)
+
+
+def test_a_copy_goes_its_own_way():
+    env = made("CoopNetwork-v0")
+    env.set_seed(1)
+    state = env.reset()
+    state = env.rand_action(state)
+    twin = copy.deepcopy(env)
+    assert (env.step(state.clone())["next"] == twin.step(state.clone())["next"]).all()
+
+
+# -- learning -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [TD0Estimator, GAE])
+@pytest.mark.parametrize("bound", [4, 6])
+def test_a_reward_of_one_is_worth_one_over_one_minus_gamma(estimator, bound, monkeypatch):
+    """With a critic that says so already, the target is the same at the horizon, where an episode is only cut."""
+    gamma, runs = 0.9, 2
+    env = make_torchrl("CoopNetwork-v0", runs, n_agents=3, horizon=bound, means=[1.0, 1.0], actions="discrete")
+    critic = TensorDictModule(
+        lambda seen: torch.full((*seen.shape[:-1], 1), 1 / (1 - gamma)),
+        in_keys=[("agents", "observation")],
+        out_keys=[("agents", "state_value")],
+    )
+    options = {"lmbda": 0.95} if estimator is GAE else {}
+    value = estimator(gamma=gamma, value_network=critic, **options)
+    keys = {name: ("agents", name) for name in ("reward", "advantage", "value_target")}
+    value.set_keys(value=("agents", "state_value"), **keys)
+    played = sampled(env, 3 * bound)
+    assert (played["next", "agents", "reward"] == 1).all()
+    assert played["next", "truncated"].sum() == 3 * runs
+    assert not played["next", "terminated"].any()
+    for flag in ("done", "terminated"):  # as all multi-agent losses of TorchRL want it
+        root = played["next", flag]
+        played["next", "agents", flag] = root.unsqueeze(-2).expand(*root.shape[:-1], 3, 1)
+    value.set_keys(done=("agents", "done"), terminated=("agents", "terminated"))
+    target = value(played)["agents", "value_target"]
+    torch.testing.assert_close(target, torch.full_like(target, 1 / (1 - gamma)))
+    played["next", "agents", "terminated"] = played["next", "agents", "done"]  # what it would be, were it an end
+    assert (value(played)["agents", "value_target"] < 9.9).any()
+
+
+def test_the_example_learns_the_best_arm():
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "torchrl_ppo.py"))
+    threads = torch.get_num_threads()
+    curve = example["train"]("CoopNetwork-v0", batches=15)
+    torch.set_num_threads(threads)
+    assert curve[0] < 0.6 < 0.75 < np.median(curve[-10:])
+
+
+# -- what is asked for --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        (torch.full((3, 4), 10), "action 10 of agent_0 in run 0 lies outside Discrete"),
+        (torch.zeros(3, 4, 10, dtype=torch.int64), "lies outside Discrete"),
+        (torch.zeros(3, 4), "lies outside Discrete"),
+    ],
+    ids=["too large", "one-hot", "float"],
+)
+def test_an_action_outside_its_space_is_refused(bad, says):
+    env = made("CoopNetwork-v0")
+    state = env.reset()
+    state["agents", "action"] = bad
+    with pytest.raises(ValueError, match=says):
+        env.step(state)
+    good = env.rand_action(env.reset())  # nothing has happened
+    env.step(good)
+
+
+def test_what_cannot_be_made_is_refused():
+    with pytest.raises(ValueError, match="num_envs=0 must"):
+        make_torchrl("CoopNetwork-v0", 0)
+    with pytest.raises(TypeError, match="takes no parameter 'runs'"):
+        make_torchrl("CoopNetwork-v0", 2, runs=3)
+    with pytest.raises(ValueError, match="actions='bits' is not one of"):
+        make_torchrl("CoopNetwork-v0", 2, actions="bits")
+    assert hb.make_torchrl is make_torchrl
+
+
+def test_without_torchrl_one_sentence_says_what_to_install(monkeypatch):
+    view = sys.modules["hushbandits.views.torchrl"]._view
+    view.cache_clear()
+    monkeypatch.setitem(sys.modules, "torchrl.envs", None)
+    with pytest.raises(ImportError, match=r"make_torchrl needs TorchRL .*: pip install 'hushbandits\[torchrl\]'"):
+        make_torchrl("CoopNetwork-v0", 2)
+    view.cache_clear()
