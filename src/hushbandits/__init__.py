@@ -54,7 +54,7 @@ from hushbandits.registry import (
 )
 from hushbandits.views.aec import make_aec
 from hushbandits.views.farama import put_modules as _put_modules
-from hushbandits.views.parallel import make, wrap
+from hushbandits.views.make import make, wrap
 from hushbandits.views.torchrl import make_torchrl
 from hushbandits.views.vector import make_vec
 

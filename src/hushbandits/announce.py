@@ -33,7 +33,7 @@ def announce(id: str) -> None:
     except gymnasium.error.Error as refused:  # it takes no name both with and without a version
         raise ValueError(f"id={id!r} cannot be registered with Gymnasium: {refused}") from None
     if petting:
-        pettingzoo.register("parallel", spelled, "hushbandits.views.parallel:make", kwargs={"id": id})
+        pettingzoo.register("parallel", spelled, "hushbandits.views.make:make", kwargs={"id": id})
         pettingzoo.register("aec", spelled, "hushbandits.views.aec:make_aec", kwargs={"id": id})
 
 

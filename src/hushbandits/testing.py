@@ -96,7 +96,7 @@ def _builder(
     if isinstance(env, str) or (isinstance(env, type) and issubclass(env, Env)):
         if isinstance(env, str) and env not in list_envs() and ":" not in env:
             raise ValueError(f"no env is named {env!r}{nearest(env, list_envs())}")
-        make = pkgutil.resolve_name("hushbandits.views.parallel:make")  # by name: a view may use the checker
+        make = pkgutil.resolve_name("hushbandits.views.make:make")  # by name: a view may use the checker
         return lambda: make(env, **copy.deepcopy(kwargs))
     if kwargs:
         raise TypeError(f"parameters ({', '.join(kwargs)}) go with an id, not with an env that is built already")

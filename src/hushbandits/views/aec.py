@@ -17,7 +17,8 @@ from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Params
 from hushbandits.protection import Protection
-from hushbandits.views.parallel import ParallelView, make
+from hushbandits.views.make import make
+from hushbandits.views.parallel import ParallelView
 
 __all__ = ["AECView", "make_aec"]
 

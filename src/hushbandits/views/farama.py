@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from hushbandits.views.aec import make_aec
-from hushbandits.views.parallel import make
+from hushbandits.views.make import make
 
 __all__ = ["module_name", "put_modules"]
 
