@@ -274,7 +274,9 @@ def takes(id: AnyEnv, name: str) -> bool:
     (True, False)
     """
     spec = find(_ENVS, ENV, id)
-    return name in _env_parameters(spec) and name not in spec.defaults
+    inits = [vars(cls)["__init__"] for cls in getattr(spec.load(), "__mro__", ()) if "__init__" in vars(cls)]
+    handed = {p for init in inits for p in parameters(init)} if open_ended(spec.load()) else set()
+    return name in {*_env_parameters(spec), *handed} and name not in spec.defaults
 
 
 def _lacking(what: str, entry: Callable[..., object]) -> None:

@@ -265,3 +265,12 @@ def test_rows_that_are_over_earn_nothing_until_they_start_again():
         if over.all():
             break
     assert over.all()
+
+
+def test_an_env_that_hands_its_parameters_on_has_its_arms_shuffled_too():
+    class Mine(hb.make_core("CoopNetwork-v0").__class__):
+        def __init__(self, own=1, **rest):
+            super().__init__(**rest)
+
+    assert hb.make(Mine).core.arms.permute
+    assert not hb.make(Mine, permute_arms=False).core.arms.permute
