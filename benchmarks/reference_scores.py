@@ -1,0 +1,34 @@
+"""What agents reach in the ids for training: a table of docs/learning.md.
+
+Run: ``python benchmarks/reference_scores.py`` (about a minute); a rate of 0 or 1 gets Clopper-Pearson's interval.
+"""
+
+import hushbandits as hb
+from hushbandits.bench.judge.stats import mean_interval, share_interval
+
+#: Of each id: its agents and what they are scored by.
+SCORES = {
+    "CoopNetwork-Train-v0": (
+        ("Random", "UCB1", "Multi-UCB", "QuACK-UCB", "coop-UCB", "QuACK-TS", "Dec-TS"),
+        ("regret",),
+    ),
+    "DPMASE-Train-v0": (("Random", "DP-MASE", "Central"), ("correct", "rounds")),
+    "DistDP-Train-v0": (("Random", "Dist-DP-SE"), ("regret",)),
+}
+
+
+def main() -> None:
+    for id, (agents, metrics) in SCORES.items():
+        for agent in agents:
+            results = hb.evaluate(id, agent, runs=200, seed=0, progress=False)
+            cells = []
+            for metric in metrics:
+                values = results.final(metric)
+                rate = metric == "correct"
+                low, high = share_interval(int(values.sum()), len(values)) if rate else mean_interval(values)
+                cells.append(f"{metric} {values.mean():.3g} [{low:.3g}, {high:.3g}]")
+            print(f"| {id} | {agent} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
