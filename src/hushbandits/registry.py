@@ -425,6 +425,8 @@ register_agent("CMP-UCB-leaders", "hushbandits.baselines.dubey2020_leaders:CMPUC
 register_agent("DDUCB", "hushbandits.baselines.martinez2019:DDUCB")
 register_agent("DDUCB-rechoosing", "hushbandits.baselines.martinez2019:DDUCB", rechoose=True)
 register_agent("Dec-TS", "hushbandits.baselines.lalitha2021:DecTS")
+#: ``sb3:FOLDER``: a policy that somebody has trained.
+AGENT.shelves["sb3"] = lambda folder: Spec("hushbandits.baselines.sb3:Trained", {"folder": folder})
 register_agent("Random", "hushbandits.baselines.uniform:Random")
 
 register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")
