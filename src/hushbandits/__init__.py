@@ -56,6 +56,7 @@ from hushbandits.views.parallel import make, wrap
 
 if TYPE_CHECKING:
     from hushbandits.protection import privacy
+    from hushbandits.views.sb3 import RowsVecEnv as VecEnv
 else:
 
     class _Answering(_ModuleType):
@@ -72,6 +73,13 @@ def make_vec(*args: object, **kwargs: object) -> None:
     raise TypeError(
         "make_vec is Gymnasium's word for a VectorEnv, which is to come; the array core is make_core(id, runs)"
     )
+
+
+def make_sb3(*args: object, **kwargs: object) -> "VecEnv":
+    """Build a ``VecEnv`` of Stable-Baselines3: see `hushbandits.views.sb3.make_sb3` (extra ``sb3``)."""
+    from hushbandits.views.sb3 import make_sb3
+
+    return make_sb3(*args, **kwargs)  # type: ignore[arg-type]
 
 
 __version__ = _version("hushbandits")
@@ -110,6 +118,7 @@ __all__ = [
     "make",
     "make_core",
     "make_policy",
+    "make_sb3",
     "make_team",
     "make_wrapper",
     "meet",

@@ -394,6 +394,20 @@ register_env("LocalDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("
 register_env("LTR-v0", "hushbandits.envs.feedback.ltr:LTR")
 register_env("ShuffleDP-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("ShuffledNoise", "ShuffledSum"))
 
+# For learners: drawn instances, short episodes that can be won (docs/learning.md has reference scores).
+register_env(
+    "DPMASE-Train-v0", "hushbandits.envs.exploration.env:Exploration",
+    means=UniformMeans(), n_arms=3, n_agents=4, threshold=1, horizon=200,
+)  # fmt: skip
+register_env(
+    "CoopNetwork-Train-v0", "hushbandits.envs.network.env:CoopNetwork",
+    means=UniformMeans(), n_arms=5, n_agents=4, horizon=200,
+)  # fmt: skip
+register_env(
+    "DistDP-Train-v0", "hushbandits.envs.feedback.env:Feedback", wrappers=("DiscreteLaplace", "SecAgg"),
+    means=UniformMeans(), n_arms=3, horizon=2_000, rewards="bernoulli",
+)  # fmt: skip
+
 register_agent("DP-SE", "hushbandits.baselines.sajed2019:DPSE")
 register_agent("Dist-DP-SE", "hushbandits.agents.chowdhury2023:DistDPSE")
 register_agent("Dist-RDP-SE", "hushbandits.agents.chowdhury2023:DistRDPSE")

@@ -129,18 +129,10 @@ class Trained(Team):
         task.heard(Obs(self._face.t, self._face.live, task.obs.who, inbox=inbox))
 
     def _chosen(self, pull: bool, talk: bool) -> Any:
-        """The task's own form of an action of everyone; what is chosen for those who are not asked is void."""
-        task, who = self._task_now, self._task_now.obs.who
-        seen = task.observe(pull, talk)
-        mask = task.mask() if self.policy.masked else None
-        rows = np.arange(len(who))[:, None]
-        if self.policy.lstm:  # everyone remembers
-            action = self._player.choose(seen, mask)
-        else:
-            asked = self._player.choose(seen[rows, who], None if mask is None else mask[rows, who])
-            action = np.zeros((*seen.shape[:2], *asked.shape[2:]), np.int64)
-            action[rows, who] = asked
-        return task.codings[self.policy.options.get("actions") or next(iter(task.codings))].decode(action)
+        """The task's own form of an action of everyone."""
+        task = self._task_now
+        written = self.policy.options.get("actions") or next(iter(task.codings))
+        return task.codings[written].decode(self._player.act(task, pull, talk))
 
 
 def _said(part: tuple[int, float | None, float | None] | None) -> str:

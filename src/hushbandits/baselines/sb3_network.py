@@ -8,6 +8,7 @@ import numpy as np
 
 from hushbandits.baselines.sb3_file import Policy
 from hushbandits.core.tapes import Uniforms
+from hushbandits.core.task import Task
 from hushbandits.core.types import Array, Seeds
 
 __all__ = ["Player"]
@@ -63,6 +64,21 @@ class Player:
         hidden = _sigmoid(out) * np.tanh(cell)
         self._state = hidden, cell
         return hidden
+
+    def act(self, task: Task, pull: bool = True, talk: bool = True) -> Array:
+        """Return everyone's action in the next step, ``(R, M)`` or ``(R, M, parts)``.
+
+        Only those are asked whose action counts (a recurrent policy: all, for everyone remembers); the others' is 0.
+        """
+        seen, who = task.observe(pull, talk), task.obs.who
+        mask = task.mask() if self.policy.masked else None
+        if self.policy.lstm:
+            return self.choose(seen, mask)
+        rows = np.arange(len(who))[:, None]
+        asked = self.choose(seen[rows, who], None if mask is None else mask[rows, who])
+        action = np.zeros((*seen.shape[:2], *asked.shape[2:]), np.int64)
+        action[rows, who] = asked
+        return action
 
     def choose(self, seen: Array, mask: Array | None = None) -> Array:
         """Return actions ``(R, A)`` or ``(R, A, parts)``.

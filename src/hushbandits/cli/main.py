@@ -22,6 +22,7 @@ from hushbandits.cli.console import Backend, asked, bad_input_is_a_sentence, int
 from hushbandits.cli.export import export
 from hushbandits.cli.reproduce import reproduce
 from hushbandits.cli.terminal import let_go, spell_out
+from hushbandits.cli.train import train
 from hushbandits.core.entries import Spec
 from hushbandits.core.interrupt import asleep, awake
 from hushbandits.core.names import words
@@ -40,6 +41,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits merge FOLDER ... --out FOLDER   one folder out of those of several machines
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
+  hushbandits train ID --out FOLDER a policy that learns; sb3:FOLDER plays it wherever an agent does
   hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
 
 Begin with (about half a minute):
@@ -273,6 +275,7 @@ def main(args: Sequence[str] | None = None) -> int:
         "reproduce": reproduce,
         "new-agent": new_agent,
         "audit": audit,
+        "train": train,
     }
     try:
         awake()

@@ -58,7 +58,7 @@ def save(out: Path, told: dict[str, Any], weights: dict[str, Array], checkpoint:
         _write(out / told["weights"], content.getvalue())
         if checkpoint is not None:
             _write(out / told["training"]["checkpoint"], checkpoint)
-        _write(out / FILE, (json.dumps(told, indent=1, allow_nan=False) + "\n").encode())
+        _write(out / FILE, (json.dumps(told, allow_nan=False) + "\n").encode())
         for path in out.iterdir():
             kept = (told["weights"], told["training"]["checkpoint"])
             if path.name.startswith(("weights-", "checkpoint-")) and path.suffix in _SUFFIXES and path.name not in kept:

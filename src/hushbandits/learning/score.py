@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from hushbandits.baselines.sb3_file import heads_of
 from hushbandits.baselines.sb3_network import Player
-from hushbandits.core.actions import choices
+from hushbandits.core.play import play
 from hushbandits.core.tapes import run_seeds, streams
 from hushbandits.core.types import Array
 from hushbandits.registry import make_team
@@ -28,7 +30,7 @@ def score(player: Player, rows: Rows, seed: int, name: str) -> dict[str, Any]:
     that the team's actions come from.
     """
     player.reset(run_seeds(seed, rows.runs), name)
-    return _told(rows, seed, lambda seen, mask: player.choose(seen, mask))
+    return _told(rows, seed, lambda: player.act(rows.task))
 
 
 def uniform(rows: Rows, seed: int) -> dict[str, Any]:
@@ -36,15 +38,14 @@ def uniform(rows: Rows, seed: int) -> dict[str, Any]:
 
     Its metrics are those of the agent ``Random``, which plays as the env says that somebody without a mind would.
     """
-    from hushbandits.core.play import play
-
     rngs = streams(run_seeds(seed, rows.runs), "agent/uniform")
-    heads = _ends(rows)
+    ends = np.cumsum([0, *heads_of(rows.task.action_space)[1]])
 
-    def choose(seen: Array, mask: Array) -> Array:
+    def choose() -> Array:
+        mask = rows.task.mask()
         luck = np.stack([rng.random((mask.shape[1], mask.shape[2])) for rng in rngs])
         ahead = np.where(mask, luck, -1.0)  # the largest of uniforms is any of them
-        parts = [ahead[..., a:b].argmax(-1) for a, b in heads]
+        parts = [ahead[..., a:b].argmax(-1) for a, b in pairwise(ends)]
         return np.stack(parts, -1) if rows.task.action_space.shape else parts[0]
 
     told = _told(rows, seed, choose)
@@ -52,23 +53,13 @@ def uniform(rows: Rows, seed: int) -> dict[str, Any]:
     return {"return": told["return"], "se": told["se"], "metrics": _means(metrics)}
 
 
-def _ends(rows: Rows) -> list[tuple[int, int]]:
-    from hushbandits.baselines.sb3_file import heads_of
-
-    _, heads = heads_of(rows.task.action_space)
-    assert sum(heads) == choices(rows.task.action_space)
-    ends = np.cumsum([0, *heads]).tolist()
-    return list(zip(ends, ends[1:], strict=False))
-
-
-def _told(rows: Rows, seed: int, choose: Callable[[Array, Array], Array]) -> dict[str, Any]:
-    seen = rows.reset(seed)
+def _told(rows: Rows, seed: int, choose: Callable[[], Array]) -> dict[str, Any]:
+    rows.reset(seed)
     earned = np.zeros(rows.runs)
     going = np.ones(rows.runs, bool)
     while going.any():
-        turn = rows.step(choose(seen, rows.task.mask()))
+        turn = rows.step(choose())
         earned += turn.reward.mean(1)
-        seen = turn.observation
         going &= ~turn.over
     error = float(earned.std(ddof=1) / math.sqrt(rows.runs)) if rows.runs > 1 else None
     return {"return": float(earned.mean()), "se": error, "metrics": _means(rows.core.metrics())}

@@ -15,7 +15,7 @@ import numpy as np
 
 from hushbandits.baselines.sb3_file import FORMAT, OPTIONS, Policy, heads_of, parts_of, understood
 from hushbandits.baselines.sb3_network import Player
-from hushbandits.bench.declare.canonical import canonical, plain
+from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use, named
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
@@ -99,7 +99,9 @@ def train(
     folder = Path(out)
     _there(begun(folder), folder, asked, resume)
     with _apart():
-        training = _Training(asked, env or {}, uses, task or {}, hyper or {}, folder if tensorboard else None)
+        training = _Training(
+            asked, thaw(asked["env"]), uses, task or {}, hyper or {}, folder if tensorboard else None
+        )
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -229,17 +231,21 @@ class _Training:
         weights, _ = arrays(self.model)
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise ValueError("the training has diverged: weights are not finite; a smaller algo.learning_rate may help")
-        found = self._score(weights)
-        training = self.told["training"]
-        training["steps"] = self.model.num_timesteps
-        training["curve"].append({"steps": self.model.num_timesteps, **found})
+        training, done = self.told["training"], self.model.num_timesteps
+        if training["curve"] and training["curve"][-1]["steps"] == done:  # a leg that the one before had reached
+            found = training["curve"].pop()
+            found.pop("steps")
+        else:
+            found = self._score(weights)
+        training["steps"] = done
+        training["curve"].append({"steps": done, **found})
         save(folder, self.told, weights, None if training["complete"] else checkpoint(self.model))
         if self.model.tensorboard_log is not None and training["legs"]:
             self.model.logger.record("held_out/return", found["return"])
             for name, value in found["metrics"].items():
                 self.model.logger.record(f"held_out/{name}", value)
-            self.model.logger.dump(self.model.num_timesteps)
-        notify(self.model.num_timesteps, training)
+            self.model.logger.dump(done)
+        notify(done, training)
 
     def _score(self, weights: Mapping[str, Array]) -> dict[str, Any]:
         exact = {name: array.astype(float) for name, array in weights.items()}
