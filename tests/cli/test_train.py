@@ -86,7 +86,15 @@ def test_bad_input_is_one_line(here, capsys, line, message):
 
 @pytest.mark.parametrize("missing", ["torch", "stable_baselines3", "sb3_contrib"])
 def test_a_missing_extra_is_one_line(missing):
-    code = f"import sys\nsys.modules[{missing!r}] = None\nfrom hushbandits.cli.main import main\n"
+    code = f"""
+import sys
+class Missing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == {missing!r}:
+            raise ModuleNotFoundError("No module named " + name)
+sys.meta_path.insert(0, Missing())
+from hushbandits.cli.main import main
+"""
     code += f"sys.exit(main({shlex.split(SMALL)!r} + ['--out', 'a', '--algo', 'maskable-ppo']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2

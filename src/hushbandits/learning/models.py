@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.entries import default
 from hushbandits.core.names import words
 from hushbandits.core.types import Params
-from hushbandits.core.validate import nearest, shown
+from hushbandits.core.validate import flag, integer, nearest, real, shown
 
 __all__ = ["MODELS", "Model", "build", "checkpoint", "leg_seed", "restore", "start"]
 
@@ -41,7 +42,8 @@ class Model:
     deterministic: bool = False
 
 
-_PPO = {"n_steps": 128, "n_epochs": 4, "learning_rate": 1e-3}
+# The bonus for entropy: without it a policy soon plays one arm for ever, and learns nothing more.
+_PPO = {"n_steps": 128, "n_epochs": 4, "learning_rate": 1e-3, "ent_coef": 0.01}
 MODELS = {
     "ppo": Model("stable_baselines3", "PPO", "MlpPolicy", _PPO),
     "dqn": Model(
@@ -50,7 +52,7 @@ MODELS = {
          "batch_size": 128, "learning_rate": 5e-4, "exploration_fraction": 0.3},
         deterministic=True,
     ),
-    "a2c": Model("stable_baselines3", "A2C", "MlpPolicy", {"n_steps": 8, "learning_rate": 1e-3}),
+    "a2c": Model("stable_baselines3", "A2C", "MlpPolicy", {"n_steps": 8, "learning_rate": 1e-3, "ent_coef": 0.01}),
     "recurrent-ppo": Model("sb3_contrib", "RecurrentPPO", "MlpLstmPolicy", {**_PPO, "lstm_hidden_size": 64}),
     "maskable-ppo": Model("sb3_contrib", "MaskablePPO", "MlpPolicy", _PPO, masked=True),
 }  # fmt: skip
@@ -79,14 +81,16 @@ def build(algo: str, venv: Any, hyper: Params, seed: int, tensorboard: str | Non
         raise ImportError(f"--algo {algo} needs {kind.module}: pip install 'hushbandits[sb3]' ({error})") from None
     known = [p for p in inspect.signature(cls.__init__).parameters if p not in _OURS] + ["net_arch"]
     known += ["lstm_hidden_size"] if kind.policy == "MlpLstmPolicy" else []
-    for name in hyper:
+    for name, value in hyper.items():
         if name not in known:
             raise TypeError(f"{algo} takes no parameter {name!r}{nearest(name, known)}")
+        _plain(f"algo.{name}", value, default(cls.__init__, name))
     if algo == "dqn" and not isinstance(venv.action_space, spaces.Discrete):
         raise ValueError(f"dqn takes one choice at a time, not {venv.action_space}: set task.actions=discrete")
     given = {**kind.hyper, **hyper}
-    if "ppo" in algo and "batch_size" not in given:  # four minibatches, of equal size where n_steps has a factor 4
-        given["batch_size"] = max(2, -(-int(given["n_steps"]) // 4) * venv.num_envs)
+    if "ppo" in algo and "batch_size" not in given:
+        rollout = integer("algo.n_steps", given["n_steps"], 1) * venv.num_envs
+        given["batch_size"] = next(rollout // parts for parts in (4, 3, 2, 1) if rollout % parts == 0)  # equal ones
     network = {name: given.pop(name) for name in _NETWORK if name in given}
     try:
         return cls(
@@ -95,6 +99,23 @@ def build(algo: str, venv: Any, hyper: Params, seed: int, tensorboard: str | Non
         )  # fmt: skip
     except Exception as error:  # what the library says of a bad value takes many forms
         raise ValueError(f"algo: {algo} with {shown(hyper)}: {words(error)}") from error
+
+
+def _plain(name: str, value: Any, usual: object) -> None:
+    """Raise ``ValueError`` unless a hyperparameter is a number, a truth value or a list of widths, as its default is."""
+    if name == "algo.net_arch":
+        if not isinstance(value, list) or len(value) > 16:
+            raise ValueError(f"{name}={shown(value)} must be a list of at most 16 widths, such as [64, 64]")
+        for width in value:
+            integer(name, width, 1, 65_536)
+    elif name == "algo.lstm_hidden_size":
+        integer(name, value, 1, 65_536)
+    elif isinstance(usual, bool):
+        flag(name, value)
+    elif isinstance(usual, int):
+        integer(name, value, -1)
+    elif value is not None or usual is not None:
+        real(name, value)
 
 
 def start(model: Any, seed: int) -> None:

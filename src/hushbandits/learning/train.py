@@ -224,13 +224,18 @@ class _Training:
 
         if model.num_timesteps < end:
             start(model, leg_seed(self.asked["seed"], leg))
-            model.learn(end - model.num_timesteps, callback=Watch(), reset_num_timesteps=False, tb_log_name="training")
+            try:
+                model.learn(
+                    end - model.num_timesteps, callback=Watch(), reset_num_timesteps=False, tb_log_name="training"
+                )
+            except ValueError:  # PyTorch's, of numbers that are none
+                _finite(arrays(model)[0])
+                raise
 
     def _look(self, folder: Path, notify: Notify) -> None:
         """Evaluate, and write down how far it is."""
         weights, _ = arrays(self.model)
-        if not all(np.isfinite(array).all() for array in weights.values()):
-            raise ValueError("the training has diverged: weights are not finite; a smaller algo.learning_rate may help")
+        _finite(weights)
         training, done = self.told["training"], self.model.num_timesteps
         if training["curve"] and training["curve"][-1]["steps"] == done:  # a leg that the one before had reached
             found = training["curve"].pop()
@@ -252,6 +257,11 @@ class _Training:
         policy = Policy(**{**vars(understood(self.told)), "weights": exact})
         name = f"agent/{policy.algorithm} of {policy.env['use']}"
         return score(Player(policy), self.rows, HELD_OUT + self.asked["seed"], name)
+
+
+def _finite(weights: Mapping[str, Array]) -> None:
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise ValueError("the training has diverged: weights are not finite; a smaller algo.learning_rate may help")
 
 
 def _logs(folder: Path | None) -> str | None:
