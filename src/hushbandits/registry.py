@@ -7,6 +7,7 @@ Adding one is one line here; entries are imported when they are first used.  Whe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import pettingzoo
 from pettingzoo.env_registry.exceptions import PettingZooRegistryError
@@ -441,6 +442,12 @@ register_agent("DDUCB-rechoosing", "hushbandits.baselines.martinez2019:DDUCB", r
 register_agent("Dec-TS", "hushbandits.baselines.lalitha2021:DecTS")
 #: ``sb3:FOLDER``: a policy that somebody has trained.
 AGENT.shelves["sb3"] = lambda folder: Spec("hushbandits.baselines.sb3:Trained", {"folder": folder})
+#: Trained by the commands in their ``policy.json``; docs/learning.md has their scores.
+for _name, _folder in (
+    ("PPO-CoopNetwork", "ppo-coopnetwork"), ("MaskablePPO-DPMASE", "maskable-ppo-dpmase"), ("PPO-DistDP", "ppo-distdp")
+):  # fmt: skip
+    _folder = str(Path(__file__).parent / "data" / "policies" / _folder)
+    register_agent(_name, "hushbandits.baselines.sb3:Trained", folder=_folder)
 register_agent("Random", "hushbandits.baselines.uniform:Random")
 
 register_wrapper("CentralLaplace", "hushbandits.wrappers.central_dp:CentralLaplace")

@@ -203,8 +203,8 @@ def test_other_numbers_of_agents_are_welcome_where_none_is_named(folders, tmp_pa
 MISMATCHES = {
     "arms": ("network", "CoopNetwork-v0", {**NET, "n_arms": 4, "means": (0.9, 0.5, 0.1, 0.1)}, (), "with 3 numbers in"),
     "behind Huber": ("network", "CoopNetwork-v0", NET, ("Huber",), "as 'heard_mean', and here are 3 numbers in \\[-1"),
-    "not behind Huber": ("huber", "CoopNetwork-v0", NET, (), "'heard_mean', and here are 3 numbers in \\[0, 1\\]; it k"),
-    "blocks": ("feedback", "DistDP-v0", {**HOMES["feedback"][1], "horizon": 4000}, (), "to act in Discrete\\(18\\), and"),
+    "not behind Huber": ("huber", "CoopNetwork-v0", NET, (), "as 'heard_mean', and here are 3 numbers in \\[0"),
+    "blocks": ("feedback", "DistDP-v0", {**HOMES["feedback"][1], "horizon": 4000}, (), "to act in Discrete\\(18"),
     "no horizon": ("exploration", "DPMASE-v0", {"n_agents": 6}, (), "give the env a horizon"),
     "setting": ("network", "DPMASE-v0", HOMES["exploration"][1], (), "plays the network setting; DPMASE-v0 is explor"),
 }  # fmt: skip
@@ -228,11 +228,11 @@ def test_it_stands_wherever_an_agents_name_may(folders, tmp_path, monkeypatch):
     assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
     before = own_sources([experiment])
     assert list(before) == ["sb3:here"]
+    rows = []
     for jobs in (1, 2):
         with hb.run(experiment, tmp_path / f"out{jobs}", jobs=jobs, progress=False).store as store:
-            rows = sorted(map(repr, store.rows()))
-        assert jobs == 1 or rows == kept
-        kept = rows
+            rows.append(sorted(map(repr, store.rows())))
+    assert rows[0] == rows[1]
     (tmp_path / "other").mkdir()
     for path in folders["network"].iterdir():
         (tmp_path / "other" / path.name).write_bytes(path.read_bytes() + b"\n" * (path.suffix == ".json"))
@@ -348,7 +348,7 @@ def test_arrays_that_lie_are_refused_and_nothing_in_them_is_run(mine):
             content = io.BytesIO()
             np.save(content, value)
             archive.writestr(f"{key}.npy", content.getvalue() + b"\0" * (key == "head.bias"))
-    with pytest.raises(ValueError, match="head.bias is not as long as its shape"):
+    with pytest.raises(ValueError, match=r"head\.bias is not as long as its shape"):
         read(mine)
 
 
@@ -363,17 +363,19 @@ def test_any_damage_to_the_arrays_is_a_sentence_or_goes_unnoticed(mine):
         else:
             del content[rng.integers(len(content)) :]
         path.write_bytes(bytes(content))
+        said = ""
         try:
             read(mine)
         except ValueError as error:
-            refused += 1
-            assert str(mine) in str(error)
+            said = str(error)
+        assert not said or str(mine) in said
+        refused += bool(said)
     assert refused > 200
 
 
 @pytest.mark.parametrize("folder", ["nowhere", "", "a\0b", "C:\\policies", "/dev/null"])
 def test_a_folder_without_a_policy_is_a_sentence(folder):
-    with pytest.raises(ValueError, match="policy|path"):
+    with pytest.raises(ValueError, match=r"policy|path"):
         hb.make_team(f"sb3:{folder}")
     with pytest.raises(ValueError, match="folder=3 must be a path"):
         Trained(3)

@@ -13,8 +13,8 @@ from hushbandits.baselines.sb3_file import read
 from hushbandits.cli.main import main
 
 SMALL = (
-    "train CoopNetwork-v0 --steps 60 --evaluations 2 --held-out 2 --num-envs 2 --set env.n_agents=3 --set algo.n_steps=5 "
-    "--set env.horizon=10 --set algo.net_arch=[8]"
+    "train CoopNetwork-v0 --steps 60 --evaluations 2 --held-out 2 --num-envs 2 --set env.n_agents=3 "
+    "--set algo.n_steps=5 --set env.horizon=10 --set algo.net_arch=[8]"
 )
 
 

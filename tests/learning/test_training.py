@@ -113,7 +113,7 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
         trained(tmp_path / "new", resume=True)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "results.sqlite").write_text("x")
-    with pytest.raises(StoreError, match="holds 'results.sqlite' and no training"):
+    with pytest.raises(StoreError, match=r"holds 'results\.sqlite' and no training"):
         trained(tmp_path / "full")
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="is no folder"):
@@ -146,7 +146,7 @@ def test_what_cannot_go_on_to_the_bit_says_so(tmp_path):
         trained(folder, resume=True)
     folder, told = half(tmp_path / "lost")
     (folder / told["training"]["checkpoint"]).unlink()
-    with pytest.raises(StoreError, match="cannot go on: .*No such file"):
+    with pytest.raises(StoreError, match=r"cannot go on: .*No such file"):
         trained(folder, resume=True)
 
 
@@ -198,10 +198,12 @@ def test_held_out_episodes_are_in_no_training(tmp_path, monkeypatch):
      ({"hyper": {"gamma": {}}}, "algo.gamma={} must be"), ({"hyper": {"net_arch": [0]}}, "algo.net_arch=0 must be"),
      ({"hyper": {"clip_range": -1}, "env": {"horizon": "x"}}, "horizon='x'"),
      ({"hyper": {"normalize_advantage": 1}}, "algo.normalize_advantage=1 must be true"),
-     ({"hyper": {"n_epochs": 1.5}}, "algo.n_epochs=1.5 must be"), ({"hyper": {"batch_size": 1}}, "algo: ppo with"), ({"hyper": {"seed": 3}}, "no parameter 'seed'"),
+     ({"hyper": {"n_epochs": 1.5}}, "algo.n_epochs=1.5 must be"), ({"hyper": {"batch_size": 1}}, "algo: ppo with"),
+     ({"hyper": {"seed": 3}}, "no parameter 'seed'"),
      ({"task": {"agent": 1}}, "a learner's task takes no parameter 'agent'"), ({"env": {"nodes": 3}}, "'nodes'"),
      ({"algo": "dqn", "task": {"actions": "multidiscrete"}, "hyper": {}}, "dqn takes one choice at a time"),
-     ({"wrappers": ["Los"]}, "no wrapper is named 'Los'; did you mean Loss"), ({"env": {"means": len}}, "cannot stand in"),
+     ({"wrappers": ["Los"]}, "no wrapper is named 'Los'; did you mean Loss"),
+     ({"env": {"means": len}}, "cannot stand in"),
      ({"wrappers": [3]}, "must be a name, or a table")],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else "",
 )  # fmt: skip

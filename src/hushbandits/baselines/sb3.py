@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Trained(Team):
     ValueError: there is no policy in nowhere: policy.json: no such file or directory
     """
 
-    measures = {"beats": Measure("beats of a step of the policy", "count")}
+    measures: Mapping[str, Measure] = {"beats": Measure("beats of a step of the policy", "count")}
 
     def __init__(self, folder: str | Path, *, deterministic: bool | None = None, beats: int | None = None):
         self.policy: Policy = read(folder)

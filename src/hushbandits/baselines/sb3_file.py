@@ -23,7 +23,18 @@ from hushbandits.core.task import Task
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, flag, integer, shown
 
-__all__ = ["ALGORITHMS", "FILE", "FORMAT", "OPTIONS", "Policy", "expected", "heads_of", "parts_of", "read", "understood"]
+__all__ = [
+    "ALGORITHMS",
+    "FILE",
+    "FORMAT",
+    "OPTIONS",
+    "Policy",
+    "expected",
+    "heads_of",
+    "parts_of",
+    "read",
+    "understood",
+]
 
 FILE = "policy.json"
 FORMAT = 1

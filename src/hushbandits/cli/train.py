@@ -111,7 +111,7 @@ def _asked(set: tuple[str, ...], wrappers: tuple[str, ...]) -> dict[str, Any]:
         if not dot or prefix not in tables:
             raise ValueError(f"--set {text}: {key!r} must begin with {', '.join(f'{p}.' for p in tables)}")
         tables[prefix][name] = value
-    uses = [Use(name, **tables[name]) for name in wrappers]
+    uses = [Use.from_dict({**tables[name], "use": name}) for name in wrappers]
     return {"wrappers": uses, **{name: tables[prefix] for prefix, name in _TABLES.items()}}
 
 
@@ -128,7 +128,7 @@ def _progress(steps: int) -> Iterator[Any]:
 
         def notify(done: int, training: Mapping[str, Any] | None) -> None:
             line = "" if training is None else _line(training["curve"][-1])
-            bar.update(task, completed=min(done, steps), **({"description": escape(line)} if line else {}))
+            bar.update(task, completed=min(done, steps), description=escape(line) if line else None)
             if line and not sys.stderr.isatty():
                 console.print(f"{done:,} steps: {escape(line)}", highlight=False)
 

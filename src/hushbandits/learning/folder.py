@@ -17,7 +17,7 @@ from hushbandits.bench.play.errors import StoreError
 from hushbandits.core.types import Array, Params
 from hushbandits.core.validate import shown
 
-__all__ = ["LOCK", "begun", "save", "same", "versions"]
+__all__ = ["LOCK", "begun", "same", "save", "versions"]
 
 LOCK = "lock"
 _SUFFIXES = (".npz", ".pt", ".part")

@@ -102,7 +102,7 @@ def build(algo: str, venv: Any, hyper: Params, seed: int, tensorboard: str | Non
 
 
 def _plain(name: str, value: Any, usual: object) -> None:
-    """Raise ``ValueError`` unless a hyperparameter is a number, a truth value or a list of widths, as its default is."""
+    """Raise ``ValueError`` unless a hyperparameter is what its default is."""
     if name == "algo.net_arch":
         if not isinstance(value, list) or len(value) > 16:
             raise ValueError(f"{name}={shown(value)} must be a list of at most 16 widths, such as [64, 64]")

@@ -99,9 +99,7 @@ def train(
     folder = Path(out)
     _there(begun(folder), folder, asked, resume)
     with _apart():
-        training = _Training(
-            asked, thaw(asked["env"]), uses, task or {}, hyper or {}, folder if tensorboard else None
-        )
+        training = _Training(asked, thaw(asked["env"]), uses, task or {}, hyper or {}, folder if tensorboard else None)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -214,7 +212,7 @@ class _Training:
 
         model, steps = self.model, self.asked["steps"]
 
-        class Watch(BaseCallback):  # type: ignore[misc]
+        class Watch(BaseCallback):
             def _on_training_start(self) -> None:
                 self.model._total_timesteps = steps  # schedules run over all legs
 

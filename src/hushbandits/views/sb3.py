@@ -27,7 +27,7 @@ __all__ = ["RowsVecEnv", "make_sb3"]
 _TOLD = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
 
 
-class RowsVecEnv(VecEnv):  # type: ignore[misc]
+class RowsVecEnv(VecEnv):
     """R·M sub-envs: sub-env ``r·M + m`` is agent m of run r; a run's agents start and end their episodes together.
 
     An episode that ends starts the run's next one in the same step; the infos of its agents then hold
