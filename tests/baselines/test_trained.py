@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -379,3 +380,40 @@ def test_a_folder_without_a_policy_is_a_sentence(folder):
         hb.make_team(f"sb3:{folder}")
     with pytest.raises(ValueError, match="folder=3 must be a path"):
         Trained(3)
+
+
+# -- the policies that ship ----------------------------------------------------------------------------------------
+
+SHIPPED = {
+    "PPO-CoopNetwork": ("CoopNetwork-Train-v0", {}),
+    "MaskablePPO-DPMASE": ("DPMASE-Train-v0", {}),
+    "PPO-DistDP": ("DistDP-Train-v0", {}),
+}
+
+
+def test_the_shipped_policies_are_small_and_say_how_they_were_made():
+    folders = [hb.make_team(name).policy for name in SHIPPED]
+    for (id, _), policy in zip(SHIPPED.values(), folders, strict=True):
+        training = policy.told["training"]
+        assert policy.env == {"use": id}
+        assert training["complete"]
+        assert training["command"].startswith(f"hushbandits train {id} --algo {policy.algorithm} --steps ")
+        assert len(training["curve"]) > 5
+    data = Path(hb.__file__).parent / "data" / "policies"
+    assert sum(path.stat().st_size for path in data.rglob("*")) < 1_000_000
+    assert {path.suffix for path in data.rglob("*") if path.is_file()} == {".json", ".npz"}
+
+
+@pytest.mark.parametrize("agent", SHIPPED)
+def test_a_shipped_policy_plays_a_run_alone_as_in_a_batch(agent):
+    id, params = SHIPPED[agent]
+    many, one = (hb.evaluate(id, agent, runs=runs, env=params).finals for runs in (3, 1))
+    assert all(np.array_equal(one[name][0], value[0]) for name, value in many.items())
+
+
+def test_the_shipped_policy_of_the_network_loses_less_than_half_of_what_random_does():
+    mine, random = (
+        hb.evaluate("CoopNetwork-Train-v0", agent, runs=20, env={"permute_arms": True}).final("regret").mean()
+        for agent in ("PPO-CoopNetwork", "Random")
+    )
+    assert mine < 0.5 * random
