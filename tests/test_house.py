@@ -28,7 +28,7 @@ FLOORS = [
     {"protection"},
     {"views", "audits", "testing", "bench.declare"},
     {"experiments", "bench.play"},
-    {"bench.judge"},
+    {"bench.judge", "learning"},
     {"bench.show"},
     {"bench"},
     {"cli"},

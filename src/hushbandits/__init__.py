@@ -60,6 +60,7 @@ from hushbandits.views.vector import make_vec
 
 if TYPE_CHECKING:
     from hushbandits.protection import privacy
+    from hushbandits.views.sb3 import RowsVecEnv as VecEnv
 else:
 
     class _Answering(_ModuleType):
@@ -71,6 +72,14 @@ else:
     privacy.__class__ = _Answering
 
 _put_modules(_sys.modules[__name__], list_envs())
+
+
+def make_sb3(*args: object, **kwargs: object) -> "VecEnv":
+    """Build a ``VecEnv`` of Stable-Baselines3: see `hushbandits.views.sb3.make_sb3` (extra ``sb3``)."""
+    from hushbandits.views.sb3 import make_sb3
+
+    return make_sb3(*args, **kwargs)  # type: ignore[arg-type]
+
 
 __version__ = _version("hushbandits")
 
@@ -109,6 +118,7 @@ __all__ = [
     "make_aec",
     "make_core",
     "make_policy",
+    "make_sb3",
     "make_team",
     "make_torchrl",
     "make_vec",

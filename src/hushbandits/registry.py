@@ -369,6 +369,8 @@ def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
         table.update(entries.get(kind, {}))
 
 
+#: ``sb3:FOLDER``: a policy that somebody has trained.
+AGENT.shelves["sb3"] = lambda folder: Spec("hushbandits.baselines.sb3:Trained", {"folder": folder})
 for _name, _spec in shipped.ENVS:
     register_env(_name, _spec.entry, wrappers=_spec.wrappers, **_spec.defaults)
 for _name, _spec in shipped.AGENTS:

@@ -5,6 +5,8 @@ Adding one is one line here.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hushbandits.core.entries import Spec
 from hushbandits.core.rewards import UniformMeans
 from hushbandits.policies.shelf import list_policies
@@ -15,6 +17,10 @@ __all__ = ["AGENTS", "ENVS", "WRAPPERS"]
 def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
     """A class of this package, with the wrappers that an env brings, and what differs from its own defaults."""
     return Spec(f"hushbandits.{entry}", defaults, wrappers)
+
+
+def _trained(folder: str) -> Spec:
+    return _at("baselines.sb3:Trained", folder=str(Path(__file__).parent / "data" / "policies" / folder))
 
 
 ENVS = [
@@ -111,6 +117,10 @@ AGENTS = [
     ("DDUCB", _at("baselines.martinez2019:DDUCB")),
     ("DDUCB-rechoosing", _at("baselines.martinez2019:DDUCB", rechoose=True)),
     ("Dec-TS", _at("baselines.lalitha2021:DecTS")),
+    # Trained by the commands in their ``policy.json``; docs/learning.md has their scores.
+    ("PPO-CoopNetwork", _trained("ppo-coopnetwork")),
+    ("MaskablePPO-DPMASE", _trained("maskable-ppo-dpmase")),
+    ("PPO-DistDP", _trained("ppo-distdp")),
     ("Random", _at("baselines.uniform:Random")),
 ]
 

@@ -36,7 +36,11 @@ def home(agent):
     return next((id for start, id in HOMES.items() if agent.startswith(start)), "CoopNetwork-v0")
 
 
-PAIRS = [(home(agent), agent) for agent in list_agents()] + [(id, "Random") for id in list_envs()]
+#: Trained policies play in one env each: tests/baselines/test_trained.py.
+TRAINED = ("PPO-CoopNetwork", "MaskablePPO-DPMASE", "PPO-DistDP")
+PAIRS = [(home(agent), agent) for agent in list_agents() if agent not in TRAINED] + [
+    (id, "Random") for id in list_envs()
+]
 
 
 def same(one, two):

@@ -22,6 +22,7 @@ from hushbandits.cli.console import Backend, asked, bad_input_is_a_sentence, int
 from hushbandits.cli.export import export
 from hushbandits.cli.reproduce import reproduce
 from hushbandits.cli.terminal import let_go, spell_out
+from hushbandits.cli.train import train
 from hushbandits.cli.watch import watch
 from hushbandits.core.entries import Spec
 from hushbandits.core.interrupt import asleep, awake
@@ -42,6 +43,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
   hushbandits watch ENV --agent NAME  an agent at play, as a GIF or in a window
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
+  hushbandits train ID --out FOLDER a policy that learns; sb3:FOLDER plays it wherever an agent does
   hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
 
 Begin with (about half a minute):
@@ -276,6 +278,7 @@ def main(args: Sequence[str] | None = None) -> int:
         "new-agent": new_agent,
         "audit": audit,
         "watch": watch,
+        "train": train,
     }
     try:
         awake()

@@ -63,6 +63,10 @@ def find(table: dict[str, Spec], kind: Kind, given: object) -> Spec:
     if isinstance(given, str) and given in table:  # a registered name may hold a colon, as PettingZoo's may
         return table[given]
     if isinstance(given, str) and ":" in given:
+        prefix, _, rest = given.partition(":")
+        if prefix in kind.shelves:
+            spec: Spec = kind.shelves[prefix](rest)
+            return spec
         return Spec(own_class(kind, given))
     if not isinstance(given, str):
         raise ValueError(f"{kind.name}={shown(given)} must be {kind.says}, or a name")

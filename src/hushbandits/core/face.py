@@ -62,6 +62,11 @@ class Face(World):
         return locked(self._env.live)
 
     @property
+    def t(self) -> Array:
+        """``(R,)`` rounds so far (users, in feedback), as in an `Obs`."""
+        return locked(self._env.t)
+
+    @property
     def agents_speak(self) -> bool:
         """Whether messages are the agents' own (else users')."""
         return self._env.payload.named
@@ -72,7 +77,7 @@ class Face(World):
         if name in _ANSWERS:
             return getattr(self._env, name)
         if name not in self._shown:
-            seen = ", ".join(sorted({*self._shown, "live"}))
+            seen = ", ".join(sorted({*self._shown, "live", "t"}))
             raise AttributeError(f"a team does not see {name!r} of its env; it sees: {seen}")
         value = getattr(self._env, name)
         if isinstance(value, Wrapper):  # as configured, like all wrappers
@@ -86,7 +91,7 @@ class Face(World):
         return MappingProxyType(value) if isinstance(value, dict) else value
 
     def __dir__(self) -> list[str]:
-        return sorted({*self._shown, *_ANSWERS, "live", "agents_speak"})
+        return sorted({*self._shown, *_ANSWERS, "live", "t", "agents_speak"})
 
     def __repr__(self) -> str:
         return f"Face({self.setting}: n_agents={self.n_agents}, n_arms={self.n_arms}, runs={self.runs})"

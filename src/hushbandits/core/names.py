@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hushbandits.core.validate import shown
 
@@ -25,11 +26,14 @@ class Kind:
         ``fits(cls)`` → bool.
     says : str
         What fits, in words.
+    shelves : mapping of str to callable
+        What ``"prefix:rest"`` stands for besides a class, by its prefix: a function of the rest.
     """
 
     name: str
     fits: Callable[[type], bool]
     says: str
+    shelves: dict[str, Callable[[str], Any]] = field(default_factory=dict, compare=False)
 
     def checked(self, what: str, found: object) -> type:
         """Return `found` if it is a class that fits, else raise ``ValueError``; nothing of it is called."""

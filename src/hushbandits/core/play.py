@@ -28,6 +28,7 @@ def meet(env: Env, team: Team) -> None:
             f"build the env with fields={team.name}.fields"
         )
     require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
+    team.meets(Face(env))
     env.admit(team)
 
 

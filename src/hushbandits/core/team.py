@@ -69,6 +69,9 @@ class Team(Promising):
         """What this agent needs of an env with these `settings`."""
         return Protocol()
 
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` where it cannot play in `env` (its public face, before the start)."""
+
     def metrics(self, env: World) -> dict[str, Array]:
         """What the algorithm says of itself at the end of a game in `env`, each ``(R, …)``; `env` has its own."""
         return {}

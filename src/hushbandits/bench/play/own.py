@@ -68,7 +68,7 @@ def own_sources(experiments: Sequence[Experiment]) -> dict[str, str]:
 
 def _digest(name: str) -> str:
     data = _data(name)
-    files = [data] if data is not None else _sources(_module(name))
+    files = [data] if data is not None else _policy(name) or _sources(_module(name))
     content = hashlib.sha256()
     for file in files:
         content.update(file.name.encode() + b"\0")
@@ -85,6 +85,15 @@ def _data(name: str) -> Path | None:
         if path.is_file():
             return path
     return None
+
+
+def _policy(name: str) -> list[Path]:
+    """The files of a trained policy, by its agent's name or its folder."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        folder = Path(name.removeprefix("sb3:")).expanduser()
+        if (folder / "policy.json").is_file():
+            return [folder / "policy.json", *sorted(folder.glob("*.npz"))]
+    return []
 
 
 def _module(name: str) -> str:

@@ -1,0 +1,282 @@
+"""A folder with a trained policy: ``policy.json`` and one ``.npz`` of weights, checked as a stranger's.
+
+Nothing in it is run: JSON and plain arrays, whose names, shapes and types follow from what ``policy.json`` says.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from hushbandits.core.limits import affordable
+from hushbandits.core.task import Task
+from hushbandits.core.types import Array
+from hushbandits.core.validate import choice, flag, integer, shown
+
+__all__ = [
+    "ALGORITHMS",
+    "FILE",
+    "FORMAT",
+    "OPTIONS",
+    "Policy",
+    "expected",
+    "heads_of",
+    "parts_of",
+    "read",
+    "understood",
+]
+
+FILE = "policy.json"
+FORMAT = 1
+ALGORITHMS = ("ppo", "dqn", "a2c", "recurrent-ppo", "maskable-ppo")
+#: What of a learner's task decides what it sees and does.
+OPTIONS = ("actions", "agent_id", "normalize", "observation")
+_LARGEST = 16_000_000  # bytes of policy.json
+_WIDEST, _DEEPEST = 65_536, 16
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}\.npz")
+
+#: Name, numbers, low and high of a part of an observation; ``None``: no bound.
+Seen = tuple[str, int, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a folder holds.
+
+    Parameters
+    ----------
+    algorithm, setting : str
+        What trained it, and the setting that it plays.
+    env : mapping
+        Of its training, ``{"use": id, …}``.
+    options : mapping
+        Of its task (`OPTIONS`).
+    parts : tuple of Seen
+        What it was shown.
+    kind, heads : str, tuple of int
+        Its action space's class, and the number of choices of each part of an action.
+    layers : tuple of int
+        Widths of its hidden layers.
+    activation : str
+        ``"tanh"`` or ``"relu"``.
+    lstm : int
+        Width of the recurrent layer before them; 0: none.
+    deterministic, masked : bool
+        Whether it takes the likeliest action; whether it takes only those that count.
+    beats : int
+        Of the game that it was trained in: 1, a round is one step; 2, a beat is.
+    weights : mapping of str to array
+    told : mapping
+        All of ``policy.json``.
+    """
+
+    algorithm: str
+    setting: str
+    env: Mapping[str, Any]
+    options: Mapping[str, Any]
+    parts: tuple[Seen, ...]
+    kind: str
+    heads: tuple[int, ...]
+    layers: tuple[int, ...]
+    activation: str
+    lstm: int
+    deterministic: bool
+    masked: bool
+    beats: int
+    weights: Mapping[str, Array]
+    told: Mapping[str, Any]
+
+
+def parts_of(task: Task) -> tuple[Seen, ...]:
+    """Return what an agent is shown in a task: equal for two envs in which one policy can play.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> parts_of(hb.make_core("CoopNetwork-v0", n_agents=4).task())[0]
+    ('own_mean', 10, 0.0, 1.0)
+    """
+    low, high = task.observation_space.low, task.observation_space.high
+
+    def bound(values: Array) -> float | None:
+        return float(values[0]) if len(values) and math.isfinite(values[0]) else None
+
+    return tuple((name, at.stop - at.start, bound(low[at]), bound(high[at])) for name, at in task.layout.items())
+
+
+def heads_of(space: spaces.Space[Any]) -> tuple[str, tuple[int, ...]]:
+    """Return an action space's class, and how many choices each part of an action has.
+
+    Examples
+    --------
+    >>> heads_of(spaces.Discrete(3)), heads_of(spaces.MultiBinary(2))
+    (('Discrete', (3,)), ('MultiBinary', (2, 2)))
+    """
+    if isinstance(space, spaces.Discrete):
+        return "Discrete", (int(space.n),)
+    if isinstance(space, spaces.MultiDiscrete):
+        return "MultiDiscrete", tuple(int(n) for n in space.nvec)
+    if isinstance(space, spaces.MultiBinary):
+        return "MultiBinary", (2,) * int(np.prod(space.shape))
+    raise ValueError(f"a policy has no actions in {space}: they must be Discrete, MultiDiscrete or MultiBinary")
+
+
+def expected(inputs: int, lstm: int, layers: tuple[int, ...], choices: int) -> dict[str, tuple[int, ...]]:
+    """Return the arrays of a network, by name, with their shapes.
+
+    Examples
+    --------
+    >>> expected(5, 0, (4,), 3)
+    {'layer0.weight': (4, 5), 'layer0.bias': (4,), 'head.weight': (3, 4), 'head.bias': (3,)}
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    if lstm:
+        shapes |= {"lstm.input": (4 * lstm, inputs), "lstm.hidden": (4 * lstm, lstm), "lstm.bias": (4 * lstm,)}
+    before = lstm or inputs
+    for i, width in enumerate(layers):
+        shapes |= {f"layer{i}.weight": (width, before), f"layer{i}.bias": (width,)}
+        before = width
+    return {**shapes, "head.weight": (choices, before), "head.bias": (choices,)}
+
+
+def read(folder: str | Path) -> Policy:
+    """Read a policy.
+
+    Raises
+    ------
+    ValueError
+        There is none, or it is not what its format asks for; the sentence says what.
+    """
+    if not isinstance(folder, str | Path) or "\0" in str(folder):
+        raise ValueError(f"folder={shown(folder)} must be a path")
+    path = Path(folder).expanduser()
+    told = _told(path / FILE)
+    try:
+        policy = understood(told)
+        name = told.get("weights")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(f"weights={shown(name)} must be the name of an .npz file beside it")
+        inputs = sum(width for _, width, _, _ in policy.parts)
+        shapes = expected(inputs, policy.lstm, policy.layers, sum(policy.heads))
+        affordable("its network", 16.0 * sum(math.prod(shape) for shape in shapes.values()))
+        weights = _arrays(path / name, shapes)
+    except ValueError as error:
+        raise ValueError(f"policy {path}: {error}") from None
+    return Policy(**{**vars(policy), "weights": weights})
+
+
+def _told(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise ValueError(
+            f"there is no policy in {path.parent}: {FILE}: {(error.strerror or str(error)).lower()}"
+        ) from None
+    try:
+        if len(text) > _LARGEST:
+            raise ValueError(f"more than {_LARGEST // 1_000_000} MB")
+        told = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON of a policy: {error}") from None
+    if not isinstance(told, dict):
+        raise ValueError(f"{path} must be a table, not {shown(told)}")
+    return told
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def understood(told: dict[str, Any]) -> Policy:
+    """Return what ``policy.json`` says, without weights; ``ValueError`` says what it lacks."""
+    version = told.get("format")
+    if version != FORMAT or isinstance(version, bool):
+        raise ValueError(f"format={shown(version)} is not one that this version reads, {FORMAT}")
+    net, action = _table("network", told.get("network")), _table("action", told.get("action"))
+    env, options = _table("env", told.get("env")), _table("options", told.get("options"))
+    if not isinstance(env.get("use"), str) or not env["use"].isprintable() or len(env["use"]) > 200:
+        raise ValueError(f"env={shown(env)} must name an env as use")
+    for name in options:
+        choice("options", name, OPTIONS)
+    return Policy(
+        algorithm=choice("algorithm", told.get("algorithm"), ALGORITHMS),
+        setting=choice("setting", told.get("setting"), ("exploration", "network", "feedback")),
+        env=env,
+        options=options,
+        parts=tuple(map(_part, _list("observation", told.get("observation"), 1, 256))),
+        kind=choice("action.kind", action.get("kind"), ("Discrete", "MultiDiscrete", "MultiBinary")),
+        heads=_sizes("action.heads", action.get("heads"), 1, 4096),
+        layers=_sizes("network.layers", net.get("layers"), 0, _DEEPEST),
+        activation=choice("network.activation", net.get("activation"), ("relu", "tanh")),
+        lstm=integer("network.lstm", net.get("lstm"), 0, _WIDEST),
+        deterministic=flag("deterministic", told.get("deterministic")),
+        masked=flag("masked", told.get("masked")),
+        beats=integer("beats", told.get("beats"), 1, 2),
+        weights={},
+        told=told,
+    )
+
+
+def _table(name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name}={shown(value)} must be a table")
+    return value
+
+
+def _list(name: str, value: object, low: int, high: int) -> list[Any]:
+    if not isinstance(value, list) or not low <= len(value) <= high:
+        raise ValueError(f"{name}={shown(value)} must be a list of {low} to {high} parts")
+    return value
+
+
+def _sizes(name: str, value: object, low: int, high: int) -> tuple[int, ...]:
+    return tuple(integer(name, size, 1, _WIDEST) for size in _list(name, value, low, high))
+
+
+def _part(row: object) -> Seen:
+    def fine(x: object) -> bool:
+        return x is None or (isinstance(x, (int, float)) and not isinstance(x, bool))
+
+    if isinstance(row, list) and len(row) == 4 and isinstance(row[0], str) and fine(row[2]) and fine(row[3]):
+        return row[0], integer(f"observation {row[0]!r}", row[1], 0, _WIDEST), row[2], row[3]
+    raise ValueError(f"observation: {shown(row)} must be a name, a number of numbers, and their bounds")
+
+
+def _arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:
+    """The arrays of a file, read only where names, shapes and types are as expected."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = {name.removesuffix(".npy") for name in archive.namelist()}
+            if found != set(shapes):
+                raise ValueError(f"{path.name} holds {shown(sorted(found))}, not {', '.join(shapes)}")
+            return {name: _array(archive, name, shape) for name, shape in shapes.items()}
+    except (OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ValueError(f"{path.name} cannot be read: {why or type(error).__name__}") from None
+
+
+def _array(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...]) -> Array:
+    with archive.open(f"{name}.npy") as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"{name} is of another version of NumPy's format")
+        its, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        if its != shape or dtype != np.float32 or fortran:
+            raise ValueError(f"{name} is {dtype} of shape {its}, not float32 of shape {shape}")
+        content = file.read(4 * math.prod(shape) + 1)
+    if len(content) != 4 * math.prod(shape):
+        raise ValueError(f"{name} is not as long as its shape {shape}")
+    array = np.frombuffer(content, np.float32).reshape(shape)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds numbers that are not finite")
+    return array.astype(float)

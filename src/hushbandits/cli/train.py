@@ -1,0 +1,158 @@
+"""``hushbandits train ID``: a policy that learns, and plays wherever an agent does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, UseAppendAction, arg
+
+from hushbandits.bench.play.errors import StoreError
+from hushbandits.cli.console import assignment, bad_input_is_a_sentence, escape, make_console
+
+__all__ = ["train"]
+
+_Several = UseAppendAction[tuple[str, ...]]
+_TABLES = {"env": "env", "task": "task", "algo": "hyper"}
+
+
+def train(
+    id: Annotated[Positional[str], arg(metavar="ID")],
+    out: Path,
+    algo: Annotated[str, arg(metavar="ppo|dqn|a2c|recurrent-ppo|maskable-ppo")] = "ppo",
+    steps: int = 100_000,
+    seed: int = 0,
+    num_envs: int = 16,
+    set: Annotated[_Several, arg(metavar="KEY=VALUE")] = (),
+    wrappers: Annotated[_Several, arg(metavar="NAME")] = (),
+    evaluations: int = 10,
+    held_out: int = 32,
+    resume: bool = False,
+    tensorboard: bool = False,
+) -> int:
+    """Train a policy with Stable-Baselines3; all agents of an env learn and play the same one.
+
+    The folder of --out then is an agent: sb3:FOLDER stands wherever an agent's name may. It holds policy.json (what
+    was trained how, with the curve on held-out episodes beside uniform play) and its weights as plain arrays, and is
+    played without PyTorch. After each evaluation a checkpoint is written: a training that was stopped goes on with
+    --resume, and ends as it would have, to the bit. Needs pip install 'hushbandits[sb3]'. Begin with (a minute):
+
+      hushbandits train CoopNetwork-v0 --steps 50000 --set env.n_agents=4 --set env.horizon=100 --out runs/ppo
+      hushbandits run quickstart-network --agents sb3:runs/ppo --out runs/with-ppo
+
+    What was trained behind wrappers sees what they let through; masks are for votes and servers that count for nothing:
+
+      hushbandits train CoopNetwork-v0 --wrappers Huber --set Huber.rate=0.1 --set env.horizon=100 --out runs/huber
+      hushbandits train DPMASE-v0 --algo maskable-ppo --set env.horizon=500 --set env.n_agents=16 --out runs/votes
+      hushbandits train CoopNetwork-v0 --set task.agent_id=true --set algo.gamma=0.9 --set env.horizon=100 --out runs/id
+
+    Parameters
+    ----------
+    id
+        An env, such as CoopNetwork-v0; hushbandits list envs.
+    out
+        Folder of the policy; one that holds another training is refused.
+    algo
+        The last two come from sb3-contrib.
+    steps
+        Steps of single agents, at least: R runs of M agents make R·M of them at once.
+    seed
+        Of everything: two trainings with one seed end with the same bits.
+    num_envs
+        R, the runs that are played at once.
+    set
+        A parameter (repeatable): env.n_agents=4 of the env, task.agent_id=true of what the learner sees and does,
+        algo.learning_rate=1e-3 of the algorithm, algo.net_arch=[32,32] of its network, Huber.rate=0.1 of a wrapper.
+    wrappers
+        A wrapper on messages' way, outermost first (repeatable).
+    evaluations
+        How often held-out episodes are played, and a checkpoint is written.
+    held_out
+        Episodes of an evaluation; no training episode is among them.
+    resume
+        Go on with the training in --out.
+    tensorboard
+        Write logs to OUT/tensorboard.
+    """
+    with bad_input_is_a_sentence():
+        try:
+            from hushbandits.learning.train import train as trained
+        except ImportError as error:
+            raise StoreError(str(error)) from None
+        given = _asked(set, wrappers)
+        try:
+            with _progress(steps) as notify:
+                told = trained(
+                    id, out, algo=algo, steps=steps, seed=seed, num_envs=num_envs, evaluations=evaluations,
+                    held_out=held_out, resume=resume, tensorboard=tensorboard, notify=notify, **given,
+                )  # fmt: skip
+        except ImportError as error:
+            raise StoreError(str(error)) from None
+        except KeyboardInterrupt:
+            make_console(stderr=True).print(
+                f"stopped; the last checkpoint is in {escape(str(out))}, and --resume goes on from there"
+            )
+            return 130
+    _say(told, out)
+    return 0
+
+
+def _asked(set: tuple[str, ...], wrappers: tuple[str, ...]) -> dict[str, Any]:
+    """What --set and --wrappers say, as `hushbandits.learning.train.train` takes it."""
+    from hushbandits.bench.declare.spec import Use
+
+    tables: dict[str, dict[str, object]] = {prefix: {} for prefix in (*_TABLES, *wrappers)}
+    for text in set:
+        key, value = assignment(text)
+        prefix, dot, name = key.rpartition(".")
+        if not dot or prefix not in tables:
+            raise ValueError(f"--set {text}: {key!r} must begin with {', '.join(f'{p}.' for p in tables)}")
+        tables[prefix][name] = value
+    uses = [Use.from_dict({**tables[name], "use": name}) for name in wrappers]
+    return {"wrappers": uses, **{name: tables[prefix] for prefix, name in _TABLES.items()}}
+
+
+@contextmanager
+def _progress(steps: int) -> Iterator[Any]:
+    """A bar of steps on a terminal, with what the last evaluation found; elsewhere a line per evaluation."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = make_console(stderr=True)
+    columns = BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("steps ·"), TimeRemainingColumn()
+    told = TextColumn("left · [cyan]{task.description}")
+    with Progress(*columns, told, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("", total=steps)
+
+        def notify(done: int, training: Mapping[str, Any] | None) -> None:
+            line = "" if training is None else _line(training["curve"][-1])
+            bar.update(task, completed=min(done, steps), description=escape(line) if line else None)
+            if line and not sys.stderr.isatty():
+                console.print(f"{done:,} steps: {escape(line)}", highlight=False)
+
+        yield notify
+
+
+def _line(point: Mapping[str, Any]) -> str:
+    values = {"return": point["return"], **point["metrics"]}
+    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+
+
+def _say(told: Mapping[str, Any], out: Path) -> None:
+    """The held-out curve as a table, and how to play the policy."""
+    from rich.table import Table
+
+    training = told["training"]
+    names = list(training["curve"][-1]["metrics"])
+    table = Table("", "return", *names, title=f"{told['algorithm']} in {told['env']['use']}, held-out episodes")
+    lines = [(f"{point['steps']:,} steps", point) for point in training["curve"]]
+    for name, point in [*lines, ("uniform play", training["random"])]:
+        values = [point["metrics"].get(metric) for metric in names]
+        table.add_row(
+            name, f"{point['return']:.4g} ± {1.96 * (point['se'] or 0.0):.2g}",
+            *("" if value is None else f"{value:.4g}" for value in values),
+        )  # fmt: skip
+    make_console().print(table)
+    print(f"{out}: play it as sb3:{out}, such as hushbandits run NAME --agents sb3:{out}")

@@ -1,0 +1,1 @@
+"""Training a policy: what ``hushbandits train`` does."""

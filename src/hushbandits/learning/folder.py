@@ -1,0 +1,125 @@
+"""The folder of a training: whole at any moment, whenever it is killed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hushbandits.baselines.sb3_file import FILE, read
+from hushbandits.bench.play.errors import StoreError
+from hushbandits.core.types import Array, Params
+from hushbandits.core.validate import shown
+
+__all__ = ["LOCK", "begun", "same", "save", "versions"]
+
+LOCK = "lock"
+_SUFFIXES = (".npz", ".pt", ".part")
+
+
+def versions() -> dict[str, str]:
+    """Return what a training's numbers depend on.
+
+    Examples
+    --------
+    >>> sorted(versions())[:2]
+    ['hushbandits', 'numpy']
+    """
+    names = ("hushbandits", "numpy", "stable-baselines3", "torch", "sb3-contrib")
+    return {name: version(name) for name in names if name != "sb3-contrib" or _installed(name)}
+
+
+def _installed(name: str) -> bool:
+    try:
+        version(name)
+    except ImportError:
+        return False
+    return True
+
+
+def save(out: Path, told: dict[str, Any], weights: dict[str, Array], checkpoint: bytes | None) -> None:
+    """Write a policy, and what its training needs to go on.
+
+    Files that carry the step in their names come first, then ``policy.json`` takes the old one's place in one go: it
+    names them, so that a policy and its weights always belong together.
+    """
+    steps = told["training"]["steps"]
+    told["weights"] = f"weights-{steps}.npz"
+    told["training"]["checkpoint"] = f"checkpoint-{steps}.pt" if checkpoint is not None else None
+    content = io.BytesIO()
+    np.savez(content, **weights)  # type: ignore[arg-type]
+    try:
+        _write(out / told["weights"], content.getvalue())
+        if checkpoint is not None:
+            _write(out / told["training"]["checkpoint"], checkpoint)
+        _write(out / FILE, (json.dumps(told, allow_nan=False) + "\n").encode())
+        for path in out.iterdir():
+            kept = (told["weights"], told["training"]["checkpoint"])
+            if path.name.startswith(("weights-", "checkpoint-")) and path.suffix in _SUFFIXES and path.name not in kept:
+                path.unlink()
+    except OSError as error:
+        raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)
+
+
+def begun(out: Path) -> dict[str, Any] | None:
+    """Return what ``policy.json`` of a training says; ``None``: there is none, and the folder has room for one.
+
+    Raises
+    ------
+    StoreError
+        The folder holds something else.
+    """
+    if not out.exists():
+        return None
+    if not out.is_dir():
+        raise StoreError(f"--out {out} is no folder")
+    if (out / FILE).exists():
+        try:
+            return dict(read(out).told)
+        except ValueError as error:
+            raise StoreError(f"{error}; choose another --out") from None
+    others = [p.name for p in out.iterdir() if p.name != LOCK and not p.name.startswith(("weights-", "checkpoint-"))]
+    others = [name for name in others if name not in (f"{FILE}.part", "tensorboard")]
+    if others:
+        raise StoreError(f"--out {out} holds {shown(sorted(others)[0])} and no training; choose another --out")
+    return None
+
+
+def same(out: Path, told: Params, asked: Params) -> None:
+    """Raise `StoreError` unless a folder's training is the one that is asked for, and can go on here to the bit."""
+    training = told.get("training")
+    if not isinstance(training, dict) or not isinstance(training.get("asked"), dict):
+        raise StoreError(f"{out} holds a policy, but not how it was trained; choose another --out")
+    before = training["asked"]
+    for name in {**before, **asked}:
+        if before.get(name) != asked.get(name):
+            raise StoreError(
+                f"{out} holds another training: {name}={shown(before.get(name))} there, {shown(asked.get(name))} here; "
+                f"choose another --out"
+            )
+    if training.get("complete"):
+        return
+    if not training.get("checkpoint"):
+        raise StoreError(f"{out} holds no checkpoint to go on from; choose another --out")
+    now = {**versions(), "machine": platform.machine()}
+    for name, there in {**training.get("versions", {}), "machine": training.get("machine")}.items():
+        if now.get(name) != there:
+            raise StoreError(
+                f"the training in {out} cannot go on to the bit: {name} was {there} and is {now.get(name)}; "
+                f"choose another --out"
+            )

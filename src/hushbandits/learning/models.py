@@ -1,0 +1,185 @@
+"""The algorithms: what of Stable-Baselines3 they are, with which defaults, and what they need to go on."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from hushbandits.core.entries import default
+from hushbandits.core.names import words
+from hushbandits.core.types import Params
+from hushbandits.core.validate import flag, integer, nearest, real, shown
+
+__all__ = ["MODELS", "Model", "build", "checkpoint", "leg_seed", "restore", "start"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """An algorithm.
+
+    Parameters
+    ----------
+    module, cls, policy : str
+        Where its class is, and its policy's name.
+    hyper : mapping
+        Defaults where they differ from the library's.
+    masked, deterministic : bool
+        Whether it reads masks; whether it is played without luck.
+    """
+
+    module: str
+    cls: str
+    policy: str
+    hyper: Mapping[str, Any]
+    masked: bool = False
+    deterministic: bool = False
+
+
+# The bonus for entropy: without it a policy soon plays one arm for ever, and learns nothing more.
+_PPO = {"n_steps": 128, "n_epochs": 4, "learning_rate": 1e-3, "ent_coef": 0.01}
+MODELS = {
+    "ppo": Model("stable_baselines3", "PPO", "MlpPolicy", _PPO),
+    "dqn": Model(
+        "stable_baselines3", "DQN", "MlpPolicy",
+        {"buffer_size": 50_000, "learning_starts": 1000, "train_freq": 1, "target_update_interval": 2000,
+         "batch_size": 128, "learning_rate": 5e-4, "exploration_fraction": 0.3},
+        deterministic=True,
+    ),
+    "a2c": Model("stable_baselines3", "A2C", "MlpPolicy", {"n_steps": 8, "learning_rate": 1e-3, "ent_coef": 0.01}),
+    "recurrent-ppo": Model("sb3_contrib", "RecurrentPPO", "MlpLstmPolicy", {**_PPO, "lstm_hidden_size": 64}),
+    "maskable-ppo": Model("sb3_contrib", "MaskablePPO", "MlpPolicy", _PPO, masked=True),
+}  # fmt: skip
+
+#: Parameters of the policy's network rather than of the algorithm.
+_NETWORK = ("net_arch", "lstm_hidden_size")
+_OURS = ("self", "policy", "env", "seed", "device", "verbose", "tensorboard_log", "policy_kwargs", "_init_setup_model")
+_COUNTERS = ("num_timesteps", "_n_calls", "_n_updates", "exploration_rate")
+_BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
+
+
+def build(algo: str, venv: Any, hyper: Params, seed: int, tensorboard: str | None) -> Any:
+    """Build a model.
+
+    Raises
+    ------
+    ImportError
+        The extra ``sb3`` is not installed.
+    ValueError, TypeError
+        A hyperparameter that it does not take, or a bad value; actions that the algorithm cannot choose.
+    """
+    kind = MODELS[algo]
+    try:
+        cls = getattr(importlib.import_module(kind.module), kind.cls)
+    except ImportError as error:
+        raise ImportError(f"--algo {algo} needs {kind.module}: pip install 'hushbandits[sb3]' ({error})") from None
+    known = [p for p in inspect.signature(cls.__init__).parameters if p not in _OURS] + ["net_arch"]
+    known += ["lstm_hidden_size"] if kind.policy == "MlpLstmPolicy" else []
+    for name, value in hyper.items():
+        if name not in known:
+            raise TypeError(f"{algo} takes no parameter {name!r}{nearest(name, known)}")
+        _plain(f"algo.{name}", value, default(cls.__init__, name))
+    if algo == "dqn" and not isinstance(venv.action_space, spaces.Discrete):
+        raise ValueError(f"dqn takes one choice at a time, not {venv.action_space}: set task.actions=discrete")
+    given = {**kind.hyper, **hyper}
+    if "ppo" in algo and "batch_size" not in given:
+        rollout = integer("algo.n_steps", given["n_steps"], 1) * venv.num_envs
+        given["batch_size"] = next(rollout // parts for parts in (4, 3, 2, 1) if rollout % parts == 0)  # equal ones
+    network = {name: given.pop(name) for name in _NETWORK if name in given}
+    try:
+        return cls(
+            kind.policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, tensorboard_log=tensorboard,
+            **given,
+        )  # fmt: skip
+    except Exception as error:  # what the library says of a bad value takes many forms
+        raise ValueError(f"algo: {algo} with {shown(hyper)}: {words(error)}") from error
+
+
+def _plain(name: str, value: Any, usual: object) -> None:
+    """Raise ``ValueError`` unless a hyperparameter is what its default is."""
+    if name == "algo.net_arch":
+        if not isinstance(value, list) or len(value) > 16:
+            raise ValueError(f"{name}={shown(value)} must be a list of at most 16 widths, such as [64, 64]")
+        for width in value:
+            integer(name, width, 1, 65_536)
+    elif name == "algo.lstm_hidden_size":
+        integer(name, value, 1, 65_536)
+    elif isinstance(usual, bool):
+        flag(name, value)
+    elif isinstance(usual, int):
+        integer(name, value, -1)
+    elif value is not None or usual is not None:
+        real(name, value)
+
+
+def start(model: Any, seed: int) -> None:
+    """Begin a leg: the same from here on, whatever was before, but for what a `checkpoint` holds."""
+    model.set_random_seed(seed % 2**32)
+    model._last_obs = None
+    if getattr(model, "_last_lstm_states", None) is not None:
+        for states in model._last_lstm_states:
+            for state in states:
+                state.zero_()
+
+
+def checkpoint(model: Any) -> bytes:
+    """Return what a model needs to go on, as PyTorch writes plain tensors and numbers."""
+    import torch
+
+    told: dict[str, Any] = {
+        "policy": model.policy.state_dict(),
+        "optimizer": model.policy.optimizer.state_dict(),
+        "counters": {name: getattr(model, name) for name in _COUNTERS if hasattr(model, name)},
+    }
+    buffer = getattr(model, "replay_buffer", None)
+    if buffer is not None:
+        rows = buffer.buffer_size if buffer.full else buffer.pos
+        told["buffer"] = {name: torch.as_tensor(getattr(buffer, name)[:rows]) for name in _BUFFER}
+        told["at"] = [int(buffer.pos), int(buffer.full)]
+    content = io.BytesIO()
+    torch.save(told, content)
+    return content.getvalue()
+
+
+def restore(model: Any, content: bytes) -> None:
+    """Put a checkpoint into a model; nothing in it is run.
+
+    Raises
+    ------
+    ValueError
+        It is none, or another model's.
+    """
+    import torch
+
+    try:
+        told = torch.load(io.BytesIO(content), weights_only=True)
+        model.policy.load_state_dict(told["policy"])
+        model.policy.optimizer.load_state_dict(told["optimizer"])
+        for name, value in told["counters"].items():
+            if name in _COUNTERS:
+                setattr(model, name, value)
+        if "buffer" in told:
+            buffer = model.replay_buffer
+            for name in _BUFFER:
+                rows = told["buffer"][name].numpy()
+                getattr(buffer, name)[: len(rows)] = rows
+            buffer.pos, buffer.full = int(told["at"][0]), bool(told["at"][1])
+    except Exception as error:  # damage takes many forms
+        raise ValueError(f"the checkpoint cannot be read: {words(error)}") from None
+
+
+def leg_seed(seed: int, leg: int) -> int:
+    """Return the seed of a training's leg.
+
+    Examples
+    --------
+    >>> leg_seed(0, 1) != leg_seed(0, 2)
+    True
+    """
+    return int(np.random.SeedSequence([seed, leg]).generate_state(1)[0])

@@ -1,0 +1,287 @@
+"""Train a policy in legs; each begins with new episodes, so that a training goes on from the end of any of them."""
+
+from __future__ import annotations
+
+import json
+import platform
+import random
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hushbandits.baselines.sb3_file import FORMAT, OPTIONS, Policy, heads_of, parts_of, understood
+from hushbandits.baselines.sb3_network import Player
+from hushbandits.bench.declare.canonical import canonical, plain, thaw
+from hushbandits.bench.declare.parts import Use, named
+from hushbandits.bench.play.errors import StoreError
+from hushbandits.bench.play.lock import Lock
+from hushbandits.core.types import Array, Params
+from hushbandits.core.validate import choice, integer, shown
+from hushbandits.learning.export import arrays
+from hushbandits.learning.folder import LOCK, begun, same, save, versions
+from hushbandits.learning.models import MODELS, build, checkpoint, leg_seed, restore, start
+from hushbandits.learning.score import HELD_OUT, score, uniform
+from hushbandits.registry import make_wrapper
+from hushbandits.views.learners import Rows, learners_core, task_options
+
+__all__ = ["train"]
+
+#: Called with the steps done, and after an evaluation with what was found.
+Notify = Callable[[int, Mapping[str, Any] | None], None]
+
+
+def _nobody(steps: int, found: Mapping[str, Any] | None) -> None: ...
+
+
+def train(
+    id: str, out: str | Path, *, algo: str = "ppo", steps: int = 100_000, seed: int = 0, num_envs: int = 16,
+    env: Params | None = None, wrappers: Sequence[Use | str] = (), task: Params | None = None,
+    hyper: Params | None = None, evaluations: int = 10, held_out: int = 32, resume: bool = False,
+    tensorboard: bool = False, notify: Notify = _nobody,
+) -> dict[str, Any]:  # fmt: skip
+    """Train a policy that all agents share, and leave it in a folder, where ``sb3:FOLDER`` plays it.
+
+    Parameters
+    ----------
+    id : str
+        An env's id.
+    out : str or Path
+        The folder; at the end it holds ``policy.json`` and weights, before also a checkpoint.
+    algo : str
+        ``"ppo"``, ``"dqn"``, ``"a2c"``, ``"recurrent-ppo"`` or ``"maskable-ppo"``.
+    steps : int
+        Steps of single agents, at least.
+    seed : int
+    num_envs : int
+        R, the runs played at once; there are R·M learning agents.
+    env, task, hyper : mapping
+        Parameters of the env, of what the learner sees (``actions``, ``agent_id``, …), and of the algorithm.
+    wrappers : sequence of Use or str
+        On messages' way, outermost first.
+    evaluations : int
+        Legs: after each the policy plays held-out episodes, and a checkpoint is written.
+    held_out : int
+        Episodes of an evaluation.
+    resume : bool
+        Go on with the training in `out`: the end is the same to the bit as without the interruption.
+    tensorboard : bool
+        Write logs to ``out/tensorboard``.
+    notify : callable
+
+    Returns
+    -------
+    dict
+        What ``policy.json`` says; its ``training`` has the curve.
+
+    Raises
+    ------
+    ValueError, TypeError, ImportError
+        Bad input, or a missing extra; nothing was written.
+    StoreError
+        The folder holds another training, or one that cannot go on.
+    """
+    choice("algo", algo, MODELS)
+    uses = tuple(part if isinstance(part, Use) else Use.from_dict(part) for part in named(tuple(wrappers)))
+    asked = {
+        "id": id, "algo": algo, "steps": integer("steps", steps, 1), "seed": integer("seed", seed, 0, 2**63 - 1),
+        "num_envs": integer("num_envs", num_envs, 1), "env": plain(dict(env or {})),
+        "wrappers": [use.to_dict() for use in uses], "task": plain(dict(task or {})),
+        "hyper": plain(dict(hyper or {})), "evaluations": integer("evaluations", evaluations, 1),
+        "held_out": integer("held_out", held_out, 2),
+    }  # fmt: skip
+    if not isinstance(id, str):
+        raise ValueError(f"id={shown(id)} must be the id of an env")
+    asked = json.loads(canonical(asked))
+    folder = Path(out)
+    _there(begun(folder), folder, asked, resume)
+    with _apart():
+        training = _Training(asked, thaw(asked["env"]), uses, task or {}, hyper or {}, folder if tensorboard else None)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+        lock = Lock(folder / LOCK)
+        try:
+            # Somebody else may have begun one while we waited.
+            return training.play(folder, _there(begun(folder), folder, asked, resume), notify)
+        finally:
+            lock.release()
+
+
+def _there(told: dict[str, Any] | None, folder: Path, asked: Params, resume: bool) -> dict[str, Any] | None:
+    """What a folder holds of the training that is asked for."""
+    if told is None:
+        if resume:
+            raise StoreError(f"{folder} holds no training to go on with; leave out --resume to begin one")
+        return None
+    if not resume:
+        raise StoreError(f"{folder} holds a training already; --resume goes on with it, or choose another --out")
+    same(folder, told, asked)
+    return told
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Leave the global generators, which the library seeds, as they were; one thread, so that sums keep their order."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(f"training needs PyTorch: pip install 'hushbandits[sb3]' ({error})") from None
+
+    before = random.getstate(), np.random.get_state(), torch.get_rng_state(), torch.get_num_threads()  # noqa: NPY002
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        torch.set_rng_state(before[2])
+        torch.set_num_threads(before[3])
+
+
+class _Training:
+    """One training: its learner, its held-out episodes, and what ``policy.json`` says of it."""
+
+    def __init__(
+        self, asked: dict[str, Any], env: Params, uses: Sequence[Use], task: Params, hyper: Params, logs: Path | None
+    ):
+        from hushbandits.views.sb3 import make_sb3
+
+        self.asked = asked
+        options, strange = task_options(task)
+        if strange:
+            raise TypeError(f"a learner's task takes no parameter {next(iter(strange))!r}")
+
+        def wrappers() -> list[Any]:
+            return [make_wrapper(use.name, **use.params) for use in uses]
+
+        venv = make_sb3(asked["id"], asked["num_envs"], wrappers=wrappers(), **options, **env)
+        self.rows = Rows(learners_core(asked["id"], asked["held_out"], wrappers(), None, env), **options)
+        self.model = build(asked["algo"], venv, hyper, asked["seed"], _logs(logs))
+        _, network = arrays(self.model)  # refused now rather than after an hour
+        kind, heads = heads_of(venv.action_space)
+        model = MODELS[asked["algo"]]
+        self.told: dict[str, Any] = {
+            "format": FORMAT,
+            "algorithm": asked["algo"],
+            "setting": self.rows.core.setting,
+            "env": {"use": asked["id"], **asked["env"]},
+            "wrappers": asked["wrappers"],
+            "options": {name: value for name, value in options.items() if name in OPTIONS},
+            "observation": [list(part) for part in parts_of(self.rows.task)],
+            "action": {"kind": kind, "heads": list(heads)},
+            "network": network,
+            "deterministic": model.deterministic,
+            "masked": model.masked,
+            "beats": 1,
+            "training": {
+                "command": _command(asked), "asked": asked, "versions": versions(), "machine": platform.machine(),
+                "steps": 0, "legs": 0, "complete": False, "checkpoint": None, "curve": [], "random": {},
+            },
+        }  # fmt: skip
+        understood({**self.told})
+
+    def play(self, folder: Path, told: dict[str, Any] | None, notify: Notify) -> dict[str, Any]:
+        """Train from where the folder stands to the end."""
+        if told is not None and told["training"].get("complete"):
+            return told
+        training = self.told["training"]
+        if told is None:
+            training["random"] = uniform(self.rows, HELD_OUT + self.asked["seed"])
+            self._look(folder, notify)
+        else:
+            self.told["training"] = training = told["training"]
+            try:
+                restore(self.model, (folder / Path(training["checkpoint"]).name).read_bytes())
+            except (OSError, ValueError) as error:
+                raise StoreError(f"the training in {folder} cannot go on: {error}; choose another --out") from None
+            notify(training["steps"], None)
+        legs, steps = self.asked["evaluations"], self.asked["steps"]
+        for leg in range(training["legs"], legs):
+            self._leg(leg, -(-steps * (leg + 1) // legs), notify)
+            training["legs"], training["complete"] = leg + 1, leg + 1 == legs
+            self._look(folder, notify)
+        return self.told
+
+    def _leg(self, leg: int, end: int, notify: Notify) -> None:
+        from stable_baselines3.common.callbacks import BaseCallback
+
+        model, steps = self.model, self.asked["steps"]
+
+        class Watch(BaseCallback):
+            def _on_training_start(self) -> None:
+                self.model._total_timesteps = steps  # schedules run over all legs
+
+            def _on_step(self) -> bool:
+                notify(self.model.num_timesteps, None)
+                return True
+
+        if model.num_timesteps < end:
+            start(model, leg_seed(self.asked["seed"], leg))
+            try:
+                model.learn(
+                    end - model.num_timesteps, callback=Watch(), reset_num_timesteps=False, tb_log_name="training"
+                )
+            except ValueError:  # PyTorch's, of numbers that are none
+                _finite(arrays(model)[0])
+                raise
+
+    def _look(self, folder: Path, notify: Notify) -> None:
+        """Evaluate, and write down how far it is."""
+        weights, _ = arrays(self.model)
+        _finite(weights)
+        training, done = self.told["training"], self.model.num_timesteps
+        if training["curve"] and training["curve"][-1]["steps"] == done:  # a leg that the one before had reached
+            found = training["curve"].pop()
+            found.pop("steps")
+        else:
+            found = self._score(weights)
+        training["steps"] = done
+        training["curve"].append({"steps": done, **found})
+        save(folder, self.told, weights, None if training["complete"] else checkpoint(self.model))
+        if self.model.tensorboard_log is not None and training["legs"]:
+            self.model.logger.record("held_out/return", found["return"])
+            for name, value in found["metrics"].items():
+                self.model.logger.record(f"held_out/{name}", value)
+            self.model.logger.dump(done)
+        notify(done, training)
+
+    def _score(self, weights: Mapping[str, Array]) -> dict[str, Any]:
+        exact = {name: array.astype(float) for name, array in weights.items()}
+        policy = Policy(**{**vars(understood(self.told)), "weights": exact})
+        name = f"agent/{policy.algorithm} of {policy.env['use']}"
+        return score(Player(policy), self.rows, HELD_OUT + self.asked["seed"], name)
+
+
+def _finite(weights: Mapping[str, Array]) -> None:
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise ValueError("the training has diverged: weights are not finite; a smaller algo.learning_rate may help")
+
+
+def _logs(folder: Path | None) -> str | None:
+    if folder is None:
+        return None
+    try:
+        import torch.utils.tensorboard  # noqa: F401
+    except ImportError:
+        raise ImportError("--tensorboard needs tensorboard: pip install tensorboard") from None
+    return str(folder / "tensorboard")
+
+
+def _command(asked: Params) -> str:
+    """The command that makes this policy, but for its folder."""
+    words = ["hushbandits", "train", asked["id"]]
+    for name in ("algo", "steps", "seed", "num_envs", "evaluations", "held_out"):
+        words += [f"--{name.replace('_', '-')}", str(asked[name])]
+    for prefix, name in (("env", "env"), ("task", "task"), ("algo", "hyper")):
+        for key, value in asked[name].items():
+            words += ["--set", f"{prefix}.{key}={json.dumps(value, ensure_ascii=False)}"]
+    for use in asked["wrappers"]:
+        words += ["--wrappers", use["use"]]
+        for key, value in use.items():
+            words += ["--set", f"{use['use']}.{key}={json.dumps(value)}"] if key != "use" else []
+    return shlex.join(words)

@@ -1,0 +1,202 @@
+"""The array core as a Stable-Baselines3 ``VecEnv``: every agent of every run is a sub-env, all play one policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError as error:
+    raise ImportError(f"make_sb3 needs stable-baselines3: pip install 'hushbandits[sb3]' ({error})") from None
+
+from gymnasium import spaces
+
+from hushbandits.core.actions import fits
+from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.messages import Field
+from hushbandits.core.types import Array
+from hushbandits.core.validate import choice, integer, shown
+from hushbandits.views.learners import Rows, learners_core, task_options
+
+__all__ = ["RowsVecEnv", "make_sb3"]
+
+#: What a sub-env may be asked for by name.
+_TOLD = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
+
+
+class RowsVecEnv(VecEnv):
+    """R·M sub-envs: sub-env ``r·M + m`` is agent m of run r; a run's agents start and end their episodes together.
+
+    An episode that ends starts the run's next one in the same step; the infos of its agents then hold
+    ``terminal_observation``, ``TimeLimit.truncated`` (the horizon came first: a learner bootstraps there) and the
+    run's ``metrics``, said to each of its agents.  After ``seed(s)`` the next `reset` plays the runs that
+    ``make_core(id, num_envs).reset(s)`` plays; without one, the stream of episodes goes on.
+
+    Parameters
+    ----------
+    rows : Rows
+    render_mode : str, optional
+        ``"rgb_array"``: `get_images` returns the picture of the first run.
+    """
+
+    spec = None
+
+    def __init__(self, rows: Rows, render_mode: str | None = None):
+        task = rows.task
+        if isinstance(task.action_space, spaces.Dict):
+            raise ValueError(
+                f"Stable-Baselines3 takes no actions of several kinds, {task.action_space}: "
+                f"let speech be of bits, and actions 'multidiscrete'"
+            )
+        self.rows, self._mode = rows, render_mode
+        self._begun, self._action = False, np.zeros(0)
+        super().__init__(rows.runs * rows.n_agents, task.observation_space, task.action_space)
+
+    # -- the episode --------------------------------------------------------------------------------------------
+
+    def reset(self) -> Array:
+        """Start everyone's episode; return observations ``(R·M, D)``."""
+        if asked := next(filter(None, self._options), None):
+            raise ValueError(f"options={shown(asked)} of reset: give them to make_sb3 as parameters of the env")
+        observation = self.rows.reset(self._seeds[0])
+        self._reset_seeds()
+        self._begun = True
+        self.reset_infos = self._infos()
+        return self._flat(observation)
+
+    def step_async(self, actions: Array) -> None:
+        """Take the actions of a step, ``(R·M, …)``.
+
+        Raises
+        ------
+        ValueError
+            Another number of actions than sub-envs, or one outside its space.
+        RuntimeError
+            No episode has begun.
+        """
+        if not self._begun:
+            raise RuntimeError("step before the start of an episode: call reset() first")
+        action = np.asarray(actions)
+        if len(action) != self.num_envs or not fits(self.action_space, action):
+            raise ValueError(
+                f"actions={shown(action)} (shape {action.shape}) must be {self.num_envs} of {self.action_space}"
+            )
+        self._action = action.reshape(self.rows.runs, self.rows.n_agents, *action.shape[1:])
+
+    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+        """Play it; a run that is over starts its next episode."""
+        rows, many = self.rows, self.rows.n_agents
+        turn = rows.step(self._action)
+        observation, infos = turn.observation, self._infos()
+        if turn.over.any():
+            metrics = rows.core.metrics()
+            over = np.flatnonzero(turn.over)
+            for r in over:
+                for m in range(many):
+                    infos[r * many + m] |= {
+                        "terminal_observation": observation[r, m].copy(),
+                        "TimeLimit.truncated": not turn.solved[r],
+                        "metrics": {k: v[r].item() if v.ndim == 1 else v[r].copy() for k, v in metrics.items()},
+                    }
+            observation = rows.reset(rows=over)
+        reward = turn.reward.astype(np.float32).reshape(-1)  # a learner adds to it in place
+        return self._flat(observation), reward, np.repeat(turn.over, many), infos
+
+    def _flat(self, value: Array) -> Array:
+        return value.reshape(self.num_envs, *value.shape[2:])
+
+    def _infos(self) -> list[dict[str, Any]]:
+        # one each, for wrappers write into them
+        labels = self.rows.task.labels
+        return [dict(labels) for _ in range(self.num_envs)] if labels else [{} for _ in range(self.num_envs)]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def get_images(self) -> Sequence[Array | None]:
+        """Return one picture, of the first run."""
+        import hushbandits.views.render as render
+
+        return [render.picture(self.rows.task, f"round {int(self.rows.core.t[0]):,}")]
+
+    # -- sub-envs by name -----------------------------------------------------------------------------------------
+
+    def action_masks(self) -> list[Array]:
+        """Return of every sub-env which choices of its action count now, ``(C,)`` bool."""
+        return list(self._flat(self.rows.task.mask()))
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of some sub-envs: masks, spaces, ``render_mode``."""
+        if attr_name not in _TOLD:
+            raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_TOLD)}")
+        value = self._mode if attr_name == "render_mode" else getattr(self, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refuse: sub-envs are rows of one array."""
+        raise AttributeError(f"{attr_name}={shown(value)} cannot be set: sub-envs are rows of one array; make another")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Call ``action_masks`` of some sub-envs; they have no other method."""
+        if method_name != "action_masks":
+            raise AttributeError(f"a sub-env has no method {method_name!r}; it has action_masks")
+        masks = self.action_masks()
+        return [masks[i] for i in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """No sub-env is."""
+        return [False for _ in self._get_indices(indices)]
+
+
+def make_sb3(
+    id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
+    speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: Any,
+) -> RowsVecEnv:  # fmt: skip
+    """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `num_envs` runs play one policy.
+
+    Parameters
+    ----------
+    id : str or class
+        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
+    num_envs : int
+        R, the runs; there are R·M sub-envs, agent-fastest (`RowsVecEnv`).
+    wrappers : sequence of Wrapper, of their names or classes
+        Outermost first; an id's own protocol sits behind them.
+    speech : mapping of str to Field, optional
+        Network only: learned bits (``"?"``) beside the standard report.
+    render_mode : str, optional
+        ``"rgb_array"``.
+    **kwargs
+        Options of the task (``actions``, ``agent_id``, ``normalize``, ``observation``, ``price``, ``reward``, as in
+        `make`), and parameters of the env.
+
+    Returns
+    -------
+    RowsVecEnv
+
+    Raises
+    ------
+    ImportError
+        Stable-Baselines3 is missing; it comes with the extra ``sb3``.
+    ValueError, TypeError
+        As `make`.
+
+    Examples
+    --------
+    >>> venv = make_sb3("CoopNetwork-v0", 3, n_agents=4, horizon=2)
+    >>> venv.num_envs, venv.reset().shape
+    (12, (12, 43))
+    >>> observations, rewards, dones, infos = venv.step(np.zeros(12, int))
+    >>> dones.any(), venv.step(np.zeros(12, int))[3][0]["TimeLimit.truncated"]
+    (np.False_, True)
+    """
+    if "runs" in kwargs:
+        raise TypeError("make_sb3 takes no parameter 'runs': it is num_envs")
+    if render_mode is not None:
+        choice("render_mode", render_mode, ("rgb_array",))
+    options, params = task_options(kwargs)
+    core = learners_core(id, integer("num_envs", num_envs, 1), wrappers, speech, params)
+    return RowsVecEnv(Rows(core, **options), render_mode)

@@ -1,0 +1,125 @@
+"""``hushbandits train``: what a user types, sees, stops and goes on with."""
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+
+import pytest
+from children import started
+
+from hushbandits.baselines.sb3_file import read
+from hushbandits.cli.main import main
+
+SMALL = (
+    "train CoopNetwork-v0 --steps 60 --evaluations 2 --held-out 2 --num-envs 2 --set env.n_agents=3 "
+    "--set algo.n_steps=5 --set env.horizon=10 --set algo.net_arch=[8]"
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def asked(line, capsys):
+    code = main(shlex.split(line))
+    return code, capsys.readouterr()
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["train", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert end.value.code == 0
+    assert "hushbandits train CoopNetwork-v0 --steps 50000" in said
+    assert "--agents sb3:runs/ppo" in said
+    main([])
+    assert "hushbandits train ID --out FOLDER" in capsys.readouterr().out
+
+
+def test_a_policy_is_trained_shown_and_played(here, capsys):
+    wrapped = "--wrappers Huber --set Huber.rate=0.2 --set task.agent_id=true"
+    code, said = asked(f"{SMALL} {wrapped} --out ppo", capsys)
+    assert code == 0
+    assert "uniform play" in said.out
+    assert "play it as sb3:ppo" in said.out
+    assert "60 steps: return" in said.err
+    told = read("ppo").told
+    assert told["wrappers"] == [{"use": "Huber", "rate": 0.2}]
+    assert told["options"] == {"agent_id": True}
+    assert [point["steps"] for point in told["training"]["curve"]] == [0, 30, 60]
+    code, said = asked(f"{SMALL} {wrapped} --out ppo", capsys)
+    assert code == 2
+    assert "holds a training already; --resume goes on with it" in said.err
+    # the command that it notes makes it again
+    code, _ = asked(told["training"]["command"].removeprefix("hushbandits ") + " --out again", capsys)
+    assert code == 0
+    assert (here / "again" / "policy.json").read_text() == (here / "ppo" / "policy.json").read_text()
+    (here / "mine.toml").write_text(
+        'runs = 2\nmetrics = ["regret"]\nenv = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }\n'
+        'wrappers = [{ use = "Huber" }]\nagents = [{ use = "UCB1" }, { use = "sb3:ppo", beats = 2 }]\n'
+    )
+    code, said = asked("run mine.toml --agents sb3:again --out out --jobs 1", capsys)
+    assert code == 0, said.err
+    assert "ppo" in said.out
+    assert "again" in said.out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("train Nowhere-v0 --out a", "no env is named 'Nowhere-v0'"), ("train CoopNetwork-v0 --out a --algo sac", "'sac'"),
+     (f"{SMALL} --out a --set n_agents=3", "'n_agents' must begin with env., task., algo."),
+     (f"{SMALL} --out a --set Huber.rate=3", "'Huber.rate' must begin with"), (f"{SMALL} --out a --set x", "KEY=VALUE"),
+     (f"{SMALL} --out a --wrappers Huber --set Huber.rate=3", "rate=3"), (f"{SMALL} --out a --resume", "no training")],
+    ids=lambda x: x.rpartition("--out ")[2][:30],
+)  # fmt: skip
+def test_bad_input_is_one_line(here, capsys, line, message):
+    code, said = asked(line, capsys)
+    assert code == 2
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert not (here / "a").exists()
+
+
+@pytest.mark.parametrize("missing", ["torch", "stable_baselines3", "sb3_contrib"])
+def test_a_missing_extra_is_one_line(missing):
+    code = f"""
+import sys
+class Missing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == {missing!r}:
+            raise ModuleNotFoundError("No module named " + name)
+sys.meta_path.insert(0, Missing())
+from hushbandits.cli.main import main
+"""
+    code += f"sys.exit(main({shlex.split(SMALL)!r} + ['--out', 'a', '--algo', 'maskable-ppo']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install 'hushbandits[sb3]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_it_leaves_a_policy_and_goes_on(here, capsys, how):
+    line = SMALL.replace("--steps 60 --evaluations 2", "--steps 600 --evaluations 20")
+    command = [sys.executable, "-m", "hushbandits.cli", *shlex.split(line), "--out"]
+    with started([*command, "a"], stderr=subprocess.PIPE, text=True) as process:
+        while not process.stderr.readline().startswith("120 steps"):
+            assert process.poll() is None
+        process.send_signal(how)
+        rest = process.stderr.read()
+        code = process.wait(60)
+    if how == signal.SIGINT:
+        assert code == 130
+        assert "stopped; the last checkpoint is in a, and --resume goes on from there" in " ".join(rest.split())
+    assert read("a").told["training"]["steps"] >= 120
+    assert not read("a").told["training"]["complete"]
+    for args in ("a --resume", "b"):
+        code, said = asked(f"{line} --out {args}", capsys)
+        assert code == 0, said.err
+    assert json.loads((here / "a" / "policy.json").read_text()) == json.loads((here / "b" / "policy.json").read_text())
+    assert (here / "a" / "weights-600.npz").read_bytes() == (here / "b" / "weights-600.npz").read_bytes()
