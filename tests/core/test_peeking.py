@@ -103,7 +103,7 @@ def test_an_inbox_is_over_with_its_round(loss):
 # -- the face -----------------------------------------------------------------------------------------------------
 
 HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "recommendation", "spec", "seeds",
-          "pull", "talk", "reset", "outcomes", "crossings", "served", "_means", "privacy"]  # fmt: skip
+          "pull", "talk", "reset", "outcomes", "crossings", "_means", "privacy"]  # fmt: skip
 
 
 @pytest.mark.parametrize("env_id", hb.list_envs())

@@ -183,7 +183,8 @@ def test_the_limit_of_an_env_of_ones_own_can_be_raised(monkeypatch):
     ids=str,
 )
 def test_a_learners_bad_action_names_the_agent_and_its_space(id, bad):
-    view = hb.make(id, horizon=50, **({"n_agents": 3} if id != "DistDP-v0" else {}))
+    few = {"DPMASE-v0": {"n_agents": 3, "threshold": 1}, "CoopNetwork-v0": {"n_agents": 3}}.get(id, {})
+    view = hb.make(id, horizon=50, actions="native", **few)
     view.reset(seed=0)
     actions = {agent: view.action_space(agent).sample() for agent in view.agents}
     with pytest.raises(ValueError, match=r"of agent_0 lies outside its space") as error:
