@@ -6,7 +6,7 @@ import pytest
 from children import hears_ctrl_c
 
 #: Of a test with more cases than this, so many are played by default.
-FEW = 8
+FEW = 5
 
 
 @pytest.fixture

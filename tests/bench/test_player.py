@@ -48,6 +48,9 @@ PLAYS = {
     "LocalDP-v0": ("LDP-SE", {"horizon": 2000}),
     "LTR-v0": ("Dist-DP-SE", {"horizon": 2000}),
     "ShuffleDP-v0": ("Shuffle-DP-SE", {"horizon": 2000}),
+    "DPMASE-Train-v0": ("Random", {}),
+    "CoopNetwork-Train-v0": ("PPO-CoopNetwork", {}),
+    "DistDP-Train-v0": ("Dist-DP-SE", {}),
 }
 
 

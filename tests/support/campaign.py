@@ -303,6 +303,7 @@ def main():
     """Play one campaign."""
     os.environ["HUSHBANDITS_MEMORY"] = "0.05"
     warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", "no arm can ever be voted out")  # a game that nobody wins is one all the same
     signal.signal(signal.SIGALRM, too_late)
     campaign = Campaign(int(sys.argv[1]), int(sys.argv[2]))
     calls = campaign.left

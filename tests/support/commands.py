@@ -93,6 +93,8 @@ def _python(words):
 def _pytest(words):
     if words[:1] == ["-m"]:
         return words[1] in marks()
+    if words == ["--all"]:
+        return '"--all"' in (ROOT / "tests/conftest.py").read_text()
     return words == ["-n", "auto", "--dist", "worksteal"] or all((ROOT / word).exists() for word in words)
 
 
