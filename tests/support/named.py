@@ -15,7 +15,9 @@ from hushbandits.policies.shelf import list_policies
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 #: What stands for a reader's own.
-PLACEHOLDER = re.compile(r"(FOLDER|NAME|FILE\.toml|my_module:My\w+|own_\w+:\w+|own\w*\.toml|env/name|sb3:(FOLDER|runs/mine))$")
+PLACEHOLDER = re.compile(
+    r"(FOLDER|NAME|FILE\.toml|my_module:My\w+|own_\w+:\w+|own\w*\.toml|env/name|sb3:(FOLDER|runs/mine))$"
+)
 
 
 @cache
