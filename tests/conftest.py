@@ -6,7 +6,7 @@ import pytest
 from children import hears_ctrl_c
 
 #: Of a test with more cases than this, so many are played by default.
-FEW = 5
+FEW = 4
 
 
 @pytest.fixture
@@ -17,15 +17,15 @@ def ctrl_c():
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help=f"every case of every test, not {FEW} of those that have more")
+    parser.addoption("--all", action="store_true", help="every case, and the tests of whole sessions")
 
 
 def pytest_collection_modifyitems(config, items):
     """Several processes share the tests by name: a name must be the same in each of them.
 
     The registry grows and the time that a developer waits should not: of a sweep over many cases a few are played,
-    the first, the last, and what lies evenly between them.  With ``--all``, as in CI, or where a test is asked for by
-    its file, every one is.
+    the first, the last, and what lies evenly between them, and tests of whole sessions wait.  With ``--all``, as in CI,
+    or where a test is asked for by its file, everything is played.
     """
     if addresses := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"give these parameters an id: {addresses}")
@@ -34,7 +34,8 @@ def pytest_collection_modifyitems(config, items):
         return
     cases = defaultdict(list)
     for item in items:
-        cases[item.nodeid.partition("[")[0]].append(item)
+        if not item.get_closest_marker("session"):
+            cases[item.nodeid.partition("[")[0]].append(item)
     kept = set()
     for sweep in cases.values():
         n = min(FEW, len(sweep))

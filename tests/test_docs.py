@@ -29,6 +29,7 @@ def examined(page):
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if not FILES.search(p.read_text())], ids=lambda p: p.name)
+@pytest.mark.session
 def test_the_examples_run(page):
     examined(page)
 
@@ -59,6 +60,7 @@ def obeyed(command, capsys):
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if FILES.search(p.read_text())], ids=lambda p: p.name)
+@pytest.mark.session
 def test_a_stranger_who_follows_the_page_succeeds(page, folder, capsys, monkeypatch):
     text = page.read_text()
     for name, content in FILES.findall(text):

@@ -20,7 +20,8 @@ AGENTS = {  # and the env whose mechanism is theirs
     "Shuffle-DP-SE": "ShuffleDP-v0",
     "VB-SDP-AE": "ShuffleDP-v0",
 }
-ENVS = [id for id in hb.list_envs() if getattr(hb.make_core(id), "setting", "") == "feedback" and id != "LTR-v0"]
+ENVS = [id for id in hb.list_envs() if getattr(hb.make_core(id), "setting", "") == "feedback"]
+ENVS = [id for id in ENVS if id != "LTR-v0" and "-Train-" not in id]  # they bring the mechanism of another id
 SMALL = {"horizon": 3000, "n_arms": 3, "means": (0.9, 0.5, 0.1)}
 
 

@@ -164,6 +164,7 @@ def begun(folder, backend, runs):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 @pytest.mark.parametrize("backend", marked("processes", "dask", "ray", "slurm"))
+@pytest.mark.session
 def test_workers_end_with_their_parent_and_leave_nothing(tmp_path, backend):
     (tmp_path / "slow.toml").write_text(SLOW)
     before = semaphores()

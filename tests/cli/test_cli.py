@@ -97,6 +97,7 @@ def test_values_on_the_command_line_are_toml_none_or_words(text, value):
     assert assignment(text) == ("a", value)
 
 
+@pytest.mark.session
 def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
     (spec / "bold.py").write_text(
         "class Bold:\n"

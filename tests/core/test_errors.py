@@ -31,7 +31,7 @@ BAD_ENVS = [
     ("CoopNetwork-v0", {"life": "radius"}, "life='radius' must be an integer ≥ 0, None, or one of"),
     ("CoopNetwork-v0", {"horizon": 0}, "horizon=0 must be an integer ≥ 1"),
     ("CoopNetwork-v0", {"rewards": "bernouli"}, "did you mean bernoulli"),
-    ("CoopNetwork-v0", {"n_arms": 3}, "n_arms=3 but means lists 10 arms"),
+    ("CoopNetwork-v0", {"n_arms": 3, "means": [0.5, 0.4]}, "n_arms=3 but means lists 2 arms"),
     ("CoopNetwork-v0", {"means": hb.UniformMeans(0, 2), "n_arms": 3}, r"must stay in \[0, 1\]"),
     ("CoopNetwork-v0", {"runs": 0}, "runs=0 must be an integer ≥ 1"),
     ("CoopNetwork-v0", {"wrappers": ["Hubr"]}, "no wrapper is named 'Hubr'; did you mean Huber"),

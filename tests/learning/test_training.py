@@ -222,6 +222,7 @@ def test_a_training_that_diverges_says_so(tmp_path):
 
 
 def test_logs_are_written_where_asked(tmp_path):
+    pytest.importorskip("tensorboard")
     trained(tmp_path / "plain")
     trained(tmp_path / "a", tensorboard=True)
     assert list((tmp_path / "a" / "tensorboard").rglob("events*"))

@@ -183,7 +183,7 @@ class ForgetsOnPickle(ParallelView):
     def __setstate__(self, state):
         self.__dict__.update(state)
         if self.agents:
-            self.task.sums = np.zeros_like(self.task.sums)
+            self.task._obs = np.zeros_like(self.task._obs)
 
 
 class PaysTwice(ParallelView):
@@ -270,6 +270,7 @@ def test_the_checker_itself_leaves_no_trace():
     assert env.agents == []  # it played copies
 
 
+@pytest.mark.session
 def test_python_without_asserts_still_catches():
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_check_env as t\n"

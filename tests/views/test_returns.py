@@ -52,6 +52,8 @@ def test_feedback_returns_weigh_blocks_by_their_users(id, arm, power, share, see
         return np.stack([arms, powers], -1)
 
     given = {"means": means, "rewards": "bernoulli", "epsilon": 20.0, "horizon": horizon, "n_agents": 2}
+    if id != "CentralDP-v0":  # a modular sum wraps with probability p, and what wraps is no mean
+        given["confidence"] = 1e-9
     total, metrics = played(id, choose, seed, **given)
     expected = 0.8 - metrics["regret"] / (2 * horizon)
     spread = 5 * 0.6 / np.sqrt(horizon * total.size)
