@@ -6,7 +6,7 @@ import pytest
 from children import hears_ctrl_c
 
 #: Of a test with more cases than this, so many are played by default.
-FEW = 4
+FEW = 3
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(config, items):
     """Several processes share the tests by name: a name must be the same in each of them.
 
     The registry grows and the time that a developer waits should not: of a sweep over many cases a few are played,
-    the first, the last, and what lies evenly between them, and tests of whole sessions wait.  With ``--all``, as in CI,
+    the first, the middle one and the last, and tests of whole sessions wait.  With ``--all``, as in CI,
     or where a test is asked for by its file, everything is played.
     """
     if addresses := [item.nodeid for item in items if " at 0x" in item.nodeid]:
