@@ -57,6 +57,7 @@ def csv(store, path):
 
 @pytest.mark.filterwarnings("default")  # the packages' own
 @pytest.mark.parametrize("backend", marked(*HERE))
+@pytest.mark.session
 def test_the_same_table_to_the_byte(tmp_path, backend):
     with run(FEW, tmp_path / "here", progress=False).store as store:
         alone = csv(store, tmp_path / "here.csv")

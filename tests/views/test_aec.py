@@ -60,6 +60,7 @@ def test_pettingzoo_finds_nothing(env_id, kwargs, beats):
 
 
 @pytest.mark.parametrize(("env_id", "kwargs"), THREE, ids=by_case)
+@pytest.mark.session
 def test_pettingzoo_renders_it(env_id, kwargs):
     matplotlib.use("agg")
     render_test(lambda render_mode: hb.make_aec(env_id, render_mode=render_mode, **kwargs))

@@ -75,6 +75,7 @@ def test_pettingzoo_makes_and_cuts_it(env_id):
 
 
 @pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
+@pytest.mark.session
 def test_pettingzoo_renders_it(env_id):
     matplotlib.use("agg")
     few = {"threshold": 1} if env_id == "DPMASE-v0" else {}
