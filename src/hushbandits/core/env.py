@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -366,14 +365,7 @@ class Env(World, ABC):
         learner = self.learner
         if learner is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `learner`")
-        known = _options(learner)
-        for name, value in options.items():
-            if name not in known:
-                raise ValueError(
-                    f"{name}={value!r:.60}: a learner of the {self.setting} setting has {', '.join(known)} "
-                    f"(rewards= is the law)"
-                )
-        return learner(self, **options)
+        return learner.asked(self, options)
 
     def _begun(self, what: str) -> None:
         if vars(self).get("_phase") == "new":
@@ -399,10 +391,3 @@ def _ours(part: Wrapper | Law) -> bool:
 
 def _carried(fields: Fields) -> Fields:
     return {**fields, "sent": Field(dtype="?")}
-
-
-def _options(learner: type[Task]) -> list[str]:
-    """What may be asked of a task, its bases' options included."""
-    inits = [vars(cls)["__init__"] for cls in learner.__mro__ if "__init__" in vars(cls) and cls is not object]
-    found = [p for init in inits for p in inspect.signature(init).parameters.values()]
-    return list(dict.fromkeys(p.name for p in found if p.kind is p.KEYWORD_ONLY))

@@ -6,6 +6,7 @@ own statistics and what its inbox added up to, and writes them into one flat obs
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -85,6 +86,20 @@ class Task(ABC):
         self._prices = self._priced(price)
         self._billed: dict[str, Array] = {}
         self._lay_out(flag("agent_id", agent_id), flag("normalize", normalize))
+
+    @classmethod
+    def asked(cls, core: World, options: Mapping[str, Any]) -> Task:
+        """Build one with `options`, its bases' included; ``ValueError`` names the first that none of them has."""
+        inits = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
+        found = [p for init in inits for p in inspect.signature(init).parameters.values()]
+        known = list(dict.fromkeys(p.name for p in found if p.kind is p.KEYWORD_ONLY))
+        for name, value in options.items():
+            if name not in known:
+                raise ValueError(
+                    f"{name}={value!r:.60}: a learner of the {core.setting} setting has {', '.join(known)} "
+                    f"(rewards= is the law)"
+                )
+        return cls(core, **options)
 
     def _lay_out(self, agent_id: bool, normalize: bool) -> None:
         core, k = self.core, self.core.n_arms

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushbandits.core.actions import Action
-from hushbandits.core.edge import count
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field
@@ -18,7 +17,7 @@ from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import integer
 from hushbandits.registry import make_core, takes
 
-__all__ = ["HORIZON", "Episodes", "Rows", "Turn", "learners_core", "task_options"]
+__all__ = ["HORIZON", "Episodes", "Rows", "Turn", "learners_core", "of_run", "task_options"]
 
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
@@ -60,6 +59,17 @@ def task_options(given: Params) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     options = {name: value for name, value in given.items() if name in _TASKS and value is not None}
     return options, {name: value for name, value in given.items() if name not in _TASKS}
+
+
+def of_run(metrics: Mapping[str, Array], run: int) -> dict[str, Any]:
+    """Return one run's metrics: plain numbers, and arrays ``(M,)`` for per-agent ones.
+
+    Examples
+    --------
+    >>> of_run({"regret": np.array([1.5, 2.5])}, 1)
+    {'regret': 2.5}
+    """
+    return {name: value[run].item() if value.ndim == 1 else value[run].copy() for name, value in metrics.items()}
 
 
 class Episodes:
@@ -124,7 +134,6 @@ class Rows:
     """
 
     def __init__(self, core: Env, **options: Any):
-        count("num_envs", core.runs, 1)
         self.core = core
         self.task: Task = core.task(**options)
         self.runs, self.n_agents = core.runs, core.n_agents
@@ -142,7 +151,7 @@ class Rows:
 
     def metrics(self, run: int) -> dict[str, Any]:
         """Return the metrics of one run so far."""
-        return {k: v[run].item() if v.ndim == 1 else v[run].copy() for k, v in self.core.metrics().items()}
+        return of_run(self.core.metrics(), run)
 
     def step(self, action: Action) -> Turn:
         """Play a round; runs that are over wait for `reset`."""

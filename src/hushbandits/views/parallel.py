@@ -19,7 +19,7 @@ from hushbandits.core.types import Array, Params
 from hushbandits.core.validate import choice, integer, shown
 from hushbandits.protection import Protection, privacy
 from hushbandits.registry import make_core
-from hushbandits.views.learners import Episodes
+from hushbandits.views.learners import Episodes, of_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -280,7 +280,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     def metrics(self) -> dict[str, float | Array]:
         """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
-        return {k: v[0].item() if v.ndim == 1 else v[0].copy() for k, v in self.core.metrics().items()}
+        return of_run(self.core.metrics(), 0)
 
     def privacy(self, agent: AnyAgent | Team | None = None) -> Protection:
         """Say who is protected from whom here, by how much, and under which assumptions; see `hushbandits.privacy`."""

@@ -19,7 +19,7 @@ from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.messages import Field
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, integer, shown
-from hushbandits.views.learners import Rows, learners_core, task_options
+from hushbandits.views.learners import Rows, learners_core, of_run, task_options
 
 __all__ = ["RowsVecEnv", "make_sb3"]
 
@@ -99,7 +99,7 @@ class RowsVecEnv(VecEnv):
                     infos[r * many + m] |= {
                         "terminal_observation": observation[r, m].copy(),
                         "TimeLimit.truncated": not turn.solved[r],
-                        "metrics": {k: v[r].item() if v.ndim == 1 else v[r].copy() for k, v in metrics.items()},
+                        "metrics": of_run(metrics, int(r)),
                     }
             observation = rows.reset(rows=over)
         reward = turn.reward.astype(np.float32).reshape(-1)  # a learner adds to it in place
