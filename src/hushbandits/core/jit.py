@@ -1,14 +1,16 @@
 """One decorator for every compiled function of the package.
 
 Numba's disk cache keys a function by its own file, so it keeps serving an old callee after a rule in
-*another* module was edited, and it cannot read an index that names a class which has moved.  Here every
-version of the package's sources has index files of its own: edit any rule and everything that could call
-it is compiled anew.
+*another* module was edited, and it cannot read an index that names a class which has moved.  Here a function
+has index files for every version of the sources that it can reach, its module and what that imports: edit any
+rule and everything that could call it is compiled anew, and nothing else.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import functools
 import hashlib
 import pickle
 from collections.abc import Callable
@@ -23,7 +25,7 @@ from numba.core.compiler import Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
-__all__ = ["jit", "ours", "source_digest"]
+__all__ = ["jit", "ours", "reached", "source_digest"]
 
 
 def source_digest(root: Path | None = None) -> str:
@@ -39,7 +41,7 @@ def source_digest(root: Path | None = None) -> str:
     >>> len(source_digest())
     64
     """
-    root = root or Path(__file__).parent.parent
+    root = root or _ROOT
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(str(path.relative_to(root)).encode())
@@ -47,7 +49,60 @@ def source_digest(root: Path | None = None) -> str:
     return digest.hexdigest()
 
 
-_DIGEST = source_digest()
+_PACKAGE = __name__.partition(".")[0]
+_ROOT = Path(__file__).parent.parent
+
+
+@functools.cache
+def _whole() -> str:
+    return source_digest()
+
+
+@functools.cache
+def _file(module: str) -> Path | None:
+    """The file of one of the package's modules; ``None``: it is no module (but a name in one)."""
+    path = _ROOT.joinpath(*module.split(".")[1:])
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+@functools.cache
+def _imports(module: str) -> frozenset[str]:
+    """Modules of the package that `module` names in imports, late ones and those for types included."""
+    file = _file(module)
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())) if file is not None else ():
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(name for name in named if name.startswith(f"{_PACKAGE}.") and _file(name) is not None)
+
+
+@functools.cache
+def reached(module: str) -> str:
+    """SHA-256 over the sources of `module` and of all that it imports of the package, however indirectly.
+
+    Of a module elsewhere, which may call anything: over the whole package.
+
+    Examples
+    --------
+    >>> reached("hushbandits.core.jit") == reached("hushbandits.core.rows"), len(reached("elsewhere"))
+    (False, 64)
+    """
+    if module.partition(".")[0] != _PACKAGE or _file(module) is None:
+        return _whole()
+    found, queue = {module}, [module]
+    while queue:
+        fresh = _imports(queue.pop()) - found
+        found |= fresh
+        queue += fresh
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        file = _file(name)
+        assert file is not None
+        digest.update(name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def ours(rule: CPUDispatcher) -> bool:
@@ -63,11 +118,17 @@ def ours(rule: CPUDispatcher) -> bool:
 
 def _name(rule: object) -> tuple[object, ...] | None:
     """What a rule of the package is called, with those that it is a closure over; ``None``: it is somebody else's."""
-    if not isinstance(rule, CPUDispatcher) or rule.py_func.__module__.partition(".")[0] != __name__.partition(".")[0]:
+    if not isinstance(rule, CPUDispatcher) or rule.py_func.__module__.partition(".")[0] != _PACKAGE:
         return None
     cells = [_name(cell.cell_contents) for cell in rule.py_func.__closure__ or ()]
     code = rule.py_func.__code__
     return None if None in cells else (rule.py_func.__module__, rule.py_func.__qualname__, code.co_firstlineno, *cells)
+
+
+def _versions(rule: Any) -> tuple[object, ...]:
+    """Digests of what a rule of the package reaches, and of what the rules reach that it is a closure over."""
+    cells = rule.py_func.__closure__ or ()
+    return reached(rule.py_func.__module__), *(_versions(cell.cell_contents) for cell in cells)
 
 
 #: What a cache folder can raise that is full, forbidden, gone or torn.
@@ -127,7 +188,7 @@ class _SourceCache(FunctionCache):
         super().__init__(function)
         self._cache_file = IndexDataCacheFile(
             cache_path=self._cache_path,
-            filename_base=f"{self._impl.filename_base}.{_DIGEST[:16]}",
+            filename_base=f"{self._impl.filename_base}.{reached(function.__module__)[:16]}",
             source_stamp=self._impl.locator.get_source_stamp(),
         )
 
@@ -135,12 +196,13 @@ class _SourceCache(FunctionCache):
         return _inner > 0, *self._which(sig, codegen)
 
     def _which(self, sig: object, codegen: CPUCodegen) -> tuple[object, ...]:
-        names = [_name(cell.cell_contents) for cell in self._py_func.__closure__ or ()]
+        cells = [cell.cell_contents for cell in self._py_func.__closure__ or ()]
+        names = [_name(cell) for cell in cells]
         if None in names:
-            return super()._index_key(sig, codegen)
-        # A closure over the package's own rules: their names say which, the file says in what version.
+            return _whole(), *super()._index_key(sig, codegen)
+        # A closure over the package's own rules: their names say which, what they reach in what version.
         # (Numba would pickle the cells, and a pickled dispatcher differs from process to process.)
-        return sig, codegen.magic_tuple(), tuple(names)
+        return sig, codegen.magic_tuple(), tuple(names), *map(_versions, cells)
 
     # A disk that is full, or whose folder may no longer be written, costs the compiled code's copy and nothing else.
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from cloudpickle import dumps
 
 from hushbandits.bench.play.task import Failed, Reply, Task, attempted
-from hushbandits.core.jit import _DIGEST
+from hushbandits.core.jit import source_digest
 from hushbandits.core.names import reach
 from hushbandits.registry import adopt, own_entries
 
@@ -30,7 +30,7 @@ _LOOK = 0.5
 _SIGKILL_WITH_PARENT = 1  # Linux: PR_SET_PDEATHSIG
 
 #: As it was when the package was loaded: an edited file is not yet another program.
-_SOURCES = _DIGEST[:12]
+_SOURCES = source_digest()[:12]
 
 #: Replies with the seconds that each took: of the first tasks of a chunk, of all of them if there was time.
 Answer = list[tuple[Reply, float]]
