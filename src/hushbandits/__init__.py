@@ -13,6 +13,7 @@ from hushbandits.core import interrupt as _interrupt  # noqa: F401  (first: what
 
 # isort: split
 import sys as _sys
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ from hushbandits.bench.play.run import run
 from hushbandits.bench.results import Results
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
@@ -68,7 +69,7 @@ else:
 
         __call__ = staticmethod(_privacy)
 
-    privacy = _sys.modules["hushbandits.privacy"]
+    privacy = _import_module("hushbandits.privacy")
     privacy.__class__ = _Answering
 
 _put_modules(_sys.modules[__name__], list_envs())
@@ -84,6 +85,7 @@ def make_sb3(*args: object, **kwargs: object) -> "VecEnv":
 __version__ = _version("hushbandits")
 
 __all__ = [
+    "Adjacency",
     "Claim",
     "Comparison",
     "Difference",

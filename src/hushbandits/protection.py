@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Guarantee, Promising
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.core.types import Params
 from hushbandits.core.validate import shown
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import assemble, make_core, make_team, not_the_envs
-from hushbandits.wrappers.local_laplace import LocalLaplace
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["HEADS", "Line", "Protection", "privacy", "protection"]
-
-_VOID = "none helps: "
 
 
 @dataclass(frozen=True)
@@ -213,16 +209,16 @@ def protection(env: Env, team: Team | None = None) -> Protection:
     for wrapper in env.wrappers:
         promises = wrapper.privacy(env)
         told += promises
-        lines += _of(wrapper.name, promises, wrapper, env, team)
+        lines += _of(wrapper.name, promises, wrapper, env)
     rest = [g for g in env.privacy() if g not in told]  # an env of one's own may promise something itself
-    lines += _of("env", rest, None, env, team)
+    lines += _of("env", rest, None, env)
     if team is not None:
-        lines += _of(team.name, team.privacy(env), None, env, team)
+        lines += _of(team.name, team.privacy(env), team, env)
     notes = []
     if len({line.by for line in lines if math.isfinite(line.epsilon)}) > 1:
         notes.append(
-            "Several promise an ε: each line holds by itself of what leaves its own mechanism, and nothing that comes "
-            "later weakens it."
+            "Several promise an ε: each line holds by itself of what leaves its own mechanism; what comes later gets "
+            "nothing else, and where it does more than that the line says so."
         )
     if not lines:
         lines = [_nobody(env)]
@@ -242,62 +238,56 @@ def _nobody(env: Env) -> Line:
     )  # fmt: skip
 
 
-def _of(by: str, promises: Sequence[Guarantee], wrapper: Wrapper | None, env: Env, team: Team | None) -> Iterable[Line]:
+def _of(by: str, promises: Sequence[Guarantee], who: Promising | None, env: Env) -> Iterable[Line]:
     for promise in promises:
-        epsilon, delta, who = _over_the_run(promise, wrapper, env)
-        line = Line(
-            by, promise.mechanism, promise.adjacency, promise.view, promise.epsilon, promise.delta, epsilon, delta, who,
-            _counting(promise, promises), promise.assumptions, promise.source,
+        epsilon, delta, participant = _over_the_run(promise, who)
+        provided = (f"none helps: {promise.void}", *promise.assumptions) if promise.void else promise.assumptions
+        yield Line(
+            by, promise.mechanism, promise.adjacency.words, promise.view, promise.epsilon, promise.delta,
+            epsilon, delta, participant, _counting(promise, promises), provided, promise.source,
         )  # fmt: skip
-        if math.isfinite(promise.epsilon) and _unchecked(wrapper, team):
-            assert team is not None
-            why = f"only if {team.name} chooses arms by what it has published alone: nothing here makes it"
-            line = replace(line, counts=why)
-        yield line
-
-
-def _unchecked(wrapper: Wrapper | None, team: Team | None) -> bool:
-    """Whether a promise rests on what the team goes by, and nothing says that it does."""
-    if wrapper is None or team is None or getattr(wrapper, "own", "") != "noised":
-        return False
-    return type(wrapper).tell is Wrapper.tell and getattr(team, "own", "") != "noised"
 
 
 def _counting(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
     """Say whether a promise counts among those of the same mechanism."""
     if math.isinf(promise.epsilon):
-        if not _void(promise):
+        if not promise.void:
             return "no ε is claimed: it hides or drops messages; a line with an ε says what the rest tells"
         if any(math.isfinite(g.epsilon) for g in beside):
             return "yes, of all that is seen: nothing holds; the other lines are about a part of it"
         return "yes: nothing holds here"
-    if any(_void(g) for g in beside):
-        return "only of the part that it names: all that is seen together is not covered"
+    if promise.alone:
+        return "only of one message by itself: nothing is promised about a run"
     same = [g for g in beside if (g.view, g.adjacency) == (promise.view, promise.adjacency)]
     if len(same) > 1:
         return f"one of {len(same)} bounds on the same messages: all hold, take one, never their sum"
     return "yes"
 
 
-def _void(promise: Guarantee) -> bool:
-    return bool(promise.assumptions) and promise.assumptions[0].startswith(_VOID)
-
-
-#: How many uses of its ε a participant makes in a run, by kind of wrapper: where promises add up over rounds.
-_USES: dict[type[Wrapper], Callable[[Env], int]] = {LocalLaplace: lambda env: int(env.horizon)}
-
-
-def _over_the_run(promise: Guarantee, wrapper: Wrapper | None, env: Env) -> tuple[float, float, str]:
+def _over_the_run(promise: Guarantee, who: Promising | None) -> tuple[float, float, str]:
     """(ε, δ) of all rewards of a participant over the run, and who that is; ``inf``: no bound is known."""
     if math.isinf(promise.epsilon):
         return math.inf, 0.0, ""
-    if not env.payload.named:
-        return promise.epsilon, promise.delta, "a user takes part once; in k blocks, at most k times ε and δ"
-    uses = next((count for kind, count in _USES.items() if type(wrapper) is kind), None)
-    if uses is None or env.horizon is None:
-        return math.inf, 0.0, "all rewards of an agent: nothing adds them up"
-    n = uses(env)
-    return n * promise.epsilon, min(1.0, n * promise.delta), f"all rewards of an agent: its {n:,} reports add up"
+    run = promise.run
+    if run is None:
+        return math.inf, 0.0, "" if promise.alone else "all rewards of a participant: nothing adds them up"
+    if who is not None and (own := _beyond(who)):
+        return (
+            math.inf,
+            0.0,
+            f"{type(who).__name__} has a {own} of its own: nothing says how often it tells of a reward",
+        )
+    return run.times * promise.epsilon, min(1.0, run.times * promise.delta), run.words
+
+
+def _beyond(who: Promising) -> str:
+    """What a class does to messages by itself, below the class that promises; ``""``: nothing."""
+    for cls in type(who).__mro__:
+        if "promises" in vars(cls):
+            return ""
+        if found := [hook for hook in ("tell", "told", "send", "deliver") if hook in vars(cls)]:
+            return found[0]
+    return ""
 
 
 def _spent(epsilon: float, delta: float) -> str:

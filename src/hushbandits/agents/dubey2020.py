@@ -31,9 +31,9 @@ class PrivateUCB(Team):
 
     First ``K⌈1/ε⌉`` rounds round-robin; then ``argmax_k μ̃_k + √(2 ln t / N_k)`` with
     ``N_k = n_k + Σ n′_k`` and ``μ̃_k = (s_k + Σ n′_k v̂′_k)/N_k`` over the latest message of each origin within γ.
-    Own sums are exact; the messages' means are private.  `PrivateMeans` says what that covers: with exact own sums the
-    released means, but not the published counts; with ``own="noised"``, where n_k and s_k are replaced by what the
-    agent itself has published, both.
+    In the paper own sums are exact, and the messages' means private: then nothing is promised about a run, since the
+    published counts follow exact rewards (`PrivateMeans`).  With ``own="noised"``, where n_k and s_k are replaced by
+    what the agent itself has published, the whole message is covered.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class PrivateUCB(Team):
     v : float
         Exponent v ∈ (1, 1.5) of the release schedule and of the noise.
     own : str
-        ``"exact"`` (the paper's), or ``"noised"``.
+        ``"noised"``, or ``"exact"`` (the paper's).
 
     Examples
     --------
@@ -54,10 +54,11 @@ class PrivateUCB(Team):
     setting = "network"
     hears = ("mean", "count")
 
-    def __init__(self, epsilon: float = 1.0, v: float = 1.1, own: str = "exact"):
+    def __init__(self, epsilon: float = 1.0, v: float = 1.1, own: str = "noised"):
         self.epsilon = real("epsilon", epsilon, 0)
         self.v = real("v", v, 1, 1.5)
         self.own = choice("own", own, ("exact", "noised"))
+        self.told = ("reward",) if self.own == "exact" else ("mean", "count")
 
     def protocol(self, settings: dict[str, Any]) -> Protocol:
         """Private means at the source."""
@@ -83,7 +84,9 @@ class PrivateUCB(Team):
         return self._arm
 
     def speak(self, reward: Array) -> dict[str, Any] | None:
-        """Count the own pull exactly; the report is made private on its way out."""
+        """Count the own pull exactly, where it is told; the report is made private on its way out."""
+        if self.own == "noised":
+            return None
         self._own_n[(*self._seat, self._arm)] += 1
         self._own_s[(*self._seat, self._arm)] += reward
         return None

@@ -8,7 +8,7 @@ confidence, and loses votes on purpose.
 
 from __future__ import annotations
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.team import Protocol
 from hushbandits.core.validate import real
 from hushbandits.core.world import World
@@ -78,7 +78,7 @@ class DPMASE(VotingTeam):
                 mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",
                 epsilon=self.epsilon,
                 delta=0.0,
-                adjacency="one reward of one agent on one arm replaced",
+                adjacency=Adjacency("one reward of one agent on one arm replaced", "reward"),
                 view="whoever sees all votes",
                 assumptions=(
                     "rewards in [0, 1]",

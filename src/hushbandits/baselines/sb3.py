@@ -57,6 +57,8 @@ class Trained(Team):
         self.beats = self.policy.beats if beats is None else integer("beats", beats, 1, 2)
         self.setting = self.policy.setting
 
+    told = ()  # its task sees what there is
+
     @property
     def name(self) -> str:
         """What trained it, and where."""

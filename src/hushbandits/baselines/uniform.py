@@ -32,6 +32,8 @@ class Random(Team):
     (2,)
     """
 
+    told = ()
+
     def __init__(self, rate: float = 0.01, block: int = 32):
         self.rate = probability("rate", rate)
         self.block = integer("block", block, 1)

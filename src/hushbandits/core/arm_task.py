@@ -52,6 +52,11 @@ class ArmTask(Task):
     def __init__(self, core: World, *, observation: str = "pooled", **options: Any):
         said = {name: field for name, field in core.fields.items() if name not in core.report}
         self._speech = {name: (field, speech_space(name, field)) for name, field in said.items()}
+        if "reward" not in core.told and not {"mean", "count"} <= set(core.told):
+            raise ValueError(
+                f"a learner needs its agents' own rewards, or means and counts of them; here it is told "
+                f"{', '.join(core.told) or 'nothing'}"
+            )
         self._reported = [name for name in core.report if name in core.fields]
         offered = {*core.inbox_fields, *core.reductions}
         #: Whether the inbox holds single rewards, counted once each (else states: the means and counts of everyone).
@@ -81,7 +86,7 @@ class ArmTask(Task):
 
     def _parts(self) -> dict[str, Part]:
         core, wide = self.core, (-math.inf, math.inf)
-        known = (0.0, 1.0) if self._plain and not core.wrappers else wide
+        known = (0.0, 1.0) if core.law.unit_interval and not core.wrappers else wide
         heard: dict[str, Part] = {}
         if self._events or self._states:
             heard = {"heard_mean": (core.n_arms, *known), "heard_width": (core.n_arms, 0.0, 1.0)}
@@ -133,15 +138,28 @@ class ArmTask(Task):
 
     def pulled(self, obs: Obs) -> None:
         """Everyone has pulled."""
+        if obs.reward is None:  # withheld
+            self._tick(obs.t + 1)
+            assert self.arm is not None
+            r, m = np.indices(self.arm.shape)
+            self.pulls[r, m, self.arm] += 1.0
+            return
         mean, width, time = (self.layout[part].start for part in ("own_mean", "own_width", "time"))
         pull_one(
             self.arm, obs.reward, obs.t, self.core.horizon, self.pulls, self.sums, self._obs, mean, width, time
         )  # fmt: skip
 
     def earned(self, before: Obs) -> Array:
-        """One's own pull."""
-        assert self.obs.reward is not None
-        return np.array(self.obs.reward)
+        """One's own pull; nothing yet, where own rewards are withheld."""
+        return np.zeros(self._seats.shape) if self.obs.reward is None else np.array(self.obs.reward)
+
+    def answered(self) -> Array | None:
+        """Where own rewards are withheld: what is known of the arm's mean (0 where nothing is)."""
+        if "reward" in self.core.told:
+            return None
+        assert self.arm is not None
+        mean, count = (np.take_along_axis(x, self.arm[..., None], 2)[..., 0] for x in (self.sums, self._known))
+        return mean / np.maximum(count, 1.0)
 
     def words(self, action: Action) -> dict[str, Array] | None:
         """The standard report, and what was declared."""
@@ -158,6 +176,10 @@ class ArmTask(Task):
         """Everyone has heard."""
         inbox = obs.inbox
         assert inbox is not None
+        if "reward" not in self.core.told:
+            self._known = inbox.own["count"]
+            self.sums = inbox.own["mean"] * self._known
+            self._show("own", self._seats, self._known, self.sums)
         if self._events:
             mean, width = self.layout["heard_mean"].start, self.layout["heard_width"].start
             hear(*inbox.tally(), self._heard_n, self._heard_s, self._obs, mean, width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,6 +61,8 @@ class Env(World, ABC):
     learner: ClassVar[type[Task] | None] = None
     #: What it is built with and a run writes to (besides its wrappers).
     stateful: ClassVar[tuple[str, ...]] = ("arms",)
+    #: Whether messages may get lost in the env itself, and with them the noise that they carry.
+    loses: ClassVar[bool] = False
     #: What no run owns (`hushbandits.core.rows`).
     not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs")
     #: Scalar metrics worth a curve.
@@ -132,6 +135,15 @@ class Env(World, ABC):
         #: Fields that reach the transport, behind all wrappers.
         self.sent_fields: Fields = sent
         self._leaving = _carried(sent)
+        told: Fields = {"reward": Field(low=0.0, high=1.0) if self.law.unit_interval else Field()}
+        self._tellers: list[tuple[Wrapper, Field]] = []  # who changes what agents are told, and how it declares that
+        for wrapper in self.wrappers:
+            told = dict(wrapper.tells(told, self))
+            if type(wrapper).tell is not Wrapper.tell:
+                self._tellers.append((wrapper, told.get("reward", Field())))
+        #: What agents are told of their own rewards.
+        self.told: Fields = told
+        self._informed = bool(told.keys() - {"reward"})
         heard = dict(self._offers(sent))
         self._heard: list[frozenset[str]] = []  # what an inbox must offer behind each wrapper, innermost first
         for wrapper in reversed(self.wrappers):
@@ -289,11 +301,32 @@ class Env(World, ABC):
         """Beat 1: arms in, own rewards out."""
         self._expect("pull")
         reward = self._pull(self._check_action(action))
-        for wrapper in self.wrappers:
-            reward = wrapper.tell(reward, self)
+        for wrapper, field in self._tellers:
+            reward = self._retold(wrapper, field, reward)
         self._told = reward
         self._phase = "talk"
-        return self._seen(reward=locked(reward))
+        return self._seen(reward=locked(reward) if "reward" in self.told else None)
+
+    def _published(self) -> dict[str, Array]:
+        """What agents are told in place of their own rewards."""
+        found = {name: value for wrapper in self.wrappers for name, value in wrapper.told(self).items()}
+        fields = {name: field for name, field in self.told.items() if name != "reward"}
+        out = checked_message("what agents are told", found, fields, self.who.shape)
+        return {name: locked(out[name]) for name in fields}
+
+    def _retold(self, wrapper: Wrapper, field: Field, reward: Array) -> Array:
+        """What `wrapper` makes of what agents are told, held against what it declared where it is a stranger's."""
+        told = wrapper.tell(reward, self)
+        if wrapper not in self._strangers:
+            return told
+        seen = ~np.isnan(reward)
+        try:
+            known = checked(
+                "reward", np.where(seen, told, 0.0), replace(field, shape=reward.shape[2:]), reward.shape[:2]
+            )
+        except ValueError as error:
+            raise ValueError(f"{wrapper.name}.tell, by what its tells() declares: {error}") from None
+        return np.where(seen, known, np.nan)
 
     def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (``None``: the standard report), inboxes out."""
@@ -319,6 +352,8 @@ class Env(World, ABC):
             if heard.symmetric_difference(inbox.fields):
                 offers = f"{', '.join(inbox.fields) or 'nothing'}, not {', '.join(sorted(heard))} as it declared"
                 raise ValueError(f"the inbox behind {wrapper.name} offers {offers}")
+        if self._informed:
+            inbox.own = self._published()
         self._phase = "pull" if self.live.any() else "over"
         return self._seen(inbox=inbox)
 

@@ -18,7 +18,7 @@ __all__ = ["Face", "face"]
 #: What every env shows.
 _SHOWN = (
     "setting", "clock", "n_agents", "n_arms", "runs", "horizon", "actions", "fields", "inbox_fields", "sent_fields",
-    "reductions", "report", "learner",
+    "told", "reductions", "report", "learner",
 )  # fmt: skip
 #: What a team without a mind of its own may ask the env to do for it.
 _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")

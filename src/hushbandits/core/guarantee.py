@@ -6,9 +6,67 @@ import math
 from dataclasses import dataclass, replace
 from typing import final
 
+from hushbandits.core.validate import choice
 from hushbandits.core.world import World
 
-__all__ = ["Guarantee", "Promising", "void"]
+__all__ = ["ADJACENCIES", "ONCE", "ONE_USER", "Adjacency", "Guarantee", "Promising", "Run", "void"]
+
+#: What neighbouring inputs differ in, as data: one reward; all rewards of one agent or user; nothing that is replaced
+#: (two inputs that a secure function makes alike); not said, except in words.
+ADJACENCIES = ("reward", "participant", "none", "unknown")
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Which two inputs count as neighbours.
+
+    Parameters
+    ----------
+    words : str
+        In words.
+    replaced : str
+        What differs, as data, so that an audit can play it: ``"reward"``, one reward; ``"participant"``, all rewards
+        of one agent or user; ``"none"``, nothing that a mechanism would have to hide; ``"unknown"``.
+    low, high : float
+        Range of the rewards that are replaced and put in.
+
+    Examples
+    --------
+    >>> str(Adjacency("one reward of one agent replaced", "reward"))
+    'one reward of one agent replaced'
+    """
+
+    words: str
+    replaced: str = "unknown"
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        choice("replaced", self.replaced, ADJACENCIES)
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a promise about one reward adds up over all rewards of a participant in a run.
+
+    Parameters
+    ----------
+    times : int
+        How many of its rewards there are, at most; each costs (ε, δ) once.
+    words : str
+        Who that is.
+    """
+
+    times: int
+    words: str
+
+
+#: What protocols over blocks of users promise: a user is met once.
+ONE_USER = Adjacency("one user's reward replaced by any other in [0, 1]; a user takes part once", "reward")
+ONCE = Run(1, "a user takes part once; in k blocks, at most k times ε and δ")
 
 
 @dataclass(frozen=True)
@@ -21,23 +79,37 @@ class Guarantee:
         The mechanism and its scale, in words.
     epsilon, delta : float
         The differential-privacy parameters of one use; ``inf`` where nothing is promised.
-    adjacency : str
-        Which two inputs count as neighbours.
+    adjacency : Adjacency or str
+        Which two inputs count as neighbours.  Of words alone an audit can only try one reward, and says so.
     view : str
         Who sees what is protected: the observer of the claim.
     assumptions : tuple of str
         What must hold for the claim; seeded noise is a simulation and always listed here.
     source : str
         The paper and statement that it comes from.
+    void : str
+        Why nothing holds, where an assumption is known to fail; ``""``: none is.
+    alone : bool
+        Whether it is about one message by itself, whose arm and time are taken as given, and about nothing else of a
+        run.
+    run : Run, optional
+        How it adds up over a participant's run; ``None``: nothing adds it up.
     """
 
     mechanism: str
     epsilon: float
     delta: float
-    adjacency: str
+    adjacency: Adjacency
     view: str
     assumptions: tuple[str, ...]
     source: str
+    void: str = ""
+    alone: bool = False
+    run: Run | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.adjacency, str):
+            object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
 
 
 def void(guarantee: Guarantee, why: str) -> Guarantee:
@@ -46,10 +118,11 @@ def void(guarantee: Guarantee, why: str) -> Guarantee:
     Examples
     --------
     >>> promise = Guarantee("Laplace(1)", 1.0, 0.0, "one reward", "everyone", ("seeded",), "Dwork et al. 2006")
-    >>> void(promise, "rewards have no bound").epsilon
-    inf
+    >>> left = void(promise, "rewards have no bound")
+    >>> left.epsilon, left.void
+    (inf, 'rewards have no bound')
     """
-    return replace(guarantee, epsilon=math.inf, assumptions=(f"none helps: {why}", *guarantee.assumptions))
+    return replace(guarantee, epsilon=math.inf, delta=0.0, void=why, run=None)
 
 
 class Promising:
@@ -66,12 +139,21 @@ class Promising:
 
     @final
     def privacy(self, env: World) -> tuple[Guarantee, ...]:
-        """What of its `promises` holds in `env`: on rewards without a bound no ε does."""
-        held = self._holding(env)
-        if env.law.unit_interval:
-            return held
-        why = f"rewards of {env.law!r} have no bound, and so no sensitivity"
-        return tuple(void(g, why) if math.isfinite(g.epsilon) else g for g in held)
+        """What of its `promises` holds in `env`: none with an ε where rewards have no bound, or parts are unknown."""
+        held, why = self._holding(env), self._refuted(env)
+        return tuple(void(g, why) if why and math.isfinite(g.epsilon) else g for g in held)
+
+    def _refuted(self, env: World) -> str:
+        """Why no ε holds in `env`, whatever it is that promises; ``""``: nothing says so."""
+        if not env.law.unit_interval:
+            return f"rewards of {env.law!r} have no bound, and so no sensitivity"
+        unknown = [w.name for w in env.wrappers if not w.ours and w.name != getattr(self, "name", "")]
+        if unknown:
+            return (
+                f"{' and '.join(unknown)} is a wrapper of one's own, and nothing says what it does to a single reward "
+                f"(keeps_promises)"
+            )
+        return ""
 
     def _holding(self, env: World) -> tuple[Guarantee, ...]:
         """Hook of the mechanisms' base: `promises`, less what the env refutes."""

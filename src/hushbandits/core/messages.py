@@ -142,7 +142,7 @@ class Inbox(ABC):
         """Average `field` with the neighbours', ``Σ_w P_mw x_w``, ``(R, A, …)``: one step of gossip."""
         raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
 
-    #: What each agent itself has published, where a wrapper tells it: by field, (R, A, …).
+    #: What each agent is told of its own rewards in place of these (`Wrapper.tells`): by field, (R, A, …).
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:

@@ -23,7 +23,8 @@ class Obs:
     who : (R, A) int
         The acting agents.
     reward : (R, A, …) float or None
-        Own rewards after `pull` (NaN where nothing is seen), ``None`` otherwise.
+        After `pull`, what agents are told of their own rewards (NaN where nothing is seen); ``None`` otherwise, and
+        where rewards are withheld.
     inbox : Inbox or None
         What arrived, after `talk`; at the start of an episode ``None``.
     """

@@ -28,6 +28,10 @@ def meet(env: Env, team: Team) -> None:
             f"build the env with fields={team.name}.fields"
         )
     require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
+    if untold := [name for name in team.told if name not in env.told]:
+        raise ValueError(
+            f"{team.name} goes by its agents' own {untold[0]}s, and here these are told {', '.join(env.told)} alone"
+        )
     team.meets(Face(env))
     env.admit(team)
 
@@ -85,8 +89,7 @@ def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
 def _beats(env: Env, team: Team, obs: Obs, step: Callable[[], None] | None) -> None:
     while obs.live.any():
         obs = env.pull(team.act(obs))
-        assert obs.reward is not None
-        obs = env.talk(team.speak(obs.reward))
+        obs = env.talk(team.speak(obs.reward))  # type: ignore[arg-type]
         assert obs.inbox is not None
         team.hear(obs.inbox)
         if step is not None:

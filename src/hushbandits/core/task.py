@@ -299,8 +299,9 @@ class Task(ABC):
 
     @property
     def _plain(self) -> bool:
-        """Whether own rewards lie in [0, 1]."""
-        return self.core.law.unit_interval
+        """Whether what is told of own rewards lies in [0, 1]."""
+        field = self.core.told.get("reward")
+        return field is not None and field.range[0] >= 0 and field.range[1] <= 1
 
     def _tick(self, clock: Array) -> None:
         self._obs[..., self.layout["time"]] = np.minimum(clock / (self.core.horizon or math.inf), 1.0)[:, None, None]

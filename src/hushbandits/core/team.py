@@ -53,6 +53,8 @@ class Team(Promising):
     setting: str = ""
     #: Fields of its own messages; ``None``: it sends the env's standard report.
     fields: Fields | None = None
+    #: What it must be told of its own rewards; empty: it never looks at them.
+    told: tuple[str, ...] = ("reward",)
     #: Fields that it must find in its inbox (``tally``: pulls and sums per arm).
     hears: tuple[str, ...] = ()
     #: Whether its votes end every run that votes can end; an env without a horizon takes no other team.
@@ -99,7 +101,10 @@ class Team(Promising):
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 
     def speak(self, reward: Array) -> Message | None:
-        """Beat 2: what to send; ``None`` is the env's standard report."""
+        """Beat 2: what to send; ``None`` is the env's standard report.
+
+        `reward` is what it is told of its own rewards, ``(R, A, …)``, and ``None`` where these are withheld (`told`).
+        """
         return None
 
     def hear(self, inbox: Inbox) -> None:

@@ -21,6 +21,7 @@ class World:
         law: Law  # family of the reward laws
         fields: Fields  # what a team sends
         inbox_fields: Fields  # what a team may read
+        told: Fields  # what agents are told of their own rewards
 
         def __getattr__(self, name: str) -> Any:
             """The rest: time, wrappers, and what a setting has besides, a graph, a mechanism, a threshold."""

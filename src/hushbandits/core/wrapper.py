@@ -18,14 +18,19 @@ from hushbandits.core.world import World
 
 __all__ = ["Wrapper", "distinct"]
 
+_PACKAGE = __name__.partition(".")[0] + "."
+#: What it does to a run.
+_HOOKS = ("reset", "tell", "told", "send", "deliver")
+
 
 class Wrapper(Promising):
     """Base of all wrappers; this one changes nothing.
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
     its own copy, so one instance may be handed to several envs.  ``send`` meets messages as they leave their
-    senders, in the order in which the wrappers were given; ``deliver`` meets inboxes, in reverse order.  What it does
-    to fields it declares: `sends` outward, `hears` inward.
+    senders, in the order in which the wrappers were given; ``deliver`` meets inboxes, in reverse order; ``tell`` meets
+    what agents are told of their own rewards.  What it does to fields it declares: `sends` outward, `hears` inward,
+    `tells` towards the agents themselves.
 
     Parameters
     ----------
@@ -43,6 +48,10 @@ class Wrapper(Promising):
 
     #: Verbs of a payload that it uses (`hushbandits.core.payload.VERBS`).
     verbs: tuple[str, ...] = ()
+    #: Whether it goes by what passes alone, each message by itself and by luck of its own, and never by `env`: then
+    #: others' promises hold across it.  A class of one's own declares it itself; what nobody declares is unknown, and
+    #: voids them.
+    keeps_promises: ClassVar[bool] = False
     #: The rate, where all that it does is to drop messages: then compiled episodes know it.
     drops: float | None = None
     #: Scalar metrics of `metrics` worth a curve.
@@ -61,11 +70,19 @@ class Wrapper(Promising):
         """Fields of an inbox behind this wrapper, given those before it."""
         return fields
 
+    def tells(self, fields: Fields, env: World) -> Fields:
+        """Fields of what agents are told of their own rewards, given those told before it.
+
+        ``reward``, with the range that `tell` keeps to; without it agents are not shown their rewards, and learn of
+        them what else is here: `told` gives it, and they find it in their inbox (``inbox.own``).
+        """
+        return fields
+
     def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs."""
 
     def tell(self, reward: Array, env: World) -> Array:
-        """Return what the agents are told of their own rewards (R, A)."""
+        """Return what the agents are told of their own rewards (R, A), within the range that `tells` declares."""
         return reward
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -75,6 +92,10 @@ class Wrapper(Promising):
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Return the inbox that the receivers see."""
         return inbox
+
+    def told(self, env: World) -> Mapping[str, Array]:
+        """Return the fields that `tells` adds to ``reward``, ``(R, A, …)``, at the end of a round."""
+        return {}
 
     def metrics(self, env: World) -> dict[str, Array]:
         """What this wrapper measures, each ``(R, …)``; it joins the env's own metrics."""
@@ -86,9 +107,20 @@ class Wrapper(Promising):
         return 0.0
 
     @property
-    def loses(self) -> bool:
-        """Whether messages (users) can get lost here, and with them the noise that they carry."""
-        return bool(self.drops)
+    def ours(self) -> bool:
+        """Whether all that it does to messages is code of this package, or declared by `keeps_promises`."""
+        own = vars(type(self)).get("keeps_promises", False)
+        return bool(own) or all(getattr(type(self), hook).__module__.startswith(_PACKAGE) for hook in _HOOKS)
+
+    @property
+    def most_lost(self) -> float:
+        """Largest share of a block's messages that may get lost here, and with them the noise that they carry.
+
+        By default 0 or 1: any number where it drops messages, or may.
+        """
+        if self.drops is not None:
+            return float(self.drops > 0)
+        return float("drop" in self.verbs or not self.send.__module__.startswith(_PACKAGE))
 
     # -- for subclasses -------------------------------------------------------------------------------------
 

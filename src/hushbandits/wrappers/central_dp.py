@@ -6,9 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, void
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
+from hushbandits.core.roles import Privatizer
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.accounting import pure_curve
@@ -22,7 +23,7 @@ __all__ = ["CentralLaplace"]
 
 
 class CentralLaplace(Mechanism):
-    """Users send their rewards as they are; the analyzer adds one Laplace draw to a block's sum.
+    """Users send their rewards as they are, clipped to [0, 1]; the analyzer adds one Laplace draw to a block's sum.
 
     Continuous: ``Lap(1/ε)`` on Σx, that is ``Lap(1/(εn))`` on the mean (Sajed & Sheffet 2019).  Discrete: rewards
     are encoded at precision ``g = ⌈ε√n⌉`` and Lap_ℤ(g/ε) is added mod m (Chowdhury & Zhou 2023, theorem 5).
@@ -76,11 +77,21 @@ class CentralLaplace(Mechanism):
         if self.discrete:
             return super().send(message, env)
         self._sizes = message["reward"].planned
-        return message
+        return message.map(lambda x: np.clip(x, 0.0, 1.0))
 
     def price(self, n: int, survivors: int) -> Spent:
         """ε, however many take part: the server's noise is there in any case."""
         return Spent(self.epsilon, 0.0, pure_curve(self.epsilon), partial(self.seen, n, survivors))
+
+    def _standing(self, env: World) -> tuple[Guarantee, ...]:
+        """Nothing where another mechanism stands between it and the users: the sum's sensitivity is not 1 then."""
+        names = [w.name for w in env.wrappers]
+        behind = [w.name for w in env.wrappers[names.index(self.name) + 1 :] if isinstance(w, Privatizer)]
+        standing = super()._standing(env)
+        if not behind:
+            return standing
+        why = f"its noise is added to what {behind[0]} makes of the sum, noised and reduced, which moves by more than 1"
+        return tuple(void(g, why) for g in standing)
 
     def seen(self, n: int, survivors: int) -> Profile:
         """The server's own noise, however many take part."""
@@ -114,7 +125,8 @@ class CentralLaplace(Mechanism):
                 mechanism=f"{noise} of a block, ε = {self.epsilon:g}, added by the server",
                 epsilon=self.epsilon,
                 delta=0.0,
-                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
+                adjacency=ONE_USER,
+                run=ONCE,
                 view="whoever sees the decoded sums; the server itself is trusted with the rewards",
                 assumptions=("a trusted server", *self._arithmetic()),
                 source="Chowdhury & Zhou 2023, theorem 5" if self.discrete else "Sajed & Sheffet 2019",

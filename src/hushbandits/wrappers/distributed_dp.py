@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee
 from hushbandits.core.validate import real
 from hushbandits.core.world import World
 from hushbandits.privacy.accounting import (
@@ -48,7 +48,8 @@ class _Distributed(Mechanism):
                 mechanism=mechanism,
                 epsilon=epsilon,
                 delta=delta,
-                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
+                adjacency=ONE_USER,
+                run=ONCE,
                 view="the server: modular sums of blocks",
                 assumptions=(
                     f"{present} take part and add their noise",

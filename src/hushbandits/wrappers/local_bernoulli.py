@@ -6,15 +6,19 @@ import math
 
 import numpy as np
 
-from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Fields
+from hushbandits.core.guarantee import Adjacency, Guarantee
+from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_laplace import LocalLaplace, reports
 
 __all__ = ["LocalBernoulli", "local_mechanism"]
+
+
+#: Largest ε: the rarer side of its coin, e^−20, still is 2·10⁷ steps of a uniform's 2⁻⁵³.
+_LARGEST = 20.0
 
 
 class LocalBernoulli(Wrapper):
@@ -26,13 +30,14 @@ class LocalBernoulli(Wrapper):
     Parameters
     ----------
     epsilon : float
-        ε per reward.
+        ε per reward, at most 20: from 37 on a double's 53 bits of luck cannot toss the coin's rarer side.
     name : str, optional
 
     Raises
     ------
     ValueError
-        ε ≤ 0; a reward law outside [0, 1]; the feedback setting, whose users are met once and sum their rewards.
+        ε ≤ 0 or > 20; a reward law outside [0, 1]; the feedback setting, whose users are met once and sum their
+        rewards.
 
     References
     ----------
@@ -48,7 +53,7 @@ class LocalBernoulli(Wrapper):
 
     def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
         super().__init__(name=name)
-        self.epsilon = real("epsilon", epsilon, 0, 700)
+        self.epsilon = real("epsilon", epsilon, 0, _LARGEST, closed="high")
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """Needs rewards in [0, 1], of agents who come back; whatever they send is made of bits already."""
@@ -59,6 +64,10 @@ class LocalBernoulli(Wrapper):
         if not env.payload.named:
             raise ValueError(f"{self.name} replaces what agents are told; a user of this setting is met once")
         return fields
+
+    def tells(self, fields: Fields, env: World) -> Fields:
+        """The bit."""
+        return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape."""
@@ -77,7 +86,7 @@ class LocalBernoulli(Wrapper):
 
     def tell(self, reward: Array, env: World) -> Array:
         """Toss the coin."""
-        return np.less(self._luck.next(), self.chance(reward)).astype(float)
+        return np.less(self._luck.next(), self.chance(np.clip(reward, 0.0, 1.0))).astype(float)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε per reward, against everyone."""
@@ -86,14 +95,18 @@ class LocalBernoulli(Wrapper):
                 mechanism=f"a bit with P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1), ε = {self.epsilon:g}, for each reward",
                 epsilon=self.epsilon,
                 delta=0.0,
-                adjacency="one reward replaced by any other in [0, 1]; an agent's rewards compose additively",
+                adjacency=Adjacency(
+                    "one reward replaced by any other in [0, 1]; an agent's rewards compose additively", "reward"
+                ),
                 view="everyone, the agent included",
                 assumptions=(
                     "rewards in [0, 1]",
                     "the mechanism sits before the agent",
+                    "idealised floating point: the coin's chance is rounded to 53 bits",
                     "seeded noise is a simulation",
                 ),
                 source="Ren et al. 2020",
+                run=reports(env),
             ),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee
 from hushbandits.core.world import World
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import Profile
@@ -71,7 +71,8 @@ class LocalDiscreteLaplace(Mechanism):
                 mechanism=f"Lap_ℤ(g/ε) on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}",
                 epsilon=self.epsilon,
                 delta=0.0,
-                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
+                adjacency=ONE_USER,
+                run=ONCE,
                 view="everyone but the user",
                 assumptions=self._arithmetic(),
                 source="Chowdhury & Zhou 2023, theorem 6",

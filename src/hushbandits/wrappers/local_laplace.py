@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushbandits.core.guarantee import Guarantee, void
-from hushbandits.core.messages import Fields
+from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, void
+from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload, PointNoise
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, integer, real
@@ -16,7 +16,25 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import discrete_laplaces, laplaces
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 
-__all__ = ["LocalLaplace"]
+__all__ = ["LocalLaplace", "reports"]
+
+
+#: Widest noise in steps of the grid: beyond it, values are missing where an observer may well look.
+_WIDEST = 1 << 24
+
+
+def reports(env: World) -> Run | None:
+    """How promises about a reward add up where an agent reports one in every round.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> reports(hb.make_core("CoopNetwork-v0", horizon=20)).times
+    20
+    """
+    if env.horizon is None:
+        return None
+    return Run(int(env.horizon), f"all rewards of an agent: its {int(env.horizon):,} reports add up")
 
 
 @dataclass(frozen=True)
@@ -58,26 +76,31 @@ class _OnGrid:
 class LocalLaplace(Wrapper):
     """Each report's reward gets its own ``Lap(1/ε)``: ε-local differential privacy per report.
 
-    **What is covered.**  A noised reward is ε-private by itself.  But on a graph an agent also shows which arms it
-    plays, and where these follow its exact own rewards, one changed reward may change them with certainty: then only
-    the noised rewards are covered, and the whole message is not.  With ``own="noised"`` the agents themselves learn of
-    their rewards only what they report, arms are post-processing, and the whole message is covered.
+    **What is covered.**  A noised reward by itself is ε-private.  On a graph an agent also shows which arms it plays.
+    With ``own="noised"`` the agents themselves are told of their rewards only what they report, so arms are
+    post-processing, and all messages are covered.  With ``own="exact"`` arms follow exact own rewards: one changed
+    reward may change with certainty which arm is played next, and so which law the next reports have.  Then a report is
+    covered by itself, and nothing is promised about a run.
+
+    Rewards are clipped to [0, 1] before the noise: a sender that says more gains nothing.
 
     Parameters
     ----------
     epsilon : float
         ε per report, for rewards in [0, 1] (sensitivity 1).
     own : str
-        Network: ``"exact"``, agents go by their exact own rewards; ``"noised"``: they are told what they report.
+        Where agents come back: ``"noised"``, they are told what they report; ``"exact"``, they go by their exact own
+        rewards.  A user who is met once goes by nothing.
     grid : int, optional
-        G: rewards are rounded to multiples of 1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise
-        is a double, whose last bits tell on it.
+        G ≤ 2²⁴ε: rewards are rounded to multiples of 1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default
+        noise is a double, whose last bits tell on it.
     name : str, optional
 
     Raises
     ------
     ValueError
-        ε ≤ 0; a reward law outside [0, 1]; a message without ``reward``, or with one that is encoded already.
+        ε ≤ 0; a grid so fine for its ε that 53 bits of luck leave gaps in its support; a reward law outside [0, 1]; a
+        message without ``reward``, or with one that is encoded already.
 
     References
     ----------
@@ -89,18 +112,23 @@ class LocalLaplace(Wrapper):
     >>> import hushbandits as hb
     >>> for own in ("exact", "noised"):
     ...     env = hb.make_core("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own=own)])
-    ...     print([(g.epsilon, g.view) for g in env.privacy()])
-    [(inf, 'everyone else: all messages, arms included'), (0.5, 'everyone else: the noised rewards only')]
-    [(0.5, 'everyone else: all messages, arms included')]
+    ...     print([(g.epsilon, g.alone, g.void) for g in env.privacy()])
+    [(inf, False, 'the arms that an agent shows follow its exact own rewards'), (0.5, True, '')]
+    [(0.5, False, '')]
     """
 
     verbs = ("map", "add")
 
-    def __init__(self, epsilon: float = 1.0, own: str = "exact", grid: int | None = None, *, name: str | None = None):
+    def __init__(self, epsilon: float = 1.0, own: str = "noised", grid: int | None = None, *, name: str | None = None):
         super().__init__(name=name)
         self.epsilon = real("epsilon", epsilon, 0)
         self.own = choice("own", own, ("exact", "noised"))
         self.grid = None if grid is None else integer("grid", grid, 1, 1 << 30)
+        if self.grid is not None and self.grid / self.epsilon > _WIDEST:
+            raise ValueError(
+                f"grid={grid} at epsilon={self.epsilon:g}: 53 bits of luck leave gaps in noise as wide as "
+                f"grid/epsilon; grid must be at most {int(_WIDEST * self.epsilon)} here"
+            )
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """Needs ``reward``, raw and in [0, 1]."""
@@ -108,9 +136,17 @@ class LocalLaplace(Wrapper):
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         if not env.law.unit_interval:
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
-        if self.own == "noised" and not env.payload.named:
-            raise ValueError('own="noised": a user of the feedback setting plays once, and never goes by its reward')
         return fields
+
+    def tells(self, fields: Fields, env: World) -> Fields:
+        """With ``own="noised"`` the noised reward."""
+        if not self._first(env) or "reward" not in fields:
+            return fields
+        return {**fields, "reward": Field(low=-self.reach, high=1.0 + self.reach)}
+
+    def _first(self, env: World) -> bool:
+        """Whether noise comes before the agent, so that whatever is said is made of it."""
+        return self.own == "noised" and env.payload.named
 
     @property
     def reach(self) -> float:
@@ -130,19 +166,21 @@ class LocalLaplace(Wrapper):
 
     def tell(self, reward: Array, env: World) -> Array:
         """Tell agents the noised reward, where they go by it."""
-        return self._noise.onto(reward, self._luck.next()) if self.own == "noised" else reward
+        return self._noise.onto(np.clip(reward, 0.0, 1.0), self._luck.next()) if self._first(env) else reward
 
     def send(self, message: Payload, env: World) -> Payload:
         """Add noise at the source."""
-        if self.own == "noised":  # nobody knows more than the noised reward, so whatever is said is made of it
+        if self._first(env):
             return message
         noise, grid = self._noise, self.grid
-        if grid is not None:
-            message = message.map(lambda x: np.rint(x * grid) / grid)
+        if grid is None:
+            message = message.map(lambda x: np.clip(x, 0.0, 1.0))
+        else:
+            message = message.map(lambda x: np.rint(np.clip(x, 0.0, 1.0) * grid) / grid)
         return message.add(lambda n: noise, self._luck)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε per report; on a graph with exact own rewards for the noised rewards alone."""
+        """ε per report; with exact own rewards of a report by itself."""
         if self.grid is None:
             noise = f"Laplace(1/{self.epsilon:g})"
             arithmetic = (
@@ -150,27 +188,33 @@ class LocalLaplace(Wrapper):
             )
         else:
             noise = f"Lap_ℤ({self.grid}/{self.epsilon:g})/{self.grid}"
-            arithmetic = "idealised floating point: its law, but not its support, is rounded to 53 bits"
+            gaps = 2.0 * self.grid / self.epsilon * 2.0**-53
+            arithmetic = (
+                f"idealised floating point: noise is made of 53 random bits, and in the outermost {gaps:.0e} of "
+                f"its law some values are missing"
+            )
         alone = Guarantee(
             mechanism=f"{noise} on each reported reward",
             epsilon=self.epsilon,
             delta=0.0,
-            adjacency="one report's reward replaced by any other in [0, 1]; a sender's reports compose additively",
+            adjacency=ONE_USER,
             view="everyone but the sender",
             assumptions=("rewards in [0, 1]", arithmetic, "seeded noise is a simulation"),
             source="Dwork et al. 2006",
+            run=ONCE,
         )
         if not env.payload.named:  # a user who is met once shows nothing else
             return (alone,)
-        whole = replace(alone, view="everyone else: all messages, arms included")
+        words = "one report's reward replaced by any other in [0, 1]; a sender's reports compose additively"
+        whole = replace(
+            alone,
+            adjacency=Adjacency(words, "reward"),
+            view="everyone else: all messages, arms included",
+            run=reports(env),
+        )
         if self.own == "noised":
             return (whole,)
         released = replace(
-            alone,
-            view="everyone else: the noised rewards only",
-            assumptions=(
-                "arms are taken as public: they follow exact own rewards and are not covered",
-                *alone.assumptions,
-            ),
+            whole, view="everyone else: one report by itself, its arm and time taken as given", alone=True, run=None
         )
         return void(whole, "the arms that an agent shows follow its exact own rewards"), released

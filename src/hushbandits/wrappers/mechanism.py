@@ -103,7 +103,7 @@ class Mechanism(Privatizer):
         #: What the users of these runs spent.
         self.ledger = Ledger(
             promise.mechanism,
-            promise.adjacency,
+            promise.adjacency.words,
             promise.view,
             promise.assumptions,
             self.price if np.isfinite(promise.epsilon) else _unprotected,
@@ -180,13 +180,26 @@ class Mechanism(Privatizer):
             return None
 
     def _holding(self, env: World) -> tuple[Guarantee, ...]:
-        standing = self._standing(env)
-        if self.hidden_by != "sum" or self.t_min != 1.0:
-            return standing
+        standing, why = self._standing(env), self._lossy(env)
+        return tuple(void(g, why) if np.isfinite(g.epsilon) else g for g in standing) if why else standing
+
+    def _lossy(self, env: World) -> str:
+        """Why fewer users may be left than the noise was calibrated to; ``""``: as many are, as far as is known."""
+        if self.hidden_by != "sum":
+            return ""
         last = next((i for i, w in enumerate(env.wrappers) if isinstance(w, SecureFunction)), len(env.wrappers))
-        losing = [w.name for w in env.wrappers[:last] if w.loses]
-        why = f"{' and '.join(losing)} loses users, and their noise with them; give t_min, or see the ledger"
-        return tuple(void(g, why) for g in standing) if losing else standing
+        losing = [(w.name, w.most_lost) for w in env.wrappers[:last] if w.name != self.name and w.most_lost > 0]
+        if getattr(env, "loses", False):
+            losing.append(("the env", 1.0))
+        left = float(np.prod([1.0 - lost for _, lost in losing]))
+        share = self.t_min if isinstance(self.t_min, float) else 1.0
+        if left >= share * (1 - 1e-12):
+            return ""
+        names = " and ".join(name for name, _ in losing)
+        return (
+            f"{names} may leave {left:.3g} of a block's users, and their noise alone, where it counts on "
+            f"t_min={self.t_min:g}; see what the ledger says was spent"
+        )
 
     def _standing(self, env: World) -> tuple[Guarantee, ...]:
         """Promises where every planned user takes part."""
@@ -218,7 +231,7 @@ class Mechanism(Privatizer):
 
 
 #: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.
-_SIZES = (2, 3, 19, 64, 1024)
+_SIZES = (2, 3, 19, 64, 1000, 1024, 10_000, 100_000, 1_000_000, 10_000_000)
 _RESOLUTION = 1e-12
 
 

@@ -9,16 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.guarantee import Guarantee, void
+from hushbandits.core.guarantee import Adjacency, Guarantee, void
 from hushbandits.core.limits import affordable
 from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.types import Array, Seeds
 from hushbandits.core.validate import choice, real
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.network.slots import SlotInbox
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
@@ -32,11 +31,13 @@ class PrivateMeans(Wrapper):
     ``v̂ = s/n + Lap(n^(v/2−1))`` and carries that value on until the next release.  Before the first release
     an arm is absent (n = 0).
 
-    **What is covered.**  A release is ``n^(−v/2)``-DP.  But the published *counts* reveal the actions, and where these
-    follow exact own rewards, one changed reward may change a count with certainty (two arms, ε = 1: the third arm
-    played is the better of the first two rewards): then only the released means are covered.  With ``own="noised"``
-    the agents know of their own rewards only what they have published, the counts are post-processing, and the
-    whole message is covered.
+    **What is covered.**  A release by itself is ``n^(−v/2)``-DP.  With ``own="noised"`` the agents are told of their
+    own rewards only what they have published, so arms, counts and the times of releases are post-processing, and the
+    whole message is covered.  With ``own="exact"``, the paper's form, arms follow exact own rewards, and one changed
+    reward may change with certainty which arm is played next (two arms, ε = 1: the third is the better of the first
+    two rewards), hence which count goes up and which mean moves: nothing is promised about a run.
+
+    Rewards are clipped to [0, 1], where their law lies in it: a sender that says more gains nothing.
 
     Parameters
     ----------
@@ -45,8 +46,8 @@ class PrivateMeans(Wrapper):
     v : float
         Exponent v ∈ (1, 1.5).
     own : str
-        ``"exact"``: agents choose arms by their exact own rewards.  ``"noised"``: by what they have published, which
-        each of them finds in its inbox (``inbox.own``).
+        ``"noised"``: agents are told of their own rewards what they have published, ``mean`` and ``count``, which each
+        of them finds in its inbox (``inbox.own``), and nothing else.  ``"exact"``: they see their rewards.
     delta : float
         δ′ at which `metrics` and `privacy` compose the releases.
     name : str, optional
@@ -78,7 +79,7 @@ class PrivateMeans(Wrapper):
         self,
         epsilon: float = 1.0,
         v: float = 1.1,
-        own: str = "exact",
+        own: str = "noised",
         delta: float = math.exp(-10),
         *,
         name: str | None = None,
@@ -95,6 +96,13 @@ class PrivateMeans(Wrapper):
         kept = {k: f for k, f in fields.items() if k not in ("arm", "reward")}
         shape = (env.n_arms,)
         return {**kept, "mean": Field(shape, latest=True), "count": Field(shape, latest=True)}
+
+    def tells(self, fields: Fields, env: World) -> Fields:
+        """With ``own="noised"`` what is published, in place of rewards."""
+        if self.own == "exact":
+            return fields
+        shape = (env.n_arms,)
+        return {**{k: f for k, f in fields.items() if k != "reward"}, "mean": Field(shape), "count": Field(shape)}
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Start with nothing published."""
@@ -117,7 +125,8 @@ class PrivateMeans(Wrapper):
         arm = message["arm"]
         seat = (*self._seat, arm)
         self._n[seat] += 1
-        self._s[seat] += message["reward"]
+        reward = message["reward"]
+        self._s[seat] += np.clip(reward, 0.0, 1.0) if env.law.unit_interval else reward
         n = self._n[seat]
         u = self._luck.next()  # one per agent and round, released or not: the tape never shifts
         r, m = np.nonzero(self._due[n.astype(np.int64)])
@@ -130,12 +139,11 @@ class PrivateMeans(Wrapper):
         kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}
         return Payload(kept, mean=self._mean, count=np.where(self._released, self._n, 0.0))
 
-    def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Tell each agent what it has published, where it goes by that."""
-        if self.own == "noised":
-            assert isinstance(inbox, SlotInbox)
-            inbox.own = {"mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
-        return inbox
+    def told(self, env: World) -> dict[str, Array]:
+        """What each agent has published, where it goes by that."""
+        if self.own == "exact":
+            return {}
+        return {"mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Exact composition of the releases so far, and the paper's lemma beside it."""
@@ -150,35 +158,27 @@ class PrivateMeans(Wrapper):
         }
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """All releases of one arm of one agent over the horizon: at δ = 0 and δ′; of whole messages where they hold."""
+        """All releases of one arm over the horizon, at δ = 0 and δ′; with exact own rewards, one release by itself."""
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         costs = counts ** (-self.v / 2)
         pure, squares = float(costs.sum()), np.array((costs**2).sum())
-        if self.own == "exact":
-            view = "any receiver: the released means only"
-            caveat = (
-                "the published counts are taken as public: they depend on the agent's exact own rewards, "
-                "so the counts themselves are not covered"
-            )
-        else:
-            view = "any receiver: all messages, counts included"
-            caveat = "agents choose arms by published values alone, so that the counts are post-processing"
-        composed = [(pure, 0.0)]
-        if (strong := float(compose_releases(np.array(pure), squares, self.delta))) < pure:
-            composed.append((strong, self.delta))
-        released = tuple(
-            Guarantee(
-                mechanism=f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards, released at {len(counts)} counts",
-                epsilon=epsilon,
-                delta=delta,
-                adjacency="one reward of one agent on one arm replaced",
-                view=view,
-                assumptions=("rewards in [0, 1]", caveat, "idealised floating point", "seeded noise is a simulation"),
-                source="Dubey & Pentland 2020, algorithm 1 and lemma 3.4; a release is n^(−v/2)-DP",
-            )
-            for epsilon, delta in composed
+        whole = Guarantee(
+            mechanism=f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards, released at {len(counts)} counts",
+            epsilon=pure,
+            delta=0.0,
+            adjacency=Adjacency("one reward of one agent on one arm replaced", "reward"),
+            view="any receiver: all messages, counts included",
+            assumptions=("rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"),
+            source="Dubey & Pentland 2020, algorithm 1 and lemma 3.4; a release is n^(−v/2)-DP",
         )
-        if self.own == "noised":
-            return released
-        whole = replace(released[0], view="any receiver: all messages, counts included")
-        return void(whole, "the published counts follow exact own rewards"), *released
+        if self.own == "exact":
+            alone = replace(
+                whole,
+                mechanism=f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards",
+                epsilon=float(costs[0]) if len(costs) else 0.0,
+                view="a receiver of one released mean by itself, its arm and time taken as given",
+                alone=True,
+            )
+            return void(whole, "arms and counts follow exact own rewards"), alone
+        strong = float(compose_releases(np.array(pure), squares, self.delta))
+        return (whole, replace(whole, epsilon=strong, delta=self.delta)) if strong < pure else (whole,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import LARGEST
 from hushbandits.core.payload import Channel
 from hushbandits.core.roles import SecureFunction
@@ -92,7 +92,7 @@ class SecAgg(Passage, SecureFunction):
                 mechanism=f"ideal modular sum over at least {self.min_cohort} messages {cohort}",
                 epsilon=float("inf"),
                 delta=0.0,
-                adjacency="any two sets of messages with the same sum",
+                adjacency=Adjacency("any two sets of messages with the same sum", "none"),
                 view="the receiver: the sum; it learns nothing else, and all of the sum",
                 assumptions=("an ideal functionality: no collusion, no cryptography", *between),
                 source="Bonawitz et al. 2017",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.world import World
 from hushbandits.wrappers.passage import Passage
@@ -49,7 +49,7 @@ class Shuffle(Passage):
                 mechanism="ideal shuffle: a uniform permutation, senders removed",
                 epsilon=float("inf"),
                 delta=0.0,
-                adjacency="none: it hides who said what, not what was said",
+                adjacency=Adjacency("none: it hides who said what, not what was said", "none"),
                 view="the receiver sees the multiset of messages of a cohort",
                 assumptions=("the shuffler is trusted", "seeded permutations are a simulation"),
                 source="Cheu et al. 2019",

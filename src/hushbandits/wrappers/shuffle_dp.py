@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
@@ -146,7 +146,8 @@ class ShuffledLaplace(Mechanism):
                 mechanism=f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}",
                 epsilon=self.epsilon,
                 delta=delta,
-                adjacency="one user's reward replaced by any other in [0, 1]; a user takes part once",
+                adjacency=ONE_USER,
+                run=ONCE,
                 view="the server: shuffled messages of blocks",
                 assumptions=(
                     secure,
@@ -267,7 +268,8 @@ class BinarySum(Mechanism):
                 mechanism=f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
                 epsilon=self.epsilon,
                 delta=self.delta,
-                adjacency="one user's bit replaced; a user takes part once",
+                adjacency=Adjacency("one user's bit replaced; a user takes part once", "reward"),
+                run=ONCE,
                 view="the server: shuffled bits of blocks",
                 assumptions=("an honest shuffler", "all planned users take part", *self._arithmetic()),
                 source="exact divergence of the binomial" if exact else "Tenenbaum et al. 2021",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.validate import real
 from hushbandits.core.world import World
@@ -45,7 +45,9 @@ class VoteCorruption(Loss):
                 mechanism=f"each vote lost with probability {self.rate:g}",
                 epsilon=math.inf,
                 delta=0.0,
-                adjacency="none: (ε, η)-privacy bounds how often an observer names an agent's best arm",
+                adjacency=Adjacency(
+                    "none: (ε, η)-privacy bounds how often an observer names an agent's best arm", "none"
+                ),
                 view="an observer of one agent's messages who knows the algorithm",
                 assumptions=(
                     "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured "

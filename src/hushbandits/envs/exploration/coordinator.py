@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.core.edge import locked
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
@@ -178,8 +178,11 @@ def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Gu
             mechanism=f"arm selection at confidence 1 − η = {1 - eta:g}",
             epsilon=math.inf,
             delta=0.0,
-            adjacency="none: (ε, η)-privacy bounds how often an observer names an ε-optimal arm "
-            f"(ε = {precision:g}, η = {eta:g})",
+            adjacency=Adjacency(
+                "none: (ε, η)-privacy bounds how often an observer names an ε-optimal arm "
+                f"(ε = {precision:g}, η = {eta:g})",
+                "none",
+            ),
             view="an observer of one player's messages who knows the algorithm",
             assumptions=(
                 "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured "
