@@ -18,6 +18,7 @@ from hushbandits.cli.main import main
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.protection import HEADS, Line
 from hushbandits.registry import assemble
+from hushbandits.wrappers.local_laplace import LocalLaplace
 
 PARAMS = {  # short, so that a table costs nothing
     "exploration": {"n_agents": 32, "horizon": 200},
@@ -81,7 +82,7 @@ def test_nothing_is_said_that_is_not_promised(id, agent):
                 assert math.isfinite(line.epsilon)
                 assert line.run_epsilon >= line.epsilon
                 assert line.run_delta >= line.delta
-                assert env.setting == "feedback" or line.by == "LocalLaplace"
+                assert env.setting == "feedback" or line.by in ("LocalLaplace", "LocalBernoulli")
             # where something is void of all that is seen, no other line of that mechanism may count without a word
             if line.counts == "yes":
                 assert not any(o.by == line.by and "none helps" in "".join(o.assumptions) for o in table)
@@ -113,34 +114,57 @@ def test_the_ledger_supports_what_is_said_of_a_user(id, agent):
 
 def test_an_agents_reports_add_up():
     table = hb.privacy("CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", epsilon=0.01)], horizon=70)
-    whole, released = table.lines
+    (line,) = table.lines
+    assert (line.epsilon, round(line.run_epsilon, 9), line.counts) == (0.01, 0.7, "yes")
+    (coin,) = hb.privacy("CoopNetwork-v0", wrappers=[hb.make_wrapper("LocalBernoulli", epsilon=0.01)], horizon=70).lines
+    assert (coin.epsilon, round(coin.run_epsilon, 9)) == (0.01, 0.7)
+
+
+def test_reports_of_agents_that_go_by_exact_rewards_are_covered_one_by_one_and_a_run_is_not():
+    noise = hb.make_wrapper("LocalLaplace", epsilon=0.01, own="exact")
+    whole, alone = hb.privacy("CoopNetwork-v0", "UCB1", wrappers=[noise], horizon=70).lines
     assert (whole.epsilon, whole.run_epsilon) == (math.inf, math.inf)
     assert whole.counts.startswith("yes, of all that is seen: nothing holds")
-    assert (released.epsilon, round(released.run_epsilon, 9)) == (0.01, 0.7)
-    assert released.counts.startswith("only of the part that it names")
+    assert (alone.epsilon, alone.run_epsilon) == (0.01, math.inf)
+    assert alone.counts == "only of one message by itself: nothing is promised about a run"
 
 
-def test_a_subclass_of_a_wrapper_is_not_trusted_to_report_once_a_round():
-    class Chatty(type(hb.make_wrapper("LocalLaplace"))):
-        pass
+def test_a_subclass_keeps_its_bound_unless_it_does_something_of_its_own_to_messages():
+    class Named(LocalLaplace):
+        """Another name."""
 
-    (line,) = hb.privacy("CoopNetwork-v0", wrappers=[Chatty(0.1, own="noised")], horizon=10)
-    assert (line.epsilon, line.run_epsilon) == (0.1, math.inf)
+    class Chatty(LocalLaplace):
+        def send(self, message, env):
+            return super().send(message, env)
+
+    class Accounted(Chatty):
+        def promises(self, env):
+            return super().promises(env)
+
+    found = [
+        hb.privacy("CoopNetwork-v0", wrappers=[cls(0.1)], horizon=10).lines[0] for cls in (Named, Chatty, Accounted)
+    ]
+    assert [round(line.run_epsilon, 9) for line in found] == [1.0, math.inf, 1.0]
+    assert [line.epsilon for line in found] == [0.1] * 3
+    assert found[1].participant == "Chatty has a send of its own: nothing says how often it tells of a reward"
 
 
 def test_alternatives_say_which_counts():
     noised = hb.privacy("PrivateNetwork-v0", own="noised", epsilon=0.5, horizon=1000)
     assert [line.counts[:12] for line in noised] == ["one of 2 bou"] * 2
-    exact = hb.privacy("PrivateNetwork-v0", epsilon=0.5, horizon=1000)
-    assert [math.isfinite(line.epsilon) for line in exact] == [False, True, True]
+    exact = hb.privacy("PrivateNetwork-v0", own="exact", epsilon=0.5, horizon=1000)
+    assert [math.isfinite(line.epsilon) for line in exact] == [False, True]
     assert {line.run_epsilon for line in exact} == {math.inf}  # all rewards of an agent
 
 
-def test_a_promise_that_rests_on_the_agent_says_so():
-    table = hb.privacy("PrivateNetwork-v0", "Random", own="noised", horizon=100)
-    assert all("only if Random chooses arms by what it has published alone" in line.counts for line in table)
-    kept = hb.privacy("PrivateNetwork-v0", "Private-UCB", agent_kwargs={"own": "noised"}, horizon=100)
-    assert not any("only if" in line.counts for line in kept)
+def test_a_promise_never_rests_on_what_the_agent_goes_by():
+    """Whoever goes by exact rewards does not meet an env that withholds them."""
+    with pytest.raises(
+        ValueError, match="UCB1 goes by its agents' own rewards, and here these are told mean, count alone"
+    ):
+        hb.privacy("PrivateNetwork-v0", "UCB1", horizon=100)
+    for agent in ("Random", "Private-UCB", "DP-UCB-INT"):
+        assert all(math.isfinite(line.epsilon) for line in hb.privacy("PrivateNetwork-v0", agent, horizon=100))
     told = hb.privacy("CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", own="noised")], horizon=100)
     assert [line.counts for line in told] == ["yes"]  # agents are told nothing else there
 

@@ -92,7 +92,7 @@ def test_a_byzantine_agents_own_statistics_stay_clean():
 @pytest.mark.parametrize(("agent", "kwargs", "env_id"), [
     ("Multi-UCB", {}, "CoopNetwork-v0"),
     ("Byzantine-UCB", {"mean": "trimmed"}, "ByzantineNetwork-v0"),
-    ("Private-UCB", {"epsilon": 0.5}, "CoopNetwork-v0"),
+    ("Private-UCB", {"epsilon": 0.5, "own": "exact"}, "CoopNetwork-v0"),
 ])  # fmt: skip
 def test_without_communication_agents_are_independent(agent, kwargs, env_id):
     """γ = 0: each agent plays what it would play in a network of its own, given the same rewards."""
@@ -260,7 +260,7 @@ def test_the_ledger_follows_a_run():
         np.testing.assert_allclose(metrics["epsilon_lemma"], min(0.5 * (t - 1) ** 0.45 / 0.45, second), rtol=1e-9)
     results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, seed=5, env=env, agent_kwargs={"epsilon": 0.5})
     assert {"epsilon", "epsilon_delta", "epsilon_lemma"} <= set(results.curves)
-    (_, guarantee, *_) = core.privacy()
+    guarantee = core.privacy()[0]
     assert guarantee.epsilon == pytest.approx(math.fsum(c**-0.55 for c in due))
     assert guarantee.epsilon >= metrics["epsilon"].max()
 
@@ -312,15 +312,13 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
 
 
 def test_the_statement_names_what_is_covered():
-    exact = hb.make_core("PrivateNetwork-v0").privacy()
-    noised = hb.make_core("PrivateNetwork-v0", own="noised").privacy()
-    whole, exact = exact[0], exact[1:]
-    assert (whole.epsilon, whole.view) == (math.inf, "any receiver: all messages, counts included")
-    assert exact[0].view == "any receiver: the released means only"
-    assert "counts themselves are not covered" in " ".join(exact[0].assumptions)
-    assert noised[0].view == "any receiver: all messages, counts included"
-    assert exact[0].epsilon == noised[0].epsilon
-    assert exact[0].delta == 0 < exact[-1].delta == pytest.approx(math.exp(-10))
-    assert exact[-1].epsilon < exact[0].epsilon
+    noised = hb.make_core("PrivateNetwork-v0").privacy()
+    whole, alone = hb.make_core("PrivateNetwork-v0", own="exact").privacy()
+    assert (whole.epsilon, whole.void) == (math.inf, "arms and counts follow exact own rewards")
+    assert whole.view == noised[0].view == "any receiver: all messages, counts included"
+    assert (alone.epsilon, alone.alone, alone.run) == (1.0, True, None)  # the first release is of one reward
+    assert not any(g.alone for g in noised)
+    assert noised[0].delta == 0 < noised[1].delta == pytest.approx(math.exp(-10))
+    assert noised[1].epsilon < noised[0].epsilon
     with pytest.raises(ValueError, match="own='mine' is not one of exact, noised"):
         hb.make_team("Private-UCB", own="mine")

@@ -19,7 +19,10 @@ GOLDEN = {
     ("DecentralizedExploration-v0", "0-Privacy-KL-LUCB"): ({"n_agents": 4}, {}),
     ("DecentralizedExploration-v0", "1-Privacy-LUCB"): ({"n_agents": 4}, {}),
     ("CoopNetwork-v0", "Multi-UCB"): ({"n_agents": 9, "graph": "grid", "horizon": 300}, {}),
-    ("CoopNetwork-v0", "Private-UCB"): ({"n_agents": 9, "graph": "grid", "horizon": 300}, {"epsilon": 0.5}),
+    ("CoopNetwork-v0", "Private-UCB"): (
+        {"n_agents": 9, "graph": "grid", "horizon": 300},
+        {"epsilon": 0.5, "own": "exact"},
+    ),
     ("CoopNetwork-v0", "QuACK-UCB"): ({"n_agents": 9, "graph": "grid", "horizon": 300}, {}),
     ("DistDP-v0", "Dist-DP-SE"): ({"horizon": 20_000, "means": [0.9, 0.5, 0.1], "rewards": "bernoulli"}, {}),
 }

@@ -15,7 +15,8 @@ def trace(env, team, seeds):
     while obs.live.any():
         before = {"live": obs.live.copy(), "who": obs.who.copy()}
         obs = env.pull(team.act(obs))
-        before["own reward"] = obs.reward.copy()
+        if obs.reward is not None:  # else withheld
+            before["own reward"] = obs.reward.copy()
         obs = env.talk(team.speak(obs.reward))
         before["arrived"] = obs.inbox.arrived.copy()
         for field in obs.inbox.fields:

@@ -126,7 +126,9 @@ def test_wider_windows_only_delay():
 
 
 def test_local_laplace_has_the_law_of_laplace():
-    env = hb.make_core("CoopNetwork-v0", n_agents=40, graph="complete", horizon=60, wrappers=[LocalLaplace(0.5)])
+    env = hb.make_core(
+        "CoopNetwork-v0", n_agents=40, graph="complete", horizon=60, wrappers=[LocalLaplace(0.5, own="exact")]
+    )
     obs = env.reset(0)
     noise = []
     while obs.live.any():
@@ -162,8 +164,7 @@ def test_loss_thins_a_block(users):
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_local_laplace_widens_a_block(users):
     """n users' noise: variance 2n/ε²."""
-    env = hb.make_core("CentralDP-v0", users=users, means=[0.0, 1.0], rewards="bernoulli", horizon=64 * 400,
-                      epsilon=1e6, wrappers=[LocalLaplace(0.5)])  # fmt: skip
+    env = Feedback(users=users, means=[0.0, 1.0], rewards="bernoulli", horizon=64 * 400, wrappers=[LocalLaplace(0.5)])
     obs = env.reset(0)
     sums = []
     while obs.live.any():

@@ -36,9 +36,8 @@ class DPUCBInt(PrivateUCB):
         super().__init__(epsilon, v, own="noised")
 
     def speak(self, reward: Array) -> dict[str, Any]:
-        """Count the own pull; the means are released to the agent itself, and to nobody else."""
-        super().speak(reward)
-        return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
+        """Nothing: means are released to the agent itself, and to nobody else."""
+        return {"arm": self._arm, "sent": np.zeros(self._arm.shape, bool)}
 
     def hear(self, inbox: Inbox) -> None:
         """Go by its own releases; deaf to all others."""

@@ -144,6 +144,8 @@ class Env(World, ABC):
         #: What agents are told of their own rewards.
         self.told: Fields = told
         self._informed = bool(told.keys() - {"reward"})
+        withheld = "reward" not in told and "reward" in self.fields
+        self._withheld = ("reward",) if withheld else ()  # what is reported of agents that they are not told
         heard = dict(self._offers(sent))
         self._heard: list[frozenset[str]] = []  # what an inbox must offer behind each wrapper, innermost first
         for wrapper in reversed(self.wrappers):
@@ -235,9 +237,9 @@ class Env(World, ABC):
         return None
 
     def standard_report(self) -> dict[str, Array]:
-        """Return what is sent where a team says nothing of its own, between the beats."""
+        """Return what is sent where a team says nothing of its own, between the beats, but what agents are not told."""
         self._begun("standard_report")
-        return {name: np.array(value) for name, value in self._report().items()}
+        return {name: np.array(value) for name, value in self._report().items() if name not in self._withheld}
 
     # -- the round --------------------------------------------------------------------------------------------
 
@@ -370,7 +372,11 @@ class Env(World, ABC):
         return Obs(locked(self.t), locked(self.live), locked(self.who), reward, inbox)
 
     def _said(self, message: Message) -> Message:
-        """Return what the team says, checked."""
+        """Return what the team says, checked, with what is said of its agents without their being told."""
+        if self._withheld and isinstance(message, Mapping):
+            if beyond := [name for name in self._withheld if name in message]:
+                raise ValueError(f"message has a field {beyond[0]!r}, which agents are not told here; leave it out")
+            message = {**message, **{name: self._report()[name] for name in self._withheld}}
         return checked_message("message", message, self.fields, self.who.shape)
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:

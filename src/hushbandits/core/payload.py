@@ -151,6 +151,10 @@ class Payload(dict[str, Any]):
         """Every reward through `function`, elementwise."""
         self._missing("map")
 
+    def clip(self) -> Self:
+        """Every reward to [0, 1], as a mechanism of sensitivity 1 needs it."""
+        return self.map(lambda x: np.clip(x, 0.0, 1.0))
+
     def add(self, noise: Callable[[int], Any], luck: Any) -> Self:
         """Every reward gets noise; ``noise(n)`` is the law where n senders are planned."""
         self._missing("add")

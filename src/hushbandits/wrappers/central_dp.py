@@ -77,7 +77,7 @@ class CentralLaplace(Mechanism):
         if self.discrete:
             return super().send(message, env)
         self._sizes = message["reward"].planned
-        return message.map(lambda x: np.clip(x, 0.0, 1.0))
+        return message.clip()
 
     def price(self, n: int, survivors: int) -> Spent:
         """ε, however many take part: the server's noise is there in any case."""

@@ -173,10 +173,9 @@ class LocalLaplace(Wrapper):
         if self._first(env):
             return message
         noise, grid = self._noise, self.grid
-        if grid is None:
-            message = message.map(lambda x: np.clip(x, 0.0, 1.0))
-        else:
-            message = message.map(lambda x: np.rint(np.clip(x, 0.0, 1.0) * grid) / grid)
+        message = message.clip()
+        if grid is not None:
+            message = message.map(lambda x: np.rint(x * grid) / grid)
         return message.add(lambda n: noise, self._luck)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:

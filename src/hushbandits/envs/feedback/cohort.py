@@ -62,6 +62,10 @@ class Cohort(ABC):
     def map(self, function: Callable[[Array], Array]) -> Cohort:
         """Every user's reward through `function` (elementwise)."""
 
+    def inside(self) -> bool:
+        """Whether every reward is known to lie in [0, 1]."""
+        return False
+
     @abstractmethod
     def drop(self, rate: Array | float, rngs: Rngs) -> Cohort:
         """Every user is lost with probability `rate`, a number or ``(R, M)``."""
@@ -147,6 +151,10 @@ class Individuals(Cohort):
         """Elementwise."""
         not_encoded(self)
         return Individuals(function(self._x), self.planned, self._present)
+
+    def inside(self) -> bool:
+        """As they are."""
+        return not self.encoded and bool(((self._x >= 0.0) & (self._x <= 1.0)).all())
 
     def drop(self, rate: Array | float, rngs: Rngs) -> Individuals:
         """One coin per planned user."""

@@ -53,6 +53,10 @@ class Blocks(Payload):
         """Every user's reward."""
         return self.but(reward=self["reward"].map(function))
 
+    def clip(self) -> Self:
+        """Every user's reward; nothing to do where all lie there."""
+        return self if self["reward"].inside() else super().clip()
+
     def add(self, noise: Callable[[int], Noise], luck: Rngs) -> Self:
         """Every user's own noise."""
         return self.but(reward=self["reward"].add(noise, luck))

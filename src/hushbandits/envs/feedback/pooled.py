@@ -101,6 +101,10 @@ class Pooled(Cohort):
         folded = self._fold()
         return folded._with(_before=(*folded._before, lambda x, r, m, rng: function(x)))
 
+    def inside(self) -> bool:
+        """By their laws, where nothing else has happened to them."""
+        return not (self._before or self._noises) and all(_inside(part) for part in self._parts)
+
     def drop(self, rate: Array | float, rngs: Rngs) -> Pooled:
         """A Binomial share of every pool."""
         keep = 1.0 - np.broadcast_to(np.asarray(rate, float), self.planned.shape)
@@ -170,6 +174,13 @@ class Pooled(Cohort):
     def values(self) -> Array:
         """Never."""
         raise ValueError('a pool has no individuals, only a sum; make the env with users="each"')
+
+
+def _inside(part: _Part) -> bool:
+    if part.law.unit_interval:
+        return True
+    ends = [part.law.quantile(np.full(part.location.shape, u), part.location) for u in (0.0, 1.0 - 2.0**-53)]
+    return bool((ends[0] >= 0.0).all() and (ends[1] <= 1.0).all())
 
 
 def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:

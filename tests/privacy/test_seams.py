@@ -1,0 +1,333 @@
+"""Promises where two parts meet: wrapper and wrapper, wrapper and team, promise and view, loss and t_min."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.core.messages import Field
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.privacy.plans import distributed_pure
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteGaussian, DiscreteLaplace, Skellam
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+
+
+class Times(Wrapper):
+    """Rewards in another unit."""
+
+    verbs = ("map",)
+
+    def __init__(self, factor=10.0):
+        super().__init__()
+        self.factor = factor
+
+    def send(self, message, env):
+        return message.map(lambda x: self.factor * x)
+
+
+class DeclaredTimes(Times):
+    keeps_promises = True
+
+
+class Dropper(Wrapper):
+    """Drops, and says nowhere how much."""
+
+    keeps_promises = True
+
+    def reset(self, env, seeds):
+        self._luck = env.payload.luck("drop", self.name, env, seeds)
+
+    def send(self, message, env):
+        return message.drop(0.5, self._luck)
+
+
+class SomeLost(Dropper):
+    """Loses a tenth at most."""
+
+    keeps_promises = True
+    most_lost = 0.1
+
+    def send(self, message, env):
+        return message
+
+
+def finite(promises):
+    return [g.epsilon for g in promises if math.isfinite(g.epsilon)]
+
+
+# -- what agents are told ----------------------------------------------------------------------------------------------
+
+TELLERS = {
+    "means": lambda: PrivateMeans(0.5),
+    "laplace": lambda: LocalLaplace(0.5),
+    "grid": lambda: LocalLaplace(0.5, grid=64),
+    "coin": lambda: LocalBernoulli(0.5),
+    "coin, laplace": lambda: (LocalBernoulli(0.5), LocalLaplace(2.0)),
+    "laplace, coin": lambda: (LocalLaplace(2.0), LocalBernoulli(0.5)),
+    "laplace, means": lambda: (LocalLaplace(2.0), PrivateMeans(0.5)),
+    "exact": lambda: (LocalLaplace(2.0, own="exact"), PrivateMeans(0.5, own="exact")),
+}  # fmt: skip
+
+
+def wrappers_of(name):
+    made = TELLERS[name]()
+    return list(made) if isinstance(made, tuple) else [made]
+
+
+@pytest.mark.parametrize("name", TELLERS)
+def test_what_is_told_is_what_is_declared(name):
+    env = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=40, runs=3, wrappers=wrappers_of(name))
+    obs, rng = env.reset(0), np.random.default_rng(0)
+    while obs.live.any():
+        obs = env.pull(rng.integers(10, size=(3, 4)))
+        assert (obs.reward is None) == ("reward" not in env.told)
+        if obs.reward is not None:
+            low, high = env.told["reward"].range
+            assert low <= obs.reward.min() <= obs.reward.max() <= high
+        assert ("reward" in env.standard_report()) == ("reward" in env.told)
+        obs = env.talk()
+        assert set(obs.inbox.own) == set(env.told) - {"reward"}
+
+
+@pytest.mark.parametrize("name", TELLERS)
+@pytest.mark.parametrize("beats", [True, False])
+def test_observations_lie_in_their_space(name, beats):
+    env = hb.make("CoopNetwork-v0", n_agents=4, horizon=30, wrappers=wrappers_of(name))
+    observations, _ = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    while env.agents:
+        for agent, seen in observations.items():
+            assert env.observation_space(agent).contains(seen)
+        observations, rewards, *_ = env.step({agent: int(rng.integers(10)) for agent in env.agents})
+        assert all(math.isfinite(r) for r in rewards.values())
+
+
+def test_a_learner_sees_and_earns_what_was_published_and_nothing_else():
+    """Before the first release nothing tells arms that always pay from arms that never do."""
+    seen = []
+    for means in ([0.0, 0.0], [1.0, 1.0]):
+        env = hb.make("PrivateNetwork-v0", epsilon=0.02, means=means, n_agents=3, horizon=60)
+        observations, _ = env.reset(seed=1)
+        rng, told = np.random.default_rng(0), []
+        while env.agents:
+            observations, rewards, *_ = env.step({agent: int(rng.integers(2)) for agent in env.agents})
+            told.append([*(o.tolist() for o in observations.values()), *rewards.values()])
+        seen.append(told)
+    first = next(t for t, (a, b) in enumerate(zip(*seen, strict=True)) if a != b)
+    counts = np.random.default_rng(0).integers(2, size=(60, 3))
+    pulls = [max((counts[: t + 1, m] == k).sum() for m in range(3) for k in range(2)) for t in range(60)]
+    due = math.ceil(1 / 0.02 / 4)  # a release cannot be due long before 1/ε pulls
+    assert pulls[first] > due
+    assert np.ptp([x for told in seen for t in told[first:] for x in t[3:]]) > 0  # then it earns what is published
+
+
+@pytest.mark.parametrize("agent", ["UCB1", "Multi-UCB", "QuACK-UCB", "Byzantine-UCB"])
+def test_whoever_goes_by_own_rewards_does_not_meet_an_env_that_withholds_them(agent):
+    with pytest.raises(ValueError, match=r"own rewards|needs the message field|PrivateMeans"):
+        hb.evaluate("PrivateNetwork-v0", agent, runs=1, env={"n_agents": 4, "horizon": 5})
+
+
+def test_what_is_withheld_cannot_be_said():
+    env = hb.make_core("PrivateNetwork-v0", n_agents=3, horizon=5)
+    env.reset(0)
+    env.pull(np.zeros((1, 3), int))
+    with pytest.raises(ValueError, match="a field 'reward', which agents are not told here; leave it out"):
+        env.talk({"arm": np.zeros((1, 3), int), "reward": np.ones((1, 3))})
+    assert env.talk({"arm": np.zeros((1, 3), int)}).inbox.own["count"].sum() == 3
+
+
+class Louder(Wrapper):
+    def tell(self, reward, env):
+        return 10.0 * reward
+
+
+class Declared(Louder):
+    def tells(self, fields, env):
+        return {**fields, "reward": Field(low=0.0, high=10.0)}
+
+
+def test_a_wrapper_of_ones_own_tells_what_it_declares():
+    for env_id, env in (("CoopNetwork-v0", {"n_agents": 3}), ("DPMASE-v0", {"n_agents": 3, "horizon": 50})):
+        core = hb.make_core(env_id, means=[1.0, 1.0], wrappers=[Louder()], **env)
+        with pytest.raises(
+            ValueError, match=r"Louder.tell, by what its tells\(\) declares: reward holds 10.0 at run 0"
+        ):
+            hb.play(core, hb.make_team("Random"))
+        hb.play(hb.make_core(env_id, means=[1.0, 1.0], wrappers=[Declared()], **{**env, "horizon": 50}),
+                hb.make_team("Random"))  # fmt: skip
+
+
+# -- losses ------------------------------------------------------------------------------------------------------------
+
+MECHANISMS = {"pure": DiscreteLaplace, "skellam": Skellam, "gaussian": DiscreteGaussian}
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+@pytest.mark.parametrize("t_min", [1.0, 0.9, 0.5, 100])
+@pytest.mark.parametrize("losing", [lambda: Loss(0.5), lambda: Loss(1e-6), Dropper], ids=["half", "few", "own"])
+@pytest.mark.parametrize("first", [True, False])
+def test_no_promise_counts_on_noise_that_may_be_lost(kind, t_min, losing, first):
+    mechanism, loss = MECHANISMS[kind](1.0, t_min=t_min), losing()
+    order = [loss, mechanism, SecAgg()] if first else [mechanism, loss, SecAgg()]
+    promise = Feedback(wrappers=order).privacy()[0]
+    assert math.isinf(promise.epsilon)
+    assert f"counts on t_min={t_min:g}" in promise.void
+
+
+@pytest.mark.parametrize(("t_min", "holds"), [(1.0, False), (0.95, False), (0.9, True), (0.5, True), (50, False)])
+def test_a_loss_that_is_bounded_is_held_against_t_min(t_min, holds):
+    promise = Feedback(wrappers=[SomeLost(), DiscreteLaplace(1.0, t_min=t_min), SecAgg()]).privacy()[0]
+    assert math.isfinite(promise.epsilon) == holds
+    assert promise.epsilon == (1.0 if holds else math.inf)
+
+
+def test_an_env_that_loses_users_says_so():
+    class Leaky(Feedback):
+        loses = True
+
+    assert finite(Feedback(wrappers=[DiscreteLaplace(1.0, t_min=0.5), SecAgg()]).privacy()) == [1.0]
+    assert finite(Leaky(wrappers=[DiscreteLaplace(1.0, t_min=0.5), SecAgg()]).privacy()) == []
+    assert finite(Leaky(wrappers=[CentralLaplace(1.0)]).privacy()) == [1.0]
+
+
+def test_loss_behind_the_sum_and_noise_of_ones_own_lose_nothing():
+    assert finite(Feedback(wrappers=[Loss(0.0), DiscreteLaplace(1.0), SecAgg()]).privacy()) == [1.0]
+    assert finite(hb.make_core("LocalDP-v0", wrappers=[Loss(0.5)]).privacy()) == [1.0]
+
+
+# -- blocks of every size ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [10**3, 10**4, 10**5, 10**6, 10**7])
+def test_a_plan_that_breaks_in_large_blocks_is_refuted(n):
+    class Narrow(DiscreteLaplace):
+        """Noise no wider than that of a tenth of the block's size."""
+
+        def plan(self, size):
+            whole = distributed_pure(size, self.epsilon, self._p, self.sure(size))
+            if size < n:
+                return whole
+            from dataclasses import replace
+
+            return replace(whole, noise=replace(whole.noise, b=whole.noise.b / 3))
+
+    promise = Feedback(wrappers=[Narrow(1.0), SecAgg()], horizon=n).privacy()[0]
+    assert math.isinf(promise.epsilon)
+    assert "the law of its noise gives ε = 3" in promise.void
+    assert finite(Feedback(wrappers=[Narrow(1.0), SecAgg()], horizon=n - 1).privacy()) == [1.0]
+
+
+# -- post-processing, where it is one ----------------------------------------------------------------------------------
+
+
+def test_central_noise_on_what_another_mechanism_leaves_is_no_promise():
+    outer, inner, _ = Feedback(wrappers=[CentralLaplace(0.1), DiscreteLaplace(5.0), SecAgg()]).privacy()
+    assert math.isinf(outer.epsilon)
+    assert "what DiscreteLaplace makes of the sum" in outer.void
+    assert inner.epsilon == 5.0
+    assert finite(Feedback(wrappers=[CentralLaplace(0.1), SecAgg()]).privacy()) == [0.1]
+    local = Feedback(wrappers=[LocalLaplace(0.1), DiscreteLaplace(5.0), SecAgg()]).privacy()
+    assert finite(local) == [0.1, 5.0]
+
+
+# -- more than [0, 1] --------------------------------------------------------------------------------------------------
+
+
+def network(wrapper, said):
+    """What others hear of one agent that says `said` for its reward, less the noise of luck alone."""
+    env = hb.make_core("CoopNetwork-v0", n_agents=2, graph="complete", horizon=50, wrappers=[wrapper], runs=4)
+    env.reset(3)
+    heard = []
+    for _ in range(50):
+        env.pull(np.zeros((4, 2), int))
+        inbox = env.talk({"arm": np.zeros((4, 2), int), "reward": np.full((4, 2), said)}).inbox
+        heard.append(inbox["mean" if "mean" in inbox.fields else "reward"].ravel())
+    return np.concatenate(heard)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: LocalLaplace(1.0, own="exact"), lambda: LocalLaplace(1.0, own="exact", grid=8),
+     lambda: PrivateMeans(1.0, own="exact")],
+    ids=["laplace", "grid", "means"],
+)  # fmt: skip
+def test_what_a_team_says_beyond_one_counts_as_one(make):
+    np.testing.assert_array_equal(network(make(), 1000.0), network(make(), 1.0))
+    np.testing.assert_array_equal(network(make(), -7.0), network(make(), 0.0))
+
+
+@pytest.mark.parametrize("users", ["pooled", "each"])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: [CentralLaplace(1e6)], lambda: [CentralLaplace(1e6, discrete=True)],
+     lambda: [DiscreteLaplace(1e6), SecAgg()], lambda: [LocalLaplace(1e6)]],
+    ids=["central", "discrete", "distributed", "local"],
+)  # fmt: skip
+def test_a_wrapper_before_a_mechanism_moves_a_sum_by_no_more_than_its_users(make, users):
+    env = Feedback(means=[0.5, 1.0], rewards="bernoulli", users=users, horizon=100, wrappers=[Times(10.0), *make()])
+    env.reset(0)
+    env.pull((np.array([[1]]), np.array([[64]])))
+    assert env.talk().inbox.total("reward")[0, 0] == pytest.approx(64, abs=0.5)
+
+
+def test_a_part_of_ones_own_beside_a_promise_is_unknown():
+    for order in ([Times(), CentralLaplace(1.0)], [CentralLaplace(1.0), Times(1.0)]):
+        promise = next(g for g in Feedback(wrappers=order).privacy())
+        assert math.isinf(promise.epsilon)
+        assert promise.void.startswith("Times is a wrapper of one's own, and nothing says what it does")
+        known = [DeclaredTimes() if isinstance(w, Times) else w for w in order]
+        assert finite(Feedback(wrappers=known).privacy()) == [1.0]
+    env = hb.make_core("DPMASE-v0", wrappers=[Louder()])
+    assert finite(hb.make_team("DP-MASE").privacy(env)) == []
+    assert finite(hb.make_team("DP-MASE").privacy(hb.make_core("DPMASE-v0"))) == [0.1]
+
+    class Renamed(Loss):
+        """Nothing of its own."""
+
+    assert finite(hb.make_core("LocalDP-v0", wrappers=[Renamed(0.5)]).privacy()) == [1.0]
+
+    class Inherits(DeclaredTimes):
+        def send(self, message, env):
+            return message.map(lambda x: env.means[0, 0] * x)
+
+    assert (
+        finite(hb.make_core("LocalDP-v0", wrappers=[Inherits()]).privacy()) == []
+    )  # what a base declares is not its word
+
+
+# -- at the edge of floating point -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [20.0, 5.0, 1e-6])
+def test_both_sides_of_a_coin_are_there(epsilon):
+    coin = LocalBernoulli(epsilon)
+    low, high = coin.chance(np.array([0.0, 1.0]))
+    steps = np.floor(np.array([low, 1.0 - high]) * 2.0**53)  # uniforms below it, and above
+    assert (steps > 1e6).all()
+    assert math.log(high / low) <= epsilon * (1 + 1e-6)
+
+
+def test_what_doubles_cannot_draw_is_refused():
+    with pytest.raises(ValueError, match="epsilon=37"):
+        LocalBernoulli(37.0)
+    with pytest.raises(ValueError, match=r"grid=1024 at epsilon=1e-05: .*grid must be at most 167 here"):
+        LocalLaplace(1e-5, grid=1024)
+    assert LocalLaplace(1e-5, grid=167).grid == 167
+
+
+def test_huber_does_not_replace_what_a_mechanism_has_noised():
+    """Its noise would be lost with the reward."""
+    for users in ("pooled", "each"):
+        env = Feedback(users=users, wrappers=[DiscreteLaplace(1.0), Huber(0.5), SecAgg()])
+        env.reset(0)
+        env.pull((np.array([[0]]), np.array([[64]])))
+        with pytest.raises(ValueError, match=r"before noise and encoding|encoded as integers already"):
+            env.talk()
