@@ -18,7 +18,7 @@ from hushbandits.agents.howson2024 import QuACK
 from hushbandits.agents.howson2024_setup import best_leader
 from hushbandits.baselines.alone import Alone
 from hushbandits.core.tapes import run_seeds
-from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances
+from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances, shortest_path_tree
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.shelf import list_policies
 from hushbandits.policies.ucb import UCB1
@@ -130,6 +130,52 @@ def test_a_tree_takes_the_same_decisions_with_fewer_messages(m, graph, leader):
     assert tree["messages"].tolist() == [T * (m - 1 + int(distance[root].sum()))] * 2
     if m > 2:
         assert (tree["messages"] < flood["messages"]).all()
+
+
+def sent_by_everyone(m, graph, root, rounds):
+    """Section 3.1, message by message: what each agent sends in each round, and the reports that reached the root."""
+    tree = nx.bfs_tree(nx.from_numpy_array(adjacency(graph, m)), root)
+    parent = {w: v for v, w in tree.edges}
+    told, held, sent, arrived = {root}, {w: [] for w in tree}, np.zeros((rounds, m), int), Counter()
+    for t in range(rounds):
+        news, mail = set(told), {w: [] for w in tree}
+        for w in tree:
+            if w in told:  # the action goes down to every child
+                sent[t, w] += tree.out_degree(w)
+                news |= set(tree.successors(w))
+            if w != root:  # one's own pair goes up, with what the children sent in the last round
+                sent[t, w] += 1
+                mail[parent[w]] += [(w, t), *held[w]]
+        told, held = news, mail
+        arrived.update(held[root])
+    return sent, arrived
+
+
+@pytest.mark.parametrize(("m", "graph", "leader"), [
+    (1, "path", None), (2, "path", None), (7, "path", 6), (8, "cycle", None), (9, "grid", None), (6, "complete", 4),
+    (8, "star", None), (8, "star", 3),
+])  # fmt: skip
+def test_the_busiest_agent_of_a_tree(m, graph, leader):
+    distance = hop_distances(adjacency(graph, m))
+    root = int(graph_median(distance[None])[0]) if leader is None else leader
+    sent, arrived = sent_by_everyone(m, graph, root, T)
+    for w in set(range(m)) - {root}:  # every report once, after as many hops as there are
+        assert [arrived[w, t] for t in range(T)] == [1] * (T - distance[root, w] + 1) + [0] * (distance[root, w] - 1)
+    found = hb.play(*network("QuACK-UCB", 3, m, graph, leader=leader, routing="tree"), seed=1)
+    assert found["messages_most"].tolist() == [sent.max()] * 3
+    assert "messages_most" not in hb.play(*network("QuACK-UCB", 3, m, graph, leader=leader), seed=1)
+
+
+def test_the_busiest_agent_is_that_of_each_run_s_own_graph():
+    world = {"n_agents": 12, "graph": "erdos-renyi", "edge_probability": 0.3, "horizon": 30, "routing": "tree"}
+    env, team = build("CoopNetwork-v0", "QuACK-UCB", 6, world, {"routing": "tree"}, ())
+    found = hb.play(env, team, seed=2)["messages_most"].tolist()
+    degrees = [
+        max(dict(nx.from_numpy_array(shortest_path_tree(*graph)).degree).values())
+        for graph in zip(env.adjacency, env.distance, env.root, strict=True)
+    ]
+    assert found == degrees
+    assert len(set(found)) > 1
 
 
 def test_what_a_tree_cannot_do_is_refused():

@@ -145,6 +145,18 @@ def test_theorem_1_with_the_regret_of_the_policy_alone(policy, graph):
     assert run[0].mean() < theory.quack_regret(0.0, gaps, 0) + n_agents * rounds * gaps.max()
 
 
+@pytest.mark.parametrize("m", [2, 5, 16, 196])
+def test_erratum_the_star_s_term_of_corollary_1_is_3m_and_not_m_plus_2(m):
+    """Appendix C.1 evaluates ``3 + Σ_w d(v, w)``, where corollary 1 has ``3 + 3 Σ_w d(v, w)``."""
+    gaps = [0.0, 0.1, 0.4]
+    way = theory.reach(hop_distances(adjacency("star", m)))
+    term = theory.quack_regret(theory.ucb_regret(gaps, 1), gaps, way) / sum(gaps)  # ln 1 = 0: what multiplies Σ Δ
+    assert term == pytest.approx(3 + 3 * way) == pytest.approx(3 * m)
+    assert 3 + way == m + 2  # as printed
+    # the conclusion stands: below DDUCB's, for which the paper gives this lower value
+    assert term < 6 * m * math.log(m) / math.sqrt(2 * math.log(m / (m - 1))) + m + 4
+
+
 def test_dashed_lines_are_theorem_1_and_of_quack_ucb_alone():
     env = {"graph": "star", "n_agents": 16, "horizon": 1000, "means": declared.MEANS}
     time = np.array([1, 10, 1000])
@@ -164,6 +176,8 @@ def test_what_the_declarations_state_in_numbers_is_what_theory_gives():
         assert declared.MOST[graph] == pytest.approx(line, abs=0.006)
     assert theory.quack_regret(0.0, declared.GAPS, 64) == pytest.approx(declared.EXTRA)
     assert theory.reach(hop_distances(adjacency("cycle", declared.SMALL))) == 64
+    distances = {graph: hop_distances(adjacency(graph, declared.LARGEST)) for graph in GRAPHS}
+    assert {graph: int(d.max()) for graph, d in distances.items()} == declared.DIAMETERS
     # the two radii are one: 4σ² ln(Mn) = 2γσ² ln n, and ln(1/δ) = γ ln n
     n = declared.HORIZON
     assert declared.AS_QUACK.params["gamma"] * math.log(n) == pytest.approx(2 * math.log(16 * n))

@@ -94,8 +94,8 @@ def home(team):
     raise AssertionError(f"{team.name} fits nowhere")
 
 
-def test_what_the_search_for_a_leader_took_is_declared():
-    team = hb.make_team("QuACK-UCB", elects=True)
+def test_what_the_search_for_a_leader_and_its_tree_take_is_declared():
+    team = hb.make_team("QuACK-UCB", elects=True, routing="tree")
     env = assemble("CoopNetwork-v0", team, runs=2, env={"n_agents": 4, "horizon": 20})
     final = hb.play(env, team, seed=2)
     assert gathered(team).keys() <= final.keys()

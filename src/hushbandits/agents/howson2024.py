@@ -23,7 +23,7 @@ from hushbandits.core.types import Array, Message, Seeds
 from hushbandits.core.validate import choice, flag, integer
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
-from hushbandits.envs.network.graphs import graph_median
+from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
 from hushbandits.policies.watched import Watched, started
@@ -123,7 +123,8 @@ class QuACK(NetworkTeam):
     leader : int or str
         An agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
     routing : str
-        ``"flood"``, or ``"tree"``: one instruction down a shortest-path tree from the leader, reports up.
+        ``"flood"``, or ``"tree"``: one instruction down a shortest-path tree from the leader, reports up (section 3.1).
+        Its metric ``messages_most``: what the busiest agent sends in a round, the reports that it passes on as one.
     elects : bool
         Whether the run begins with the search for the leader, the graph median, and for the ways to it (appendix A):
         3M rounds of uniform play without reports.  Metrics ``setup_rounds`` and ``setup_messages`` say what it took.
@@ -146,6 +147,7 @@ class QuACK(NetworkTeam):
     measures: Mapping[str, Measure] = {
         "setup_rounds": Measure("rounds before the leader is known", "count"),
         "setup_messages": Measure("messages of the search for the leader", "count"),
+        "messages_most": Measure("messages that the busiest agent sends in a round", "count"),
     }
 
     def __init__(
@@ -226,10 +228,16 @@ class QuACK(NetworkTeam):
             self._paid = np.array([election.messages for election in found])[np.arange(runs) % len(found)]
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """What the search for the leader took."""
-        if not self.elects:
-            return {}
-        return {"setup_rounds": np.full(len(self._paid), self._pause), "setup_messages": self._paid}
+        """What the search for the leader took; of a tree, what its busiest agent sends."""
+        found: dict[str, Array] = {}
+        if self.elects:
+            found |= {"setup_rounds": np.full(len(self._paid), self._pause), "setup_messages": self._paid}
+        if env.routing == "tree":
+            trees = map(shortest_path_tree, env.adjacency, env.distance, env.root)
+            # an instruction to every child and one message to the parent: as many as there are edges at the agent
+            most = np.array([tree.sum(1).max() for tree in trees])
+            found["messages_most"] = most[np.arange(len(self._runs)) % len(most)]
+        return found
 
     def act(self, obs: Obs) -> Array:
         """Leaders ask π; followers repeat their last instruction, or guess until the first."""

@@ -228,6 +228,7 @@ FIGURE_1C = Experiment(
                 f"{use.name}: without communication it is the worst.",
                 _against(_at(use, graph="erdos-renyi", life=0), _at(use, graph="erdos-renyi", life=1)),
                 **words.MORE,
+                source="own addition",  # the paper looks from γ = 1 on
             ),
         )
     ],

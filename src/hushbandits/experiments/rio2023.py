@@ -85,9 +85,9 @@ def _epsilon_claims() -> list[Claim]:
     small, large = DP_LINES[:2], DP_LINES[1:]
     cost, stable = "Rounds increase significantly from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
     return [
-        Claim(f"{cost} (means, every N).", _against(*small), **words.CLEARLY_MORE),
+        Claim(f"{cost} (means, every N).", _against(*small), **words.MUCH_MORE),
         Claim(f"{stable} (means, every N).", _against(*large), **words.LITTLE),
-        Claim(f"{cost} (medians, N ≥ 256).", _against(*small, **own), **words.CLEARLY_MORE, source=source),
+        Claim(f"{cost} (medians, N ≥ 256).", _against(*small, **own), **words.MUCH_MORE, source=source),
         Claim(f"{stable} (medians, N ≥ 256).", _against(*large, **own), **words.LITTLE, source=source),
     ]
 
@@ -95,9 +95,10 @@ def _epsilon_claims() -> list[Claim]:
 def _figure_1_claims() -> list[Claim]:
     methods = [*DP_LINES, *CORRUPTED_LINES]
     claims = [
-        Claim(f"Sample complexity grows with the number of agents. ({use.label or use.name})", _along(use), above=0)
-        for use in (*methods, INDEPENDENT)
-    ]
+        Claim(f"Sample complexity grows with the number of agents. ({use.label or use.name})", _along(use), above=0,
+              source="own addition" if use is INDEPENDENT else "")
+        for use in (*methods, INDEPENDENT)  # the paper says it of its two methods
+    ]  # fmt: skip
     for use in methods:
         claims += [
             Claim(f"{use.label} needs fewer rounds than Independent at every N.", _against(use, INDEPENDENT),

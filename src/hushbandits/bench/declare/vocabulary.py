@@ -58,7 +58,9 @@ def metric(name: str) -> Measure:
 
 
 #: Metrics of which less is better, and of which more: what is in neither is not judged by size.
-_LESS = frozenset({"regret", "rounds", "messages", "bits", "bits_per_user", "named", "named_most", "epsilon"})
+_LESS = frozenset(
+    {"regret", "rounds", "messages", "messages_most", "bits", "bits_per_user", "named", "named_most", "epsilon"}
+)
 _MORE = frozenset({"correct", "covered"})
 
 
