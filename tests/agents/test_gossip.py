@@ -107,9 +107,9 @@ def test_gossiping_agents_equal_their_twins(graph, m, rate):
         assert ours == twins(naive_ddub, graph, m, T, rate, rechoose=rechoose)
     assert actions_of("Dec-TS", graph, m, rate) == twins(naive_dec_ts, graph, m, T, rate)
     assert actions_of("Dec-TS", graph, m, rate, agent_rate=0.5) == twins(naive_dec_ts, graph, m, T, rate, 0.5)
-    for life in (0, 1, 2, None):
-        ours = actions_of("CMP-UCB", graph, m, rate, life, moment=0.5, excess=0.6)
-        assert ours == twins(naive_cmp, graph, m, T, life, rate, moment=0.5, excess=0.6)
+    for life, how in ((0, "largest"), (1, "largest"), (1, "greedy"), (2, "largest"), (2, "greedy"), (None, "largest")):
+        ours = actions_of("CMP-UCB", graph, m, rate, life, moment=0.5, excess=0.6, partition=how)
+        assert ours == twins(naive_cmp, graph, m, T, life, rate, moment=0.5, excess=0.6, partition=how)
 
 
 @pytest.mark.parametrize("graph", ["star", "erdos-renyi"])
@@ -134,6 +134,16 @@ def test_compiled_rounds_go_on_where_curves_stop(agent):
     final, curves = hb.core.play.record(env, team, 1, [3, 10, 11, 40, 90], ["regret"])
     np.testing.assert_array_equal(final["regret"], whole["regret"])
     np.testing.assert_array_equal(curves["regret"][:, -1], whole["regret"])
+
+
+@pytest.mark.parametrize("step", [None, lambda: None])
+@pytest.mark.parametrize(("graph", "life"), [("grid", 2), ("star", 1), ("cycle", None)])
+def test_a_leaders_clock_counts_rounds_however_much_it_hears(graph, life, step):
+    env, team = build("CoopNetwork-v0", "CMP-UCB", 2, {"graph": graph, "n_agents": 9, "life": life, "horizon": T})
+    hb.play(env, team, seed=2, step=step)
+    leads = team._leader.ravel() >= 0
+    assert (team._pi.n.sum(1)[leads] > T).any() or graph == "star"  # leaves that lead a star at γ = 1 hear its centre
+    assert (team._pi.t[leads] == T - 1).all()
 
 
 # -- closed forms ---------------------------------------------------------------------------------------------------

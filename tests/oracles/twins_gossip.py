@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-from naive_policies import naive_policy
+from naive_graphs import brute_largest
+from naive_policies import Robust
 from twins_network import MEANS, hops, rewards
 
 from hushbandits.baselines.gossip import second_eigenvalue
@@ -169,20 +170,36 @@ def naive_dec_ts(seed, graph, m, horizon, rate=0.0, eta=None):
     return actions
 
 
-def naive_cmp(seed, graph, m, horizon, life, rate=0.0, **params):
-    """Leaders by the size of their γ-neighbourhoods, greedily; a follower's is the nearest, the lowest on ties."""
-    d, pull = hops(graph, m), rewards(seed, m, horizon)
-    life = m if life is None else life
-    near = {a: {b for b in range(m) if b != a and d[a][b] <= life} for a in range(m)}
-    free, leaders = set(range(m)), []
+class Led(Robust):
+    """Robust UCB by the clock of the network: t is the round."""
+
+    t = 1
+
+
+def greedily(near):
+    """Whoever has most γ-neighbours among those left."""
+    free, leaders = set(range(len(near))), []
     while free:
         best = max(sorted(free), key=lambda a: len(near[a]))
         leaders.append(best)
         free -= {best, *near[best]}
+    return leaders
+
+
+def naive_cmp(seed, graph, m, horizon, life, rate=0.0, partition="largest", **params):
+    """A follower's leader is the nearest, the lowest on ties."""
+    d, pull = hops(graph, m), rewards(seed, m, horizon)
+    life = m if life is None else life
+    near = {a: {b for b in range(m) if b != a and d[a][b] <= life} for a in range(m)}
+    if partition == "greedy":
+        leaders = greedily(near)
+    else:
+        matrix = np.array([[b in near[a] for b in range(m)] for a in range(m)])
+        leaders = brute_largest(matrix, [len(near[a]) for a in range(m)])
     leads = [min(sorted(leaders), key=lambda v: d[a][v]) for a in range(m)]
     lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
     guesses = stream(seed, "agent/CMP-UCB")
-    pi = {v: naive_policy("Robust-UCB", K, m * horizon, **params) for v in leaders}
+    pi = {v: Led(K, m * horizon, **params) for v in leaders}
     log, actions, told = [], [], [None] * m
     for t in range(1, horizon + 1):
         guess = guesses.integers(K, size=m)
@@ -190,6 +207,7 @@ def naive_cmp(seed, graph, m, horizon, life, rate=0.0, **params):
             came = [(d[v][w], w, arm, x) for s, w, arm, x in log if w in near[v] and s == t - d[v][w]]
             for _, _, arm, x in sorted(came):
                 pi[v].update(arm, x)
+            pi[v].t = t
         for w in range(m):
             v = leads[w]
             if w != v and t > d[v][w] and not lost[t - d[v][w] - 1, v]:

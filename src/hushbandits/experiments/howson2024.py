@@ -183,8 +183,7 @@ ROBUST = Use("QuACK-Robust-UCB", moment=MOMENT, excess=EXCESS)
 
 
 def _led(leaders: int) -> Use:
-    # no γ gives a grid four leaders by our partition: it has three then
-    label = {1: "CMP-UCB, 1 leader", 4: "CMP-UCB, 4 leaders (grid: 3)"}.get(leaders, f"CMP-UCB, {leaders} leaders")
+    label = f"CMP-UCB, {leaders} leader" + "s" * (leaders > 1)
     return Use("CMP-UCB-leaders", label=label, leaders=leaders, moment=MOMENT, excess=EXCESS)
 
 
