@@ -42,7 +42,7 @@ class World:
     def mixed(self, t, x):
         """P x, oneself first and then by name; a message that was lost counts as the receiver's own."""
         m = range(self.m)
-        gone = [t is not None and bool(self.lost[t - 1][b]) for b in m]
+        gone = [bool(self.lost[t - 1][b]) for b in m]
         return [
             [
                 self.sum([self.p[a][b] * x[a if gone[b] else b][k] for b in sorted(m, key=lambda b: b != a)])
@@ -56,7 +56,18 @@ def highest(index):
     return index.index(max(index))
 
 
-def naive_exploration(p):
+def naive_excess(p, powers=4000):
+    """The smallest valid ε_c: what a pull adds to M times the variance beyond its share of n̂, power by power."""
+    m, power = len(p), np.eye(len(p))
+    found = [0.0] * m
+    for _ in range(powers):
+        power = np.array(p) @ power
+        for k in range(m):
+            found[k] += sum(max(0.0, m * x**2 - x) for x in power[k].tolist())
+    return found
+
+
+def naive_published(p):
     """ε_c by its sums; only where no eigenvalue is repeated."""
     m = len(p)
     values, vectors = np.linalg.eigh(np.array(p))
@@ -79,7 +90,7 @@ def naive_exploration(p):
     return found
 
 
-def naive_coop(seed, graph, m, horizon, extra, rate=0.0, gamma=1.01, sigma=0.5, steps=1):
+def naive_coop(seed, graph, m, horizon, extra, rate=0.0, gamma=1.01, sigma=0.5):
     world = World(seed, graph, m, horizon, rate)
     s, n = [[0.0] * K for _ in range(m)], [[0.0] * K for _ in range(m)]
     actions = []
@@ -95,8 +106,7 @@ def naive_coop(seed, graph, m, horizon, extra, rate=0.0, gamma=1.01, sigma=0.5, 
             s[a][arm] += world.pull(t, a, arm)
             n[a][arm] += 1
         if t > K:
-            for i in range(steps):  # beyond the first, as released: among themselves, nothing is lost
-                s, n = world.mixed(None if i else t, s), world.mixed(None if i else t, n)
+            s, n = world.mixed(t, s), world.mixed(t, n)
         actions.append(arms)
     return actions
 
