@@ -100,7 +100,7 @@ def published_exploration(matrix: Array) -> Array:
 
     Examples
     --------
-    >>> graph_exploration(np.full((2, 2), 0.5)).round(6).tolist()
+    >>> published_exploration(np.full((2, 2), 0.5)).round(6).tolist()
     [0.0, 0.0]
     """
     agents = len(matrix)
