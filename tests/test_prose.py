@@ -19,6 +19,7 @@ import hushbandits as hb
 from hushbandits.audits import drawn, network, suite, votes
 from hushbandits.audits.black import one_run
 from hushbandits.audits.suite import Budget
+from hushbandits.baselines import dubey2020_heavy
 from hushbandits.bench.declare import words
 from hushbandits.bench.judge.intervals import fewest_runs
 from hushbandits.bench.play import clusters, lock, plan, player, promised
@@ -181,6 +182,7 @@ FACTS = [
     ("feedback.md", "{} the experiments'", [default(DiscreteLaplace, "confidence")]),
     ("feedback.md", "(below `min_cohort`, or {} for split-and-mix)", [shuffling.SMALLEST]),
     ("network.md", "exact up to {} agents", [graphs._SMALL]),
+    ("network.md", "searched for among up to {} agents", [dubey2020_heavy.LARGEST]),
     ("network.md", "M = 200, K = 5, random graphs (p = .1), {} runs", [runs_of("dubey2020-fig1a")]),
     ("network.md", "({} runs, `hushbandits run dubey2020-overestimate`", [runs_of("dubey2020-overestimate")]),
     ("network.md", "by a constant; {} runs, `hushbandits run dubey2020-outliers`", [runs_of("dubey2020-outliers")]),

@@ -6,7 +6,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from naive_graphs import brute_cover, brute_independence
+from naive_graphs import brute_cover, brute_independence, brute_largest
 
 import hushbandits as hb
 from hushbandits.agents import dubey2020_theory as theory
@@ -18,6 +18,7 @@ from hushbandits.envs.network.graphs import (
     hop_distances,
     independence_number,
     independent_set,
+    largest_independent_set,
     power_graph,
 )
 
@@ -32,6 +33,17 @@ def test_hard_numbers_of_small_graphs_are_exact(seed):
     assert cover.exact
     assert cover.low == brute_cover(matrix)
     assert omega.low == omega.high == max(len(c) for c in nx.find_cliques(graph))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_largest_independent_sets_equal_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    matrix = nx.to_numpy_array(nx.gnp_random_graph(int(rng.integers(1, 11)), rng.random(), seed=seed)) > 0
+    plain = np.zeros(len(matrix), int)
+    for weight in (plain, matrix.sum(1), rng.integers(0, 5, len(matrix)), 10**12 * plain + 10**15):
+        assert largest_independent_set(matrix, weight) == brute_largest(matrix, weight)
+    assert largest_independent_set(matrix) == brute_largest(matrix, plain)
+    assert len(largest_independent_set(matrix)) == brute_independence(matrix)
 
 
 @pytest.mark.parametrize("m", [30, 60])

@@ -6,14 +6,22 @@ import networkx as nx
 import numpy as np
 import pytest
 from helpers import build
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from twins_gossip import averaging, naive_cmp, naive_coop, naive_ddub, naive_dec_ts, naive_exploration
+from twins_gossip import (
+    averaging,
+    naive_cmp,
+    naive_coop,
+    naive_ddub,
+    naive_dec_ts,
+    naive_excess,
+    naive_published,
+)
 from twins_network import MEANS
 
 import hushbandits as hb
 from hushbandits.baselines.gossip import gossip_matrix, second_eigenvalue
-from hushbandits.baselines.landgren2016 import graph_exploration
+from hushbandits.baselines.landgren2016 import CONSTANTS, published_exploration, smallest_exploration
 from hushbandits.baselines.martinez2019 import chebyshev, stage_length
 from hushbandits.core.messages import Field
 from hushbandits.core.tapes import run_seeds
@@ -98,22 +106,26 @@ def twins(naive, *given, **kwargs):
 @pytest.mark.parametrize("rate", [0.0, 0.4])
 @pytest.mark.parametrize(("graph", "m"), GRAPHS, ids=str)
 def test_gossiping_agents_equal_their_twins(graph, m, rate):
-    extra = graph_exploration(gossip_matrix(adjacency(graph, m)[None])[0]).tolist()
-    assert actions_of("coop-UCB", graph, m, rate) == twins(naive_coop, graph, m, T, extra, rate)
-    released = actions_of("coop-UCB", graph, m, rate, as_released=True, gamma=1.5, sigma=0.3)
-    assert released == twins(naive_coop, graph, m, T, extra, rate, 1.5, 0.3, steps=m)
+    for constant, found in CONSTANTS.items():
+        extra = found(gossip_matrix(adjacency(graph, m)[None])[0]).tolist()
+        ours = actions_of("coop-UCB", graph, m, rate, constant=constant)
+        assert ours == twins(naive_coop, graph, m, T, extra, rate)
+        ours = actions_of("coop-UCB", graph, m, rate, gamma=1.5, sigma=0.3, constant=constant)
+        assert ours == twins(naive_coop, graph, m, T, extra, rate, 1.5, 0.3)
     for rechoose in (False, True):
         ours = actions_of("DDUCB", graph, m, rate, rechoose=rechoose)
         assert ours == twins(naive_ddub, graph, m, T, rate, rechoose=rechoose)
     assert actions_of("Dec-TS", graph, m, rate) == twins(naive_dec_ts, graph, m, T, rate)
     assert actions_of("Dec-TS", graph, m, rate, agent_rate=0.5) == twins(naive_dec_ts, graph, m, T, rate, 0.5)
-    for life in (0, 1, 2, None):
-        ours = actions_of("CMP-UCB", graph, m, rate, life, moment=0.5, excess=0.6)
-        assert ours == twins(naive_cmp, graph, m, T, life, rate, moment=0.5, excess=0.6)
+    for life, how in ((0, "largest"), (1, "largest"), (1, "greedy"), (2, "largest"), (2, "greedy"), (None, "largest")):
+        ours = actions_of("CMP-UCB", graph, m, rate, life, moment=0.5, excess=0.6, partition=how)
+        assert ours == twins(naive_cmp, graph, m, T, life, rate, moment=0.5, excess=0.6, partition=how)
 
 
 @pytest.mark.parametrize("graph", ["star", "erdos-renyi"])
-@pytest.mark.parametrize(("agent", "kwargs"), [*((a, {}) for a in PEERS), ("coop-UCB", {"as_released": True})], ids=str)
+@pytest.mark.parametrize(("agent", "kwargs"), [
+    *((a, {}) for a in PEERS), ("coop-UCB", {"constant": "published"}), ("CMP-UCB", {"partition": "greedy"}),
+], ids=str)  # fmt: skip
 def test_compiled_rounds_are_the_beats_and_a_row_is_a_run(agent, kwargs, graph):
     world = {"graph": graph, "n_agents": 6, "horizon": 50}
     env, team = build("CoopNetwork-v0", agent, 3, world, kwargs, (Loss(0.2),))
@@ -136,34 +148,119 @@ def test_compiled_rounds_go_on_where_curves_stop(agent):
     np.testing.assert_array_equal(curves["regret"][:, -1], whole["regret"])
 
 
+@pytest.mark.parametrize("step", [None, lambda: None])
+@pytest.mark.parametrize(("graph", "life"), [("grid", 2), ("star", 1), ("cycle", None)])
+def test_a_leaders_clock_counts_rounds_however_much_it_hears(graph, life, step):
+    env, team = build("CoopNetwork-v0", "CMP-UCB", 2, {"graph": graph, "n_agents": 9, "life": life, "horizon": T})
+    hb.play(env, team, seed=2, step=step)
+    leads = team._leader.ravel() >= 0
+    assert (team._pi.n.sum(1)[leads] > T).any() or graph == "star"  # leaves that lead a star at γ = 1 hear its centre
+    assert (team._pi.t[leads] == T - 1).all()
+
+
 # -- closed forms ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("graph", "m"), [("path", 2), ("path", 5), ("path", 8), (TAIL, 5)], ids=str)
-def test_exploration_of_a_graph_is_its_sums(graph, m):
+def test_the_published_constant_is_its_sums(graph, m):
     p = gossip_matrix(adjacency(graph, m)[None])[0]
-    np.testing.assert_allclose(graph_exploration(p), naive_exploration(p.tolist()), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(published_exploration(p), naive_published(p.tolist()), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("graph", "m"), [*GRAPHS, ("cycle", 16), ("star", 16), ("grid", 16), ("complete", 9)], ids=str)
+def test_the_smallest_constant_is_its_sum_over_powers(graph, m):
+    p = gossip_matrix(adjacency(graph, m)[None])[0]
+    found = smallest_exploration(p)
+    np.testing.assert_allclose(found, naive_excess(p.tolist(), 800), rtol=1e-8, atol=1e-8)
+    assert (found >= 0).all()
+    assert (found <= published_exploration(p) + 1e-8).all()  # by another way to the same bound
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_the_smallest_constant_of_any_graph(edges):
+    p = gossip_matrix(edges[None])[0]
+    assume(second_eigenvalue(p[None])[0] < 0.98)
+    np.testing.assert_allclose(smallest_exploration(p), naive_excess(p.tolist(), 1200), rtol=1e-7, atol=1e-7)
+
+
+def test_the_smallest_constant_of_a_cycle_of_16():
+    found = smallest_exploration(gossip_matrix(adjacency("cycle", 16)[None])[0])
+    np.testing.assert_allclose(found, 27.97328, atol=1e-5)  # all agents are alike, and so are their constants
+
+
+def excess(p, pulls, k):
+    """``M Var ŝ_k/σ² − n̂_k`` after pulls (T, M) of one arm, by the recurrence that the agents play."""
+    m = len(p)
+    weights, n = np.zeros((m, 0)), np.zeros(m)
+    for row in pulls:
+        weights, n = p @ np.hstack([weights, np.diag(row)]), p @ (n + row)
+    return m * (weights[k] ** 2).sum() - n[k]
+
+
+@pytest.mark.parametrize("constant", CONSTANTS)
+@pytest.mark.parametrize(("graph", "m"), [("cycle", 8), ("star", 7), ("grid", 9), (TAIL, 5), ("complete", 4)], ids=str)
+def test_the_variance_bound_holds_for_every_sequence_of_pulls(graph, m, constant):
+    p = gossip_matrix(adjacency(graph, m)[None])[0]
+    bound, rng = CONSTANTS[constant](p), np.random.default_rng(3)
+    for often in (0.05, 0.3, 0.9, 1.0):
+        pulls = rng.random((60, m)) < often
+        for rounds in (1, 2, 7, 60):
+            for k in range(m):
+                assert excess(p, pulls[:rounds], k) <= bound[k] + 1e-9
+
+
+@pytest.mark.parametrize(("graph", "m"), [("cycle", 8), ("star", 7), ("grid", 9), (TAIL, 5), ("complete", 4)], ids=str)
+def test_no_smaller_constant_is_valid(graph, m):
+    """Who pulls just where a pull weighs more than its share comes as near to it as one likes."""
+    p, rounds = gossip_matrix(adjacency(graph, m)[None])[0], 250
+    bound = smallest_exploration(p)
+    powers = np.stack([np.linalg.matrix_power(p, s) for s in range(rounds, 0, -1)])  # of pulls in round 1, 2, …
+    for k in range(m):
+        assert excess(p, powers[:, k] > 1 / m, k) == pytest.approx(bound[k], abs=1e-6)
+
+
+@pytest.mark.parametrize(("graph", "m"), [("cycle", 16), ("star", 16), ("path", 6)])
+def test_first_pulls_which_nobody_mixes_are_covered_once_they_have_been_mixed(graph, m):
+    """They stand in ŝ_k with a weight of 1 at the first choice, and of (Pˢ)_kj s rounds later."""
+    p = gossip_matrix(adjacency(graph, m)[None])[0]
+    bound, power, worst = smallest_exploration(p), np.eye(m), np.zeros(m)
+    for s in range(200):
+        first = m * (power**2).sum(1) - 1.0  # everyone's first pull, of which n̂_k has 1
+        if s > 1:
+            assert (first + worst <= bound + 1e-9).all()
+        power = p @ power
+        worst += np.maximum(0.0, m * power**2 - power).sum(1)
+
+
+def rotated(p, seed):
+    """P from other eigenvectors: those of a repeated eigenvalue turned at random."""
+    values, vectors = np.linalg.eigh(p)
+    rng, start = np.random.default_rng(seed), 0
+    for stop in range(1, len(values) + 1):
+        if stop == len(values) or values[stop] - values[start] > 1e-9:
+            q, _ = np.linalg.qr(rng.normal(size=(stop - start, stop - start)))
+            vectors[:, start:stop] = vectors[:, start:stop] @ q
+            start = stop
+    return values, vectors
 
 
 @pytest.mark.parametrize(("graph", "m"), [("cycle", 8), ("grid", 16), ("star", 7), ("complete", 5)])
 def test_exploration_does_not_hang_on_who_finds_the_eigenvectors(graph, m, monkeypatch):
     """Where eigenvalues are repeated, any rotation of their vectors leads to the same."""
     p = gossip_matrix(adjacency(graph, m)[None])[0]
-    found, eigh = graph_exploration(p), np.linalg.eigh
-
-    def turned(matrix):
-        values, vectors = eigh(matrix)
-        vectors, start = vectors.copy(), 0
-        for stop in range(1, len(values) + 1):
-            if stop == len(values) or values[stop] - values[start] > 1e-9:
-                q, _ = np.linalg.qr(np.random.default_rng(stop).normal(size=(stop - start, stop - start)))
-                vectors[:, start:stop] = vectors[:, start:stop] @ q
-                start = stop
-        return values, vectors
-
-    monkeypatch.setattr(np.linalg, "eigh", turned)
-    assert (found >= 0).all()
-    np.testing.assert_allclose(graph_exploration(p), found, rtol=1e-7, atol=1e-9)
+    found = {constant: rule(p) for constant, rule in CONSTANTS.items()}
+    turned = rotated(p, 5)
+    values, vectors = turned
+    by_powers = sum(
+        np.maximum(0.0, m * power**2 - power).sum(1)
+        for power in ((vectors * values**s) @ vectors.T for s in range(1, 600))
+    )
+    np.testing.assert_allclose(found["smallest"], by_powers, rtol=1e-7, atol=1e-8)
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: turned)
+    for constant, rule in CONSTANTS.items():
+        assert (found[constant] >= 0).all()
+        np.testing.assert_allclose(rule(p), found[constant], rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("second", [0.2, 0.9, 0.9999])
@@ -204,6 +301,15 @@ def test_a_stage_is_as_long_as_published(m, second, epsilon):
 def test_what_gossip_cannot_do_is_refused(agent, world, wrappers, words):
     with pytest.raises(ValueError, match=words):
         hb.play(*build("CoopNetwork-v0", agent, 1, {"horizon": 5, **world}, wrappers=wrappers))
+
+
+@pytest.mark.parametrize(("kwargs", "words"), [
+    ({"constant": "smaller"}, "constant='smaller' is not one of smallest, published"),
+    ({"as_released": True}, "as_released"),
+], ids=str)  # fmt: skip
+def test_constants_that_there_are_not_are_refused(kwargs, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        hb.make_team("coop-UCB", **kwargs)
 
 
 def test_nobody_speaks_in_the_rounds_of_first_pulls():

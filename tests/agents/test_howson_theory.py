@@ -96,11 +96,49 @@ def test_no_life_comes_nearer_to_the_number_of_leaders(graph, n_agents, leaders)
 
 
 @pytest.mark.parametrize("n_agents", [16, 36, 64])
-def test_figure_7_has_the_leaders_that_it_says(n_agents):
-    for graph, found in (("cycle", [1, 2, 4]), ("grid", [1, 2, 3])):
-        distance = hop_distances(adjacency(graph, n_agents))
-        lives = [life_of(graph, n_agents, agent.params["leaders"]) for agent in declared.FIGURE_7.agents[1:]]
-        assert [len(partition(distance, life)[0]) for life in lives] == found
+@pytest.mark.parametrize("graph", ["cycle", "grid"])
+def test_figure_7_has_the_leaders_that_it_says(graph, n_agents):
+    distance = hop_distances(adjacency(graph, n_agents))
+    for use in declared.FIGURE_7.agents[1:]:
+        wanted = use.params["leaders"]
+        assert len(partition(distance, life_of(graph, n_agents, wanted))[0]) == wanted
+        assert use.label.startswith(f"CMP-UCB, {wanted} leader")
+
+
+@pytest.mark.parametrize(("life", "n_agents", "largest"), [(2, 16, 4), (4, 36, 4), (4, 64, 6), (6, 64, 4)])
+def test_greedy_leaders_of_a_grid_are_fewer(life, n_agents, largest):
+    distance = hop_distances(adjacency("grid", n_agents))
+    assert len(partition(distance, life)[0]) == largest > len(partition(distance, life, "greedy")[0])
+
+
+@pytest.mark.parametrize("how", ["largest", "greedy"])
+@pytest.mark.parametrize("seed", range(6))
+def test_leaders_are_apart_and_followers_within_reach(seed, how):
+    rng = np.random.default_rng(seed)
+    graph = nx.random_labeled_tree(int(rng.integers(2, 20)), seed=seed)
+    distance = hop_distances(nx.to_numpy_array(graph) > 0)
+    for life in range(int(distance.max()) + 1):
+        leaders, follows = partition(distance, life, how)
+        apart = distance[np.ix_(leaders, leaders)]
+        assert (apart[~np.eye(len(leaders), dtype=bool)] > life).all()
+        mine = distance[np.arange(len(distance)), leaders[follows]]
+        assert (mine <= life).all()
+        np.testing.assert_array_equal(mine, distance[:, leaders].min(1))
+
+
+def test_a_largest_set_is_searched_for_up_to_64_agents():
+    distance = hop_distances(adjacency("cycle", 65))
+    with pytest.raises(ValueError, match="among up to 64 agents, and n_agents=65; take partition='greedy'") as error:
+        partition(distance, 3)
+    assert "\n" not in str(error.value)
+    assert len(partition(distance, 3, "greedy")[0]) > 0
+    env = {"n_agents": 65, "life": 3, "horizon": 5}
+    with pytest.raises(ValueError, match="n_agents=65"):
+        hb.evaluate("HeavyTailedNetwork-v0", "CMP-UCB", runs=1, env=env)
+    kwargs = {"partition": "greedy", "excess": 0.8}
+    assert hb.evaluate("HeavyTailedNetwork-v0", "CMP-UCB", runs=1, env=env, agent_kwargs=kwargs)
+    with pytest.raises(ValueError, match="partition='best' is not one of largest, greedy"):
+        CMPUCB(partition="best")
 
 
 def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
@@ -108,7 +146,7 @@ def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
     env = {"n_agents": 16, "graph": "grid", "horizon": 60}
     played = []
     for agent, more, params in (
-        ("CMP-UCB-leaders", {}, {"leaders": 2}), ("CMP-UCB", {}, {"leaders": 2}), ("CMP-UCB", {"life": 3}, {}),
+        ("CMP-UCB-leaders", {}, {"leaders": 2}), ("CMP-UCB", {}, {"leaders": 2}), ("CMP-UCB", {"life": 5}, {}),
     ):  # fmt: skip
         team = hb.make_team(agent, excess=0.8, **params)
         core = assemble("HeavyTailedNetwork-v0", team, runs=3, env={**env, **more})

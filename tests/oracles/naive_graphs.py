@@ -15,6 +15,16 @@ def brute_independence(matrix):
     )
 
 
+def brute_largest(matrix, weight):
+    """The largest independent set, then the heaviest, then the first in order of names."""
+    m = len(matrix)
+    for size in range(m, -1, -1):
+        found = [s for s in itertools.combinations(range(m), size) if not matrix[np.ix_(s, s)].any()]
+        if found:
+            return list(max(found, key=lambda s: (sum(weight[v] for v in s), [-v for v in s])))
+    raise AssertionError
+
+
 def brute_cover(matrix):
     m = len(matrix)
     for k in range(1, m + 1):  # k colours of the complement

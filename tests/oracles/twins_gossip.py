@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-from naive_policies import naive_policy
+from naive_graphs import brute_largest
+from naive_policies import Robust
 from twins_network import MEANS, hops, rewards
 
 from hushbandits.baselines.gossip import second_eigenvalue
@@ -41,7 +42,7 @@ class World:
     def mixed(self, t, x):
         """P x, oneself first and then by name; a message that was lost counts as the receiver's own."""
         m = range(self.m)
-        gone = [t is not None and bool(self.lost[t - 1][b]) for b in m]
+        gone = [bool(self.lost[t - 1][b]) for b in m]
         return [
             [
                 self.sum([self.p[a][b] * x[a if gone[b] else b][k] for b in sorted(m, key=lambda b: b != a)])
@@ -55,7 +56,18 @@ def highest(index):
     return index.index(max(index))
 
 
-def naive_exploration(p):
+def naive_excess(p, powers=4000):
+    """The smallest valid ε_c: what a pull adds to M times the variance beyond its share of n̂, power by power."""
+    m, power = len(p), np.eye(len(p))
+    found = [0.0] * m
+    for _ in range(powers):
+        power = np.array(p) @ power
+        for k in range(m):
+            found[k] += sum(max(0.0, m * x**2 - x) for x in power[k].tolist())
+    return found
+
+
+def naive_published(p):
     """ε_c by its sums; only where no eigenvalue is repeated."""
     m = len(p)
     values, vectors = np.linalg.eigh(np.array(p))
@@ -78,7 +90,7 @@ def naive_exploration(p):
     return found
 
 
-def naive_coop(seed, graph, m, horizon, extra, rate=0.0, gamma=1.01, sigma=0.5, steps=1):
+def naive_coop(seed, graph, m, horizon, extra, rate=0.0, gamma=1.01, sigma=0.5):
     world = World(seed, graph, m, horizon, rate)
     s, n = [[0.0] * K for _ in range(m)], [[0.0] * K for _ in range(m)]
     actions = []
@@ -94,8 +106,7 @@ def naive_coop(seed, graph, m, horizon, extra, rate=0.0, gamma=1.01, sigma=0.5, 
             s[a][arm] += world.pull(t, a, arm)
             n[a][arm] += 1
         if t > K:
-            for i in range(steps):  # beyond the first, as released: among themselves, nothing is lost
-                s, n = world.mixed(None if i else t, s), world.mixed(None if i else t, n)
+            s, n = world.mixed(t, s), world.mixed(t, n)
         actions.append(arms)
     return actions
 
@@ -169,20 +180,36 @@ def naive_dec_ts(seed, graph, m, horizon, rate=0.0, eta=None):
     return actions
 
 
-def naive_cmp(seed, graph, m, horizon, life, rate=0.0, **params):
-    """Leaders by the size of their γ-neighbourhoods, greedily; a follower's is the nearest, the lowest on ties."""
-    d, pull = hops(graph, m), rewards(seed, m, horizon)
-    life = m if life is None else life
-    near = {a: {b for b in range(m) if b != a and d[a][b] <= life} for a in range(m)}
-    free, leaders = set(range(m)), []
+class Led(Robust):
+    """Robust UCB by the clock of the network: t is the round."""
+
+    t = 1
+
+
+def greedily(near):
+    """Whoever has most γ-neighbours among those left."""
+    free, leaders = set(range(len(near))), []
     while free:
         best = max(sorted(free), key=lambda a: len(near[a]))
         leaders.append(best)
         free -= {best, *near[best]}
+    return leaders
+
+
+def naive_cmp(seed, graph, m, horizon, life, rate=0.0, partition="largest", **params):
+    """A follower's leader is the nearest, the lowest on ties."""
+    d, pull = hops(graph, m), rewards(seed, m, horizon)
+    life = m if life is None else life
+    near = {a: {b for b in range(m) if b != a and d[a][b] <= life} for a in range(m)}
+    if partition == "greedy":
+        leaders = greedily(near)
+    else:
+        matrix = np.array([[b in near[a] for b in range(m)] for a in range(m)])
+        leaders = brute_largest(matrix, [len(near[a]) for a in range(m)])
     leads = [min(sorted(leaders), key=lambda v: d[a][v]) for a in range(m)]
     lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
     guesses = stream(seed, "agent/CMP-UCB")
-    pi = {v: naive_policy("Robust-UCB", K, m * horizon, **params) for v in leaders}
+    pi = {v: Led(K, m * horizon, **params) for v in leaders}
     log, actions, told = [], [], [None] * m
     for t in range(1, horizon + 1):
         guess = guesses.integers(K, size=m)
@@ -190,6 +217,7 @@ def naive_cmp(seed, graph, m, horizon, life, rate=0.0, **params):
             came = [(d[v][w], w, arm, x) for s, w, arm, x in log if w in near[v] and s == t - d[v][w]]
             for _, _, arm, x in sorted(came):
                 pi[v].update(arm, x)
+            pi[v].t = t
         for w in range(m):
             v = leads[w]
             if w != v and t > d[v][w] and not lost[t - d[v][w] - 1, v]:

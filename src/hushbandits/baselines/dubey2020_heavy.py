@@ -14,26 +14,39 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import streams
 from hushbandits.core.team import Protocol
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer
+from hushbandits.core.validate import choice, integer
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
-from hushbandits.envs.network.graphs import adjacency, hop_distances, independent_set, power_graph
+from hushbandits.envs.network.graphs import (
+    adjacency,
+    hop_distances,
+    independent_set,
+    largest_independent_set,
+    power_graph,
+)
 from hushbandits.policies.heavy import TruncatedUCB
 from hushbandits.policies.watched import started
 
 __all__ = ["CMPUCB", "life_of", "partition"]
 
 
-def partition(distance: Array, life: int) -> tuple[Array, Array]:
+#: How leaders are chosen, and the agents up to which the search for a largest set takes seconds.
+PARTITIONS, LARGEST = ("largest", "greedy"), 64
+
+
+def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, Array]:
     """Leaders, and the leader that each agent follows.
 
-    The leaders are a maximal independent set of 𝒢_γ, chosen greedily by the size of the γ-neighbourhood; everyone else
-    has one within γ hops, and follows the nearest, the lowest index on ties.
+    The leaders are an independent set of 𝒢_γ to which nobody can be added; everyone else has one within γ hops, and
+    follows the nearest, the lowest index on ties.
 
-    Howson et al. 2024 mean a largest set: "the leaders such that they form the maximal weighted independent set of each
-    graph", and its size is an "independence number" (appendix D.2).  Greedy sets are maximal, nobody can be added, and
-    that is all that CMP-UCB needs; on cycles they are largest, on grids often one short: at γ = 2 a grid of 16 has
-    four leaders in the paper's sense and three here.
+    ``"largest"``: as many as there can be.  Howson et al. 2024 choose them "such that they form the maximal weighted
+    independent set", whose size, α(𝒢_γ), stands before the logarithm of CMP-UCB's bound (appendix C.2); they state no
+    weights, so all agents weigh the same.  Of several largest sets it is the one with the largest γ-neighbourhoods in
+    sum, whose leaders hear most, and then the first in order of names.
+
+    ``"greedy"``: whoever has most γ-neighbours among those left, the lowest index on ties.  It may be smaller: at γ = 2
+    a grid of 16 has four leaders and three here.
 
     Parameters
     ----------
@@ -41,6 +54,8 @@ def partition(distance: Array, life: int) -> tuple[Array, Array]:
         Hops.
     life : int
         γ.
+    how : str
+        ``"largest"`` or ``"greedy"``.
 
     Returns
     -------
@@ -48,21 +63,34 @@ def partition(distance: Array, life: int) -> tuple[Array, Array]:
     follows : (M,) int
         Index into `leaders`.
 
+    Raises
+    ------
+    ValueError
+        A largest set of more than 64 agents is asked for: the search may take exponentially long.
+
     Examples
     --------
     >>> from hushbandits.envs.network.graphs import adjacency, hop_distances
-    >>> leaders, follows = partition(hop_distances(adjacency("path", 5)), 1)
-    >>> leaders.tolist(), follows.tolist()
-    ([1, 3], [0, 0, 0, 1, 1])
+    >>> for how in ("largest", "greedy"):
+    ...     leaders, follows = partition(hop_distances(adjacency("path", 5)), 1, how)
+    ...     print(leaders.tolist(), follows.tolist())
+    [0, 2, 4] [0, 0, 1, 1, 2]
+    [1, 3] [0, 0, 0, 1, 1]
     """
+    if how == "largest" and len(distance) > LARGEST:
+        raise ValueError(
+            f"partition='largest' is searched for among up to {LARGEST} agents, and n_agents={len(distance)}; "
+            f"take partition='greedy'"
+        )
     near = power_graph(distance, life)
-    leaders = np.sort(independent_set(near, near.sum(1)))
+    chosen = independent_set if how == "greedy" else largest_independent_set
+    leaders = np.sort(chosen(near, near.sum(1)))
     follows: Array = distance[:, leaders].argmin(1)
     return leaders, follows
 
 
 @lru_cache(maxsize=256)
-def life_of(graph: str | nx.Graph, n_agents: int, leaders: int) -> int:
+def life_of(graph: str | nx.Graph, n_agents: int, leaders: int, how: str = "largest") -> int:
     """γ whose partition has that many leaders, or the nearest number: the fewer on ties, and of those the largest γ.
 
     The larger γ, the more a leader hears.
@@ -74,7 +102,7 @@ def life_of(graph: str | nx.Graph, n_agents: int, leaders: int) -> int:
     """
     distance = hop_distances(adjacency(graph, n_agents))
     lives = range(1, int(distance.max()) + 1)
-    counts = {life: len(partition(distance, life)[0]) for life in lives}
+    counts = {life: len(partition(distance, life, how)[0]) for life in lives}
     return max(lives, key=lambda life: (-abs(counts[life] - leaders), -counts[life], life), default=1)
 
 
@@ -85,7 +113,7 @@ class _Leaders(NamedTuple):
     pi: Any  # learner r·n + i
 
 
-_choose, _update = TruncatedUCB.choose, TruncatedUCB.update
+_choose, _take = TruncatedUCB.choose, TruncatedUCB.take
 
 
 @jit
@@ -94,6 +122,7 @@ def _act(own, t, r, arms):
     for i in range(most):
         v = own.leader[r, i]
         if v >= 0:
+            own.pi.t[r * most + i] = t - 1  # its clock: rounds, however many rewards have arrived
             arms[r, v] = _choose(own.pi, r * most + i)
 
 
@@ -103,7 +132,7 @@ def _learn(own, r, arms, rewards):
     for i in range(most):
         v = own.leader[r, i]
         if v >= 0:
-            _update(own.pi, r * most + i, arms[r, v], rewards[r, v])
+            _take(own.pi, r * most + i, arms[r, v], rewards[r, v])
 
 
 @jit
@@ -124,15 +153,15 @@ def _hear(own, r, mail, t):
             lag, w = mail.delay[g, v, s], mail.sender[g, v, s]
             i = (t - lag + 1) % depth
             if lag <= t and mail.sent[i, r, w]:
-                _update(own.pi, r * most + j, arm[i, r, w], reward[i, r, w])
+                _take(own.pi, r * most + j, arm[i, r, w], reward[i, r, w])
 
 
 @jit
-def _take(pi, row, step, arm, reward, arrived):
+def _take_all(pi, row, step, arm, reward, arrived):
     for r in range(arm.shape[0]):
         for s in range(arm.shape[1]):
             if arrived[r, s]:
-                _update(pi, r * step + row, arm[r, s], reward[r, s])
+                _take(pi, r * step + row, arm[r, s], reward[r, s])
 
 
 class CMPUCB(NetworkTeam):
@@ -141,12 +170,18 @@ class CMPUCB(NetworkTeam):
     A leader takes in every reward of its γ-neighbourhood as it arrives; a follower plays the last arm that reached it
     from its leader, a uniform one before.  γ is the env's `life`, or chosen for a number of leaders.
 
+    In round t the index is ``μ̂ + 4u^(1/(1+e)) (ln t²/N)^(e/(1+e))``, N counting all rewards of the arm that have
+    arrived: t are rounds, where QuACK's leader counts every reward that it feeds to its policy (Howson et al. 2024,
+    appendix C.2: ln n against ln mn).
+
     Parameters
     ----------
     moment, excess : float
         u and e of the truncated mean (`hushbandits.policies.heavy.TruncatedUCB`).
     leaders : int, optional
         How many leaders γ is chosen for (`life_of`), on a graph that is fixed; default: γ is the env's.
+    partition : str
+        Who leads: ``"largest"``, a largest independent set of 𝒢_γ, among up to 64 agents; ``"greedy"``, any number.
 
     Examples
     --------
@@ -158,8 +193,11 @@ class CMPUCB(NetworkTeam):
     hears = ("sender", "arm", "reward")
     rules = Rules(_act, _learn, _hear)
 
-    def __init__(self, moment: float = 1.0, excess: float = 1.0, leaders: int | None = None):
+    def __init__(
+        self, moment: float = 1.0, excess: float = 1.0, leaders: int | None = None, partition: str = "largest"
+    ):
         self.policy = TruncatedUCB(moment, excess)
+        self.partition = choice("partition", partition, PARTITIONS)
         self.leaders = None if leaders is None else integer("leaders", leaders, 1)
 
     @property
@@ -176,13 +214,13 @@ class CMPUCB(NetworkTeam):
             raise ValueError(
                 f"leaders={self.leaders} needs a fixed graph; with graph='erdos-renyi' give CMP-UCB a life="
             )
-        return Protocol(env={"life": life_of(graph, agents, self.leaders)})
+        return Protocol(env={"life": life_of(graph, agents, self.leaders, self.partition)})
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Choose leaders; forget everything."""
         runs, agents = len(seeds), env.n_agents
         lives: Array = env.slots.life
-        found = [partition(d, int(lives[g % len(lives)])) for g, d in enumerate(env.distance)]
+        found = [partition(d, int(lives[g % len(lives)]), self.partition) for g, d in enumerate(env.distance)]
         most = max(len(leaders) for leaders, _ in found)
         if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
             raise ValueError(
@@ -225,7 +263,7 @@ class CMPUCB(NetworkTeam):
             self._told |= told
             arm, arrived = inbox.at(v, "arm")
             reward, _ = inbox.at(v, "reward")
-            _take(self._pi, i, self._leader.shape[1], arm, reward, arrived & there[:, None])
+            _take_all(self._pi, i, self._leader.shape[1], arm, reward, arrived & there[:, None])
         self._arm = arms
 
     def state(self) -> _Leaders:

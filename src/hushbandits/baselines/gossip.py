@@ -64,10 +64,7 @@ def second_eigenvalue(matrix: Array) -> Array:
 class _State(NamedTuple):
     own: Any  # the algorithm's
     sums: Array  # (R, M, 2K) what is sent, and comes back mixed
-    spare: Array  # (R, M, 2K)
     matrix: Array  # (G, M, M)
-    all: Array  # (R, M) true
-    more: int  # mixing steps a round beyond the first
 
 
 @jit
@@ -75,13 +72,6 @@ def _copied(source, target):
     # number by number: a slice of arrays assigned takes Numba a second to compile
     for i in range(source.size):
         target[i] = source[i]
-
-
-@jit
-def _mix_on(own, sender, degree, r):
-    for _ in range(own.more):
-        _copied(own.sums[r].reshape(-1), own.spare[r].reshape(-1))
-        mix(own.spare, own.all, sender, degree, own.matrix, r, own.sums)
 
 
 @lru_cache
@@ -99,7 +89,6 @@ def _rules(choose: Callable[..., None], learn: Callable[..., None], heard: Calla
         now = t % mail.sent.shape[0]
         posted = mail.values[0][now].reshape(own.sums.shape)
         mix(posted, mail.sent[now], mail.sender, mail.degree, own.matrix, r, own.sums)
-        _mix_on(own, mail.sender, mail.degree, r)
         heard(own.own, r, t, posted)
 
     return Rules(act, taken, hear, post=_post, fields=("sums",))
@@ -118,9 +107,8 @@ def nothing(own, r, t, posted):
 @lru_cache
 def _after(heard: Callable[..., None]) -> Callable[..., None]:
     @jit
-    def run(own, posted, sender, degree, t):
+    def run(own, posted, t):
         for r in range(own.sums.shape[0]):
-            _mix_on(own, sender, degree, r)
             heard(own.own, r, t, posted)
 
     return run
@@ -153,10 +141,6 @@ class Gossip(NetworkTeam):
         """Return the algorithm's state, and the array `sums`."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, seeds, matrix)")
 
-    def steps(self, agents: int) -> int:
-        """How often a round's sums are mixed; messages are charged for once."""
-        return 1
-
     fields: Mapping[str, Field] = {"sums": Field(shape=(2,), per_arm=True)}
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
@@ -175,9 +159,7 @@ class Gossip(NetworkTeam):
         own, self._sums = self.begin(env, seeds, matrix)
         who = self._sums.shape[:2]
         flat = self._sums.reshape(*who, -1)
-        more = self.steps(env.n_agents) - 1
-        self._own = _State(own, flat, np.zeros_like(flat), matrix, np.ones(who, bool), more)
-        self._slots = env.slots
+        self._own = _State(own, flat, matrix)
         self._arm = np.zeros(who, np.int64)
         self._t = 0
 
@@ -199,7 +181,7 @@ class Gossip(NetworkTeam):
             return
         posted = self._own.sums.copy()
         self._sums[:] = inbox.mix("sums", self._own.matrix)
-        _after(self.heard)(self._own, posted, self._slots.sender, self._slots.degree, self._t)
+        _after(self.heard)(self._own, posted, self._t)
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]

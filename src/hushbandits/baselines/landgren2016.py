@@ -8,17 +8,79 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.gossip import Gossip, nothing
+from hushbandits.baselines.gossip import Gossip, nothing, second_eigenvalue
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import flag, real
+from hushbandits.core.validate import choice, real
 from hushbandits.core.world import World
 from hushbandits.policies.policy import argmax
 
-__all__ = ["CoopUCB", "graph_exploration"]
+__all__ = ["CONSTANTS", "CoopUCB", "published_exploration", "smallest_exploration"]
+
+_NEAR = 1e-9  # how much of itself, or of one pull, a constant may lie above the smallest
 
 
-def graph_exploration(matrix: Array) -> Array:
+def smallest_exploration(matrix: Array) -> Array:
+    """``ε_c^k = Σ_{s≥1} Σ_j max(0, M (Pˢ)²_kj − (Pˢ)_kj)`` of each agent k, the smallest constant that is valid.
+
+    A pull of agent j that has been mixed s times stands in ŝ_k with weight ``(Pˢ)_kj``, and in n̂_k as well.  So
+    ``Var ŝ_k ≤ σ² Σ (Pˢ)²_kj``, and that this is at most ``σ² (n̂_k + ε_c^k)/M`` for every sequence of pulls is what is
+    said above: each pull that exceeds its share is taken once, the others never.
+
+    The sum ends where what is left of it, which is bounded by powers of ``|λ₂|`` and added, is a billionth: some
+    20/(1 − ``|λ₂|``) products with P.
+
+    Parameters
+    ----------
+    matrix : (M, M) array
+        P, symmetric and doubly stochastic, of a connected graph.
+
+    Returns
+    -------
+    (M,) array
+
+    Examples
+    --------
+    >>> from hushbandits.baselines.gossip import gossip_matrix
+    >>> from hushbandits.envs.network.graphs import adjacency
+    >>> smallest_exploration(gossip_matrix(adjacency("cycle", 16)[None])[0])[:2].round(3).tolist()
+    [27.973, 27.973]
+    """
+    agents, second = len(matrix), float(second_eigenvalue(matrix[None])[0])
+    columns = [np.flatnonzero(row) for row in matrix]
+    ends = np.cumsum([0, *map(len, columns)])
+    apart, total = np.eye(agents) - 1.0 / agents, np.zeros((agents, agents))
+    while True:
+        _mix_on(matrix, np.concatenate(columns), ends, apart, total)
+        found: Array = total.sum(1)
+        # Σ_j of the positive x is at most half of √M ‖x‖, and ‖x‖ shrinks by |λ₂| a step.
+        size = agents * (apart**2).sum(1)
+        left = 0.5 * np.sqrt(size) * second / (1.0 - second) + size * second**2 / (1.0 - second**2)
+        if (left <= _NEAR * np.maximum(1.0, found)).all():
+            return found + left
+
+
+@jit
+def _mix_on(matrix, columns, ends, apart, total):
+    # with x = Pˢ − 1/M, M (Pˢ)² − Pˢ = x + M x², which is positive where x is
+    m = len(matrix)
+    now, after = apart, np.empty((m, m))
+    for _ in range(32):  # an even number: the last is `apart` again
+        for i in range(m):
+            row, sums = after[i], total[i]
+            for j in range(m):
+                row[j] = 0.0
+            for n in range(ends[i], ends[i + 1]):
+                share, other = matrix[i, columns[n]], now[columns[n]]
+                for j in range(m):
+                    row[j] += share * other[j]
+            for j in range(m):
+                x = max(row[j], 0.0)
+                sums[j] += x + m * x * x
+        now, after = after, now
+
+
+def published_exploration(matrix: Array) -> Array:
     """``ε_c^k = M Σ_{p≥2} Σ_{j≥1} |λ_p λ_j| / (1 − |λ_p λ_j|) a_pj(k)`` of each agent k.
 
     With u = u_p^k u_j^k and ν± the sums of the positive and negative ``u_p^d u_j^d`` over d: ``a = uν⁺`` where
@@ -38,7 +100,7 @@ def graph_exploration(matrix: Array) -> Array:
 
     Examples
     --------
-    >>> graph_exploration(np.full((2, 2), 0.5)).round(6).tolist()
+    >>> published_exploration(np.full((2, 2), 0.5)).round(6).tolist()
     [0.0, 0.0]
     """
     agents = len(matrix)
@@ -79,9 +141,13 @@ def _settled(values: Array, vectors: Array) -> Array:
     return settled
 
 
-@lru_cache(maxsize=16)  # all runs on one graph share it, and it takes half a second at M = 200
-def _explored(agents: int, matrix: bytes) -> Array:
-    return graph_exploration(np.frombuffer(matrix).reshape(agents, agents))
+#: ε_c by name.
+CONSTANTS = {"smallest": smallest_exploration, "published": published_exploration}
+
+
+@lru_cache(maxsize=16)  # all runs on one graph share it; on a cycle of 196 it takes four seconds
+def _explored(constant: str, agents: int, matrix: bytes) -> Array:
+    return CONSTANTS[constant](np.frombuffer(matrix).reshape(agents, agents))
 
 
 class _Estimates(NamedTuple):
@@ -127,9 +193,9 @@ class CoopUCB(Gossip):
         γ > 1.
     sigma : float
         Sub-Gaussian constant; ½ for rewards in [0, 1].
-    as_released : bool
-        As the code that has been compared with so far (Martínez-Rubio et al. 2019): M mixing steps a round, one per
-        agent, instead of one.
+    constant : str
+        ε_c: ``"smallest"`` that is valid (`smallest_exploration`), or as ``"published"`` (`published_exploration`),
+        which is larger, and on graphs with repeated eigenvalues depends on the choice of eigenvectors.
 
     Examples
     --------
@@ -142,9 +208,9 @@ class CoopUCB(Gossip):
     learn = staticmethod(_learn)
     heard = staticmethod(nothing)
 
-    def __init__(self, gamma: float = 1.01, sigma: float = 0.5, as_released: bool = False):
+    def __init__(self, gamma: float = 1.01, sigma: float = 0.5, constant: str = "smallest"):
         self.gamma, self.sigma = real("gamma", gamma, 1), real("sigma", sigma, 0)
-        self.as_released = flag("as_released", as_released)
+        self.constant = choice("constant", constant, CONSTANTS)
 
     @property
     def name(self) -> str:
@@ -156,10 +222,8 @@ class CoopUCB(Gossip):
         agents, arms = env.n_agents, env.n_arms
         self.quiet = arms
         sums = np.zeros((len(seeds), agents, arms, 2))
-        extra = np.repeat([_explored(agents, one.tobytes()) for one in matrix], arms).reshape(-1, agents, arms)
+        extra = np.repeat([_explored(self.constant, agents, one.tobytes()) for one in matrix], arms).reshape(
+            -1, agents, arms
+        )
         scale = 2.0 * self.gamma * self.sigma**2 / agents
         return _Estimates(sums, extra, np.zeros((agents, arms)), scale, arms), sums
-
-    def steps(self, agents: int) -> int:
-        """Mixing steps a round."""
-        return agents if self.as_released else 1

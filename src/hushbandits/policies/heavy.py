@@ -46,14 +46,12 @@ class _Truncated(NamedTuple):
 
 
 @jit
-def _keep(state, r, arm, reward):
+def _take(state, r, arm, reward):
     # X_s counts while |X_s| ≤ (us/ln t²)^(1/(1+e)), that is while ln t² ≤ us/|X_s|^(1+e)
     state.n[r, arm] += 1.0
     size = abs(reward) ** (1.0 + state.excess)
     until = state.moment * state.n[r, arm] / size if size > 0.0 else math.inf
-    now = _level(state, r)
-    state.t[r] += 1
-    if until < now:
+    if until < _level(state, r):
         return
     sums = state.sums[r, arm]
     sums[0], sums[1] = add_exactly(sums[0], sums[1], reward)
@@ -69,6 +67,12 @@ def _keep(state, r, arm, reward):
         state.first[r, arm] = i
     else:
         state.next[r, before] = i
+
+
+@jit
+def _keep(state, r, arm, reward):
+    _take(state, r, arm, reward)
+    state.t[r] += 1
 
 
 @jit
@@ -91,6 +95,8 @@ class TruncatedUCB(Policy):
     μ̂ is the sum over samples with ``|X_s| ≤ (us/ln t²)^(1/(1+e))``, s counting the arm's samples, divided by N.  A
     sample once cut stays cut, so that a choice costs no walk over all samples.
 
+    `take` is `update` without the clock, for a learner whose clock is another than the number of its samples.
+
     Source: Bubeck, Cesa-Bianchi & Lugosi 2013, "Bandits with heavy tail", figure 1 with lemma 1.
 
     Parameters
@@ -108,6 +114,7 @@ class TruncatedUCB(Policy):
 
     choose = staticmethod(by_index(_truncated_index, _level))
     update = staticmethod(_keep)
+    take = staticmethod(_take)
 
     def __init__(self, moment: float = 1.0, excess: float = 1.0):
         self.moment, self.excess = real("moment", moment, 0), real("excess", excess, 0, 1, closed="high")

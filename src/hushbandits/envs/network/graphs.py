@@ -28,6 +28,7 @@ __all__ = [
     "hop_distances",
     "independence_number",
     "independent_set",
+    "largest_independent_set",
     "power_graph",
     "shortest_path_tree",
 ]
@@ -188,6 +189,38 @@ def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
     return chosen
 
 
+def largest_independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
+    """The largest independent set, by branch and bound; of several the heaviest, then the first in order of names.
+
+    There is no better way known than one that may take exponentially long: at 64 vertices it took up to two seconds on
+    cycles, grids, stars, trees, tori and random regular graphs, at 100 up to minutes.
+
+    Parameters
+    ----------
+    matrix : (M, M) bool
+        Adjacency.
+    weight : (M,) array of int, optional
+        At least 0; default: 0 for everyone.
+
+    Returns
+    -------
+    list of int, ascending
+
+    Examples
+    --------
+    >>> largest_independent_set(adjacency("path", 4)), largest_independent_set(adjacency("path", 4), [0, 1, 0, 1])
+    ([0, 2], [1, 3])
+    """
+    m = len(matrix)
+    heavy = [0] * m if weight is None else [int(w) for w in weight]
+    most = 1 + sum(heavy)
+    complement = nx.from_numpy_array(~matrix & ~np.eye(m, dtype=bool))
+    for v in range(m):
+        # size, weight and names as digits of one whole number, so that no two sets tie
+        complement.nodes[v]["rank"] = ((most + heavy[v]) << m) + (1 << (m - 1 - v))
+    return sorted(nx.max_weight_clique(complement, weight="rank")[0])
+
+
 def clique_cover(matrix: Array) -> list[list[int]]:
     """A partition of the vertices into cliques; their number is an upper value of χ̄.
 
@@ -221,8 +254,7 @@ def independence_number(matrix: Array) -> Bounds:
     Bounds(low=3, high=3)
     """
     if len(matrix) <= _SMALL:
-        complement = nx.from_numpy_array(~matrix & ~np.eye(len(matrix), dtype=bool))
-        size = int(nx.max_weight_clique(complement, weight=None)[1])
+        size = len(largest_independent_set(matrix))
         return Bounds(size, size)
     return Bounds(len(independent_set(matrix)), len(clique_cover(matrix)))
 
