@@ -19,6 +19,8 @@ def trace(env, team, seeds):
             before["own reward"] = obs.reward.copy()
         obs = env.talk(team.speak(obs.reward))
         before["arrived"] = obs.inbox.arrived.copy()
+        for field, value in obs.inbox.own.items():
+            before[f"own {field}"] = value.copy()
         for field in obs.inbox.fields:
             before[field] = np.array(obs.inbox[field])
         team.hear(obs.inbox)

@@ -22,7 +22,8 @@ PLAYERS = {"n_agents": 5, "means": [0.9, 0.3, 0.1], "permute_arms": True}
 ROWS = {
     "multi": ("CoopNetwork-v0", "Multi-UCB", NET, {}, ()),
     "multi-wrapped": ("CoopNetwork-v0", "Multi-UCB", NET, {}, (Huber(0.3), Loss(0.2), Shuffle())),
-    "private": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.5}, (Loss(0.2),)),
+    "private": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.5, "own": "exact"}, (Loss(0.2),)),
+    "withheld": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.5}, (Loss(0.2),)),
     "sealed": ("CoopNetwork-v0", "Multi-UCB", {**NET, "graph": "cycle"}, {}, (SecAgg(),)),
     "vote": ("DPMASE-v0", "DP-MASE", VOTE, FAST, ()),
     "vote-wrapped": ("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.3), Shuffle(window=8))),
@@ -51,7 +52,7 @@ def script(env, team, seeds):
         arms = tuple(part[:1].copy() for part in action) if isinstance(action, tuple) else action[:1].copy()
         who = obs.who[0].copy()
         obs = env.pull(action)
-        reward = obs.reward[:1].copy()
+        reward = None if obs.reward is None else obs.reward[:1].copy()
         said = team.speak(obs.reward)
         votes = said["vote"][:1].copy() if said and "vote" in said else None
         obs = env.talk(said)
@@ -94,7 +95,7 @@ def test_two_beats_replay_a_row_of_a_batch(case):
         _, paid, *_ = view.step(doing)
         assert len(heard) == at
         if setting == "network":
-            assert list(paid.values()) == reward[0].tolist()
+            assert list(paid.values()) == ([0.0] * batch.n_agents if reward is None else reward[0].tolist())
         observations, paid, ends, cuts, infos = view.step(saying)
         found = slots(heard[-1].inbox)
         assert found.keys() == inbox.keys()
@@ -106,8 +107,12 @@ def test_two_beats_replay_a_row_of_a_batch(case):
             asked, served = view.core.served - served, view.core.served.copy()
             np.testing.assert_allclose(list(paid.values()), (decoded * asked / batch.horizon)[0], rtol=1e-12)
         else:
+            if reward is None:  # what was published, in its place
+                told, seat = heard[-1].inbox.own, (np.arange(batch.n_agents), arms[0])
+                known = told["count"][0]
+                np.testing.assert_allclose(list(paid.values()), (told["mean"][0] * (known > 0))[seat], rtol=1e-12)
             own = np.stack([observations[agent][view.layout["own_width"]] for agent in view.possible_agents])
-            np.testing.assert_allclose(own, 1 / np.sqrt(1 + pulls), rtol=1e-6)
+            np.testing.assert_allclose(own, 1 / np.sqrt(1 + (pulls if reward is not None else known)), rtol=1e-6)
     assert view.agents == []
     expected = {name: value[0] for name, value in batch.metrics().items()}
     for name, value in infos["agent_0"]["metrics"].items():
