@@ -27,7 +27,8 @@ from hushbandits.policies.routine import RESETS, Routine
 
 __all__ = ["VotingTeam"]
 
-_BLOCK = 1 << 13  # activations whose luck is drawn at once by an episode
+_BLOCK = 1 << 13  # most activations whose luck is drawn at once by an episode
+_AHEAD = 1 << 18  # most of their rewards, K per activation
 
 
 class VotingTeam(Team):
@@ -125,6 +126,8 @@ class VotingTeam(Team):
             self._tapes = Tapes(env.seeds, *loss)
         routine, luck, tapes = self._routine, self._luck, self._tapes
         kernel, goal = compiled(routine), math.ceil(min(until, env.horizon or LONGEST, LONGEST))
+        block, width = max(1, min(_BLOCK, _AHEAD // env.n_arms)), routine.draws + routine.luck
+        luck.ensure(width)  # a wider tape is another array: the kernel gets the one that is filled from here on
         player = Player(
             self._state,
             self._p,
@@ -141,8 +144,8 @@ class VotingTeam(Team):
             while env.book.live[r] and rounds[r] < goal:
                 if outcomes is None or at == len(outcomes.turns):
                     # No activation is more than one round: nothing that is read is left over at the goal.
-                    at, outcomes = 0, tapes.outcomes(env, r, min(_BLOCK, goal - int(rounds[r])))
-                luck.ensure(routine.draws + routine.luck, r)
+                    at, outcomes = 0, tapes.outcomes(env, r, min(block, goal - int(rounds[r])))
+                luck.ensure(width, r)
                 loss = tapes.loss(env.n_arms, r)
                 at, reset = kernel(r, goal, player, outcomes, at, tapes.turn, loss, env.book)
                 if reset:
