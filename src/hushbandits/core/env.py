@@ -110,17 +110,17 @@ class Env(World, ABC):
                 f"speech= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
             )
         if speech is None:
-            return report if fields is None else checked_speech("fields", fields, report)
+            return report if fields is None else checked_speech("fields", fields, report, self.n_arms)
         if fields is not None:
             raise ValueError("speech= goes beside the standard report, fields= stands instead of it: give one of them")
-        beside = checked_speech("speech", speech, {})
+        beside = checked_speech("speech", speech, {}, self.n_arms)
         if twice := [name for name in beside if name in report]:
             raise ValueError(f"speech={twice[0]!r} is a field of the standard report; speech= names further ones")
         return {**report, **beside}
 
     def _declare(self) -> None:
         """Fold the wrappers' declarations outward, and back."""
-        sent = dict(self.fields)
+        sent, before = dict(self.fields), set[str]()
         self._stages: list[Fields] = []  # what a message must hold behind each wrapper
         for wrapper in self.wrappers:
             for verb in wrapper.verbs:
@@ -130,6 +130,8 @@ class Env(World, ABC):
                         f"{wrapper.name} needs messages that can be {VERBS.get(verb, verb)}: {noun} cannot"
                     )
                 require(wrapper.name, self.payload.verbs[verb], sent)
+                self.payload.follows(wrapper.name, verb, sent, before)
+            before |= {*wrapper.verbs}
             sent = dict(wrapper.sends(sent, self))
             self._stages.append(_carried(sent))
         #: Fields that reach the transport, behind all wrappers.

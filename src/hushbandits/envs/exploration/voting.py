@@ -49,6 +49,14 @@ class VotingTeam(Team):
         """Return the rules of one agent."""
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` where the routine resets or pulls what this env does not know."""
+        routine = self.routine(env.n_arms)
+        if routine.resets and "reset" not in env.fields:
+            raise ValueError(f"{self.name} resets the vote, and this env knows no resets: build it with resets=True")
+        if routine.several and env.single:
+            raise ValueError(f"{self.name} pulls several arms in an activation, and this env takes one: single=True")
+
     def reset(self, env: World, seeds: Seeds) -> None:
         """Every agent begins afresh."""
         runs, n, k = len(seeds), 1 if self.shared else env.n_agents, env.n_arms
@@ -63,8 +71,6 @@ class VotingTeam(Team):
         self._ended = np.zeros(runs, np.int64)
         self._resets = "reset" in env.fields
         self._tapes: Tapes | None = None
-        if self._routine.resets and not self._resets:
-            raise ValueError(f"{self.name} resets the vote, and this env knows no resets: build it with resets=True")
 
     def act(self, obs: Obs) -> Array:
         """Ask each active agent's routine for its arms."""
