@@ -64,7 +64,7 @@ class Env(World, ABC):
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
     #: What no run owns (`hushbandits.core.rows`).
-    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs")
+    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs", "_vain")
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
     #: What its metrics are, and of an env what its wrappers' are too; a class adds to what its bases declare.
@@ -96,6 +96,7 @@ class Env(World, ABC):
         self._known_law = _ours(self.law)
         self._strangers = [w for w in self.wrappers if not _ours(w)]
         self._phase = "new"
+        self._vain: dict[str, bool] = {}
         self.seeds: Seeds = ()
         self._built: frozenset[str] = frozenset()  # names of what it was built with, before any run
         self._declare()
@@ -397,7 +398,21 @@ class Env(World, ABC):
     def metrics(self) -> dict[str, Array]:
         """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure."""
         self._begun("metrics")
-        return {**self._metrics(), **{name: value for w in self.wrappers for name, value in w.metrics(self).items()}}
+        return {**self._metrics(), **{name: value for w in self.wrappers for name, value in self._measured(w).items()}}
+
+    def _measured(self, wrapper: Wrapper) -> dict[str, Array]:
+        """What a wrapper measures; what it spent of a promise that does not hold here is ∞."""
+        found = wrapper.metrics(self)
+        spent = [name for name in wrapper.spends if name in found]
+        if not spent or not self.vain(wrapper):
+            return found
+        return {**found, **{name: np.full(np.shape(found[name]), np.inf) for name in spent}}
+
+    def vain(self, wrapper: Wrapper) -> bool:
+        """As `Wrapper.vain`, worked out once: it depends on what the env was built with alone."""
+        if wrapper.name not in self._vain:
+            self._vain[wrapper.name] = wrapper.vain(self)
+        return self._vain[wrapper.name]
 
     def privacy(self) -> tuple[Guarantee, ...]:
         """Every wrapper's promises, outermost first."""
