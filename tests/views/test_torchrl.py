@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small import small
 
 import hushbandits as hb
 from hushbandits.views.learners import Rows, learners_core
@@ -19,15 +20,9 @@ from tensordict.nn import TensorDictModule  # noqa: E402
 from torchrl.envs import ActionMask, EnvBase, SerialEnv, TransformedEnv, check_env_specs  # noqa: E402
 from torchrl.objectives.value import GAE, TD0Estimator  # noqa: E402
 
-SIZES = {
-    "DPMASE-v0": {"n_agents": 8, "horizon": 40},
-    "DecentralizedExploration-v0": {"n_agents": 30, "horizon": 40},
-    "CoopNetwork-v0": {"n_agents": 4, "horizon": 6},
-    "DistDP-v0": {"n_agents": 3, "horizon": 16},
-}
 CODINGS = ("discrete", "multidiscrete", "native")
 SPEECH = {"bit": hb.Field(dtype="?"), "code": hb.Field((3,), "f4")}
-EVERY = [(env_id, {"actions": coding}) for env_id in SIZES for coding in CODINGS]
+EVERY = [(env_id, {"actions": coding}) for env_id in hb.list_envs() for coding in CODINGS]
 EVERY += [("CoopNetwork-v0", {"speech": {"bits": hb.Field((2,), "?")}}), ("CoopNetwork-v0", {"speech": SPEECH})]
 
 
@@ -36,7 +31,7 @@ def by_name(value):
 
 
 def made(env_id, runs=3, **options):
-    return make_torchrl(env_id, runs, **SIZES[env_id], **options)
+    return make_torchrl(env_id, runs, **small(env_id), **options)
 
 
 def sampled(env, steps, **kwargs):
@@ -59,7 +54,7 @@ def test_torchrl_finds_nothing(env_id, options):
     assert not beginning["done"].any()
 
 
-@pytest.mark.parametrize("env_id", SIZES)
+@pytest.mark.parametrize("env_id", hb.list_envs())
 @pytest.mark.parametrize("coding", CODINGS[:2])
 def test_the_mask_is_the_one_that_torchrl_samples_with(env_id, coding):
     env = TransformedEnv(
@@ -81,7 +76,7 @@ def test_the_mask_is_the_one_that_torchrl_samples_with(env_id, coding):
 @pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
 def test_a_rollout_is_the_rows_of_the_core(env_id):
     """Over many episodes that end at different times; what an episode showed last is its own."""
-    sizes = SIZES[env_id] | ({"n_agents": 4, "n_arms": 3, "delta": 0.5} if env_id == "DPMASE-v0" else {})
+    sizes = small(env_id) | ({"n_agents": 4, "n_arms": 3, "delta": 0.5} if env_id == "DPMASE-v0" else {})
     env = make_torchrl(env_id, 3, **sizes)
     env.set_seed(5)
     played = sampled(env, 90)

@@ -113,7 +113,7 @@ class Mechanism(Privatizer):
 
     def vain(self, env: World) -> bool:
         """Where users get lost the ledger still knows what a block cost: only what fails for everyone counts."""
-        return not np.isfinite(self._standing(env)[0].epsilon)
+        return bool(self._refuted(env)) or not np.isfinite(self._standing(env)[0].epsilon)
 
     def price(self, n: int, survivors: int) -> Spent:
         """What a block planned for `n` users costs each of the `survivors`."""
