@@ -36,7 +36,7 @@ def test_the_legend_says_what_was_spent(tmp_path):
         ]
         assert all(pure > 1 for pure, _ in spent)
         assert legends(store, network) == [
-            f"Private-UCB (spent {spent[0][0]:.3g})",  # so few releases gain nothing from δ
+            f"Private-UCB (spent {spent[0][0]:.3g}, or {spent[0][1]:.3g} with δ > 0)",
             f"DP-UCB-INT (spent {spent[1][0]:.3g}, or {spent[1][1]:.3g} with δ > 0)",
             "UCB1",
         ]

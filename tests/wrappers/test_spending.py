@@ -46,9 +46,16 @@ def test_gaussian_rewards_void_what_private_means_measure_and_the_results_say_so
     results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env=env)
     assert np.isinf(results.final("epsilon")).all()
     assert results.privacy.notes[-1].startswith("No ε holds in these runs")
-    with pytest.raises(ValueError, match=r"price\['epsilon'\] has nothing to count: no promise of PrivateMeans holds"):
+    with pytest.raises(ValueError, match=r"price\['epsilon'\] has nothing to count: PrivateMeans promises nothing"):
         hb.make("PrivateNetwork-v0", price={"epsilon": 0.1}, **env)
     hb.make("PrivateNetwork-v0", price={"epsilon": 0.1}, **SMALL)
+
+
+def test_the_papers_own_form_promises_nothing_about_a_run_and_spends_of_nothing():
+    """With exact own rewards one release by itself is covered, and no sum of them."""
+    for own, holds in (("exact", False), ("noised", True)):
+        results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env=SMALL, agent_kwargs={"own": own})
+        assert np.isfinite(results.final("epsilon")).all() == holds
 
 
 class Hopeful(hb.Wrapper):

@@ -125,7 +125,7 @@ class Task(ABC):
             choice("price", name, [name for name in PRICED if name in self.core.measures])
             for wrapper in self.core.wrappers:
                 if name in wrapper.spends and name in gathered(wrapper) and self.core.vain(wrapper):
-                    raise ValueError(f"price[{name!r}] has nothing to count: no promise of {wrapper.name} holds here")
+                    raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")
         return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
 
     # -- what a setting is ------------------------------------------------------------------------------------

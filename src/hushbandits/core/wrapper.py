@@ -105,8 +105,8 @@ class Wrapper(Promising):
         return {}
 
     def vain(self, env: World) -> bool:
-        """Whether none of its promises stands in `env`: what it measures as spent (`spends`) is ∞ there."""
-        return not any(math.isfinite(promise.epsilon) for promise in self.privacy(env))
+        """Whether no promise about a run stands in `env`: what it measures as spent (`spends`) is ∞ there."""
+        return not any(math.isfinite(promise.epsilon) and not promise.alone for promise in self.privacy(env))
 
     @property
     def reach(self) -> float:

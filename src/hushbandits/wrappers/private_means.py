@@ -57,7 +57,7 @@ class PrivateMeans(Wrapper):
     Metrics, at every checkpoint, of one reward, the dearest: one of the agent and arm whose releases so far cost most.
     ``epsilon`` (R,), exactly ``Σ W_n^(−v/2)`` (δ′ = 0); ``epsilon_delta`` (R,), composed at δ′ (`compose_releases`);
     ``epsilon_lemma`` (R,), the paper's lemma for a neighbour (d = 1); ``agent_epsilon`` (R, M), as ``epsilon``.  All of
-    them ∞ where the rewards have no bound, for then no ε holds.
+    them ∞ where nothing is promised about a run: rewards without a bound, or ``own="exact"``.
 
     Examples
     --------
