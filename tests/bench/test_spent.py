@@ -5,10 +5,13 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.plots import legend
+from hushbandits.bench.show.report import write
 from hushbandits.bench.show.series import figures, series
+from hushbandits.bench.show.tables import interval
 
 
 def legends(store, experiment):
@@ -33,7 +36,7 @@ def test_the_legend_says_what_was_spent(tmp_path):
         ]
         assert all(pure > 1 for pure, _ in spent)
         assert legends(store, network) == [
-            f"Private-UCB (spent {spent[0][0]:.3g})",  # so few releases gain nothing from δ
+            f"Private-UCB (spent {spent[0][0]:.3g}, or {spent[0][1]:.3g} with δ > 0)",
             f"DP-UCB-INT (spent {spent[1][0]:.3g}, or {spent[1][1]:.3g} with δ > 0)",
             "UCB1",
         ]
@@ -63,7 +66,12 @@ def stored(folder, epsilons, **changes):
         ([[1.0, 1.001]], {}, "Dist-DP-SE"),
         ([[1.0, 4.0]], {}, "Dist-DP-SE (spent 4)"),
         ([[0.5, 0.5]], {}, "Dist-DP-SE (spent 0.5)"),
-        ([[1.0, np.inf]], {}, "Dist-DP-SE (spent ∞)"),
+        ([[1.0, np.inf]], {}, "Dist-DP-SE (no ε holds)"),
+        (
+            [[np.inf, 1.0], [2.0, 2.0]],
+            {"sweep": {"env.n_agents": [1, 2]}},
+            "Dist-DP-SE (spent 2; elsewhere no ε holds)",
+        ),
         ([[1.0, 12345.6]], {}, "Dist-DP-SE (spent 12,346)"),
         ([[9.0, 9.1], [60.0, 69.0]], {"sweep": {"env.n_agents": [1, 2]}}, "Dist-DP-SE (spent 9.1 to 69)"),
         ([[0.5, 0.5], [2.0, 2.0]], {"sweep": {"agent.epsilon": [0.5, 2.0]}}, "Dist-DP-SE"),
@@ -82,3 +90,24 @@ def test_one_legend_says_what_was_spent_in_all_panels(tmp_path):
     experiment = stored(tmp_path / "x", [[4.0, 4.0], [9.0, 8.0]], **swept)
     with Store(tmp_path / "x" / FILE, readonly=True) as store:
         assert [key.label for key in legend(store, panels(store, experiment))] == ["Dist-DP-SE (spent 4 to 9)"]
+
+
+def test_where_no_promise_holds_the_page_and_its_figures_say_so(tmp_path):
+    experiment = Experiment(
+        name="void", title="V", env=Use("PrivateNetwork-v0", n_agents=3, horizon=100, rewards="gaussian"), runs=2,
+        agents=[Use("Private-UCB", epsilon=0.5)], metrics=("regret", "epsilon"),
+        figures=(Figure(y="epsilon", x="time"), Figure(y="epsilon", x="runs"), Figure(y="regret", x="time")),
+    )  # fmt: skip
+    with hb.run([experiment], tmp_path / "o", progress=False).store as store:
+        assert {line.legend for f in figures(store, experiment) for line in series(store, experiment, f)} == {
+            "Private-UCB (no ε holds)"
+        }
+        html = write(store, tmp_path / "page.html").read_text()
+    assert "no ε holds" in html
+    assert "[∞, ∞]" in html
+
+
+def test_a_mean_of_runs_that_meet_infinity_is_infinite():
+    assert mean_interval(np.array([1.0, np.inf, 2.0])) == (np.inf, np.inf)
+    assert interval((np.inf, np.inf)) == "[∞, ∞]"
+    assert interval((-np.inf, np.inf)) == "(too few runs)"

@@ -241,8 +241,14 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
 @pytest.mark.parametrize("agent", ["DP-MASE", "Corrupted-Elimination", "Independent"])
 @pytest.mark.parametrize("step", [None, lambda: None], ids=["episode", "beats"])
 def test_one_arm_per_activation_holds_at_both_speeds(agent, step):
+    """A routine says whether it pulls several arms, and is refused at the door; one that says it wrongly, at once."""
+    core, team = hb.make_core("DPMASE-v0", n_agents=64, single=True), hb.make_team(agent)
+    with pytest.raises(ValueError, match=f"{agent} pulls several arms in an activation, and this env takes one"):
+        meet(core, team)
+    routine = team.routine
+    team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
     with pytest.raises(ValueError, match="one arm per activation, or none: single=True"):
-        play(hb.make_core("DPMASE-v0", n_agents=64, single=True), hb.make_team(agent), 0, step)
+        play(core, team, 0, step)
 
 
 # -- a routine alone -------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from pettingzoo.test.max_cycles_test import max_cycles_test
 from pettingzoo.test.state_test import state_test
 from pettingzoo.utils.conversions import aec_to_parallel
 from registries import kept
+from small import small
 
 import hushbandits as hb
 from hushbandits import coop_network_v0, dist_dp_v0
@@ -38,7 +39,6 @@ CASES = [
     ("CoopNetwork-v0", {"n_agents": 3, "horizon": 9, "speech": {"code": Field(dtype="f4")}}),
     ("DistDP-v0", {"n_agents": 3, "horizon": 60, "reward": "oracle"}),
 ]
-THREE = [CASES[0], CASES[2], CASES[5]]
 
 
 def by_case(value):
@@ -49,30 +49,30 @@ def by_case(value):
 
 
 @pytest.mark.parametrize("beats", [1, 2])
-@pytest.mark.parametrize(("env_id", "kwargs"), THREE, ids=by_case)
-def test_pettingzoo_finds_nothing(env_id, kwargs, beats):
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_pettingzoo_finds_nothing(env_id, beats):
     def made(**more):
-        return hb.make_aec(env_id, beats=beats, **kwargs, **more)
+        return hb.make_aec(env_id, beats=beats, **small(env_id), **more)
 
     api_test(made(), num_cycles=60)
     seed_test(made, num_cycles=20)
-    state_test(made(), hb.make(env_id, beats=beats, **kwargs))
+    state_test(made(), hb.make(env_id, beats=beats, **small(env_id)))
 
 
-@pytest.mark.parametrize(("env_id", "kwargs"), THREE, ids=by_case)
+@pytest.mark.parametrize("env_id", hb.list_envs())
 @pytest.mark.session
-def test_pettingzoo_renders_it(env_id, kwargs):
+def test_pettingzoo_renders_it(env_id):
     matplotlib.use("agg")
-    render_test(lambda render_mode: hb.make_aec(env_id, render_mode=render_mode, **kwargs))
+    render_test(lambda render_mode: hb.make_aec(env_id, render_mode=render_mode, **small(env_id)))
 
 
-@pytest.mark.parametrize(("env_id", "kwargs"), THREE, ids=by_case)
-def test_pettingzoo_times_it(env_id, kwargs, monkeypatch):
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_pettingzoo_times_it(env_id, monkeypatch):
     seconds = iter(range(100))
     monkeypatch.setattr(
         sys.modules["pettingzoo.test.performance_benchmark"], "time", SimpleNamespace(time=lambda: next(seconds))
     )
-    benchmark(hb.make_aec(env_id, **kwargs))
+    benchmark(hb.make_aec(env_id, **small(env_id)))
     assert next(seconds) > 5
 
 

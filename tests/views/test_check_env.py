@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small import small
 
 import hushbandits as hb
 from hushbandits.envs.network.task import NetworkTask
@@ -46,13 +47,16 @@ SOUND = {
     "exploration": ("DPMASE-v0", {**VOTE, "horizon": 60}, seldom),
     "exploration, votes": ("DPMASE-v0", {**VOTE, "problem": "P2", "actions": "discrete"}, None),
     "exploration, window": ("DPMASE-v0", {**VOTE, "horizon": 40, "wrappers": (Shuffle(window=4),)}, seldom),
-    "corrupted": ("CorruptedElimination-v0", {**VOTE, "threshold": 3, "horizon": 30}, seldom),
     "slots": ("CoopNetwork-v0", {**NET, "observation": "slots", "agent_id": True, "price": {"messages": 0.1}}, None),
-    "distributed": ("DistDP-v0", {"horizon": 500}, None),
     "each": ("DistDP-v0", {"horizon": 100, "users": "each", "wrappers": (Loss(0.2),)}, None),
     "oracle": ("DistDP-v0", {"horizon": 500, "reward": "oracle", "n_agents": 3}, None),
-    "central": ("CentralDP-v0", {"horizon": 500, "n_agents": 2}, None),
 }
+
+
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_every_env_passes(env_id):
+    check_env(env_id, **small(env_id))
+    check_env(env_id, **small(env_id, beats=2, actions="native"))
 
 
 @pytest.mark.parametrize("case", SOUND)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from sb3_contrib import MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from small import small
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecFrameStack, VecMonitor, VecNormalize
@@ -37,10 +38,10 @@ def drawn(venv, rng):
     return np.where(masks, rng.random(masks.shape), -1.0).argmax(1)
 
 
-@pytest.mark.parametrize("case", IDS)
+@pytest.mark.parametrize("id", hb.list_envs())
 @pytest.mark.parametrize("num_envs", [1, 4])
-def test_sub_envs_are_the_agents_of_the_cores_runs_over_many_episodes(case, num_envs):
-    id, params = IDS[case]
+def test_sub_envs_are_the_agents_of_the_cores_runs_over_many_episodes(id, num_envs):
+    params = small(id)
     venv, many = make_sb3(id, num_envs, **params), params["n_agents"]
     alone = Rows(learners_core(id, num_envs, (), None, params))
     venv.seed(5)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small import small
 
 import hushbandits as hb
 from hushbandits.views.learners import Rows, learners_core
@@ -19,15 +20,10 @@ from tensordict.nn import TensorDictModule  # noqa: E402
 from torchrl.envs import ActionMask, EnvBase, SerialEnv, TransformedEnv, check_env_specs  # noqa: E402
 from torchrl.objectives.value import GAE, TD0Estimator  # noqa: E402
 
-SIZES = {
-    "DPMASE-v0": {"n_agents": 8, "horizon": 40},
-    "DecentralizedExploration-v0": {"n_agents": 30, "horizon": 40},
-    "CoopNetwork-v0": {"n_agents": 4, "horizon": 6},
-    "DistDP-v0": {"n_agents": 3, "horizon": 16},
-}
+NET = {"n_agents": 4, "horizon": 6}
 CODINGS = ("discrete", "multidiscrete", "native")
 SPEECH = {"bit": hb.Field(dtype="?"), "code": hb.Field((3,), "f4")}
-EVERY = [(env_id, {"actions": coding}) for env_id in SIZES for coding in CODINGS]
+EVERY = [(env_id, {"actions": coding}) for env_id in hb.list_envs() for coding in CODINGS]
 EVERY += [("CoopNetwork-v0", {"speech": {"bits": hb.Field((2,), "?")}}), ("CoopNetwork-v0", {"speech": SPEECH})]
 
 
@@ -36,7 +32,7 @@ def by_name(value):
 
 
 def made(env_id, runs=3, **options):
-    return make_torchrl(env_id, runs, **SIZES[env_id], **options)
+    return make_torchrl(env_id, runs, **small(env_id, **options))
 
 
 def sampled(env, steps, **kwargs):
@@ -59,7 +55,7 @@ def test_torchrl_finds_nothing(env_id, options):
     assert not beginning["done"].any()
 
 
-@pytest.mark.parametrize("env_id", SIZES)
+@pytest.mark.parametrize("env_id", hb.list_envs())
 @pytest.mark.parametrize("coding", CODINGS[:2])
 def test_the_mask_is_the_one_that_torchrl_samples_with(env_id, coding):
     env = TransformedEnv(
@@ -81,7 +77,7 @@ def test_the_mask_is_the_one_that_torchrl_samples_with(env_id, coding):
 @pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
 def test_a_rollout_is_the_rows_of_the_core(env_id):
     """Over many episodes that end at different times; what an episode showed last is its own."""
-    sizes = SIZES[env_id] | ({"n_agents": 4, "n_arms": 3, "delta": 0.5} if env_id == "DPMASE-v0" else {})
+    sizes = small(env_id) | ({"n_agents": 4, "n_arms": 3, "delta": 0.5} if env_id == "DPMASE-v0" else {})
     env = make_torchrl(env_id, 3, **sizes)
     env.set_seed(5)
     played = sampled(env, 90)
@@ -120,7 +116,7 @@ def test_a_run_ends_by_itself_or_at_the_horizon():
 
 
 def test_only_what_is_asked_for_starts_anew():
-    env = made("CoopNetwork-v0")
+    env = made("CoopNetwork-v0", **NET)
     state = env.reset(TensorDict({"_reset": torch.tensor([[True], [False], [False]])}, [3]))  # the first: all of them
     assert not state["done"].any()
     for _ in range(6):
@@ -151,22 +147,22 @@ def test_the_seed_decides_and_the_stream_goes_on():
         env.set_seed(seed)
         return sampled(env, 20)
 
-    one, two = made("CoopNetwork-v0"), made("CoopNetwork-v0")
+    one, two = made("CoopNetwork-v0", **NET), made("CoopNetwork-v0", **NET)
     assert (episodes(one, 3) == episodes(two, 3)).all()
     assert (sampled(one, 20) == sampled(two, 20)).all()  # without a new seed
     assert not (episodes(one, 4) == episodes(two, 3)).all()
-    assert (episodes(one, 3) == episodes(made("CoopNetwork-v0"), 3)).all()  # whatever was played before
+    assert (episodes(one, 3) == episodes(made("CoopNetwork-v0", **NET), 3)).all()  # whatever was played before
     with pytest.raises(ValueError, match="seed=-1 must"):
         one.set_seed(-1)
 
 
 def test_several_views_side_by_side():
-    env = SerialEnv(2, lambda: made("CoopNetwork-v0", runs=2))
+    env = SerialEnv(2, lambda: made("CoopNetwork-v0", **NET, runs=2))
     assert env.rollout(8, break_when_any_done=False)["next", "agents", "reward"].shape == (2, 2, 8, 4, 1)
 
 
 def test_a_copy_goes_its_own_way():
-    env = made("CoopNetwork-v0")
+    env = made("CoopNetwork-v0", **NET)
     env.set_seed(1)
     state = env.reset()
     state = env.rand_action(state)
@@ -227,7 +223,7 @@ def test_the_example_learns_the_best_arm():
     ids=["too large", "one-hot", "float"],
 )
 def test_an_action_outside_its_space_is_refused(bad, says):
-    env = made("CoopNetwork-v0")
+    env = made("CoopNetwork-v0", **NET)
     state = env.reset()
     state["agents", "action"] = bad
     with pytest.raises(ValueError, match=says):

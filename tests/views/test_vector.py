@@ -8,6 +8,7 @@ from gymnasium.wrappers import vector as wrappers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from registries import kept
+from small import small
 
 import hushbandits as hb
 from hushbandits.core.messages import Field
@@ -21,17 +22,14 @@ from hushbandits.wrappers.secagg import SecAgg
 
 VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}
 CASES = [
-    ("CoopNetwork-v0", {"n_agents": 4, "horizon": 6}, ()),
+    *((env_id, small(env_id), ()) for env_id in hb.list_envs()),
     ("CoopNetwork-v0", {"n_agents": 4, "horizon": 5, "graph": "erdos-renyi", "edge_probability": 0.6}, ()),
     ("CoopNetwork-v0", {"n_agents": 3, "horizon": 5, "observation": "slots"}, (Huber(0.2), Loss(0.2))),
     ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "speech": {"bit": Field(dtype="?")}}, ()),
     ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "speech": {"code": Field((2,), "f4")}}, ()),
-    ("PrivateNetwork-v0", {"n_agents": 3, "horizon": 5}, ()),
-    ("DPMASE-v0", VOTING, ()),
     ("DPMASE-v0", {**VOTING, "actions": "multidiscrete"}, (Loss(0.3),)),
     ("DPMASE-v0", {**VOTING, "actions": "native"}, (SecAgg(window=3),)),
     ("DecentralizedExploration-v0", {**VOTING, "agent_id": True}, ()),
-    ("DistDP-v0", {"n_agents": 2, "horizon": 40}, ()),
     ("LocalDP-v0", {"n_agents": 2, "horizon": 40, "price": {"epsilon": 0.1}}, (Loss(0.1),)),
 ]
 by_case = [f"{i}-{id}" for i, (id, *_) in enumerate(CASES)]

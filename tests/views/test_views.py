@@ -13,6 +13,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test, render_test
 from pettingzoo.test.max_cycles_test import max_cycles_test
 from pettingzoo.utils.conversions import parallel_to_aec
 from registries import kept
+from small import small
 
 import hushbandits as hb
 from hushbandits.envs.network.env import CoopNetwork
@@ -74,12 +75,11 @@ def test_pettingzoo_makes_and_cuts_it(env_id):
         )
 
 
-@pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
+@pytest.mark.parametrize("env_id", hb.list_envs())
 @pytest.mark.session
 def test_pettingzoo_renders_it(env_id):
     matplotlib.use("agg")
-    few = {"threshold": 1} if env_id == "DPMASE-v0" else {}
-    render_test(lambda render_mode: parallel_to_aec(hb.make(env_id, n_agents=4, render_mode=render_mode, **few)))
+    render_test(lambda render_mode: parallel_to_aec(hb.make(env_id, render_mode=render_mode, **small(env_id))))
 
 
 # -- wrap, registry -----------------------------------------------------------------------------------------------

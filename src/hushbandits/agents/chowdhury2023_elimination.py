@@ -121,8 +121,8 @@ class SuccessiveElimination(Team):
         """Half width of an arm's interval after n users."""
         raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Phase 1, all arms active."""
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` where the env's mechanism is missing, set differently, or not what the radius is for."""
         mechanism = env.mechanism
         if mechanism is None:
             raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
@@ -135,6 +135,10 @@ class SuccessiveElimination(Team):
             setattr(self, f"_{name}", its)
         self._own_radius = self._meets(mechanism)
         self._p = confidence_level(self._confidence, env.horizon)
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Phase 1, all arms active."""
+        self.meets(env)  # a team may be started without a meeting
         shape = (len(seeds), env.n_agents)
         self._horizon = env.horizon
         self._active = np.ones((*shape, env.n_arms), bool)

@@ -26,7 +26,7 @@ from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
-from hushbandits.policies.watched import Watched, started
+from hushbandits.policies.watched import Watched, started, tried
 
 __all__ = ["QuACK"]
 
@@ -184,14 +184,20 @@ class QuACK(NetworkTeam):
             given |= {"routing": "tree", "root": "median" if self.leader is None else self.leader}
         return Protocol(env=given)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Choose leaders; empty the queues."""
-        runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` where nobody can lead, or π cannot play; of a graph that is drawn, `reset` says it."""
+        if self.leader is not None and self.leader >= env.n_agents:
+            raise ValueError(f"leader={self.leader} must be an agent: 0..{env.n_agents - 1}")
+        if self.elects and (pause := 3 * env.n_agents) >= env.horizon:
+            raise ValueError(f"horizon={env.horizon} is over before the leader is found: 3M = {pause} rounds")
+        tried(self.policy, env, env.n_agents * env.horizon)
+        if hasattr(env, "distance"):
+            self._leaders(env)
+
+    def _leaders(self, env: World) -> Array:
+        """``(G,)`` who leads on each graph; raises ``ValueError`` where not all hear of it."""
         distance: Array = env.distance
-        graph = np.arange(runs) % len(distance)
-        if self.leader is not None and self.leader >= agents:
-            raise ValueError(f"leader={self.leader} must be an agent: 0..{agents - 1}")
-        leaders = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
+        leaders: Array = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
         if env.routing == "tree" and (leaders != env.root).any():
             raise ValueError(
                 f"leader={int(leaders[0])} must be the root of the tree, {int(env.root[0])}, or route by flood"
@@ -202,8 +208,14 @@ class QuACK(NetworkTeam):
             raise ValueError(
                 f"life={int(life.min())} is too short for QuACK: the leader is {int(reach.max())} hops from somebody"
             )
+        return leaders
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Choose leaders; empty the queues."""
+        runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
+        leaders = self._leaders(env)
         self._setup(env, runs)
-        self._leader = leaders[graph]
+        self._leader = leaders[np.arange(runs) % len(leaders)]
         self._runs = np.arange(runs)
         self._queue = np.zeros((runs, n_arms, 16 * agents))
         self._head = np.zeros((runs, n_arms), np.int64)
@@ -223,8 +235,6 @@ class QuACK(NetworkTeam):
         if self.elects:
             found = [best_leader(graph) for graph in env.adjacency]
             self._pause = found[0].rounds  # 3M on every graph
-            if self._pause >= env.horizon:
-                raise ValueError(f"horizon={env.horizon} is over before the leader is found: 3M = {self._pause} rounds")
             self._paid = np.array([election.messages for election in found])[np.arange(runs) % len(found)]
 
     def metrics(self, env: World) -> dict[str, Array]:

@@ -18,7 +18,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
-from hushbandits.policies.watched import Watched, started
+from hushbandits.policies.watched import Watched, started, tried
 
 __all__ = ["Alone"]
 
@@ -79,6 +79,10 @@ class Alone(NetworkTeam):
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """The mechanism gets the policy's ε."""
         return Protocol(env=given_to(self.policy, settings))
+
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` where the policy cannot play."""
+        tried(self.policy, env, env.horizon)
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Forget everything."""

@@ -25,7 +25,7 @@ from hushbandits.envs.network.graphs import (
     power_graph,
 )
 from hushbandits.policies.heavy import TruncatedUCB
-from hushbandits.policies.watched import started
+from hushbandits.policies.watched import started, tried
 
 __all__ = ["CMPUCB", "life_of", "partition"]
 
@@ -216,16 +216,27 @@ class CMPUCB(NetworkTeam):
             )
         return Protocol(env={"life": life_of(graph, agents, self.leaders, self.partition)})
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Choose leaders; forget everything."""
-        runs, agents = len(seeds), env.n_agents
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` where leaders are not heard, or π cannot play; of a drawn graph, `reset` says it."""
+        tried(self.policy, env, env.n_agents * env.horizon)
+        if hasattr(env, "distance"):
+            self._partitions(env)
+
+    def _partitions(self, env: World) -> list[tuple[Array, Array]]:
+        """`partition` of each graph; raises ``ValueError`` where a tree does not serve its leaders."""
         lives: Array = env.slots.life
         found = [partition(d, int(lives[g % len(lives)]), self.partition) for g, d in enumerate(env.distance)]
-        most = max(len(leaders) for leaders, _ in found)
         if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
             raise ValueError(
                 "routing='tree': a tree serves its root alone, and CMP-UCB has other leaders; take 'flood'"
             )
+        return found
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Choose leaders; forget everything."""
+        runs, agents = len(seeds), env.n_agents
+        found = self._partitions(env)
+        most = max(len(leaders) for leaders, _ in found)
         self._leader = np.full((runs, most), -1)
         self._follows = np.zeros((runs, agents), np.int64)
         for r in range(runs):

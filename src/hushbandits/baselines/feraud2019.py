@@ -92,6 +92,11 @@ class OnePrivacy(_Baseline):
         """Votes are notes that the players keep: they remove nothing and cost nothing."""
         return self._ask(judge="everyone", stop="players" if self.phi is None else "horizon")
 
+    def meets(self, env: World) -> None:
+        """As its base, at the players' confidence."""
+        self._confidence = self.delta / env.n_agents
+        super().meets(env)
+
     def reset(self, env: World, seeds: Seeds) -> None:
         """δ is split among the players."""
         self._confidence = self.delta / env.n_agents

@@ -64,6 +64,9 @@ class Trained(Team):
         """What trained it, and where."""
         return f"{self.policy.algorithm} of {self.policy.env['use']}"
 
+    #: Its task writes the message; `meets` holds that against the env.
+    improvises = True
+
     def meets(self, env: World) -> None:
         """Raise ``ValueError`` where `env` shows something else than was seen in training, or has other actions."""
         task, policy = self._task(env), self.policy

@@ -48,14 +48,18 @@ class VBSDPAE(BatchedSE):
         """As registered."""
         return "VB-SDP-AE"
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Nothing seen."""
-        super().reset(env, seeds)
-        self._mechanism = env.mechanism
-        if self._mechanism.planned(int(self._n.flat[0])).noise is None:
+    def meets(self, env: World) -> None:
+        """As its base; and users' own noise, whose variance its interval counts."""
+        super().meets(env)
+        self._horizon, self._mechanism = env.horizon, env.mechanism
+        if self._mechanism.planned(self._block(env.n_arms, 1)).noise is None:
             raise ValueError(
                 f"{self.name} needs a mechanism whose users add noise; those of {self._mechanism.name} do not"
             )
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Nothing seen."""
+        super().reset(env, seeds)
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
 
     def hear(self, inbox: Inbox) -> None:

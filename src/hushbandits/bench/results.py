@@ -242,7 +242,11 @@ def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:
     --------
     >>> spent({"epsilon": np.array([0.5, 2.0])})
     ('Spent in these runs: ε up to 2 (metric epsilon).',)
+    >>> spent({"epsilon": np.array([0.5, np.inf])})
+    ('No ε holds in these runs (metric epsilon is ∞): what is promised above says why.',)
     """
+    if np.isinf(finals.get("epsilon", np.zeros(0))).any():
+        return ("No ε holds in these runs (metric epsilon is ∞): what is promised above says why.",)
     found = []
     for name, unit in (("epsilon", "ε"), ("epsilon_delta", "ε at the mechanism's δ"), ("delta", "δ")):
         values = finals.get(name)

@@ -75,6 +75,11 @@ class Each(Team):
         """The factory's name, unless one was given."""
         return self._name
 
+    @property
+    def improvises(self) -> bool:  # type: ignore[override]
+        """Whether its agents speak; where they do not, the standard report is all that they send."""
+        return not isinstance(self._factory, type) or hasattr(self._factory, "speak")
+
     def reset(self, env: World, seeds: Seeds) -> None:
         """Build the M agents of every run."""
         self._face = face(env)

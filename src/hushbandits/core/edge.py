@@ -182,12 +182,12 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
     return out
 
 
-def checked_speech(what: str, speech: object, report: Fields) -> Fields:
-    """Return declared fields, those of the standard report in its ranges; raise ``ValueError`` where they differ.
+def checked_speech(what: str, speech: object, report: Fields, n_arms: int) -> Fields:
+    """Return declared fields of K arms, those of the standard report in its ranges, or raise ``ValueError``.
 
     Examples
     --------
-    >>> checked_speech("fields", {"arm": Field(dtype="i8")}, {"arm": Field(dtype="i8", low=0, high=4)})["arm"].high
+    >>> checked_speech("fields", {"arm": Field(dtype="i8")}, {"arm": Field(dtype="i8", low=0, high=4)}, 5)["arm"].high
     4
     """
     if not isinstance(speech, Mapping) or not all(isinstance(k, str) for k in speech):
@@ -196,13 +196,14 @@ def checked_speech(what: str, speech: object, report: Fields) -> Fields:
     for name, field in speech.items():
         if not isinstance(field, Field) or name in ("sent", "sender"):
             raise ValueError(f"{what}[{name!r}]={field!r} must be a Field, and not be named sent or sender")
-        own = report.get(name)
-        if own is None or (own.low, own.high) == (None, None):
-            out[name] = field
+        out[name] = field = field.sized(n_arms)
+        if name not in report:
             continue
-        if (own.shape, np.dtype(own.dtype)) != (field.shape, np.dtype(field.dtype)):
+        own = report[name].sized(n_arms)
+        if (own.shape, own.form) != (field.shape, field.form):
             raise ValueError(f"{what}[{name!r}] must be declared as in the standard report: {own.dtype} {own.shape}")
-        out[name] = replace(field, low=own.low, high=own.high)
+        if (own.low, own.high) != (None, None):
+            out[name] = replace(field, low=own.low, high=own.high)
     return out
 
 

@@ -64,7 +64,7 @@ class Env(World, ABC):
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
     #: What no run owns (`hushbandits.core.rows`).
-    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs")
+    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs", "_vain")
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
     #: What its metrics are, and of an env what its wrappers' are too; a class adds to what its bases declare.
@@ -96,6 +96,7 @@ class Env(World, ABC):
         self._known_law = _ours(self.law)
         self._strangers = [w for w in self.wrappers if not _ours(w)]
         self._phase = "new"
+        self._vain: dict[str, bool] = {}
         self.seeds: Seeds = ()
         self._built: frozenset[str] = frozenset()  # names of what it was built with, before any run
         self._declare()
@@ -110,17 +111,17 @@ class Env(World, ABC):
                 f"speech= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
             )
         if speech is None:
-            return report if fields is None else checked_speech("fields", fields, report)
+            return report if fields is None else checked_speech("fields", fields, report, self.n_arms)
         if fields is not None:
             raise ValueError("speech= goes beside the standard report, fields= stands instead of it: give one of them")
-        beside = checked_speech("speech", speech, {})
+        beside = checked_speech("speech", speech, {}, self.n_arms)
         if twice := [name for name in beside if name in report]:
             raise ValueError(f"speech={twice[0]!r} is a field of the standard report; speech= names further ones")
         return {**report, **beside}
 
     def _declare(self) -> None:
         """Fold the wrappers' declarations outward, and back."""
-        sent = dict(self.fields)
+        sent, before = dict(self.fields), set[str]()
         self._stages: list[Fields] = []  # what a message must hold behind each wrapper
         for wrapper in self.wrappers:
             for verb in wrapper.verbs:
@@ -130,6 +131,8 @@ class Env(World, ABC):
                         f"{wrapper.name} needs messages that can be {VERBS.get(verb, verb)}: {noun} cannot"
                     )
                 require(wrapper.name, self.payload.verbs[verb], sent)
+                self.payload.follows(wrapper.name, verb, sent, before)
+            before |= {*wrapper.verbs}
             sent = dict(wrapper.sends(sent, self))
             self._stages.append(_carried(sent))
         #: Fields that reach the transport, behind all wrappers.
@@ -395,7 +398,21 @@ class Env(World, ABC):
     def metrics(self) -> dict[str, Array]:
         """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure."""
         self._begun("metrics")
-        return {**self._metrics(), **{name: value for w in self.wrappers for name, value in w.metrics(self).items()}}
+        return {**self._metrics(), **{name: value for w in self.wrappers for name, value in self._measured(w).items()}}
+
+    def _measured(self, wrapper: Wrapper) -> dict[str, Array]:
+        """What a wrapper measures; what it spent of a promise that does not hold here is ∞."""
+        found = wrapper.metrics(self)
+        spent = [name for name in wrapper.spends if name in found]
+        if not spent or not self.vain(wrapper):
+            return found
+        return {**found, **{name: np.full(np.shape(found[name]), np.inf) for name in spent}}
+
+    def vain(self, wrapper: Wrapper) -> bool:
+        """As `Wrapper.vain`, worked out once: it depends on what the env was built with alone."""
+        if wrapper.name not in self._vain:
+            self._vain[wrapper.name] = wrapper.vain(self)
+        return self._vain[wrapper.name]
 
     def privacy(self) -> tuple[Guarantee, ...]:
         """Every wrapper's promises, outermost first."""

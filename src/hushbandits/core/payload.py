@@ -6,7 +6,7 @@ the wrapper in a sentence where one is missing.  So no wrapper asks which settin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
@@ -121,6 +121,13 @@ class Payload(dict[str, Any]):
         """Raise ``ValueError`` unless it answers `verb`."""
         if verb not in cls.verbs:
             raise ValueError(f"{cls.noun} cannot be {VERBS.get(verb, verb)}")
+
+    @classmethod
+    def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
+        """Raise ``ValueError`` where wrapper `name` asks for `verb` too late: behind wrappers with verbs `before`.
+
+        `fields` are those that reach it.
+        """
 
     @classmethod
     def _missing(cls, verb: str) -> NoReturn:

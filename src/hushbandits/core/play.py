@@ -10,7 +10,7 @@ import numpy as np
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
 from hushbandits.core.measure import agree, gathered
-from hushbandits.core.messages import require
+from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
@@ -22,11 +22,7 @@ def meet(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless `team` can play in `env`: same setting, fields sent, fields heard, and an end."""
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
-    if team.fields is not None and {k: f.sized(env.n_arms) for k, f in team.fields.items()} != dict(env.fields):
-        raise ValueError(
-            f"{team.name} sends {', '.join(team.fields)}, the env expects {', '.join(env.fields)}; "
-            f"build the env with fields={team.name}.fields"
-        )
+    _speaks(env, team)
     require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
     if untold := [name for name in team.told if name not in env.told]:
         raise ValueError(
@@ -34,6 +30,32 @@ def meet(env: Env, team: Team) -> None:
         )
     team.meets(Face(env))
     env.admit(team)
+
+
+def _speaks(env: Env, team: Team) -> None:
+    """Raise ``ValueError`` unless what the team says is what the env expects, field by field."""
+    if team.fields is None and team.improvises:
+        return
+    said = env.report if team.fields is None else team.fields
+    if {name: field.sized(env.n_arms) for name, field in said.items()} == dict(env.fields):
+        return
+    if team.fields is None:
+        what, instead = "the standard report", "leave out its speech= and fields=, or let the team declare its fields"
+    else:
+        what, instead = "its own fields", f"build the env with fields={team.name}.fields"
+    raise ValueError(
+        f"{team.name} sends {what} ({_listed(said, env.n_arms)}), the env expects "
+        f"{_listed(env.fields, env.n_arms)}; {instead}"
+    )
+
+
+def _listed(fields: Fields, n_arms: int) -> str:
+    sized = {name: field.sized(n_arms) for name, field in fields.items()}
+    told = [
+        f"{name} {field.form.name}{list(field.shape) if field.shape else ''}{' latest' if field.latest else ''}"
+        for name, field in sized.items()
+    ]
+    return ", ".join(told) or "nothing"
 
 
 def log_checkpoints(horizon: int, points: int = 50) -> list[int]:

@@ -17,6 +17,7 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import Action, Coding, choices, read, sample_mask
 from hushbandits.core.jit import jit
+from hushbandits.core.measure import gathered
 from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Message, Seeds
 from hushbandits.core.validate import choice, flag, real, shown
@@ -122,6 +123,9 @@ class Task(ABC):
             raise ValueError(f"price={shown(price)} must be a dict, such as {{'messages': 0.01}}")
         for name in price or {}:
             choice("price", name, [name for name in PRICED if name in self.core.measures])
+            for wrapper in self.core.wrappers:
+                if name in wrapper.spends and name in gathered(wrapper) and self.core.vain(wrapper):
+                    raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")
         return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
 
     # -- what a setting is ------------------------------------------------------------------------------------

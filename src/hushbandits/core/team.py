@@ -55,6 +55,8 @@ class Team(Promising):
     fields: Fields | None = None
     #: What it must be told of its own rewards; empty: it never looks at them.
     told: tuple[str, ...] = ("reward",)
+    #: Whether it answers for whatever fields an env asks for, where it declares none of its own.
+    improvises: bool = False
     #: Fields that it must find in its inbox (``tally``: pulls and sums per arm).
     hears: tuple[str, ...] = ()
     #: Whether its votes end every run that votes can end; an env without a horizon takes no other team.

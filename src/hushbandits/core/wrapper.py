@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -52,6 +53,8 @@ class Wrapper(Promising):
     #: others' promises hold across it.  A class of one's own declares it itself; what nobody declares is unknown, and
     #: voids them.
     keeps_promises: ClassVar[bool] = False
+    #: Of its metrics, those that say how much ε its promise cost.
+    spends: ClassVar[tuple[str, ...]] = ("epsilon", "epsilon_delta")
     #: The rate, where all that it does is to drop messages: then compiled episodes know it.
     drops: float | None = None
     #: Scalar metrics of `metrics` worth a curve.
@@ -100,6 +103,10 @@ class Wrapper(Promising):
     def metrics(self, env: World) -> dict[str, Array]:
         """What this wrapper measures, each ``(R, …)``; it joins the env's own metrics."""
         return {}
+
+    def vain(self, env: World) -> bool:
+        """Whether no promise about a run stands in `env`: what it measures as spent (`spends`) is ∞ there."""
+        return not any(math.isfinite(promise.epsilon) and not promise.alone for promise in self.privacy(env))
 
     @property
     def reach(self) -> float:

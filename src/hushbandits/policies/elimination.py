@@ -126,4 +126,4 @@ def successive_elimination(failure: float) -> Routine:
             pulls=np.zeros((runs, n), np.int64),
         )
 
-    return Routine(state, (failure,), _plan, _learn, _sync, luck=0)
+    return Routine(state, (failure,), _plan, _learn, _sync, several=True)

@@ -110,4 +110,4 @@ def private_elimination(n_arms: int, epsilon: float, beta: float) -> Routine:
             due=np.full((runs, n), first),
         )
 
-    return Routine(state, (epsilon, beta), _plan, _learn, _sync, luck=n_arms)
+    return Routine(state, (epsilon, beta), _plan, _learn, _sync, luck=n_arms, several=True)

@@ -40,6 +40,8 @@ class Routine(NamedTuple):
         Uniforms spent by `plan` in every activation.
     resets : bool
         Whether `learn` may return ``RESETS``.
+    several : bool
+        Whether `plan` may pull more than one arm in an activation.
     """
 
     state: Callable[[int, int, int], State]
@@ -50,3 +52,4 @@ class Routine(NamedTuple):
     luck: int = 0
     draws: int = 0
     resets: bool = False
+    several: bool = False

@@ -12,13 +12,15 @@ import numpy as np
 from hushbandits.core.jit import jit
 from hushbandits.core.names import words
 from hushbandits.core.rewards import Stable
+from hushbandits.core.tapes import run_seeds, streams
 from hushbandits.core.types import Array
 from hushbandits.core.validate import shown
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.policies.luck import words as luck_words
 from hushbandits.policies.policy import Policy, everyone
 
-__all__ = ["Watched", "started"]
+__all__ = ["Watched", "started", "tried"]
 
 
 def started(policy: Policy, env: World, learners: int, plays: int, luck: Array | None = None) -> Any:
@@ -43,6 +45,11 @@ def started(policy: Policy, env: World, learners: int, plays: int, luck: Array |
         return policy.state(learners, env.n_arms, plays, luck)
     except Exception as error:
         raise ValueError(f"policy {policy.name}: state raised {words(error)}") from error
+
+
+def tried(policy: Policy, env: World, plays: int) -> None:
+    """Raise ``ValueError`` where a policy cannot start in `env`: as `started` says of a learner that is thrown away."""
+    started(policy, env, 1, plays, luck_words(streams(run_seeds(0, 1), policy.name)) if policy.random else None)
 
 
 def _tied(policy: Policy, env: World) -> Policy:

@@ -56,8 +56,8 @@ class Mechanism(Privatizer):
     verbs = ("encode", "add", "modulo")
     not_rows = ("_plans",)
     measures: ClassVar[Mapping[str, Measure]] = {
-        "epsilon": Measure("ε spent by the worst user", "amount"),
-        "delta": Measure("δ spent by the worst user", "share"),
+        "epsilon": Measure("ε spent on a user's one reward, at most", "amount"),
+        "delta": Measure("δ spent on a user's one reward, at most", "share"),
     }
     #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism;
     #: ``"noise"``, its own alone; ``"server"``, one that is trusted.
@@ -110,6 +110,10 @@ class Mechanism(Privatizer):
             self._details,
             len(seeds),
         )
+
+    def vain(self, env: World) -> bool:
+        """Where users get lost the ledger still knows what a block cost: only what fails for everyone counts."""
+        return bool(self._refuted(env)) or not np.isfinite(self._standing(env)[0].epsilon)
 
     def price(self, n: int, survivors: int) -> Spent:
         """What a block planned for `n` users costs each of the `survivors`."""

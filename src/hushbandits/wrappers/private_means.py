@@ -54,9 +54,10 @@ class PrivateMeans(Wrapper):
 
     Notes
     -----
-    Metrics, at every checkpoint, over the releases so far of the agent and arm that have spent most: ``epsilon`` (R,),
-    exactly ``Σ W_n^(−v/2)`` (δ′ = 0); ``epsilon_delta`` (R,), composed at δ′ (`compose_releases`);
-    ``epsilon_lemma`` (R,), the paper's lemma for a neighbour (d = 1); ``agent_epsilon`` (R, M), as ``epsilon``.
+    Metrics, at every checkpoint, of one reward, the dearest: one of the agent and arm whose releases so far cost most.
+    ``epsilon`` (R,), exactly ``Σ W_n^(−v/2)`` (δ′ = 0); ``epsilon_delta`` (R,), composed at δ′ (`compose_releases`);
+    ``epsilon_lemma`` (R,), the paper's lemma for a neighbour (d = 1); ``agent_epsilon`` (R, M), as ``epsilon``.  All of
+    them ∞ where nothing is promised about a run: rewards without a bound, or ``own="exact"``.
 
     Examples
     --------
@@ -67,12 +68,13 @@ class PrivateMeans(Wrapper):
     """
 
     not_rows = ("_seat",)
+    spends = ("epsilon", "epsilon_delta", "epsilon_lemma", "agent_epsilon")
     curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
     measures: ClassVar[Mapping[str, Measure]] = {
-        "epsilon": Measure("ε spent by the worst user", "amount"),
-        "epsilon_delta": Measure("ε spent by the worst user, with δ > 0", "amount"),
-        "epsilon_lemma": Measure("ε spent by the worst user, by the paper's lemma", "amount"),
-        "agent_epsilon": Measure("ε spent by each agent", "amount"),
+        "epsilon": Measure("ε spent on one reward, at most", "amount"),
+        "epsilon_delta": Measure("ε spent on one reward, at most, with δ > 0", "amount"),
+        "epsilon_lemma": Measure("ε spent on one reward, by the paper's lemma", "amount"),
+        "agent_epsilon": Measure("ε spent on one reward of each agent, at most", "amount"),
     }
 
     def __init__(

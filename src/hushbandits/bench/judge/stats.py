@@ -40,6 +40,8 @@ Interval = tuple[float, float]
 def mean_interval(x: Array, level: float = 0.95) -> Interval:
     """Student's interval of a mean, ``x̄ ± t_{n−1} s/√n``; unbounded for a single run.
 
+    A law from which a run drew ∞ has the mean ∞, and that is all of the interval.
+
     Source: Student 1908.  Our own, since ``scipy.stats.ttest_1samp`` warns of runs that are all equal, and a
     deterministic metric has these.
 
@@ -52,6 +54,8 @@ def mean_interval(x: Array, level: float = 0.95) -> Interval:
     x = np.asarray(x, float)
     if len(x) < 2:
         return -math.inf, math.inf
+    if np.isinf(x).any() and not np.isnan(mean := x.mean()):
+        return float(mean), float(mean)
     half = special.stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / math.sqrt(len(x))
     return float(x.mean() - half), float(x.mean() + half)
 

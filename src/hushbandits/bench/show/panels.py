@@ -158,7 +158,8 @@ def _law(axes: Axes, line: Series, how: Style, colour: str, ink: Ink) -> None:
 def _joined(axes: Axes, line: Series, i: int, how: Style, colour: str, ink: Ink) -> None:
     """A line through its points, a band around it; of a sweep every point is marked, of a curve some."""
     swept = line.other is not None or line.runs
-    some = None if swept or len(line.x) < 5 else (0.04 + 0.05 * (i % 4), 0.2)  # shares of the panel's diagonal
+    here = np.isfinite(line.center).any()  # what lies at ∞ has no place on the axes
+    some = (0.04 + 0.05 * (i % 4), 0.2) if here and len(line.x) >= 5 and not swept else None  # of the panel's diagonal
     axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
     for x, values in zip(line.x, line.runs, strict=False):
         _runs(axes, x, values, colour)

@@ -19,14 +19,23 @@ _SAME = 0.005
 
 
 def spent(store: Store, cells: Sequence[Cell], runs: int) -> str:
-    """Return ``"spent 9.1"`` for what the worst participant of any run spent; empty where that is the parameter.
+    """Return ``"spent 9.1"`` for what the dearest reward of any run cost; empty where that is the parameter.
 
-    Of a line with several cells, from the cell that spent least to the one that spent most.
+    ``"no ε holds"`` where a run's promise did not hold, so that nothing can be said to be spent of it.  Of a line with
+    several cells, from the cell that spent least to the one that spent most.
     """
     totals = [(cell, _worst(store.final(cell, "epsilon", runs))) for cell in cells]
     known = [(cell, most) for cell, most in totals if most is not None]
     if not known or all(_equal(most, _given(cell)) for cell, most in known):
         return ""
+    held = [(cell, most) for cell, most in known if math.isfinite(most)]
+    if not held:
+        return "no ε holds"
+    text = _cost(store, held, runs)
+    return text if len(held) == len(known) else f"{text}; elsewhere no ε holds"
+
+
+def _cost(store: Store, known: Sequence[tuple[Cell, float]], runs: int) -> str:
     text = f"spent {_span([most for _, most in known])}"
     weaker = [_worst(store.final(cell, "epsilon_delta", runs)) for cell, _ in known]
     told = [value for value in weaker if value is not None]

@@ -75,7 +75,7 @@ def interval(bounds: Interval | None) -> str:
     """
     if bounds is None:
         return ""
-    if all(map(math.isinf, bounds)):
+    if bounds == (-math.inf, math.inf):
         return "(too few runs)"
     return f"[{number(bounds[0])}, {number(bounds[1])}]"
 

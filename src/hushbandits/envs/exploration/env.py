@@ -201,8 +201,14 @@ class Exploration(Env):
         return {"arms": Field((self.n_arms,), "?")}
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Array:
-        """Every arm that is still in 𝒦."""
-        return self.book.active[:, None] & self.book.live[:, None, None]
+        """Every arm that is still in 𝒦; where an activation pulls one, one of them."""
+        arms = self.book.active[:, None] & self.book.live[:, None, None]
+        if self.single:
+            for row, rng in zip(arms[:, 0], rngs, strict=True):
+                left = np.flatnonzero(row)
+                row[:] = False
+                row[left[rng.integers(len(left), size=min(1, len(left)))]] = True
+        return arms
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array]:
         """A vote against each arm with probability `rate`."""
@@ -210,6 +216,8 @@ class Exploration(Env):
         return {**self._report(), "vote": vote}
 
     def _offers(self, fields: Fields) -> Fields:
+        if "tally" not in fields:
+            require("the coordinator", ("vote",), fields)
         told = {"active": Field((self.n_arms,), "?", latest=True)}
         if not self.resets:
             return told

@@ -27,7 +27,8 @@ from hushbandits.policies.routine import RESETS, Routine
 
 __all__ = ["VotingTeam"]
 
-_BLOCK = 1 << 13  # activations whose luck is drawn at once by an episode
+_BLOCK = 1 << 13  # most activations whose luck is drawn at once by an episode
+_AHEAD = 1 << 18  # most of their rewards, K per activation
 
 
 class VotingTeam(Team):
@@ -48,6 +49,14 @@ class VotingTeam(Team):
         """Return the rules of one agent."""
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` where the routine resets or pulls what this env does not know."""
+        routine = self.routine(env.n_arms)
+        if routine.resets and "reset" not in env.fields:
+            raise ValueError(f"{self.name} resets the vote, and this env knows no resets: build it with resets=True")
+        if routine.several and env.single:
+            raise ValueError(f"{self.name} pulls several arms in an activation, and this env takes one: single=True")
+
     def reset(self, env: World, seeds: Seeds) -> None:
         """Every agent begins afresh."""
         runs, n, k = len(seeds), 1 if self.shared else env.n_agents, env.n_arms
@@ -62,8 +71,6 @@ class VotingTeam(Team):
         self._ended = np.zeros(runs, np.int64)
         self._resets = "reset" in env.fields
         self._tapes: Tapes | None = None
-        if self._routine.resets and not self._resets:
-            raise ValueError(f"{self.name} resets the vote, and this env knows no resets: build it with resets=True")
 
     def act(self, obs: Obs) -> Array:
         """Ask each active agent's routine for its arms."""
@@ -125,6 +132,8 @@ class VotingTeam(Team):
             self._tapes = Tapes(env.seeds, *loss)
         routine, luck, tapes = self._routine, self._luck, self._tapes
         kernel, goal = compiled(routine), math.ceil(min(until, env.horizon or LONGEST, LONGEST))
+        block, width = max(1, min(_BLOCK, _AHEAD // env.n_arms)), routine.draws + routine.luck
+        luck.ensure(width)  # a wider tape is another array: the kernel gets the one that is filled from here on
         player = Player(
             self._state,
             self._p,
@@ -141,8 +150,8 @@ class VotingTeam(Team):
             while env.book.live[r] and rounds[r] < goal:
                 if outcomes is None or at == len(outcomes.turns):
                     # No activation is more than one round: nothing that is read is left over at the goal.
-                    at, outcomes = 0, tapes.outcomes(env, r, min(_BLOCK, goal - int(rounds[r])))
-                luck.ensure(routine.draws + routine.luck, r)
+                    at, outcomes = 0, tapes.outcomes(env, r, min(block, goal - int(rounds[r])))
+                luck.ensure(width, r)
                 loss = tapes.loss(env.n_arms, r)
                 at, reset = kernel(r, goal, player, outcomes, at, tapes.turn, loss, env.book)
                 if reset:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core.payload import Channel, Noise, Payload, Sealing, Shuffling
+from hushbandits.core.messages import Fields
+from hushbandits.core.payload import VERBS, Channel, Noise, Payload, Sealing, Shuffling
 from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
@@ -40,6 +41,18 @@ class Blocks(Payload):
         """One generator per run: how much is drawn depends on the blocks."""
         cls.answers(verb)
         return streams(seeds, f"wrapper/{name}")
+
+    @classmethod
+    def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
+        """Rewards are changed before they are encoded, and replaced before all else where like users are one pool."""
+        if verb in ("map", "replace", "encode") and "modulus" in fields:
+            raise ValueError(f"{name} needs raw rewards, but a wrapper before it has encoded them already")
+        if verb == "replace" and "users" not in fields and (late := {"map", "add"} & {*before}):
+            done = " and ".join(VERBS.get(other, other) for other in sorted(late))
+            raise ValueError(
+                f"{name} replaces rewards, and they have been {done} by a wrapper before it: put {name} first, or give "
+                f'the env users="each"'
+            )
 
     def drop(self, rate: Array | float, luck: Rngs) -> Self:
         """Users whose message is lost."""

@@ -100,6 +100,8 @@ class SealedTallies:
                 f"{by.name} encodes rewards up to bound={by.bound:g}, and {noised[0].name} may make one of them "
                 f"{most:.4g}: give {by.name} bound={math.ceil(most)}"
             )
+        if hasattr(env, "slots"):  # else the graph is yet to be drawn
+            self._enough(env)
         self._k, arrivals = env.n_arms, int(env.most_arrivals)
         # Large enough that an honest sum of all arrivals, of either sign, never wraps.
         self._modulus = 2 * arrivals * math.ceil(by.grid * by.bound) + 1
@@ -111,7 +113,10 @@ class SealedTallies:
         return {"tally": Field((2, env.n_arms))}
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """See that everyone hears enough others."""
+        """See that everyone hears enough others, on graphs that were drawn, too."""
+        self._enough(env)
+
+    def _enough(self, env: World) -> None:
         degree: Array = env.slots.degree
         least = self._by.min_cohort
         if (degree < least).any():

@@ -1,0 +1,193 @@
+"""A team and an env meet only if the game can be played; else they are refused in a sentence, before round 1."""
+
+import random
+import warnings
+
+import pytest
+from named import taken
+
+import hushbandits as hb
+from hushbandits.core.play import meet, play
+from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers, make_core, make_team
+
+WORD = {"word": hb.Field()}
+#: What is asked of an env that takes it: mostly nothing, else one of these.
+OPTIONS = {
+    "n_agents": (1, 2, 3, 4, 9),
+    "n_arms": (2, 3, 5),
+    "speech": (WORD, {"bits": hb.Field((3,), "?")}),
+    "fields": (
+        WORD, {}, {"vote": hb.Field(dtype="?", per_arm=True)}, {"vote": hb.Field()}, {"arm": hb.Field(dtype="i8")},
+        {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}, {"sums": hb.Field((2,), per_arm=True)},
+    ),
+    "rewards": ("bernoulli", "beta", "clipped-gaussian", "gaussian", "stable"),
+    "graph": ("cycle", "grid", "star", "complete", "path", "erdos-renyi"),
+    "life": (0, 1, 2, None, "diameter", "diameter/2"),
+    "extra_delay": (1, 3),
+    "edge_loss": (0.3,),
+    "routing": ("tree",),
+    "drift": (0.01,),
+    "switches": (1,),
+    "judge": ("everyone",),
+    "idle": ("leaves", "stays"),
+    "stop": ("coordinator", "players", "horizon"),
+    "single": (True, False),
+    "resets": (True,),
+    "threshold": (0, 1, 2),
+    "comparison": (">", ">="),
+    "users": ("each",),
+    "user_dropout": (0.2,),
+}  # fmt: skip
+OFTEN = {"n_agents": 0.8, "graph": 0.6, "life": 0.5, "n_arms": 0.5, "speech": 0.1, "fields": 0.1}
+
+
+class Rounded(hb.Wrapper):
+    verbs = ("map",)
+
+    def send(self, message, env):
+        return message.map(lambda x: x.round())
+
+
+def asked(env_id, rng):
+    """A few of an env's parameters, and sometimes a wrapper."""
+    known = set(taken(env_id))
+    env = {k: rng.choice(v) for k, v in OPTIONS.items() if k in known and rng.random() < OFTEN.get(k, 0.2)}
+    wrappers = rng.sample(list_wrappers(), rng.choice([1, 2])) if rng.random() < 0.3 else []
+    return {**env, "horizon": rng.choice([1, 2, 3, 17, 40])}, wrappers
+
+
+def plays_or_is_refused(env_id, agent, env, wrappers, step, seed=0):
+    """Whether a game was played to its end; a refusal is one sentence and comes before the first round."""
+    begun, refusal = [], ""
+    try:
+        team = make_team(agent)
+        core = assemble(env_id, team, runs=2, env=env, wrappers=wrappers)
+        meet(core, team)
+        # a graph that luck draws is known when the runs start, and may be refused there
+        begun.append(env.get("graph") != "erdos-renyi")
+        core.pull = seen(core.pull, begun)
+        play(core, team, seed, step)
+        assert not core.live.any()
+    except (ValueError, TypeError) as error:
+        refusal = str(error)
+    assert not (refusal and any(begun)), f"{env_id}, {agent}, {env}, {wrappers} dies after the meeting: {refusal}"
+    assert "\n" not in refusal
+    return not refusal
+
+
+def seen(pull, begun):
+    def watched(action):
+        begun.append(True)
+        return pull(action)
+
+    return watched
+
+
+@pytest.mark.parametrize("env_id", list_envs())
+def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id):
+    rng, setting = random.Random(env_id), make_core(env_id).setting
+    played = 0
+    for agent in list_agents():
+        if make_team(agent).setting not in ("", setting):
+            with pytest.raises(ValueError, match=f"setting; .* is {setting}$"):
+                assemble(env_id, make_team(agent), runs=1)
+            continue
+        for step in (None, lambda: None):
+            env, wrappers = asked(env_id, rng)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # votes that can do nothing
+                played += plays_or_is_refused(env_id, agent, env, wrappers, step, rng.randrange(9))
+    assert played > 0
+
+
+@pytest.mark.parametrize("agent", ["Multi-UCB", "UCB1", "QuACK-UCB", "Random", "Byzantine-UCB", "PPO-CoopNetwork"])
+@pytest.mark.parametrize("more", [{"speech": WORD}, {"fields": WORD}, {"fields": {}}, {"fields": {"arm": hb.Field()}}])
+def test_who_says_the_standard_report_says_nothing_else(agent, more):
+    with pytest.raises(ValueError, match=r"standard report|was trained") as error:
+        meet(make_core("CoopNetwork-v0", n_agents=4, **more), make_team(agent))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("more", [{"users": "each"}, {"wrappers": ["Huber", Rounded()]}])
+def test_wrappers_that_change_rewards_in_an_order_that_can_be_played_are_played(more):
+    core = make_core("LTR-v0", **{"wrappers": [Rounded(), "Huber"], "horizon": 64, **more})
+    assert play(core, make_team("Random"))["users"].tolist() == [64]
+
+
+class Silent:
+    def __init__(self, m, rng):
+        pass
+
+    def act(self, t):
+        return 0
+
+
+class Speaking(Silent):
+    def speak(self, reward):
+        return {"word": 1.0}
+
+
+class Declared(hb.Team):
+    fields = WORD
+
+
+def test_a_team_says_what_it_declares_and_agents_of_ones_own_what_is_asked():
+    core = make_core("CoopNetwork-v0", n_agents=2, horizon=2, speech=WORD)
+    with pytest.raises(
+        ValueError, match=r"^Silent sends the standard report \(arm int64, reward float64\), the env expe"
+    ):
+        meet(core, hb.Each(Silent))
+    with pytest.raises(
+        ValueError, match=r"^Declared sends its own fields \(word float64\), the env expects arm int64, "
+    ):
+        meet(core, Declared())
+    play(core, hb.Each(Speaking))
+    play(make_core("CoopNetwork-v0", n_agents=2, horizon=2), hb.Each(Silent))
+
+
+@pytest.mark.parametrize(
+    ("env_id", "env", "says"),
+    [
+        ("DPMASE-v0", {"fields": {}}, "the coordinator needs the message field 'vote'"),
+        ("DPMASE-v0", {"fields": WORD}, "the coordinator needs the message field 'vote'"),
+        ("DPMASE-v0", {"fields": {"vote": hb.Field()}}, "must be declared as in the standard report"),
+        ("DPMASE-v0", {"fields": {"vote": hb.Field((3,), "?")}}, "must be declared as in the standard report"),
+        ("CoopNetwork-v0", {"fields": {"reward": hb.Field((2,))}}, "must be declared as in the standard report"),
+        ("LTR-v0", {"wrappers": ["DiscreteGaussian", "Huber"]}, "Huber needs raw rewards"),
+        ("LTR-v0", {"wrappers": [Rounded(), "Huber"]}, "Huber replaces rewards, and they have been mapped"),
+        ("CoopNetwork-v0", {"wrappers": ["SecAgg"], "n_agents": 2}, "min_cohort=2 leaves agent 0 with nothing"),
+    ],
+)
+def test_what_no_game_can_be_made_of_is_refused_when_it_is_built(env_id, env, says):
+    with pytest.raises(ValueError, match=says):
+        make_core(env_id, **env)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "agent", "env", "agent_kwargs", "says"),
+    [
+        ("DPMASE-v0", "DP-MASE", {"single": True}, {}, "DP-MASE pulls several arms in an activation"),
+        ("DPMASE-v0", "Independent", {"single": True}, {}, "Independent pulls several arms in an activation"),
+        ("CoopNetwork-v0", "QuACK-UCB", {"life": 1}, {}, "life=1 is too short for QuACK"),
+        ("CoopNetwork-v0", "QuACK-UCB", {}, {"leader": 16}, "leader=16 must be an agent: 0..15"),
+        ("CoopNetwork-v0", "QuACK-UCB", {"horizon": 48}, {"elects": True}, "horizon=48 is over before"),
+        ("CoopNetwork-v0", "CMP-UCB", {"routing": "tree", "life": 1}, {}, "a tree serves its root alone"),
+        ("CoopNetwork-v0", "RUCB", {}, {}, "n_arms=10 must be a square"),
+        ("HeavyTailedNetwork-v0", "Robust-UCB", {}, {}, r"needs E \|X\|\^2 to be finite"),
+        ("DistDP-v0", "Dist-RDP-SE", {}, {"calibrated": False}, "needs a mechanism with scale"),
+        ("CentralDP-v0", "VB-SDP-AE", {}, {"calibrated": False}, "needs a mechanism"),
+    ],
+)
+def test_what_a_team_needs_is_asked_when_they_meet(env_id, agent, env, agent_kwargs, says):
+    team = make_team(agent, **agent_kwargs)
+    core = assemble(env_id, team, runs=1, env=env)
+    with pytest.raises(ValueError, match=says):
+        meet(core, team)
+
+
+def test_random_play_pulls_one_arm_where_one_is_taken():
+    team = make_team("Random", rate=0.2)
+    core = make_core("DecentralizedExploration-v0", runs=3, n_agents=4, strict=False, horizon=50)
+    assert core.single
+    play(core, team, 1, lambda: None)
+    assert not core.live.any()

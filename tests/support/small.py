@@ -1,0 +1,28 @@
+"""Envs of the registry made small by a rule: a short horizon, and the fewest agents that can decide a run."""
+
+import warnings
+from functools import cache
+
+import hushbandits as hb
+
+#: Tried in turn: fewer agents may have no way to remove an arm.
+AGENTS = (3, 5, 8, 16, 32, 64)
+HORIZON = 12
+
+
+@cache
+def _fewest(env_id):
+    for n_agents in AGENTS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it warns where no vote can decide
+            try:
+                hb.make(env_id, n_agents=n_agents, horizon=HORIZON)
+            except (ValueError, UserWarning):
+                continue
+        return n_agents
+    raise AssertionError(f"{env_id} cannot be made small: tell tests/support/small.py how")
+
+
+def small(env_id, **more):
+    """Parameters that make an env short and small; `more` go before."""
+    return {"n_agents": _fewest(env_id), "horizon": HORIZON, **more}

@@ -1,0 +1,96 @@
+"""What is spent is said of a promise that holds; where none does, metrics, notes and prices say so."""
+
+import numpy as np
+import pytest
+from named import taken
+
+import hushbandits as hb
+from hushbandits.core.measure import Measure, gathered
+from hushbandits.core.play import record
+from hushbandits.registry import list_envs, make_core, shipped_classes
+
+LAWS = ("bernoulli", "clipped-gaussian", "gaussian", "stable", "constant")
+SMALL = {"n_agents": 3, "horizon": 60}
+
+
+def spenders():
+    """Ids whose wrappers measure ε, with every law of rewards that they take."""
+    for env_id in list_envs():
+        core = make_core(env_id)
+        for law in LAWS if any("epsilon" in gathered(w) for w in core.wrappers) else ():
+            yield pytest.param(env_id, law, id=f"{env_id}-{law}")
+
+
+def built(env_id, law):
+    try:
+        return make_core(env_id, 2, rewards=law, **{k: v for k, v in SMALL.items() if k in taken(env_id)})
+    except ValueError:  # rewards without a bound, where the env takes none
+        return None
+
+
+@pytest.mark.parametrize(("env_id", "law"), [*spenders()])
+def test_what_is_spent_is_said_where_a_promise_holds_and_there_alone(env_id, law):
+    core = built(env_id, law)
+    if core is None:
+        return
+    holds = any(np.isfinite(g.epsilon) for g in core.privacy())
+    final, curves = record(core, hb.make_team("Random"), 0, [1, 20, 60], core.curve_metrics)
+    spent = [final[name] for w in core.wrappers for name in w.spends if name in final]
+    spent += [curves[name] for w in core.wrappers for name in w.spends if name in curves]
+    assert spent
+    assert all((np.isfinite(value) if holds else np.isinf(value)).all() for value in spent)
+
+
+def test_gaussian_rewards_void_what_private_means_measure_and_the_results_say_so():
+    env = {**SMALL, "rewards": "gaussian"}
+    results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env=env)
+    assert np.isinf(results.final("epsilon")).all()
+    assert results.privacy.notes[-1].startswith("No ε holds in these runs")
+    with pytest.raises(ValueError, match=r"price\['epsilon'\] has nothing to count: PrivateMeans promises nothing"):
+        hb.make("PrivateNetwork-v0", price={"epsilon": 0.1}, **env)
+    hb.make("PrivateNetwork-v0", price={"epsilon": 0.1}, **SMALL)
+
+
+def test_the_papers_own_form_promises_nothing_about_a_run_and_spends_of_nothing():
+    """With exact own rewards one release by itself is covered, and no sum of them."""
+    for own, holds in (("exact", False), ("noised", True)):
+        results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env=SMALL, agent_kwargs={"own": own})
+        assert np.isfinite(results.final("epsilon")).all() == holds
+
+
+class Hopeful(hb.Wrapper):
+    """It measures what it would have cost, and promises as told."""
+
+    measures = {"epsilon": Measure("ε", "amount")}  # noqa: RUF012
+
+    def __init__(self, bound):
+        super().__init__()
+        self.bound = bound
+
+    def metrics(self, env):
+        return {"epsilon": np.full(env.runs, 0.5)}
+
+    def promises(self, env):
+        return tuple(hb.Guarantee("hope", e, 0.0, "one reward", "all", (), "") for e in self.bound)
+
+
+@pytest.mark.parametrize(
+    ("bound", "law", "spent"),
+    [
+        ((), "bernoulli", np.inf),
+        ((np.inf,), "bernoulli", np.inf),
+        ((1.0,), "bernoulli", 0.5),
+        ((np.inf, 1.0), "bernoulli", 0.5),
+        ((1.0,), "gaussian", np.inf),
+    ],
+)
+def test_a_wrapper_of_ones_own_spends_of_what_it_promises(bound, law, spent):
+    core = make_core("CoopNetwork-v0", 2, rewards=law, wrappers=[Hopeful(bound)], **SMALL)
+    assert hb.play(core, hb.make_team("Random"))["epsilon"].tolist() == [spent] * 2
+
+
+def test_labels_say_whose_cost_it_is():
+    """A cost is that of one reward: of a user's whole part where users come once, never of an agent's whole run."""
+    labels = {name: m.label for name, m in gathered(*shipped_classes()).items() if "spent" in m.label}
+    assert {"epsilon", "delta", "agent_epsilon"} <= set(labels)
+    assert all("one reward" in label for label in labels.values()), labels
