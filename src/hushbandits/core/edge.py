@@ -26,6 +26,7 @@ __all__ = [
     "count",
     "inside",
     "locked",
+    "spoken_fields",
 ]
 
 #: More agents, arms, runs or rounds of delay are no number of them.
@@ -205,6 +206,24 @@ def checked_speech(what: str, speech: object, report: Fields, n_arms: int) -> Fi
         if (own.low, own.high) != (None, None):
             out[name] = replace(field, low=own.low, high=own.high)
     return out
+
+
+def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, n_arms: int) -> Fields:
+    """Return what a team sends: the standard report, `speech` beside it, or `fields` instead of it.
+
+    Examples
+    --------
+    >>> list(spoken_fields({"reward": Field()}, {"bit": Field(dtype="?")}, None, 5))
+    ['reward', 'bit']
+    """
+    if speech is None:
+        return report if fields is None else checked_speech("fields", fields, report, n_arms)
+    if fields is not None:
+        raise ValueError("speech= goes beside the standard report, fields= stands instead of it: give one of them")
+    beside = checked_speech("speech", speech, {}, n_arms)
+    if twice := [name for name in beside if name in report]:
+        raise ValueError(f"speech={twice[0]!r} is a field of the standard report; speech= names further ones")
+    return {**report, **beside}
 
 
 def checked_rows(rows: object, runs: int) -> Array:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, checked_speech, count, locked
+from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, count, locked, spoken_fields
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox, require
@@ -21,6 +20,7 @@ from hushbandits.core.rows import put_attributes
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
+from hushbandits.core.told import Told
 from hushbandits.core.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper, distinct
@@ -64,7 +64,7 @@ class Env(World, ABC):
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
     #: What no run owns (`hushbandits.core.rows`).
-    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs", "_vain")
+    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs", "_vain", "_telling")
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
     #: What its metrics are, and of an env what its wrappers' are too; a class adds to what its bases declare.
@@ -91,7 +91,12 @@ class Env(World, ABC):
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
         self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
-        self.fields: Fields = {k: f.sized(self.n_arms) for k, f in self._spoken_fields(speech, fields).items()}
+        if (speech is not None or fields is not None) and not self.payload.named:
+            raise ValueError(
+                f"speech= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
+            )
+        spoken = spoken_fields(self.report, speech, fields, self.n_arms)
+        self.fields: Fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
         self._whole = speech is None and fields is None
         self._known_law = _ours(self.law)
         self._strangers = [w for w in self.wrappers if not _ours(w)]
@@ -103,21 +108,6 @@ class Env(World, ABC):
         self.configured = copy.deepcopy(self.wrappers)  # what a team may read, without any run's state
         self.curve_metrics = (*self.curve_metrics, *(name for w in self.wrappers for name in w.curve_metrics))
         self.measures = gathered(self, *self.wrappers)
-
-    def _spoken_fields(self, speech: Fields | None, fields: Fields | None) -> Fields:
-        report = self.report
-        if (speech is not None or fields is not None) and not self.payload.named:
-            raise ValueError(
-                f"speech= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
-            )
-        if speech is None:
-            return report if fields is None else checked_speech("fields", fields, report, self.n_arms)
-        if fields is not None:
-            raise ValueError("speech= goes beside the standard report, fields= stands instead of it: give one of them")
-        beside = checked_speech("speech", speech, {}, self.n_arms)
-        if twice := [name for name in beside if name in report]:
-            raise ValueError(f"speech={twice[0]!r} is a field of the standard report; speech= names further ones")
-        return {**report, **beside}
 
     def _declare(self) -> None:
         """Fold the wrappers' declarations outward, and back."""
@@ -138,17 +128,9 @@ class Env(World, ABC):
         #: Fields that reach the transport, behind all wrappers.
         self.sent_fields: Fields = sent
         self._leaving = _carried(sent)
-        told: Fields = {"reward": Field(low=0.0, high=1.0) if self.law.unit_interval else Field()}
-        self._tellers: list[tuple[Wrapper, Field]] = []  # who changes what agents are told, and how it declares that
-        for wrapper in self.wrappers:
-            told = dict(wrapper.tells(told, self))
-            if type(wrapper).tell is not Wrapper.tell:
-                self._tellers.append((wrapper, told.get("reward", Field())))
+        self._telling = Told(self.wrappers, self.fields, self)
         #: What agents are told of their own rewards.
-        self.told: Fields = told
-        self._informed = bool(told.keys() - {"reward"})
-        withheld = "reward" not in told and "reward" in self.fields
-        self._withheld = ("reward",) if withheld else ()  # what is reported of agents that they are not told
+        self.told: Fields = self._telling.fields
         heard = dict(self._offers(sent))
         self._heard: list[frozenset[str]] = []  # what an inbox must offer behind each wrapper, innermost first
         for wrapper in reversed(self.wrappers):
@@ -242,7 +224,7 @@ class Env(World, ABC):
     def standard_report(self) -> dict[str, Array]:
         """Return what is sent where a team says nothing of its own, between the beats, but what agents are not told."""
         self._begun("standard_report")
-        return {name: np.array(value) for name, value in self._report().items() if name not in self._withheld}
+        return {name: np.array(value) for name, value in self._report().items() if name not in self._telling.withheld}
 
     # -- the round --------------------------------------------------------------------------------------------
 
@@ -306,32 +288,9 @@ class Env(World, ABC):
         """Beat 1: arms in, own rewards out."""
         self._expect("pull")
         reward = self._pull(self._check_action(action))
-        for wrapper, field in self._tellers:
-            reward = self._retold(wrapper, field, reward)
-        self._told = reward
+        self._told = reward = self._telling.reward(reward, self.wrappers, self._strangers, self)
         self._phase = "talk"
         return self._seen(reward=locked(reward) if "reward" in self.told else None)
-
-    def _published(self) -> dict[str, Array]:
-        """What agents are told in place of their own rewards."""
-        found = {name: value for wrapper in self.wrappers for name, value in wrapper.told(self).items()}
-        fields = {name: field for name, field in self.told.items() if name != "reward"}
-        out = checked_message("what agents are told", found, fields, self.who.shape)
-        return {name: locked(out[name]) for name in fields}
-
-    def _retold(self, wrapper: Wrapper, field: Field, reward: Array) -> Array:
-        """What `wrapper` makes of what agents are told, held against what it declared where it is a stranger's."""
-        told = wrapper.tell(reward, self)
-        if wrapper not in self._strangers:
-            return told
-        seen = ~np.isnan(reward)
-        try:
-            known = checked(
-                "reward", np.where(seen, told, 0.0), replace(field, shape=reward.shape[2:]), reward.shape[:2]
-            )
-        except ValueError as error:
-            raise ValueError(f"{wrapper.name}.tell, by what its tells() declares: {error}") from None
-        return np.where(seen, known, np.nan)
 
     def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (``None``: the standard report), inboxes out."""
@@ -357,8 +316,8 @@ class Env(World, ABC):
             if heard.symmetric_difference(inbox.fields):
                 offers = f"{', '.join(inbox.fields) or 'nothing'}, not {', '.join(sorted(heard))} as it declared"
                 raise ValueError(f"the inbox behind {wrapper.name} offers {offers}")
-        if self._informed:
-            inbox.own = self._published()
+        if self._telling.beside:
+            inbox.own = self._telling.published(self.wrappers, self.who.shape, self)
         self._phase = "pull" if self.live.any() else "over"
         return self._seen(inbox=inbox)
 
@@ -376,11 +335,8 @@ class Env(World, ABC):
 
     def _said(self, message: Message) -> Message:
         """Return what the team says, checked, with what is said of its agents without their being told."""
-        if self._withheld and isinstance(message, Mapping):
-            if beyond := [name for name in self._withheld if name in message]:
-                raise ValueError(f"message has a field {beyond[0]!r}, which agents are not told here; leave it out")
-            message = {**message, **{name: self._report()[name] for name in self._withheld}}
-        return checked_message("message", message, self.fields, self.who.shape)
+        told = self._telling.filled(message, self._report()) if self._telling.withheld else message
+        return checked_message("message", told, self.fields, self.who.shape)
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
         """Return what a wrapper sends, checked."""

@@ -1,0 +1,81 @@
+"""What agents are told of their own rewards: folded from the wrappers' declarations, and held against them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hushbandits.core.edge import checked, checked_message, locked
+from hushbandits.core.messages import Field, Fields
+from hushbandits.core.types import Array, Message
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = ["Told"]
+
+
+class Told:
+    """The third direction: `Wrapper.tells`, folded.
+
+    Parameters
+    ----------
+    wrappers : sequence of Wrapper
+        As the env has them, outermost first.
+    reported : Fields
+        What is said of agents: of it they are told less where ``reward`` is withheld.
+    env : World
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> sorted(hb.make_core("PrivateNetwork-v0").told), sorted(hb.make_core("CoopNetwork-v0").told)
+    (['count', 'mean'], ['reward'])
+    """
+
+    def __init__(self, wrappers: Sequence[Wrapper], reported: Fields, env: World):
+        fields: Fields = {"reward": Field(low=0.0, high=1.0) if env.law.unit_interval else Field()}
+        #: Who changes what agents are told: its place among the wrappers, and the reward as it declares it.
+        self._tellers: list[tuple[int, Field]] = []
+        for i, wrapper in enumerate(wrappers):
+            fields = dict(wrapper.tells(fields, env))
+            if type(wrapper).tell is not Wrapper.tell:
+                self._tellers.append((i, fields.get("reward", Field())))
+        self.fields = fields
+        #: What they are told in place of rewards.
+        self.beside: Fields = {name: field for name, field in fields.items() if name != "reward"}
+        #: What is reported of them that they are not told.
+        self.withheld = ("reward",) if "reward" not in fields and "reward" in reported else ()
+
+    def reward(self, reward: Array, wrappers: Sequence[Wrapper], strangers: Sequence[Wrapper], env: World) -> Array:
+        """Return what the wrappers make of rewards ``(R, A, …)``; what a stranger's makes is checked."""
+        for i, field in self._tellers:
+            told = wrappers[i].tell(reward, env)
+            reward = _held(wrappers[i], field, reward, told) if wrappers[i] in strangers else told
+        return reward
+
+    def published(self, wrappers: Sequence[Wrapper], lead: tuple[int, ...], env: World) -> dict[str, Array]:
+        """Return what agents are told in place of their rewards, ``(R, A, …)`` each, checked."""
+        found = {name: value for wrapper in wrappers for name, value in wrapper.told(env).items()}
+        out = checked_message("what agents are told", found, self.beside, lead)
+        return {name: locked(out[name]) for name in self.beside}
+
+    def filled(self, message: Message, report: Message) -> Message:
+        """Return what a team says, with what is reported of its agents without their being told."""
+        if not self.withheld or not isinstance(message, Mapping):
+            return message
+        if beyond := [name for name in self.withheld if name in message]:
+            raise ValueError(f"message has a field {beyond[0]!r}, which agents are not told here; leave it out")
+        return {**message, **{name: report[name] for name in self.withheld}}
+
+
+def _held(wrapper: Wrapper, field: Field, before: Array, told: Array) -> Array:
+    """Return what a wrapper tells, NaN where nothing was seen; ``ValueError`` where it is not what it declares."""
+    seen = ~np.isnan(before)
+    inner = replace(field, shape=before.shape[2:])
+    try:
+        known = checked("reward", np.where(seen, told, max(0.0, field.range[0])), inner, before.shape[:2])
+    except ValueError as error:
+        raise ValueError(f"{wrapper.name}.tell, by what its tells() declares: {error}") from None
+    return np.where(seen, known, np.nan)
