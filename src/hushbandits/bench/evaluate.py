@@ -63,7 +63,7 @@ def evaluate(
     progress : bool
         Show a bar on a terminal's stderr once the call has taken two seconds.
     backend, address : str, optional
-        Who plays, as in `bench.play.run.run`.
+        Who plays, as in `bench.run.run`.
 
     Returns
     -------
