@@ -13,6 +13,7 @@ from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import Played, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
 from hushbandits.bench.play.executors import checked, workers
+from hushbandits.bench.play.own import renew, texts
 from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.bench.play.task import Failed, Task
@@ -89,6 +90,7 @@ def evaluate(
     many = workers(jobs)
     checked(backend, address)
     params, given = dict(env or {}), dict(agent_kwargs or {})
+    renew(texts([env_id, agent, *wrappers, params, given]))
     agent, made = _met(env_id, agent, params, given, wrappers, checkpoints)
     where = world(env_id, params)
     digest({"seed": seed})

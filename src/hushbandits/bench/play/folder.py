@@ -12,6 +12,7 @@ from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import afford, check
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
+from hushbandits.bench.play.own import named, renew
 from hushbandits.bench.play.store import FILE, LOCK, Store
 from hushbandits.core.validate import integer
 
@@ -38,6 +39,7 @@ def open_folder(
     seed = integer("seed", seed, 0, float("inf"))
     for experiment in experiments:
         afford(experiment, batch)
+    renew(named(*experiments))
     if not (out / FILE).exists():
         check(experiments)
         for experiment in experiments:
