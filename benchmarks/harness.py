@@ -8,7 +8,8 @@ import time
 import numpy as np
 
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.play.run import open_folder, run
+from hushbandits.bench.play.run import open_folder
+from hushbandits.bench.run import run
 
 EPSILONS = tuple(np.round(np.linspace(0.1, 5, 100), 4).tolist())
 MANY = Experiment(

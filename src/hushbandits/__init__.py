@@ -25,8 +25,8 @@ from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.evaluate import evaluate
 from hushbandits.bench.folder import RunFolder, open_run
-from hushbandits.bench.play.run import run
 from hushbandits.bench.results import Results
+from hushbandits.bench.run import run
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Adjacency, Guarantee

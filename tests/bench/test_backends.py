@@ -22,8 +22,8 @@ from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play import executors
 from hushbandits.bench.play.errors import RunError
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE
+from hushbandits.bench.run import run
 from hushbandits.bench.show.export import export
 from hushbandits.cli.main import main
 

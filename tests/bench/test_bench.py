@@ -21,8 +21,9 @@ from hushbandits.bench.declare.effects import Ratio, Slope
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.run import check, open_folder, run
+from hushbandits.bench.play.run import check, open_folder
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
 from hushbandits.bench.show.tables import lines
 from hushbandits.experiments import modules

@@ -20,8 +20,9 @@ from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.play.errors import DamagedError, StoreError
 from hushbandits.bench.play.integrity import checksum
 from hushbandits.bench.play.own import own_sources
-from hushbandits.bench.play.run import open_folder, run
+from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
 from hushbandits.bench.show.tables import lines
 from hushbandits.cli.main import main
@@ -254,7 +255,7 @@ def test_check_runs_nothing_that_a_store_names(tmp_path):
         "open('ran', 'w')\nclass Evil:\n    def __init__(self, m, rng): pass\n    def act(self, t): return 0\n"
     )
     code = (
-        "import sys; from hushbandits.bench.declare.spec import *; from hushbandits.bench.play.run import run\n"
+        "import sys; from hushbandits.bench.declare.spec import *; from hushbandits.bench.run import run\n"
         "run(Experiment(name='x', title='x', env=Use('CoopNetwork-v0', n_agents=2, horizon=5), runs=1,"
         " agents=[Use('evil:Evil')]), 'o', progress=False).store.close()"
     )

@@ -17,8 +17,8 @@ from hushbandits.bench.play import lock as locks
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.lock import Lock
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE, LOCK, Store
+from hushbandits.bench.run import run
 from hushbandits.bench.show.files import replacing
 
 HOLDER = """

@@ -14,7 +14,8 @@ import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
-from hushbandits.bench.play.run import check, run
+from hushbandits.bench.play.run import check
+from hushbandits.bench.run import run
 from hushbandits.core.rewards import Gaussian, UniformMeans
 from hushbandits.experiments import find, modules
 

@@ -15,14 +15,15 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.errors import RunError, StoreError
-from hushbandits.bench.play.run import open_folder, run
+from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.run import run
 
 KILLER = """
 import os, random, signal, sqlite3, sys, time
 from pathlib import Path
 from hushbandits.bench.declare.toml import read_toml
-from hushbandits.bench.play.run import run
+from hushbandits.bench.run import run
 
 spec, out = read_toml(Path(sys.argv[1])), Path(sys.argv[2])
 clock = random.Random(int(sys.argv[3]))

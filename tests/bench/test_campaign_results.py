@@ -13,8 +13,8 @@ from damage import damage, everything
 
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.run import run
 
 # Forked before anything is compiled by threads, so that each start costs no import.
 PAIRS = """

@@ -11,8 +11,8 @@ from bench_helpers import small
 import hushbandits as hb
 from hushbandits.bench.judge.compare import Sample, against, comparisons, swapped
 from hushbandits.bench.judge.stats import holm, improvement, share_interval
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.run import run
 from hushbandits.bench.show.compared import heads, notes, rows
 from hushbandits.cli.main import main
 

@@ -16,9 +16,9 @@ from matplotlib.figure import Figure as Canvas
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.results import Results
+from hushbandits.bench.run import run
 
 ENV = {"n_agents": 3, "horizon": 40}
 FACE = ("final", "curve", "to_frame", "plot", "privacy")

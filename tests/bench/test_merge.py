@@ -19,8 +19,8 @@ from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.merge import merge
 from hushbandits.bench.play.plan import parse_shard, part
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE, LOCK, Store
+from hushbandits.bench.run import run
 from hushbandits.bench.show.export import export
 from hushbandits.cli.main import main
 

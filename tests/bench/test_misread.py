@@ -16,7 +16,8 @@ from hushbandits.bench.declare.effects import Value
 from hushbandits.bench.declare.misread import check_declared
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
-from hushbandits.bench.play.run import check, run
+from hushbandits.bench.play.run import check
+from hushbandits.bench.run import run
 from hushbandits.cli.console import asked
 from hushbandits.cli.main import main
 from hushbandits.experiments import modules

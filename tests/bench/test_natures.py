@@ -18,8 +18,9 @@ from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.judge.stats import mean_interval, share_interval
 from hushbandits.bench.judge.verdicts import judge
 from hushbandits.bench.play.natures import measures, told
-from hushbandits.bench.play.run import check, run
+from hushbandits.bench.play.run import check
 from hushbandits.bench.play.store import Store
+from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
 from hushbandits.bench.show.series import series
 from hushbandits.bench.show.tables import lines

@@ -15,8 +15,8 @@ from made_up import RUNS, filled, known
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.run import run
 from hushbandits.bench.show.guarantees import UNTOLD, guarantees
 from hushbandits.bench.show.plots import CSS
 from hushbandits.bench.show.report import write

@@ -23,9 +23,9 @@ from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.plan import Queue
 from hushbandits.bench.play.player import TRIES, answers
 from hushbandits.bench.play.progress import Silent
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.task import Failed, Task, attempted
 from hushbandits.bench.play.worker import packed, unpacked, work
+from hushbandits.bench.run import run
 from hushbandits.core.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.registry import _SHIPPED

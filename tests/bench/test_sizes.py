@@ -12,7 +12,7 @@ from bench_helpers import TOML, small
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
-from hushbandits.bench.play.run import run
+from hushbandits.bench.run import run
 from hushbandits.cli.main import main
 from hushbandits.core.limits import affordable, limit
 

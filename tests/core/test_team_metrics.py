@@ -7,7 +7,8 @@ import hushbandits as hb
 from hushbandits.agents.chowdhury2023 import DistDPSE
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.play.batch import play_batch
-from hushbandits.bench.play.run import check, run
+from hushbandits.bench.play.run import check
+from hushbandits.bench.run import run
 from hushbandits.core.play import play, record
 from hushbandits.core.tapes import run_seeds
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.play.run import run
+from hushbandits.bench.run import run
 from hushbandits.core.rewards import UniformMeans
 
 

@@ -13,6 +13,7 @@ from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import Played, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
 from hushbandits.bench.play.executors import checked, workers
+from hushbandits.bench.play.own import renew, texts
 from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.bench.play.task import Failed, Task
@@ -63,7 +64,7 @@ def evaluate(
     progress : bool
         Show a bar on a terminal's stderr once the call has taken two seconds.
     backend, address : str, optional
-        Who plays, as in `bench.play.run.run`.
+        Who plays, as in `bench.run.run`.
 
     Returns
     -------
@@ -89,6 +90,7 @@ def evaluate(
     many = workers(jobs)
     checked(backend, address)
     params, given = dict(env or {}), dict(agent_kwargs or {})
+    renew(texts([env_id, agent, *wrappers, params, given]))
     agent, made = _met(env_id, agent, params, given, wrappers, checkpoints)
     where = world(env_id, params)
     digest({"seed": seed})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.misread import picked
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
@@ -84,7 +85,7 @@ class RunFolder:
     seed: int
 
     def __repr__(self) -> str:
-        parts = (f"{e.name} ({_places(e)}, {e.runs} run{'s' * (e.runs != 1)})" for e in self.experiments)
+        parts = (f"{e.name} ({_places(e)}, {words(e.looks, e.runs)})" for e in self.experiments)
         return f"RunFolder {self.path}: {', '.join(parts)}"
 
     def __len__(self) -> int:

@@ -9,16 +9,18 @@ from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.intervals import RAREST
+from hushbandits.bench.judge.stages import check_looks, together
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge
-from hushbandits.bench.play.run import Failure, fill, open_folder
+from hushbandits.bench.play.run import Failure
+from hushbandits.bench.run import begin, go_on
 from hushbandits.bench.show.files import replacing
 from hushbandits.bench.show.report import PAGE
 from hushbandits.bench.show.report import write as write_report
 from hushbandits.bench.show.tables import interval, number
 from hushbandits.core.validate import nearest
-from hushbandits.experiments import family, modules
+from hushbandits.experiments import modules
 
-__all__ = ["Reproduction", "in_words", "papers", "reproduce", "write"]
+__all__ = ["Reproduction", "in_words", "papers", "planned", "reproduce", "write"]
 
 _PREFACE = f"""# Reproduction
 
@@ -28,7 +30,8 @@ failing, the interval, and the verdict. Written by `hushbandits reproduce`; do n
 A claim *holds* if the effect's interval lies inside the claimed region at each of its points, it *does not hold* if
 the interval lies outside at one of them, and it is *undecided* at this scale otherwise. The m claims of a paper are
 judged together: intervals have level 1 − {ALPHA:g}/m (Bonferroni); a claim of P points is rejected at one of them only
-at level 1 − {ALPHA:g}/(mP).
+at level 1 − {ALPHA:g}/(mP). Where an experiment has looks, L numbers of runs declared beforehand, its claims are judged
+at each of them in turn, with {ALPHA:g}/L for {ALPHA:g}; the first look that decides a claim is its verdict.
 
 What that promises. Medians, interquartile means and rates, also their differences, ratios and slopes: a wrong verdict
 among the m has a chance of at most {ALPHA:g}, whatever the law of the runs. Means (Student's t corrected for skewness;
@@ -65,24 +68,42 @@ def papers(names: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(names)) or known
 
 
+def planned(names: Sequence[str], quick: bool = False, looks: Sequence[int] = ()) -> list[tuple[str, Experiment]]:
+    """Return what `reproduce` plays, with the paper's name.
+
+    Raises
+    ------
+    ValueError
+        The first look is too early for a claim.
+    """
+    found = []
+    for paper in names:
+        for experiment in modules()[paper][1]:
+            if experiment.claims:
+                scaled = experiment.quickly() if quick else experiment
+                found.append((paper, scaled.staged(looks) if looks else scaled))
+    for _, experiment in found:
+        check_looks(experiment)
+    return found
+
+
 def reproduce(
     names: Sequence[str], out: Path, *, seed: int = 0, jobs: int = 1, quick: bool = False, progress: bool = True,
-    backend: str | None = None, address: str | None = None,
+    backend: str | None = None, address: str | None = None, looks: Sequence[int] = (),
 ) -> Iterator[Reproduction]:  # fmt: skip
-    """Run and judge, one experiment after the other; each in the folder where ``hushbandits run`` puts it."""
-    for paper in names:
-        for declared in modules()[paper][1]:
-            if not declared.claims:
-                continue
-            experiment = declared.quickly() if quick else declared
-            folder = out / (experiment.name + ("-quick" if quick else ""))
-            opened = open_folder([experiment], folder, seed)
-            outcome = fill(opened, jobs, progress=progress, backend=backend, address=address)
-            with outcome.store as store:
-                verdicts = judge(store, experiment, family(experiment.name))
-                if outcome.played or not (folder / PAGE).exists():
-                    write_report(store, folder / PAGE)
-            yield Reproduction(paper, experiment, verdicts, outcome.failures)
+    """Run and judge, one experiment after the other; each in the folder where ``hushbandits run`` puts it.
+
+    `looks`: numbers of runs at which claims are judged as well, instead of those that are declared.
+    """
+    for paper, experiment in planned(names, quick, looks):
+        folder = out / (experiment.name + ("-quick" if quick else ""))
+        opened = begin([experiment], folder, seed)
+        outcome = go_on(opened, jobs, progress=progress, backend=backend, address=address)
+        with outcome.store as store:
+            verdicts = judge(store, experiment, together(experiment))
+            if outcome.played or not (folder / PAGE).exists():
+                write_report(store, folder / PAGE)
+        yield Reproduction(paper, experiment, verdicts, outcome.failures)
 
 
 def in_words(verdict: Verdict) -> str:
@@ -99,7 +120,8 @@ def in_words(verdict: Verdict) -> str:
     points = len(verdict.findings)
     where = f", at {worst.where}" if worst.where else ""
     where += f" (worst of {points} points)" if points > 1 else ""
-    return f"{name} {number(worst.effect)} {interval(worst.interval)}, claimed {verdict.region}{where}"
+    stage = f"; {verdict.stage}" if verdict.stage else ""
+    return f"{name} {number(worst.effect)} {interval(worst.interval)}, claimed {verdict.region}{where}{stage}"
 
 
 def _cell(text: str) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from hushbandits.bench.judge.stages import Stages, said
 from hushbandits.bench.play.errors import DamagedError
 from hushbandits.bench.play.schema import SUMMED
 from hushbandits.bench.play.store import FILE, Store
@@ -40,12 +41,16 @@ def _told(store: Store) -> Iterator[str]:
     size = store.path.stat().st_size / 2**20
     yield f"{store.path}: seed {store.seed}, store version {store.version}, {size:.1f} MiB"
     done = store.done()
+    asked = Stages()(store)
     for experiment in store.experiments:
+        runs = asked[experiment.name]
         keys = [cell.key for cell in experiment.cells()]
-        wanted = experiment.runs * len(keys)
-        present = sum(len({run for run in done[key] if run < experiment.runs}) for key in keys)
+        wanted = runs * len(keys)
+        present = sum(len({run for run in done[key] if run < runs}) for key in keys)
         missing = f", {wanted - present:,} missing" if present < wanted else ""
         yield f"{experiment.name}: {len(keys):,} cells, {present:,} of {wanted:,} runs{missing}"
+        if text := said(store, experiment):
+            yield f"{experiment.name}: {text}"
     labels = {cell.key: cell.label for experiment in store.experiments for cell in experiment.cells()}
     for key, first, runs, error in store.failures():
         last = (error.strip().splitlines() or ["?"])[-1]

@@ -24,23 +24,44 @@ if TYPE_CHECKING:
 #: Where work is played; default: processes of this machine.
 Backend = Annotated[str | None, arg(metavar="serial|processes|dask|ray|slurm")]
 
-__all__ = ["Backend", "asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
+#: Where claims are judged besides; see `Experiment.staged`.
+Looks = Annotated[str | None, arg(metavar="N,N")]
+
+__all__ = ["Backend", "Looks", "asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
 
 
 def asked(
-    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
+    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str], looks: str | None = None
 ) -> tuple[Experiment, ...]:
-    """Return the experiments that the arguments describe."""
+    """Return the experiments that the arguments describe.
+
+    Raises
+    ------
+    ValueError
+        Among others, where claims would be judged in more runs than they are declared for, and nobody says so.
+    """
+    from hushbandits.bench.declare.looks import parsed
     from hushbandits.bench.declare.spec import Use
     from hushbandits.experiments import find
 
-    changes = dict(map(assignment, set))
-    experiments = find(name)
+    changes = dict(map(assignment, set)) | ({} if runs is None else {"runs": runs})
+    whole = experiments = find(name)
+    if looks is not None:  # in the place of those that are declared, so that runs may be others
+        experiments = tuple(replace(e, looks=()) for e in experiments)
     if quick:
         experiments = tuple(e.quickly() for e in experiments)
     # Who joins in is one of all agents: agent.… is for them too.
     experiments = tuple(e.joined_by(map(Use, agents)).overriding(changes) for e in experiments)
-    return experiments if runs is None else tuple(replace(e, runs=runs) for e in experiments)
+    if looks is not None:
+        return tuple(e.staged(parsed(looks)) for e in experiments)
+    for known, e in zip(whole, experiments, strict=True):
+        if e.claims and not e.looks and e.runs > known.runs:
+            raise ValueError(
+                f"runs={e.runs}: the claims of {e.name} are judged once, at {known.runs} runs, and more after a look "
+                f"would be a second one: --looks {known.runs} judges there and at {e.runs}, with divided error; "
+                f"--looks {e.runs} once, for who has not looked"
+            )
+    return experiments
 
 
 #: Words as Python and JSON write them; TOML's own are among them.
@@ -69,17 +90,18 @@ def into(
     backend: str | None = None, address: str | None = None, shard: Shard = (1, 1),
 ) -> int:  # fmt: skip
     """Run into a folder, show and publish what is there; return the exit code."""
-    from hushbandits.bench.play.executors import checked
-    from hushbandits.bench.play.run import fill, open_folder, workers
+    from hushbandits.bench.judge.stages import said
+    from hushbandits.bench.play.executors import checked, workers
+    from hushbandits.bench.run import begin, go_on
     from hushbandits.experiments import bounds
 
     console = make_console(stderr=True)
     with bad_input_is_a_sentence():
         workers(jobs)
         checked(backend, address)
-        opened = open_folder(experiments, folder, seed)
+        opened = begin(experiments, folder, seed)
     try:
-        outcome = fill(
+        outcome = go_on(
             opened, jobs, notify=lambda text: console.print(escape(text)), accept_edits=accept_edits,
             backend=backend, address=address, shard=shard,
         )  # fmt: skip
@@ -88,6 +110,8 @@ def into(
         return 130
     with outcome.store as store:
         show(store)
+        for line in (f"{e.name}: {text}" for e in store.experiments if (text := said(store, e))):
+            console.print(escape(line), soft_wrap=True)
         if outcome.played or outcome.failures or not (folder / "report.html").exists():
             publish(store, bounds(experiments))  # what was asked for is the user's own
     for failure in outcome.failures:

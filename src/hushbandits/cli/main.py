@@ -18,7 +18,7 @@ from hushbandits.bench.play.plan import parse_shard
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.cli.audit import audit
 from hushbandits.cli.compare import compare
-from hushbandits.cli.console import Backend, asked, bad_input_is_a_sentence, into, publish, show
+from hushbandits.cli.console import Backend, Looks, asked, bad_input_is_a_sentence, into, publish, show
 from hushbandits.cli.export import export
 from hushbandits.cli.reproduce import reproduce
 from hushbandits.cli.terminal import let_go, spell_out
@@ -69,6 +69,7 @@ def run(
     quick: bool = False,
     set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
     agents: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = (),
+    looks: Looks = None,
     accept_edits: bool = False,
     backend: Backend = None,
     address: str | None = None,
@@ -111,6 +112,9 @@ def run(
         A parameter, such as env.n_agents=128, agent.epsilon=0.5, checkpoints=20 (repeatable; a list replaces a sweep).
     agents
         One more agent that joins in: a registered one, or your own (repeatable).
+    looks
+        Numbers of runs at which claims are judged as well, such as 48,100, in the place of those that are declared: it
+        is played from one to the next, and no further once all claims are decided; --runs is the last one.
     accept_edits
         Go on in a folder although own code or a data file was edited since: old and new rows mix.
     backend
@@ -122,7 +126,7 @@ def run(
         Play only the I-th of N parts, for machines that share nothing; default folder: runs/NAME-IofN.
     """
     with bad_input_is_a_sentence():
-        experiments = asked(name, runs, quick, set, agents)
+        experiments = asked(name, runs, quick, set, agents, looks)
         part = parse_shard(shard) if shard is not None else (1, 1)
         of = "" if part == (1, 1) else "-{}of{}".format(*part)
         folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else "") + of)

@@ -8,7 +8,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.cli.console import Backend, bad_input_is_a_sentence, escape, make_console
+from hushbandits.cli.console import Backend, Looks, bad_input_is_a_sentence, escape, make_console
 
 __all__ = ["reproduce"]
 
@@ -16,6 +16,7 @@ __all__ = ["reproduce"]
 def reproduce(
     papers: Annotated[Positional[tuple[str, ...]], arg(metavar="[PAPER ...]")] = (),
     quick: bool = False,
+    looks: Looks = None,
     seed: int = 0,
     jobs: int = -1,
     out: Path = Path("runs"),
@@ -31,6 +32,9 @@ def reproduce(
         Such as rio2023; default: all.
     quick
         Small versions: most claims stay undecided, and full verdicts on the page are kept.
+    looks
+        Numbers of runs at which claims are judged as well, before those that are declared, such as 100,200: what is
+        decided by then is played no further. The price is a wider interval at each.
     seed
         Master seed.
     jobs
@@ -42,8 +46,9 @@ def reproduce(
     backend, address
         As in hushbandits run.
     """
+    from hushbandits.bench.declare.looks import parsed
     from hushbandits.bench.play.executors import checked, workers
-    from hushbandits.bench.reproduce import in_words, write
+    from hushbandits.bench.reproduce import in_words, planned, write
     from hushbandits.bench.reproduce import papers as known
     from hushbandits.bench.reproduce import reproduce as judged
 
@@ -52,9 +57,11 @@ def reproduce(
         names = known(papers)
         workers(jobs)
         checked(backend, address)
+        at = () if looks is None else parsed(looks)
+        planned(names, quick, at)
     found = []
     try:
-        for part in judged(names, out, seed=seed, jobs=jobs, quick=quick, backend=backend, address=address):
+        for part in judged(names, out, seed=seed, jobs=jobs, quick=quick, backend=backend, address=address, looks=at):
             found.append(part)
             print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
             for verdict in part.verdicts:
@@ -64,7 +71,7 @@ def reproduce(
     except KeyboardInterrupt:
         console.print(f"stopped; what is done is in {escape(str(out))}, and the same command goes on from there")
         return 130
-    flags = f" --seed {seed}" + (" --quick" if quick else "")
+    flags = f" --seed {seed}" + (" --quick" if quick else "") + (f" --looks {','.join(map(str, at))}" if at else "")
     try:
         kept = write(page, found, {name: f"hushbandits reproduce {name}{flags}" for name in names}, quick)
     except OSError as error:

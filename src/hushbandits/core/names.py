@@ -93,10 +93,20 @@ def _file(path: str) -> str:
     )
 
 
+#: Folders that `reach` has put on the path.
+_reached: set[str] = set()
+
+
 def reach(folder: str) -> None:
-    """Make modules in `folder` importable; a worker may have been started elsewhere."""
+    """Make modules in `folder` importable, before those of folders that were reached earlier.
+
+    A worker may have been started elsewhere, and a session may have gone elsewhere since.
+    """
+    if folder in _reached and folder in sys.path:
+        sys.path.remove(folder)
     if folder not in sys.path:
         sys.path.insert(0, folder)
+        _reached.add(folder)
 
 
 def words(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from hushbandits.bench.declare import shapes
@@ -148,3 +148,29 @@ class Figure:
         choice("band", self.band, ("interval", "quantiles"))
         object.__setattr__(self, "lines", tuple(self.lines))
         object.__setattr__(self, "at", thaw(plain(self.at)))
+
+    def to_dict(self) -> dict[str, object]:
+        """As in a TOML file; fields at their defaults are left out.
+
+        Examples
+        --------
+        >>> Figure(y="regret", x="env.n_agents").to_dict()
+        {'y': 'regret', 'x': 'env.n_agents'}
+        """
+        lean = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            default = f.default_factory() if f.default_factory is not MISSING else f.default
+            if default is MISSING or value != default:
+                lean[f.name] = plain(value)
+        return lean
+
+    @classmethod
+    def from_dict(cls, table: object) -> Figure:
+        """Inverse of `to_dict`; unknown names raise ``ValueError`` with the nearest ones."""
+        if not shapes.mapping(table):
+            raise ValueError(f"figures: {shown(table)} must be a table")
+        shapes.check(cls, table, "figures")
+        if "y" not in table:
+            raise ValueError("figures: the field 'y' is missing")
+        return cls(**table)

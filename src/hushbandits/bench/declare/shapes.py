@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.types import Params
 from hushbandits.core.validate import nearest, shown
 
-__all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swept", "text"]
+__all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swept", "tables", "text"]
 
 _Test = Callable[[object], bool]
 
@@ -41,6 +41,13 @@ def sequence(value: object) -> TypeGuard[Sequence[object]]:
 def mapping(value: object) -> TypeGuard[Params]:
     """Whether `value` is a table with texts for keys."""
     return isinstance(value, Mapping) and all(map(text, value))
+
+
+def tables(key: str, parts: object) -> Sequence[Any]:
+    """Return `parts` if it is a list, of what is for its reader to see; else raise ``ValueError``."""
+    if not sequence(parts):
+        raise ValueError(f"{key}={shown(parts)} must be a list of tables")
+    return parts
 
 
 _LONGEST = 100
@@ -116,6 +123,7 @@ KINDS: dict[str, tuple[_Test, str]] = {
         _maybe(lambda v: _whole(v) or _many(_whole)(v)),
         f"an integer or a list of at most {LONGEST:,} integers",
     ),
+    "Sequence[int]": (_many(_whole), f"a list of at most {LONGEST:,} integers"),
     "Sequence[str]": (_many(text), "a list of texts"),
     "Params": (mapping, "a table"),
     "Mapping[str, str]": (_table(text), "a table of texts"),

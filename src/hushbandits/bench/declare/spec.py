@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, InitVar, dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from hushbandits.bench.declare import shapes
+from hushbandits.bench.declare import looks, shapes
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Line
@@ -88,6 +88,12 @@ class Experiment:
         same arms, graphs and rewards, and claims compare them in pairs.
     runs : int
         Runs per cell.
+    looks : sequence of int
+        Numbers of runs at which its claims are judged, such as ``(48, 100, 300)``; the last is `runs`.  It is played
+        from look to look, and no further once all claims are decided.  Default: they are judged once, at `runs`.
+    luck : str
+        A name under which its runs draw from seeds of their own, for claims to be judged on runs that nobody has seen.
+        Default: the runs of every other experiment with such an env.
     checkpoints : int or sequence of int, optional
         Where curves are sampled, in the env's clock: that many points evenly spaced in the logarithm up to the
         horizon, or these.  Default: 50; none where runs end by themselves (most of exploration).
@@ -98,7 +104,8 @@ class Experiment:
     claims : sequence of Claim
         What the paper says about it.
     quick : mapping
-        Overrides of ``--quick``: ``runs``, ``checkpoints``, and parameters as in `sweep` (a list replaces a sweep).
+        Overrides of ``--quick``: ``runs``, ``looks``, ``checkpoints``, and parameters as in `sweep` (a list replaces a
+        sweep).
 
     Examples
     --------
@@ -118,6 +125,8 @@ class Experiment:
     sweep: Mapping[str, Sequence[object]] = field(default_factory=dict)
     paired: Sequence[str] = ()
     runs: int = 20
+    looks: Sequence[int] = ()
+    luck: str = ""
     checkpoints: int | Sequence[int] | None = None
     metrics: Sequence[str] = ()
     figures: Sequence[Figure] = ()
@@ -149,6 +158,7 @@ class Experiment:
             object.__setattr__(self, "checkpoints", at)
         for f in ("agents", "metrics", "figures", "claims", "paired"):
             object.__setattr__(self, f, tuple(getattr(self, f)))
+        object.__setattr__(self, "looks", looks.checked(f"experiment {self.name}", self.looks, self.runs, self.claims))
         given = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
         for parameter in self.paired:
             if parameter not in given:
@@ -162,7 +172,7 @@ class Experiment:
     def _check_sweep(self) -> None:
         names = self._names()
         shapes.swept(f"experiment {self.name}: sweep", self.sweep, names)
-        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "checkpoints"))
+        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "looks", "checkpoints"))
         for parameter, values in self.sweep.items():
             what = f"experiment {self.name}: sweep {parameter}"
             if not shapes.sequence(values) or not values:
@@ -213,7 +223,7 @@ class Experiment:
         found = []
         for point in points:
             env = self.env.having(**{k[4:]: v for k, v in point.items() if k.startswith("env.")})
-            where = world(env.name, env.params, self.paired)
+            where = world(env.name, env.params, self.paired, self.luck)
             for choice_label, uses in self._choices().items():
                 wrappers = tuple(_aimed(w, point) for w in uses)
                 for agent, label in zip(self.agents, labels, strict=True):
@@ -241,7 +251,7 @@ class Experiment:
                     table["wrappers"] = [w.to_dict() for w in value]
             elif f.name in ("figures", "claims"):
                 if value:
-                    table[f.name] = [_lean(part) if isinstance(part, Figure) else part.to_dict() for part in value]
+                    table[f.name] = [part.to_dict() for part in value]
             elif value not in (None, "", (), {}) or (f.name == "checkpoints" and value is not None):
                 table[f.name] = plain(value)
         return table
@@ -270,8 +280,8 @@ class Experiment:
                 table["wrappers"] = {k: _uses(f"wrappers.{k}", v) for k, v in wrappers.items()}
             else:
                 table["wrappers"] = _uses("wrappers", wrappers)
-            table["figures"] = tuple(map(_figure, _tables("figures", table.get("figures", ()))))
-            table["claims"] = tuple(map(Claim.from_dict, _tables("claims", table.get("claims", ()))))
+            table["figures"] = tuple(map(Figure.from_dict, shapes.tables("figures", table.get("figures", ()))))
+            table["claims"] = tuple(map(Claim.from_dict, shapes.tables("claims", table.get("claims", ()))))
         except (ValueError, TypeError) as error:
             raise type(error)(f"experiment {name}: {error}") from None
         return cls(**table)
@@ -284,18 +294,20 @@ class Experiment:
         Parameters
         ----------
         changes : mapping
-            ``runs``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of a swept
-            parameter replaces its sweep; any other value fixes it.
+            ``runs``, ``looks``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of
+            a swept parameter replaces its sweep; any other value fixes it.
         """
-        experiment = self
+        whole = {key: changes[key] for key in ("runs", "looks") if key in changes}  # one says where the other ends
+        experiment = replace(self, **whole) if whole else self
         for key, value in changes.items():
-            experiment = experiment._override(key, value)
+            if key not in whole:
+                experiment = experiment._override(key, value)
         return experiment
 
     def _override(self, key: str, value: Any) -> Experiment:
-        known = ("runs", "checkpoints")
-        if key in known:
-            return replace(self, **{key: value})
+        known = ("runs", "looks", "checkpoints")
+        if key == "checkpoints":
+            return replace(self, checkpoints=value)
         what = f"experiment {self.name}: cannot set"
         shapes.swept(what, [key], self._names(), known)
         prefix, _, parameter = key.rpartition(".")
@@ -316,8 +328,23 @@ class Experiment:
         return replace(self, agents=agents, wrappers=wrappers, sweep=sweep, varied=True)
 
     def quickly(self) -> Experiment:
-        """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs."""
-        return self.overriding(self.quick or {"runs": min(self.runs, 5)})
+        """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs; no looks but theirs."""
+        return replace(self, looks=()).overriding(self.quick or {"runs": min(self.runs, 5)})
+
+    def staged(self, at: Iterable[int]) -> Experiment:
+        """Return the experiment judged at these numbers of runs as well, as far as it has more, and at its `runs`.
+
+        What makes no claims stays as it is.
+
+        Examples
+        --------
+        >>> from hushbandits.bench.declare.effects import Value
+        >>> few = Claim("Few messages.", Value("messages", of="UCB1"), below=1)
+        >>> one = Experiment(name="one", title="One", env="CoopNetwork-v0", agents=["UCB1"], runs=80, claims=[few])
+        >>> one.staged((48, 100)).looks
+        (48, 80)
+        """
+        return replace(self, looks=looks.before(at, self.runs)) if self.claims else self
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
         """Return the experiment with more agents."""
@@ -359,31 +386,5 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _lean(part: Figure) -> dict[str, object]:
-    """Fields that differ from their defaults, as plain values."""
-    lean = {}
-    for f in fields(part):
-        value = getattr(part, f.name)
-        default = f.default_factory() if f.default_factory is not MISSING else f.default
-        if default is MISSING or value != default:
-            lean[f.name] = plain(value)
-    return lean
-
-
-def _tables(key: str, parts: object) -> Sequence[Any]:
-    if not shapes.sequence(parts):
-        raise ValueError(f"{key}={shown(parts)} must be a list of tables")
-    return parts
-
-
 def _uses(key: str, parts: object) -> tuple[Use, ...]:
-    return tuple(map(Use.from_dict, _tables(key, parts)))
-
-
-def _figure(table: object) -> Figure:
-    if not shapes.mapping(table):
-        raise ValueError(f"figures: {shown(table)} must be a table")
-    shapes.check(Figure, table, "figures")
-    if "y" not in table:
-        raise ValueError("figures: the field 'y' is missing")
-    return Figure(**table)
+    return tuple(map(Use.from_dict, shapes.tables(key, parts)))

@@ -12,7 +12,7 @@ from hushbandits.core.types import Params, Seeds
 __all__ = ["seeds", "world"]
 
 
-def world(env: str | type, params: Params, paired: Collection[str] = ()) -> str:
+def world(env: str | type, params: Params, paired: Collection[str] = (), luck: str = "") -> str:
     """Return the env part that run seeds come from, as text: all who play in one world face the same runs.
 
     Parameters
@@ -24,16 +24,21 @@ def world(env: str | type, params: Params, paired: Collection[str] = ()) -> str:
         is stood for by its class's name, or its own if it has one: two of a kind then share seeds.
     paired : collection of str
         Parameters that are left out.
+    luck : str
+        A name under which the runs are others.
 
     Examples
     --------
     >>> world("CoopNetwork-v0", {"n_agents": 4.0, "life": 2}, paired=["life"])
     '{"n_agents":4,"use":"CoopNetwork-v0"}'
+    >>> world("Mine-v0", {}, luck="fresh")
+    '{"luck":"fresh","of":{"use":"Mine-v0"}}'
     >>> world("Mine-v0", {"graph": max})
     '{"graph":{"object":"builtins:max"},"use":"Mine-v0"}'
     """
     name = env if isinstance(env, str) else _path(env)
-    told = {"use": name, **{k: v for k, v in params.items() if k not in paired}}
+    told: Params = {"use": name, **{k: v for k, v in params.items() if k not in paired}}
+    told = {"luck": luck, "of": told} if luck else told
     try:
         return canonical(told)
     except TypeError:

@@ -6,6 +6,7 @@ from the statistics of its lines.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,17 @@ import numpy as np
 
 from hushbandits.bench.declare.effects import Difference, Effect, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Cell
-from hushbandits.bench.judge.intervals import Stratum, combined, fieller, linear, log_contrast, logs, quotient, skewed_t
+from hushbandits.bench.judge.intervals import (
+    Stratum,
+    combined,
+    fewest_runs,
+    fieller,
+    linear,
+    log_contrast,
+    logs,
+    quotient,
+    skewed_t,
+)
 from hushbandits.bench.judge.stats import STATISTICS, Interval
 from hushbandits.bench.judge.summary import INTERVALS, statistic_of
 from hushbandits.core.measure import Measure
@@ -39,12 +50,15 @@ class Procedure:
         In words, for the docs.
     needs : str
         Runs below which it is unbounded: m claims, P points, k lines.
+    fewest : callable
+        The same as a number: ``fewest(level, lines)``.
     """
 
     name: str
     interval: _Of
     says: str
     needs: str
+    fewest: Callable[[float, int], int]
 
 
 #: Extremes of an effect over intervals of its lines.
@@ -64,6 +78,18 @@ def _lines(
     return combined(_BOX[of], [found[c] for c in range(len(weights))], weights)
 
 
+def _of_means(level: float, lines: int) -> int:
+    return fewest_runs(level)  # of all lines at once
+
+
+def _of_medians(level: float, lines: int) -> int:
+    return math.ceil(1 + math.log2(lines / (1 - level)) - 1e-9)
+
+
+def _of_bands(level: float, lines: int) -> int:
+    return math.floor(8 * math.log(2 * lines / (1 - level))) + 1
+
+
 _MEANS = "7 ln(m/.05); to reject, 7 ln(mP/.05)"
 _SKEWED = Procedure(
     "skewed t",
@@ -71,6 +97,7 @@ _SKEWED = Procedure(
     "Student's t corrected for skewness (Hall 1992), never narrower than Student's; of pairs where both lines faced "
     "the same runs, else with the freedom of the fewer runs",
     _MEANS,
+    _of_means,
 )
 _DIVIDED = "; of k lines each at level 1 − .05/(mk), and the extremes of the effect"
 #: By statistic and effect.  Of a rate the statistic is ``rate``.
@@ -82,19 +109,23 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
         fieller,
         "all θ for which `of` − θ·`over` may have mean 0; unbounded where the denominator may be 0",
         _MEANS,
+        _of_means,
     ),
     ("mean", Slope): Procedure(
         "skewed t, logarithms",
         log_contrast,
         "linearised at the means, with the logarithm's curvature in the correction",
         _MEANS,
+        _of_means,
     ),
     **{
-        (statistic, of): Procedure(INTERVALS[statistic].name, partial(_lines, of, INTERVALS[statistic].of), says, needs)
-        for statistic, says, needs, effects in (
-            ("median", f"free of the law{_DIVIDED}", "1 + log₂(mk/.05)", _BOX),
-            ("iqm", f"of Dvoretzky, Kiefer & Wolfowitz{_DIVIDED}", "8 ln(2mk/.05)", _BOX),
-            ("rate", f"exact{_DIVIDED}", "", (Value, Difference)),
+        (statistic, of): Procedure(
+            INTERVALS[statistic].name, partial(_lines, of, INTERVALS[statistic].of), says, needs, few
+        )
+        for statistic, says, needs, few, effects in (
+            ("median", f"free of the law{_DIVIDED}", "1 + log₂(mk/.05)", _of_medians, _BOX),
+            ("iqm", f"of Dvoretzky, Kiefer & Wolfowitz{_DIVIDED}", "8 ln(2mk/.05)", _of_bands, _BOX),
+            ("rate", f"exact{_DIVIDED}", "", lambda level, lines: 1, (Value, Difference)),
         )
         for of in effects
     },

@@ -6,13 +6,17 @@ declaration, by `procedures.PROCEDURES`: the statistic and the effect decide, ne
 Several claims are judged together (Bonferroni): with m claims, one holds if its interval at level ``1 − .05/m`` lies
 in the region, at each of its P points; it does not hold if at one point the interval at level ``1 − .05/(mP)`` lies
 outside.  What that promises: see `ALPHA`.
+
+An experiment with L looks is judged at each of them, in order, on so many first runs of every cell, with ``.05/L`` for
+.05.  The first look that decides a claim is its verdict, whatever lies there beyond it; a look with a run missing
+decides nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +33,12 @@ from hushbandits.bench.play.store import Store
 from hushbandits.core.measure import Measure
 from hushbandits.core.types import Array
 
-__all__ = ["ALPHA", "Finding", "Verdict", "judge"]
+__all__ = ["ALPHA", "Finding", "Verdict", "judge", "judge_one"]
+
+#: Runs of a cell, and their values.
+_Rows = tuple[Array, Array]
+#: Where a claim looks: names and cells.
+_Places = Sequence[tuple[str, Sequence[Cell]]]
 
 #: Level of the claims judged together.  Medians, interquartile means and rates: the chance that any of the verdicts is
 #: wrong is at most this, whatever the law of the runs.  Means: it is so by simulation for runs whose law is normal,
@@ -59,12 +68,30 @@ class Verdict:
     findings: tuple[Finding, ...]
     #: Whether it is about a rate.
     rate: bool = False
+    #: The look, a number of runs, that it was decided at, or that came last; 0: there was none.
+    look: int = 0
+    #: Its intervals' level is 1 − this.
+    error: float = ALPHA
 
     @property
     def effect(self) -> str:
         """What its effect is, as in ``ratio of medians``."""
         of = self.claim.effect
         return ("rate" if isinstance(of, Value) else f"{of.kind} of rates") if self.rate else of.words
+
+    @property
+    def decided(self) -> bool:
+        """Whether it holds or does not."""
+        return self.verdict != "undecided"
+
+    @property
+    def stage(self) -> str:
+        """At which look it stands, and its intervals' level; empty where there are no looks."""
+        looks = list(self.experiment.looks)
+        if not looks:
+            return ""
+        at = f"look {looks.index(self.look) + 1} of {len(looks)}" if self.look else f"before look 1 of {len(looks)}"
+        return f"{at}, level 1 − {self.error:.2g}"
 
     @property
     def worst(self) -> Finding | None:
@@ -99,30 +126,63 @@ def judge(store: Store, experiment: Experiment, claims: int | None = None) -> li
     """
     m = len(experiment.claims) if claims is None else claims
     kinds = measures(store, experiment)
-    return [_judge(store, experiment, claim, kinds[claim.effect.metric], m) for claim in experiment.claims]
+    return [judge_one(store, experiment, claim, kinds[claim.effect.metric], m) for claim in experiment.claims]
 
 
-def _judge(store: Store, experiment: Experiment, claim: Claim, measure: Measure, m: int) -> Verdict:
+def judge_one(store: Store, experiment: Experiment, claim: Claim, measure: Measure, m: int) -> Verdict:
+    """Judge a claim, of a metric that is a `measure`, among m: at the first look that decides it, else at the last.
+
+    Its cells are read once.
+    """
     places, effect = points(experiment, claim), claim.effect
     measure = measure.per_time() if effect.per_time else measure
+    rows = [[_sample(store, experiment, effect, cell) for cell in cells] for _, cells in places]
+    if not experiment.looks:
+        return _judged(experiment, claim, measure, places, rows, ALPHA / m)
+    share = ALPHA / m / len(experiment.looks)
+    found = Verdict(claim, experiment, "undecided", (), measure.rate, 0, share)
+    for look in experiment.looks:
+        first = [[(runs[runs < look], values[runs < look]) for runs, values in row] for row in rows]
+        whole = bool(rows) and all(len(runs) == look for row in first for runs, _ in row)
+        if not whole and found.look:  # the look before it is the last one that can be read
+            return found
+        found = _judged(experiment, claim, measure, places, first, share)
+        if not whole:
+            return replace(found, verdict="undecided")
+        found = replace(found, look=look)
+        if found.decided:
+            return found
+    return found
+
+
+def _judged(
+    experiment: Experiment,
+    claim: Claim,
+    measure: Measure,
+    places: _Places,
+    rows: Sequence[Sequence[_Rows]],
+    share: float,
+) -> Verdict:
+    """Judge a claim on these rows of its cells, place by place, at level 1 − `share`."""
+    effect = claim.effect
     how = procedure(effect, measure)
     findings, inside, outside = [], [], []
-    for where, cells in places:
-        strata = _strata(cells, [_sample(store, experiment, effect, cell) for cell in cells])
+    for (where, cells), samples in zip(places, rows, strict=True):
+        strata = _strata(cells, samples)
         weights = contrast(effect, cells)
         runs = 0 if weights is None else min(len(s.values) for s in strata)
         if weights is None or not runs or not all(np.isfinite(s.values).all() for s in strata):
             findings.append(Finding(where, math.nan, UNBOUNDED, runs, how.name))
             inside.append(False)
             continue
-        near, far = (how.interval(strata, weights, 1 - ALPHA / k) for k in (m, m * len(places)))
+        near, far = (how.interval(strata, weights, 1 - error) for error in (share, share / len(places)))
         if isinstance(effect, Value):
             near, far = (shown_interval(ends, measure, strata[0].values) for ends in (near, far))
         findings.append(Finding(where, estimate(effect, measure, strata, weights), near, runs, how.name))
         inside.append(_margin(claim, near) > 0)
         outside.append(_outside(claim, far))
     verdict = "holds" if inside and all(inside) else "does not hold" if any(outside) else "undecided"
-    return Verdict(claim, experiment, verdict, tuple(findings), measure.rate)
+    return Verdict(claim, experiment, verdict, tuple(findings), measure.rate, error=share)
 
 
 def _margin(claim: Claim, interval: Interval) -> float:
@@ -146,7 +206,7 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 # -- what they say --------------------------------------------------------------------------------------------
 
 
-def _sample(store: Store, experiment: Experiment, effect: Effect, cell: Cell) -> tuple[Array, Array]:
+def _sample(store: Store, experiment: Experiment, effect: Effect, cell: Cell) -> _Rows:
     """Runs and their values of a cell."""
     runs = store.present(cell, experiment.runs)
     if effect.time is None:
@@ -158,7 +218,7 @@ def _sample(store: Store, experiment: Experiment, effect: Effect, cell: Cell) ->
     return runs, x / effect.time if effect.per_time else x
 
 
-def _strata(cells: Sequence[Cell], samples: Sequence[tuple[Array, Array]]) -> list[Stratum]:
+def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
     """Cells that faced the same runs side by side, in the runs that all of them have; others by themselves."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):

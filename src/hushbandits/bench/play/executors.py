@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
@@ -54,6 +55,7 @@ class Executor(ABC):
     def __init__(self, width: int, most: int):
         self.width, self.most = width, most
         self._pending: dict[Any, int] = {}
+        self._call = uuid.uuid4().hex
 
     @property
     def name(self) -> str:
@@ -62,7 +64,7 @@ class Executor(ABC):
 
     def submit(self, number: int, tasks: Sequence[Task]) -> None:
         """Start a chunk under a number."""
-        load = packed(tasks, self.parent)
+        load = packed(tasks, self.parent, self._call)
         with self._in_words():
             self._pending[self._start(load)] = number
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hushbandits.bench.declare.points import check_claims
@@ -12,14 +12,23 @@ from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import afford, check
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
+from hushbandits.bench.play.own import named, renew
 from hushbandits.bench.play.store import FILE, LOCK, Store
 from hushbandits.core.validate import integer
 
 __all__ = ["open_folder"]
 
 
-def open_folder(experiments: Sequence[Experiment], out: Path | str, seed: int = 0, batch: int = BATCH) -> Store:
+def open_folder(
+    experiments: Sequence[Experiment],
+    out: Path | str,
+    seed: int = 0,
+    batch: int = BATCH,
+    also: Callable[[Experiment], None] = lambda experiment: None,
+) -> Store:
     """Open a run folder for writing: a new one after `check`, or one that holds the same spec.
+
+    `also`: what else a new one is held to.
 
     Raises
     ------
@@ -30,8 +39,11 @@ def open_folder(experiments: Sequence[Experiment], out: Path | str, seed: int = 
     seed = integer("seed", seed, 0, float("inf"))
     for experiment in experiments:
         afford(experiment, batch)
+    renew(named(*experiments))
     if not (out / FILE).exists():
         check(experiments)
+        for experiment in experiments:
+            also(experiment)
     made: list[Path] = []
     try:
         lock = _lock(out, made, experiments, seed)

@@ -41,7 +41,7 @@ def merge(folders: Sequence[Path | str], out: Path | str, *, accept_edits: bool 
     --------
     >>> import tempfile
     >>> from hushbandits.bench.declare.spec import Experiment, Use
-    >>> from hushbandits.bench.play.run import run
+    >>> from hushbandits.bench.run import run
     >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0", n_agents=4, horizon=20),
     ...                   agents=[Use("UCB1")], runs=4)
     >>> with tempfile.TemporaryDirectory() as folder:

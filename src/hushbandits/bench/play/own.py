@@ -5,30 +5,33 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
-import importlib.util
+import importlib
+import importlib.machinery
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from hushbandits import registry
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.play.imported import digest_of, environment, forget
 from hushbandits.core.names import reach
 
-__all__ = ["own_sources", "used"]
+__all__ = ["named", "own_sources", "renew", "texts", "used"]
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts(value: object) -> Iterator[str]:
+    """All words in a parameter's value that may name something."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         yield from (key for key in value if isinstance(key, str) and ":" in key)  # a law of one's own
         for part in value.values():
-            yield from _texts(part)
+            yield from texts(part)
     elif isinstance(value, (list, tuple)):
         for part in value:
-            yield from _texts(part)
+            yield from texts(part)
 
 
 def used(*uses: Use) -> set[str]:
@@ -41,7 +44,7 @@ def used(*uses: Use) -> set[str]:
     """
     found: set[str] = set()
     for use in uses:
-        found |= {use.name, *([use.on] if use.on else []), *_texts(use.params)}
+        found |= {use.name, *([use.on] if use.on else []), *texts(use.params)}
     for name in list(found):
         if name in registry._ENVS:
             found |= set(registry._ENVS[name].wrappers)
@@ -59,11 +62,36 @@ def own_sources(experiments: Sequence[Experiment]) -> dict[str, str]:
     >>> own_sources([Experiment(name="x", title="x", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])])
     {}
     """
+    return {name: digest for name in sorted(named(*experiments)) if (digest := _digest(name))}
+
+
+def named(*experiments: Experiment) -> set[str]:
+    """Return all names, and all words in parameters, of experiments."""
     names: set[str] = set()
     for e in experiments:
         choices = [use for uses in e._choices().values() for use in uses]
-        names |= used(e.env, *e.agents, *choices) | set(_texts(e.sweep))
-    return {name: digest for name in sorted(names) if (digest := _digest(name))}
+        names |= used(e.env, *e.agents, *choices) | set(texts(e.sweep))
+    return names
+
+
+#: By module: digests of the files that it was made of when it was used by name, and the environment then.
+_seen: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
+
+
+def renew(names: Iterable[str]) -> None:
+    """Have modules imported anew that names of one's own stand for, where they are others by now.
+
+    So that a name means what is found under it when a call begins, here and in workers: in the working folder, in the
+    file and in those that it imports from its own folder, and with the environment's variables.
+    """
+    reach(os.getcwd())
+    for top in dict.fromkeys(_module(name).partition(".")[0] for name in sorted(names)):
+        if not top:
+            continue
+        now = {str(file): digest_of(file) for file in _sources(top, afresh=top in _seen)}, environment()
+        if top in _seen and _seen[top] != now:
+            forget(_seen[top][0])
+        _seen[top] = now
 
 
 def _digest(name: str) -> str:
@@ -106,16 +134,19 @@ def _module(name: str) -> str:
     return module if colon and module.partition(".")[0] != __name__.partition(".")[0] else ""
 
 
-def _sources(module: str) -> list[Path]:
+def _sources(module: str, afresh: bool = False) -> list[Path]:
+    """The files of a module as it is imported, or would be now."""
     top = module.partition(".")[0]
     if not top.isidentifier() or top in sys.stdlib_module_names:
         return []
     reach(os.getcwd())
-    if top in sys.modules:
+    origin = None
+    if top in sys.modules and not afresh:
         origin = getattr(sys.modules[top], "__file__", None)
     else:
+        importlib.invalidate_caches()
         with contextlib.suppress(ImportError, ValueError):
-            spec = importlib.util.find_spec(top)
+            spec = importlib.machinery.PathFinder.find_spec(top)
             origin = None if spec is None else spec.origin
     if not origin or not Path(origin).is_file():
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.play.batch import BATCH, split
@@ -12,7 +12,7 @@ from hushbandits.bench.play.store import Store
 from hushbandits.bench.play.task import Task
 from hushbandits.core.validate import shown
 
-__all__ = ["CHUNK", "Queue", "Shard", "missing", "parse_shard", "part", "wanted"]
+__all__ = ["CHUNK", "Queue", "Shard", "declared", "missing", "parse_shard", "part", "wanted"]
 
 #: Seconds of work that a chunk should hold.
 CHUNK = 15.0
@@ -57,21 +57,41 @@ def part(runs: int, cell: int, shard: Shard) -> range:
     return range(runs * k // n, runs * (k + 1) // n)
 
 
-def wanted(store: Store, shard: Shard = (1, 1)) -> dict[str, tuple[Cell, range]]:
-    """Return all cells, in the order of the declaration, and those of their runs that the shard is to play, by key."""
+def declared(store: Store) -> dict[str, int]:
+    """Return the runs that each experiment declares, by its name."""
+    return {e.name: e.runs for e in store.experiments}
+
+
+def wanted(
+    store: Store, shard: Shard = (1, 1), asked: Mapping[str, int] | None = None
+) -> dict[str, tuple[Cell, range]]:
+    """Return all cells, in the order of the declaration, and those of their runs that the shard is to play, by key.
+
+    `asked`: how many runs of each experiment, by its name; default: `declared`.
+    """
+    asked = declared(store) if asked is None else asked
     cells: dict[str, tuple[Cell, int]] = {}
     for experiment in store.experiments:
         for cell in experiment.cells():
             known = cells.get(cell.key, (cell, 0))
-            cells[cell.key] = known[0], max(known[1], experiment.runs)
+            cells[cell.key] = known[0], max(known[1], asked[experiment.name])
     return {key: (cell, part(runs, i, shard)) for i, (key, (cell, runs)) in enumerate(cells.items())}
 
 
-def missing(store: Store, jobs: int, batch: int = BATCH, shard: Shard = (1, 1)) -> list[Task]:
-    """Return the tasks that are left, in the order of the declaration."""
+def missing(
+    store: Store,
+    jobs: int,
+    batch: int = BATCH,
+    shard: Shard = (1, 1),
+    asked: Mapping[str, int] | None = None,
+    but: Container[tuple[str, int]] = (),
+) -> list[Task]:
+    """Return the tasks that are left, in the order of the declaration, without the runs (key, number) in `but`."""
     done = store.done()
-    asked = wanted(store, shard)
-    left = [(cell, [r for r in runs if r not in done[key]]) for key, (cell, runs) in asked.items()]
+    left = [
+        (cell, [r for r in runs if r not in done[key] and (key, r) not in but])
+        for key, (cell, runs) in wanted(store, shard, asked).items()
+    ]
     left = [(cell, runs) for cell, runs in left if runs]
     total = sum(len(runs) for _, runs in left)
     # Runs of one batch share NumPy's overhead, so cells stay whole while there are enough of them for all jobs.

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import threading
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import dataclass, field
 from typing import Any
 
 import loky
 from loky.process_executor import ProcessPoolExecutor, ShutdownExecutorError
 
 from hushbandits.bench.play.executors import Executor, Lost
-from hushbandits.bench.play.worker import attend, work
+from hushbandits.bench.play.imported import changed, environment
+from hushbandits.bench.play.worker import attend, imports_in, work
 from hushbandits.core.interrupt import held_back
 
 __all__ = ["Processes"]
 
+#: Folder, path and environment.
+_Place = tuple[str, tuple[str, ...], dict[str, str]]
+
 
 class Processes(Executor):
     """Processes of this machine, which end with this one; they wait some minutes for the next call.
+
+    They belong to the working folder, Python's path, the environment's variables and the modules of one's own that they
+    have imported: where one of these is another when a call begins, it gets processes of its own.
 
     Parameters
     ----------
@@ -33,6 +42,7 @@ class Processes(Executor):
     def __init__(self, jobs: int):
         super().__init__(jobs, 2 * jobs)
         self.parent = platform.node(), os.getpid()
+        _fitting(jobs)
 
     def _start(self, load: bytes) -> Any:
         # Workers inherit the mask: ctrl-C is the parent's business, from their first instruction on.
@@ -51,6 +61,7 @@ class Processes(Executor):
             answer: bytes = future.result()
         except (loky.BrokenProcessPool, ShutdownExecutorError):
             raise Lost from None
+        _learn(imports_in(answer))
         return answer
 
     def _close(self, pending: list[Any], failed: bool) -> None:
@@ -59,8 +70,18 @@ class Processes(Executor):
             _drop(kill=failed)
 
 
-#: The pool of this process's threads, with its number of workers.
-_pools: dict[tuple[int, int], tuple[int, ProcessPoolExecutor]] = {}
+@dataclass
+class _Pool:
+    """Processes, where they were started, and what they have imported."""
+
+    jobs: int
+    pool: ProcessPoolExecutor
+    place: _Place
+    files: dict[str, str] = field(default_factory=dict)
+
+
+#: The pool of this process's threads.
+_pools: dict[tuple[int, int], _Pool] = {}
 _IDLE = 300.0  # seconds after which a worker without work ends
 
 
@@ -68,16 +89,30 @@ def _mine() -> tuple[int, int]:
     return os.getpid(), threading.get_ident()  # what a fork inherits is not its own
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    if _pools.get(_mine(), (jobs, None))[0] != jobs:
+def _here() -> _Place:
+    return os.getcwd(), tuple(sys.path), environment()
+
+
+def _fitting(jobs: int) -> None:
+    """End the pool that is there, unless a call that begins now may have it."""
+    mine = _pools.get(_mine())
+    if mine is not None and (mine.jobs != jobs or mine.place != _here() or changed(mine.files)):
         _drop()
+
+
+def _learn(files: dict[str, str]) -> None:
+    if (mine := _pools.get(_mine())) is not None:
+        mine.files = files | mine.files  # of two that differ, the older one: it is looked at again
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
     if _mine() not in _pools:
         made = ProcessPoolExecutor(jobs, timeout=_IDLE, initializer=attend, initargs=(platform.node(), os.getpid()))
-        _pools[_mine()] = jobs, made
-    return _pools[_mine()][1]
+        _pools[_mine()] = _Pool(jobs, made, _here())
+    return _pools[_mine()].pool
 
 
 def _drop(kill: bool = False) -> None:
-    _, pool = _pools.pop(_mine(), (0, None))
-    if pool is not None:
-        pool.shutdown(wait=True, kill_workers=kill)
+    mine = _pools.pop(_mine(), None)
+    if mine is not None:
+        mine.pool.shutdown(wait=True, kill_workers=kill)

@@ -1,11 +1,11 @@
-"""Run experiments into a folder: only what is missing, batch by batch, one writer."""
+"""Play experiments into a folder: only what is missing, batch by batch, one writer."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,19 +18,21 @@ from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import check
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.executors import checked, workers
+from hushbandits.bench.play.executors import workers
 from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.own import own_sources, used
-from hushbandits.bench.play.plan import Shard, missing, parse_shard
+from hushbandits.bench.play.plan import Shard, declared, missing
 from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.bench.play.promised import told
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.play.task import Failed, Reply, Task
 from hushbandits.core.jit import source_digest
-from hushbandits.core.validate import integer
 
-__all__ = ["Failure", "Outcome", "check", "fill", "missing", "open_folder", "run", "workers"]
+__all__ = ["Asked", "Failure", "Outcome", "check", "fill", "missing", "open_folder", "workers"]
+
+#: How many runs of each experiment a store should hold by now, by its name.
+Asked = Callable[[Store], Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -82,85 +84,6 @@ def about(experiments: Sequence[Experiment]) -> dict[str, Any]:
     }
 
 
-def run(
-    experiments: Experiment | Sequence[Experiment],
-    out: Path | str,
-    *,
-    seed: int = 0,
-    jobs: int = 1,
-    batch: int = BATCH,
-    progress: bool = True,
-    notify: Callable[[str], None] | None = None,
-    accept_edits: bool = False,
-    backend: str | None = None,
-    address: str | None = None,
-    shard: str | None = None,
-) -> Outcome:
-    """Run what is missing in a folder.
-
-    Parameters
-    ----------
-    experiments : Experiment or sequence of Experiment
-        What to run.
-    out : path
-        The folder: a new one, or one that holds the same experiments and seed (then it resumes).
-    seed : int
-        Master seed; a run's own seed depends on it and on the env part of its cell.
-    jobs, batch : int
-        Processes (−1: one per core), and most runs per batch, the unit that is committed; neither changes a number.
-    progress : bool
-        Show a bar on a terminal's stderr.
-    notify : callable, optional
-        Told once, in words, if rows of other source code are there already.
-    accept_edits : bool
-        Go on although an agent, env, wrapper or data file of one's own was edited since rows of it were made.
-    backend : str, optional
-        Who plays: ``"serial"`` (this process), ``"processes"``, ``"dask"``, ``"ray"`` or ``"slurm"``; default: this
-        process for one job, else processes.  No number depends on it.
-    address : str, optional
-        Of a cluster: Dask's scheduler, Ray's head; for Slurm options of submitit, or ``"local"``.
-    shard : str, optional
-        ``"2/5"``: play the second of five parts only; `merge` puts the folders of all parts together.
-
-    Returns
-    -------
-    Outcome
-
-    Raises
-    ------
-    RunError
-        Workers cannot be used, or died again and again; what is done is kept.
-    StoreError
-        The folder cannot be used: another process is writing it (after a wait, see `play.lock`), it holds something
-        else, or rows would be mixed.
-    ValueError, TypeError
-        Bad input; nothing is written then.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from hushbandits.bench.declare.spec import Experiment, Use
-    >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0", n_agents=4, horizon=20),
-    ...                   agents=[Use("Multi-UCB")], runs=2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     outcome = run(tiny, folder, progress=False)
-    ...     with outcome.store as store:
-    ...         store.final(tiny.cells()[0], "regret", runs=2).shape, outcome.played
-    ((2,), 2)
-    """
-    if isinstance(experiments, Experiment):
-        experiments = [experiments]
-    workers(jobs)
-    integer("batch", batch, 1)
-    checked(backend, address)
-    part = parse_shard(shard) if shard is not None else (1, 1)
-    opened = open_folder(experiments, out, seed, batch)
-    return fill(
-        opened, jobs, batch=batch, progress=progress, notify=notify, accept_edits=accept_edits, backend=backend,
-        address=address, shard=part,
-    )  # fmt: skip
-
-
 def fill(
     store: Store,
     jobs: int = 1,
@@ -172,13 +95,16 @@ def fill(
     backend: str | None = None,
     address: str | None = None,
     shard: Shard = (1, 1),
+    asked: Asked = declared,
 ) -> Outcome:
-    """Run what is missing in an open store; parameters as in `run`.
+    """Play what is missing in an open store; parameters as in `bench.run.run`.
 
-    Afterwards the store is only read, and others may write.  Whatever goes wrong, it is closed.
+    `asked` says how many runs of each experiment the store should hold.  It is asked anew whenever it holds them, until
+    nothing is missing but what failed.  Afterwards the store is only read, and others may write.  Whatever goes wrong,
+    it is closed.
     """
     try:
-        tasks = missing(store, workers(jobs), batch, shard)
+        tasks = missing(store, workers(jobs), batch, shard, asked(store))
         if not tasks:
             store.seal()
             return Outcome(store, 0, [])
@@ -189,16 +115,19 @@ def fill(
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
         here["privacy"], here["measures"] = told(store.experiments), natures.told(store.experiments)
-        total = sum(len(t.runs) for t in tasks)
-        with (
-            executor(backend, jobs, address, store.path.parent, most=len(tasks)) as by,
-            Bar(total) if progress else Silent() as bar,
-        ):
+        total, failures = 0, list[Failure]()
+        with executor(backend, jobs, address, store.path.parent, most=len(tasks)) as by:
             here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}
             if shard != (1, 1):
                 here["shard"] = "{}/{}".format(*shard)
             store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)
-            failures = _write(store, answers(tasks, by, bar), bar)
+            while tasks:
+                runs = sum(len(t.runs) for t in tasks)
+                with Bar(runs) if progress else Silent() as bar:
+                    failures += _write(store, answers(tasks, by, bar), bar)
+                total += runs
+                failed = {(f.cell.key, run) for f in failures for run in f.runs}
+                tasks = missing(store, workers(jobs), batch, shard, asked(store), failed)
         store.seal()
         return Outcome(store, total - sum(len(f.runs) for f in failures), failures)
     except BaseException:

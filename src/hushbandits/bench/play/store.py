@@ -119,7 +119,8 @@ class Store(Reader):
     def differs(self, experiments: Sequence[Experiment], seed: int) -> str:
         """Say in words how the rows of this store differ from those of another spec; empty: they are the same.
 
-        What only decides how rows are shown (titles, labels, figures, claims) does not count; see `restyle`.
+        What only decides how rows are shown (titles, labels, figures, claims) does not count; see `restyle`.  When
+        they are judged, does: looks are no matter of taste once there are rows.
         """
         if self.seed != seed:
             return f"it holds seed {self.seed}, asked for is {seed}"
@@ -127,11 +128,12 @@ class Store(Reader):
             there, here = (", ".join(e.name for e in es) for es in (self.experiments, experiments))
             return f"it holds {there}; asked for is {here}"
         for mine, yours in zip(self.experiments, experiments, strict=True):
-            if mine.runs == yours.runs and [c.key for c in mine.cells()] == [c.key for c in yours.cells()]:
+            same = mine.runs == yours.runs and tuple(mine.looks) == tuple(yours.looks)
+            if same and [c.key for c in mine.cells()] == [c.key for c in yours.cells()]:
                 continue
             old, new = mine.to_dict(), yours.to_dict()
-            for key in ("runs", "env", "sweep", "wrappers", "checkpoints", "agents"):
-                there, here = canonical(old.get(key)), canonical(new.get(key))
+            for key in ("runs", "looks", "luck", "paired", "env", "sweep", "wrappers", "checkpoints", "agents"):
+                there, here = (canonical(table[key]) if key in table else "none" for table in (old, new))
                 if there != here:
                     short = max(len(there), len(here)) <= 160
                     return f"{mine.name} has " + (f"{key} {there} there, {here} here" if short else f"other {key}")

@@ -11,17 +11,18 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cloudpickle import dumps
 
+from hushbandits.bench.play.imported import changed, digest_of, forget, imported
 from hushbandits.bench.play.task import Failed, Reply, Task, attempted
 from hushbandits.core.jit import source_digest
 from hushbandits.core.names import reach
 from hushbandits.registry import adopt, own_entries
 
-__all__ = ["LONGEST", "Answer", "Stranger", "attend", "packed", "unpacked", "work"]
+__all__ = ["LONGEST", "Answer", "Stranger", "attend", "imports_in", "packed", "unpacked", "work"]
 
 #: Seconds after which a chunk is handed back with what is done of it.
 LONGEST = 60.0
@@ -40,8 +41,10 @@ class Stranger(RuntimeError):
     """A worker has other source code than its parent."""
 
 
-def packed(tasks: Sequence[Task], parent: tuple[str, int] | None) -> bytes:
+def packed(tasks: Sequence[Task], parent: tuple[str, int] | None, call: str = "") -> bytes:
     """Return a chunk as a worker takes it; `parent` (host, process): whose end is the worker's own.
+
+    `call` names the call that it belongs to: all chunks of one are played by one state of one's own modules.
 
     Raises
     ------
@@ -49,7 +52,7 @@ def packed(tasks: Sequence[Task], parent: tuple[str, int] | None) -> bytes:
         An agent, env or wrapper that cannot travel to another process.
     """
     # What a worker unpickles may be of a module in our folder, which it must know first.
-    return pickle.dumps((_SOURCES, os.getcwd(), parent, len(tasks), dumps((own_entries(), tuple(tasks)))))
+    return pickle.dumps((_SOURCES, os.getcwd(), parent, call, len(tasks), dumps((own_entries(), tuple(tasks)))))
 
 
 def unpacked(answer: bytes) -> Answer:
@@ -60,28 +63,41 @@ def unpacked(answer: bytes) -> Answer:
     Stranger
         The worker runs other source code.
     """
-    sources, replies = pickle.loads(answer)
+    sources, _, replies = pickle.loads(answer)
     if sources != _SOURCES:
         raise Stranger(
             f"a worker runs other source code of hushbandits ({sources}) than this process ({_SOURCES}): its rows "
             f"would not be ours; install the same version where it runs, and start it anew"
         )
-    return list(replies)
+    return list(pickle.loads(replies))
+
+
+def imports_in(answer: bytes) -> dict[str, str]:
+    """Return the files of one's own that the worker has imported, with their digests then."""
+    files: dict[str, str] = pickle.loads(answer)[1]
+    return files
 
 
 def work(load: bytes) -> bytes:
     """Play a chunk, for at most about a minute; errors are answers."""
-    sources, folder, parent, count, inner = pickle.loads(load)
+    sources, folder, parent, call, count, inner = pickle.loads(load)
     if sources != _SOURCES:
-        return pickle.dumps((_SOURCES, []))
+        return pickle.dumps((_SOURCES, {}, pickle.dumps([])))
     if parent is not None:
         attend(*parent)
+    with _PLACE.of(folder, call):
+        answer = _played(inner, count)
+        _PLACE.note()
+        return pickle.dumps((_SOURCES, _PLACE.noted, pickle.dumps([(_travels(reply), s) for reply, s in answer])))
+
+
+def _played(inner: bytes, count: int) -> Answer:
     begun = time.monotonic()
-    answer: list[tuple[Reply, float]] = []
+    answer: Answer = []
     try:
-        reach(folder)
         own, tasks = pickle.loads(inner)
         adopt(own)
+        _PLACE.note()
     except BaseException as error:
         answer, tasks = [(Failed.by(error), 0.0)] * count, ()
     for task in tasks:
@@ -91,7 +107,51 @@ def work(load: bytes) -> bytes:
         answer.append((reply, now - start))
         if now - begun > LONGEST:
             break
-    return pickle.dumps((_SOURCES, [(_travels(reply), seconds) for reply, seconds in answer]))
+    return answer
+
+
+class _Place:
+    """Where this process plays, and what it has imported for that.
+
+    A worker of a cluster outlives calls, and may serve several at once: those of one working folder together, others
+    after them.
+    """
+
+    def __init__(self) -> None:
+        self.noted: dict[str, str] = {}
+        self._turn, self._playing, self._at, self._call = threading.Condition(), 0, "", ""
+
+    @contextlib.contextmanager
+    def of(self, folder: str, call: str) -> Iterator[None]:
+        """Play a chunk of a call in a folder; what was edited since an earlier call is imported anew."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self._playing or folder == self._at)
+            if call != self._call:  # a chunk beside this one waits until it is so far
+                self._enter(folder)
+            self._playing, self._at, self._call = self._playing + 1, folder, call
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._playing -= 1
+                self._turn.notify_all()
+
+    def _enter(self, folder: str) -> None:
+        moved = folder != os.getcwd()
+        with contextlib.suppress(OSError):  # another machine may have no such folder; what is missing says so itself
+            os.chdir(folder)
+        reach(folder)
+        if moved or changed(self.noted):
+            forget(self.noted)
+            self.noted = {}
+
+    def note(self) -> None:
+        """Keep the digests of what has been imported."""
+        new = [file for file in imported().values() if file not in self.noted]
+        self.noted |= {file: digest_of(file) for file in new}
+
+
+_PLACE = _Place()
 
 
 def _travels(reply: Reply) -> Reply:

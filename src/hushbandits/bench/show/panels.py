@@ -39,7 +39,7 @@ class Panel:
     left : int
         How many more there would be.
     runs : int
-        Declared runs per cell.
+        Runs per cell.
     time : str
         What the env's clock counts.
     """
@@ -100,8 +100,16 @@ def panels(
     """
     trusted = bounds() if trusted is None else trusted
     time = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
+    runs = _played(store, experiment)
     found = ((f, series(store, experiment, f, trusted)) for f in wanted or figures(store, experiment))
-    return [Panel(f, lines[:_MOST], max(0, len(lines) - _MOST), experiment.runs, time) for f, lines in found if lines]
+    return [Panel(f, lines[:_MOST], max(0, len(lines) - _MOST), runs, time) for f, lines in found if lines]
+
+
+def _played(store: Store, experiment: Experiment) -> int:
+    """Runs per cell: what is declared, or what looks have asked for so far."""
+    if not experiment.looks:
+        return experiment.runs
+    return max(len(store.present(cell, experiment.runs)) for cell in experiment.cells())
 
 
 def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink, high: float) -> None:

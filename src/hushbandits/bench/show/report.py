@@ -12,10 +12,12 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from hushbandits.bench.declare.canonical import plain
+from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.compare import comparisons
 from hushbandits.bench.judge.intervals import RAREST
+from hushbandits.bench.judge.stages import Stages, together
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import compared
@@ -26,7 +28,7 @@ from hushbandits.bench.show.ink import CSS, SHAPES
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import figures
 from hushbandits.bench.show.tables import Line, interval, lines, number
-from hushbandits.experiments import bounds, family
+from hushbandits.experiments import bounds
 from hushbandits.protection import HEADS
 
 __all__ = ["PAGE", "write"]
@@ -69,11 +71,11 @@ def _title(store: Store) -> str:
 
 
 def _progress(store: Store) -> tuple[int, int]:
-    done = store.done()
+    done, asked = store.done(), Stages()(store)
     wanted: dict[str, int] = {}
     for experiment in store.experiments:
         for cell in experiment.cells():
-            wanted[cell.key] = max(wanted.get(cell.key, 0), experiment.runs)
+            wanted[cell.key] = max(wanted.get(cell.key, 0), asked[experiment.name])
     return sum(min(len(done[k]), n) for k, n in wanted.items()), sum(wanted.values())
 
 
@@ -119,9 +121,7 @@ def _asked(experiment: Experiment) -> str:
     parts = [_words(experiment.env)]
     parts += [f"{symbol(k)}: {', '.join(map(str, v[:12]))}{' …' * (len(v) > 12)}" for k, v in experiment.sweep.items()]
     n = len(experiment.lines())
-    return " · ".join(
-        [*parts, f"{n} line{'s' * (n != 1)}", f"{experiment.runs} run{'s' * (experiment.runs != 1)} each"]
-    )
+    return " · ".join([*parts, f"{n} line{'s' * (n != 1)}", f"{words(experiment.looks, experiment.runs)} each"])
 
 
 def _counted(claims: Block | None) -> str:
@@ -135,7 +135,8 @@ def _counted(claims: Block | None) -> str:
 def _claims(store: Store, experiment: Experiment) -> Block | None:
     if not experiment.claims:
         return None
-    m = family(experiment.name) or len(experiment.claims)
+    m, looks = together(experiment), len(experiment.looks)
+    share = f"{ALPHA:g}/({m} · {looks})" if looks else f"{ALPHA:g}/{m}"
     rows: list[list[Value]] = []
     for verdict in judge(store, experiment, m):
         worst, claim = verdict.worst, verdict.claim
@@ -150,14 +151,21 @@ def _claims(store: Store, experiment: Experiment) -> Block | None:
                 (interval(span), span[0]) if span else "",
                 verdict.region,
                 where,
+                *([verdict.stage] if looks else []),
             ]
         )
-    heads = ("verdict", "claim", "effect", "is", f"interval, level 1 − {ALPHA:g}/{m}", "claimed", "at")
+    heads = ["verdict", "claim", "effect", "is", f"interval, level 1 − {share}", "claimed", "at"]
     note = (
-        f"{m} claims are judged together (Bonferroni, level 1 − {ALPHA:g}/{m}). For means that "
+        f"{m} claims are judged together (Bonferroni, level 1 − {share}). For means that "
         f"level is simulated, for runs with no mode rarer than one in {RAREST}; for other statistics exact."
     )
-    return Block("Claims", table(heads, rows, (0, 1, 2, 6)), [note])
+    if not looks:
+        return Block("Claims", table(heads, rows, (0, 1, 2, 6)), [note])
+    stages = (
+        f"They are judged at {words(experiment.looks, experiment.runs)}, each time on the first of them and at that "
+        f"level; the first look that decides a claim is its verdict. No more is played once all are decided."
+    )
+    return Block("Claims", table([*heads, "look"], rows, (0, 1, 2, 6, 7)), [note, stages])
 
 
 def _results(store: Store, experiment: Experiment) -> Block:
@@ -228,7 +236,7 @@ def _parameters(experiment: Experiment) -> list[tuple[str, str]]:
         if uses:
             items.append((f"wrappers {label}".strip(), ", ".join(map(_words, uses))))
     items += [("agent", _words(a)) for a in experiment.agents]
-    return [*items, ("runs per cell", str(experiment.runs))]
+    return [*items, ("runs per cell", words(experiment.looks, experiment.runs).rpartition(" ")[0])]
 
 
 def _failures(store: Store) -> list[tuple[str, str]]:

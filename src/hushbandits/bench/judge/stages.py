@@ -1,0 +1,104 @@
+"""How far experiments with looks are played: from look to look, until their claims are decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hushbandits.bench.declare.looks import words
+from hushbandits.bench.declare.points import points
+from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.judge.procedures import contrast, procedure
+from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge, judge_one
+from hushbandits.bench.play.natures import Measures, declared, measures
+from hushbandits.bench.play.store import Store
+from hushbandits.core.validate import shown
+from hushbandits.experiments import family
+
+__all__ = ["Stages", "check_looks", "said", "together"]
+
+
+def together(experiment: Experiment) -> int:
+    """Return m, how many claims are judged together with those of an experiment: all of its paper."""
+    return max(family(experiment.name) or 0, len(experiment.claims))
+
+
+def check_looks(experiment: Experiment) -> None:
+    """Raise ``ValueError`` if one of the claims could not be decided at the first look, whatever its runs were."""
+    if not experiment.looks:
+        return
+    first, looks, m = experiment.looks[0], len(experiment.looks), together(experiment)
+    level = 1 - ALPHA / m / looks
+    kinds = Measures(declared(experiment))
+    for claim in experiment.claims:
+        how = procedure(claim.effect, kinds[claim.effect.metric])
+        needs = max((how.fewest(level, len(cells)) for _, cells in points(experiment, claim)), default=1)
+        if first < needs:
+            raise ValueError(
+                f"{experiment.name}: looks={shown(experiment.looks)} begin too early: with {looks} looks and {m} "
+                f"claims judged together, {claim.sentence!r} needs {needs} runs ({how.name})"
+            )
+
+
+def said(store: Store, experiment: Experiment) -> str:
+    """Say at which looks how many claims were decided; empty where there are no looks."""
+    if not experiment.looks:
+        return ""
+    found = [v.look for v in judge(store, experiment, together(experiment)) if v.decided]
+    at = ", ".join(f"{found.count(look)} at {look:,}" for look in experiment.looks if look in found)
+    looks = words(experiment.looks, experiment.runs)
+    return f"judged at {looks}: {len(found)} of {len(experiment.claims)} claims decided" + (f" ({at})" if at else "")
+
+
+class Stages:
+    """How many runs of each experiment a store should hold by now: those of the first look that leaves nothing open.
+
+    Nothing else counts than what is declared and what the first runs of each look say: neither how many lie there, nor
+    in which order they came.  A look that some run is missing from is played before any later one.  What one call has
+    found decided, the next does not read again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hushbandits.experiments import find
+    >>> from hushbandits.bench.play.folder import open_folder
+    >>> (experiment,) = find("feraud2019-shared")
+    >>> with tempfile.TemporaryDirectory() as folder, open_folder([experiment], folder) as store:
+    ...     Stages()(store) == {experiment.name: experiment.looks[0]}
+    True
+    """
+
+    def __init__(self) -> None:
+        self._decided: dict[tuple[str, int], Verdict] = {}
+
+    def __call__(self, store: Store) -> dict[str, int]:
+        """Return that number, by experiment."""
+        done: Mapping[str, set[int]] = store.done()
+        return {e.name: self._asked(store, e, done) if e.looks else e.runs for e in store.experiments}
+
+    def _asked(self, store: Store, experiment: Experiment, done: Mapping[str, set[int]]) -> int:
+        there = [done[cell.key] for cell in experiment.cells()]
+        whole = [look for look in experiment.looks if all(runs.issuperset(range(look)) for runs in there)]
+        if whole:
+            end = self._end(store, experiment)
+            if end is not None and end in whole:
+                return end
+        return next((look for look in experiment.looks if look not in whole), experiment.runs)
+
+    def _end(self, store: Store, experiment: Experiment) -> int | None:
+        """The look by which all claims are decided; ``None``: it is not known yet, or there will be none."""
+        kinds, m = measures(store, experiment), together(experiment)
+        looks = []
+        for i, claim in enumerate(experiment.claims):
+            places = points(experiment, claim)
+            if not places or any(contrast(claim.effect, cells) is None for _, cells in places):
+                continue  # a variation took its points away: no run decides it
+            known = experiment.name, i
+            verdict = self._decided.get(known)
+            if verdict is None:
+                verdict = judge_one(store, experiment, claim, kinds[claim.effect.metric], m)
+                if not verdict.decided:
+                    return None
+                self._decided[known] = verdict
+            looks.append(verdict.look)
+        return max(looks, default=None)
