@@ -11,10 +11,10 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge
 from hushbandits.bench.play.run import Failure, fill, open_folder
-from hushbandits.bench.show.files import replacing
 from hushbandits.bench.show.report import PAGE
 from hushbandits.bench.show.report import write as write_report
 from hushbandits.bench.show.tables import interval, number
+from hushbandits.core.files import replacing
 from hushbandits.core.validate import nearest
 from hushbandits.experiments import family, modules
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -87,9 +88,12 @@ def _lock(out: Path, made: list[Path], experiments: Sequence[Experiment], seed: 
     while True:
         for folder in reversed([out, *out.parents]):
             if not folder.is_dir():
-                with contextlib.suppress(FileExistsError):
+                try:
                     folder.mkdir()
                     made.append(folder)
+                except FileExistsError:
+                    if os.path.lexists(folder) and not folder.is_dir():  # a file, or a link to nowhere
+                        raise
         try:
             return Lock(out / LOCK, look)
         except FileNotFoundError:

@@ -19,13 +19,13 @@ from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import compared
-from hushbandits.bench.show.files import replacing
 from hushbandits.bench.show.guarantees import guarantees
 from hushbandits.bench.show.html import Block, Value, render, table
 from hushbandits.bench.show.ink import CSS, SHAPES
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import figures
 from hushbandits.bench.show.tables import Line, interval, lines, number
+from hushbandits.core.files import replacing
 from hushbandits.experiments import bounds, family
 from hushbandits.protection import HEADS
 
