@@ -117,7 +117,7 @@ def test_a_link_to_a_file_is_read(tmp_path):
 @pytest.mark.parametrize("pair", [("[", "]"), ('{"a":', "}")], ids=["lists", "tables"])
 def test_what_is_too_deep_is_a_sentence(depth, pair):
     for text in (pair[0] * depth, pair[0] * depth + "1" + pair[1] * depth):
-        with pytest.raises(ValueError):  # noqa: PT011
+        with pytest.raises(ValueError):
             parsed(text)
     assert parsed("[" * 64 + "]" * 64)
 

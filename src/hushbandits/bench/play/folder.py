@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -93,7 +94,7 @@ def _lock(out: Path, made: list[Path], experiments: Sequence[Experiment], seed: 
                     made.append(folder)
                 except FileExistsError:
                     if os.path.lexists(folder) and not folder.is_dir():  # a file, or a link to nowhere
-                        raise
+                        raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(folder)) from None
         try:
             return Lock(out / LOCK, look)
         except FileNotFoundError:

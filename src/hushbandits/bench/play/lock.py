@@ -19,7 +19,7 @@ from hushbandits.core.files import lock as _lock
 from hushbandits.core.files import unlock
 from hushbandits.core.strangers import opened, parsed
 
-__all__ = ["PATIENCE", "Lock"]
+__all__ = ["PATIENCE", "Lock", "held"]
 
 #: Seconds that a second writer waits; the environment variable ``HUSHBANDITS_WAIT`` says otherwise.
 PATIENCE = 600.0
@@ -93,6 +93,12 @@ class Lock:
             with contextlib.suppress(OSError):
                 self._path.unlink()
             _close(self._hold.fd)
+
+
+def held(path: Path) -> bool:
+    """Whether this process holds the lock on that file."""
+    with _guard:
+        return os.path.realpath(path) in map(os.path.realpath, _held)
 
 
 def _me() -> tuple[int, int]:
