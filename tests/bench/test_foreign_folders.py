@@ -14,6 +14,7 @@ import sys
 import zipfile
 
 import pytest
+from attacks import attack
 from bench_helpers import played, small, table
 from damage import everything, forged, older
 from policies import trained
@@ -403,3 +404,9 @@ def test_check_names_what_kills_left(theirs, capsys):
     assert f"{FILE}{JOURNAL}: a writer is at work or was killed" in out
     assert main(["report", str(theirs)]) == 0
     assert not (theirs / ".17-0123456789abcdef.part").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "count"), [("kills", 500), ("stores", 1000), ("policies", 2000), ("folders", 200)])
+def test_attacks_in_numbers_find_nothing(name, count):
+    assert attack(name, count) == {}
