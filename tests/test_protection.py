@@ -10,6 +10,7 @@ import sqlite3
 import sys
 
 import pytest
+from damage import forged
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -305,6 +306,7 @@ def test_what_a_store_says_is_text(tmp_path, monkeypatch, told):
         assert json.loads(about)["privacy"][key][0][0] == "nobody"
         changed = {**json.loads(about), "privacy": told}
         db.execute("UPDATE sessions SET about = ?", (json.dumps(changed),))
+        forged(db)
     db.close()
     main(["report", "o"])
     page = (tmp_path / "o/report.html").read_text()

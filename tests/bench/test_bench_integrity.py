@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bench_helpers import played, small, table
-from damage import everything
+from damage import everything, forged, older
 
 import hushbandits as hb
 from hushbandits import registry
@@ -37,7 +37,9 @@ def change(folder, *statements):
 
 
 def as_version_1(folder):
-    change(folder, "DROP TABLE sums", "DELETE FROM spec WHERE name = 'checksum'", "PRAGMA user_version = 1")
+    with sqlite3.connect(folder / FILE) as db:
+        older(db, 1)
+    db.close()
 
 
 CHANGES = {
@@ -66,6 +68,22 @@ CHANGES = {
     "a cell's number": "UPDATE cells SET id = 66 WHERE id = 2",
     "a cell lost": "DELETE FROM cells WHERE id = 2",
     "a version": "PRAGMA user_version = 1",
+    "the version before": "PRAGMA user_version = 2",
+    "what was promised": "UPDATE sessions SET about = replace(about, 'no ε', 'ε = 8.666')",
+    "when": "UPDATE sessions SET started = '1999'",
+    "a session lost": "DELETE FROM sessions",
+    "a session more": "INSERT INTO sessions (started, about) VALUES ('1999', '{}')",
+    "a failure": "INSERT INTO failures VALUES (1, 0, 1, 'Traceback')",
+    "the sum of sessions": "UPDATE spec SET value = '7' WHERE name = 'checksum of sessions'",
+    "the sum of failures lost": "DELETE FROM spec WHERE name = 'checksum of failures'",
+    "a view": (
+        "DROP TABLE curves",
+        "CREATE VIEW curves AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+        "SELECT 1 AS cell, 'regret' AS metric, x AS run, 1.0 AS time, 1.0 AS value FROM n",
+    ),
+    "a column": "ALTER TABLE finals ADD COLUMN more",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+    "an index": "CREATE INDEX i ON finals (value)",
     "no version": "PRAGMA user_version = 0",
     "a table lost": "DROP TABLE curves",
 }
@@ -83,7 +101,7 @@ def test_a_change_never_reaches_a_table(tmp_path, whole, what, capsys):
     """Changes that SQLite itself cannot see."""
     (tmp_path / FILE).write_bytes(whole)
     assert main(["check", str(tmp_path)]) == 0
-    change(tmp_path, CHANGES[what])
+    change(tmp_path, *([CHANGES[what]] if isinstance(CHANGES[what], str) else CHANGES[what]))
     with pytest.raises(StoreError, match="is corrupted"):
         everything(tmp_path / FILE)
     assert main(["check", str(tmp_path)]) == 1
@@ -165,7 +183,7 @@ def test_a_folder_without_checksums_is_read_resumed_and_checked(tmp_path, capsys
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("PRAGMA user_version = 3", r"newer hushbandits \(store version 3, this one reads 2\)"),
+        ("PRAGMA user_version = 4", r"newer hushbandits \(store version 4, this one reads 3\)"),
         ("CREATE TABLE blobs (x)", r"newer hushbandits \(this one knows no table 'blobs'\)"),
     ],
 )
@@ -233,10 +251,13 @@ def test_check_says_what_is_there(tmp_path, capsys):
         "DELETE FROM curves WHERE cell = 1 AND run = 0",
         "INSERT INTO failures VALUES (1, 0, 1, 'Traceback\n  …\nZeroDivisionError: no')",
     )
+    with sqlite3.connect(tmp_path / FILE) as db:
+        forged(db)
+    db.close()
     before = (tmp_path / FILE).read_bytes()
     assert main(["check", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert "seed 0, store version 2" in out
+    assert "seed 0, store version 3" in out
     assert "small: 6 cells, 41 of 42 runs, 1 missing" in out
     assert "failed: Multi-UCB, agents = 3: runs 0–0: ZeroDivisionError: no" in out
     assert "session of 20" in out

@@ -19,7 +19,7 @@ from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.lock import Lock
 from hushbandits.bench.play.store import FILE, LOCK, Store
 from hushbandits.bench.run import run
-from hushbandits.bench.show.files import replacing
+from hushbandits.core.files import replacing
 
 HOLDER = """
 import sys, time
@@ -39,11 +39,19 @@ def holder(path, seconds):
     return process
 
 
-def test_a_second_writer_waits_and_says_for_whom(tmp_path, capsys):
-    with holder(tmp_path / LOCK, 1) as first:
-        begun = time.monotonic()
+def test_a_second_writer_waits_and_says_for_whom(tmp_path, capsys, monkeypatch):
+    with holder(tmp_path / LOCK, 600) as first:
+        waited = []
+
+        def sleep(seconds):
+            waited.append(seconds)
+            if len(waited) == 3:  # by now it has said so
+                first.kill()
+                first.wait()
+
+        monkeypatch.setattr(locks.time, "sleep", sleep)
         played(small(sweep={}, runs=1), tmp_path)
-        assert time.monotonic() - begun > 0.5
+        assert len(waited) >= 3
         err = capsys.readouterr().err
         assert f"{tmp_path} is being written by process {first.pid} on " in err
         assert err.count("\n") == 1

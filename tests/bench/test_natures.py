@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from damage import forged
 
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
@@ -233,6 +234,7 @@ def forget(folder, change):
             about = json.loads(text)
             change(about)
             db.execute("UPDATE sessions SET about = ? WHERE id = ?", (json.dumps(about), id))
+        forged(db)
     db.close()
 
 

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 
 import pytest
+from damage import older
 from made_up import RUNS, filled, known
 
 from hushbandits.bench.declare.claim import Claim
@@ -223,8 +224,7 @@ def test_pages_of_the_first_format_are_drawn(tmp_path):
     with filled(tmp_path, whole):
         pass
     with sqlite3.connect(tmp_path / FILE) as db:
-        db.execute("DROP TABLE sums")
-        db.execute("PRAGMA user_version = 1")
+        older(db, 1)
     db.close()
     with Store(tmp_path / FILE, readonly=True) as store:
         assert store.version == 1

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hushbandits.bench.show import plots
-from hushbandits.bench.show.files import replacing
 from hushbandits.cli import console
 from hushbandits.cli import main as cli
 from hushbandits.cli.terminal import spell_out
+from hushbandits.core.files import replacing
 
 SPEC = """
 title = "ε ≥ 猫, “so to speak”"
@@ -175,7 +175,9 @@ def _umask():
 
 
 def test_a_device_is_written_to_and_not_replaced(tmp_path):
-    with replacing(Path(os.devnull)) as out:
+    with pytest.raises(OSError, match="It is a device"), replacing(Path(os.devnull)):
+        pass
+    with replacing(Path(os.devnull), device=True) as out:
         out.write("x")
     assert not Path(os.devnull).is_file()
     with pytest.raises(OSError, match="directory"), replacing(tmp_path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hushbandits.bench.play.integrity import rows_sum
+from hushbandits.bench.play.schema import HELD
 from hushbandits.bench.play.store import Store
 
 
@@ -11,7 +13,7 @@ def everything(path):
     """All that tables, pictures, exports and claims are made of."""
     with Store(path, readonly=True) as store:
         told = [repr(store.experiments), store.seed, sorted((k, sorted(v)) for k, v in store.done().items())]
-        told += map(repr, store.rows())
+        told += map(repr, [*store.rows(), *store.sessions(), *store.failures()])
         for experiment in store.experiments:
             for cell in experiment.cells():
                 told.append((cell.label, store.present(cell, experiment.runs).tolist()))
@@ -20,6 +22,22 @@ def everything(path):
                     times, values = store.curve(cell, metric, experiment.runs)
                     told.append((times.tolist(), np.nan_to_num(values, nan=-1).tolist()))
         return told
+
+
+def forged(db):
+    """Let what a store says of its sessions and failures match its checksums again."""
+    for table, (columns, name) in HELD.items():
+        total = str(rows_sum(db.execute(f"SELECT {columns} FROM {table}")))
+        db.execute("UPDATE spec SET value = ? WHERE name = ?", (total, name))
+
+
+def older(db, version):
+    """Make a store what an earlier version would have made."""
+    db.execute("DELETE FROM spec WHERE name LIKE 'checksum of %'")
+    if version == 1:
+        db.execute("DROP TABLE sums")
+        db.execute("DELETE FROM spec WHERE name = 'checksum'")
+    db.execute(f"PRAGMA user_version = {version}")
 
 
 def _flip(data, rng):

@@ -5,8 +5,8 @@ Nothing in it is run: JSON and plain arrays, whose names, shapes and types follo
 
 from __future__ import annotations
 
-import json
 import math
+import os
 import re
 import zipfile
 import zlib
@@ -19,6 +19,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.limits import affordable
+from hushbandits.core.strangers import opened, parsed
 from hushbandits.core.task import Task
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, flag, integer, shown
@@ -177,7 +178,7 @@ def read(folder: str | Path) -> Policy:
 
 def _told(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             text = file.read(_LARGEST + 1)
     except OSError as error:
         raise ValueError(
@@ -186,16 +187,12 @@ def _told(path: Path) -> dict[str, Any]:
     try:
         if len(text) > _LARGEST:
             raise ValueError(f"more than {_LARGEST // 1_000_000} MB")
-        told = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        told = parsed(text)
+    except ValueError as error:
         raise ValueError(f"{path} is no JSON of a policy: {error}") from None
     if not isinstance(told, dict):
         raise ValueError(f"{path} must be a table, not {shown(told)}")
     return told
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
 
 
 def understood(told: dict[str, Any]) -> Policy:
@@ -253,30 +250,57 @@ def _part(row: object) -> Seen:
     raise ValueError(f"observation: {shown(row)} must be a name, a number of numbers, and their bounds")
 
 
+#: Bytes that a file and each of its arrays may have besides their numbers: NumPy writes some hundreds.
+_FRAME = 4096
+
+
 def _arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:
-    """The arrays of a file, read only where names, shapes and types are as expected."""
+    """The arrays of a file, read only where size, names, shapes and types are as expected."""
+    most = sum(4 * math.prod(shape) + _FRAME for shape in shapes.values()) + _FRAME
     try:
-        with zipfile.ZipFile(path) as archive:
-            found = {name.removesuffix(".npy") for name in archive.namelist()}
-            if found != set(shapes):
-                raise ValueError(f"{path.name} holds {shown(sorted(found))}, not {', '.join(shapes)}")
-            return {name: _array(archive, name, shape) for name, shape in shapes.items()}
+        with opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > most:
+                raise ValueError(f"{path.name} has {size:,} bytes, more than its network's arrays can take, {most:,}")
+            with zipfile.ZipFile(file) as archive:
+                found = sorted(archive.namelist())
+                if found != sorted(f"{name}.npy" for name in shapes):
+                    names = [name.removesuffix(".npy") for name in found]
+                    raise ValueError(f"{path.name} holds {shown(names)}, not {', '.join(shapes)}")
+                content = sum(entry.file_size for entry in archive.infolist())
+                if content > size:  # compressed, or the same bytes under several names
+                    raise ValueError(
+                        f"{path.name} of {size:,} bytes would unpack to {content:,}; numpy.savez writes it"
+                    )
+                return {name: _array(archive, name, shape) for name, shape in shapes.items()}
     except (OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ValueError(f"{path.name} cannot be read: {why or type(error).__name__}") from None
 
 
+_HEADER = re.compile(
+    r"\{'descr': '([^']{1,20})', 'fortran_order': (True|False), 'shape': \(((?:\d{1,9}, ?)*(?:\d{1,9})?)\), \} *\n"
+)
+
+
 def _array(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...]) -> Array:
+    size = 4 * math.prod(shape)
     with archive.open(f"{name}.npy") as file:
-        if np.lib.format.read_magic(file) != (1, 0):
+        start = file.read(10)
+        if start[:8] != b"\x93NUMPY\x01\x00" or len(start) < 10:
             raise ValueError(f"{name} is of another version of NumPy's format")
-        its, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-        if its != shape or dtype != np.float32 or fortran:
-            raise ValueError(f"{name} is {dtype} of shape {its}, not float32 of shape {shape}")
-        content = file.read(4 * math.prod(shape) + 1)
-    if len(content) != 4 * math.prod(shape):
+        # A header is a literal of Python's; what NumPy writes needs no parser, and no parser is asked.
+        header = file.read(int.from_bytes(start[8:], "little")).decode("latin-1")
+        if (said := _HEADER.fullmatch(header)) is None:
+            raise ValueError(f"{name} has a header that is not NumPy's: {shown(header)}")
+        its = tuple(int(n) for n in said[3].replace(" ", "").split(",") if n)
+        if its != shape or said[1] != "<f4" or said[2] != "False":
+            kind = {"<f4": "float32", "<f8": "float64", "|O": "object"}.get(said[1], shown(said[1]))
+            raise ValueError(f"{name} is {kind} of shape {its}, not float32 of shape {shape}")
+        content = file.read(size + 1)
+    if len(content) != size:
         raise ValueError(f"{name} is not as long as its shape {shape}")
-    array = np.frombuffer(content, np.float32).reshape(shape)
+    array = np.frombuffer(content, "<f4").reshape(shape)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds numbers that are not finite")
     return array.astype(float)

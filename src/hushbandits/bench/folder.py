@@ -15,10 +15,11 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.compare import Sample, sample
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.promised import groups
+from hushbandits.bench.play.promised import UNHELD, groups
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.results import figure_of, spent
 from hushbandits.bench.show.export import tidy
+from hushbandits.core.strangers import printable
 from hushbandits.core.types import Array
 from hushbandits.core.validate import nearest, shown
 from hushbandits.protection import Protection
@@ -187,6 +188,7 @@ class RunFolder:
         """Who was protected from whom in one line, as it was told when that was played, and what its runs spent."""
         experiment, cell = self._one()
         with self._reading() as store:
+            held = store.held
             told = groups(store, _only(experiment, [cell]))
             finals = {name: store.final(cell, name, experiment.runs) for name in ("epsilon", "epsilon_delta", "delta")}
         if not told:
@@ -195,7 +197,8 @@ class RunFolder:
                 f"hushbandits.privacy(env, agent)"
             )
         rows = tuple(_Told(*row) for row in told[0][1])
-        return _Noted(f"{cell.env.name} with {cell.label}", rows, spent(finals))  # type: ignore[arg-type]
+        notes = spent(finals) if held else (*spent(finals), UNHELD)
+        return _Noted(printable(f"{cell.env.name} with {cell.label}"), rows, notes)  # type: ignore[arg-type]
 
     def plot(self, metric: str | None = None, **shown: Any) -> Picture:
         """Draw a metric of the lines of one experiment: over time, over runs, or along ``x="env.…"``.

@@ -13,10 +13,10 @@ from hushbandits.bench.judge.stages import check_looks, together
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge
 from hushbandits.bench.play.run import Failure
 from hushbandits.bench.run import begin, go_on
-from hushbandits.bench.show.files import replacing
 from hushbandits.bench.show.report import PAGE
 from hushbandits.bench.show.report import write as write_report
 from hushbandits.bench.show.tables import interval, number
+from hushbandits.core.files import replacing
 from hushbandits.core.validate import nearest
 from hushbandits.experiments import modules
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from hushbandits.bench.judge.stages import Stages, said
 from hushbandits.bench.play.errors import DamagedError
+from hushbandits.bench.play.opening import JOURNAL
 from hushbandits.bench.play.schema import SUMMED
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.core.files import parts
+from hushbandits.core.strangers import printable
 
 __all__ = ["checkup"]
 
@@ -29,15 +33,15 @@ def checkup(folder: Path) -> int:
     """
     try:
         with Store(folder / FILE, readonly=True) as store:
-            for line in _told(store):
-                print(line)
+            for line in _told(store, folder):
+                print(printable(line))
     except DamagedError as error:
-        print(f"hushbandits: {error}", file=sys.stderr)
+        print(f"hushbandits: {printable(error)}", file=sys.stderr)
         return 1
     return 0
 
 
-def _told(store: Store) -> Iterator[str]:
+def _told(store: Store, folder: Path) -> Iterator[str]:
     size = store.path.stat().st_size / 2**20
     yield f"{store.path}: seed {store.seed}, store version {store.version}, {size:.1f} MiB"
     done = store.done()
@@ -58,9 +62,15 @@ def _told(store: Store) -> Iterator[str]:
     for started, about in store.sessions():
         names = ("hushbandits", "numpy", "python", "sources", "machine", "jobs")
         yield f"session of {started}: " + ", ".join(f"{name} {about[name]}" for name in names if name in about)
+    if os.path.lexists(f"{store.path}{JOURNAL}"):
+        yield f"{FILE}{JOURNAL}: a writer is at work or was killed; what it had committed is here, its next one goes on"
+    for part in parts(folder):
+        yield f"{part.name}: part of a file whose writer was killed; it goes with the next report"
     rows = sum(count for _, count in store.verify())
     runs = sum(map(len, done.values()))
     if store.version < SUMMED:
         yield f"readable: {rows:,} rows of {runs:,} runs, without checksums (an older hushbandits made this folder)"
     else:
         yield f"whole: {rows:,} rows of {runs:,} runs match their checksums"
+        if not store.held:
+            yield "without checksums: sessions, promises and failures (an older hushbandits made this folder)"

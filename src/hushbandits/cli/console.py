@@ -13,6 +13,8 @@ from tyro.conf import arg
 
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.store import Store
+from hushbandits.bench.show.terminal import escape
+from hushbandits.core.strangers import printable
 from hushbandits.core.validate import shown
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ Backend = Annotated[str | None, arg(metavar="serial|processes|dask|ray|slurm")]
 #: Where claims are judged besides; see `Experiment.staged`.
 Looks = Annotated[str | None, arg(metavar="N,N")]
 
-__all__ = ["Backend", "Looks", "asked", "bad_input_is_a_sentence", "escape", "into", "make_console", "publish", "show"]
+__all__ = ["Backend", "Looks", "asked", "bad_input_is_a_sentence", "into", "make_console", "publish", "show"]
 
 
 def asked(
@@ -143,8 +145,8 @@ def publish(store: Store, trusted: Collection[str] | None = None) -> None:
     except OSError as error:
         raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
     for first, *others in drawn:
-        print(f"{first} ({', '.join(path.suffix for path in others)})")
-    print(page)
+        print(printable(f"{first} ({', '.join(path.suffix for path in others)})"))
+    print(printable(page))
 
 
 def make_console(stderr: bool = False) -> Console:
@@ -158,13 +160,6 @@ def make_console(stderr: bool = False) -> Console:
     console = Plain(stderr=stderr)
     # Piped output has no width of its own: leave the table whole.
     return console if console.is_terminal else Plain(stderr=stderr, width=140)
-
-
-def escape(text: str) -> str:
-    """Return the text so that rich takes no bracket for a style."""
-    from rich.markup import escape
-
-    return escape(text)
 
 
 @contextmanager

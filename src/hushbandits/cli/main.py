@@ -27,6 +27,7 @@ from hushbandits.cli.watch import watch
 from hushbandits.core.entries import Spec
 from hushbandits.core.interrupt import asleep, awake
 from hushbandits.core.names import words
+from hushbandits.core.strangers import printable
 
 __all__ = ["main"]
 
@@ -313,5 +314,5 @@ def _told(error: Exception) -> int:
         traceback.print_exception(error)
     known = isinstance(error, (StoreError, RunError))
     text = " ".join(str(error).split()) if known else f"{words(error)} (HUSHBANDITS_TRACEBACK=1 shows where)"
-    print(f"hushbandits: {text}", file=sys.stderr)
+    print(f"hushbandits: {printable(text)}", file=sys.stderr)
     return 1 if isinstance(error, RunError) else 2

@@ -195,7 +195,7 @@ def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pac
     from PIL import Image
 
     from hushbandits.bench.play.progress import Bar
-    from hushbandits.bench.show.files import replacing
+    from hushbandits.core.files import replacing
     from hushbandits.views import render
 
     title = ""
@@ -212,7 +212,7 @@ def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pac
         bar.of(len(drawn))
         bar.at(f"drawing {path.name}")
         try:
-            with replacing(path, binary=True) as file:
+            with replacing(path, binary=True, device=True) as file:
                 first, *rest = images(tasks)
                 first.save(
                     file, format="GIF", save_all=True, append_images=rest, duration=pace.durations(len(drawn)), loop=0

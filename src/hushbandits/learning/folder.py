@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from hushbandits.baselines.sb3_file import FILE, read
 from hushbandits.bench.play.errors import StoreError
+from hushbandits.core.files import parts, replacing
 from hushbandits.core.types import Array, Params
 from hushbandits.core.validate import shown
 
@@ -61,19 +61,16 @@ def save(out: Path, told: dict[str, Any], weights: dict[str, Array], checkpoint:
         _write(out / FILE, (json.dumps(told, allow_nan=False) + "\n").encode())
         for path in out.iterdir():
             kept = (told["weights"], told["training"]["checkpoint"])
-            if path.name.startswith(("weights-", "checkpoint-")) and path.suffix in _SUFFIXES and path.name not in kept:
+            of_ours = path.name.startswith(("weights-", "checkpoint-")) and path.suffix in _SUFFIXES
+            if (of_ours and path.name not in kept) or path.name == f"{FILE}.part":  # a part of an older version's
                 path.unlink()
     except OSError as error:
         raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
 
 
 def _write(path: Path, content: bytes) -> None:
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
+    with replacing(path, binary=True) as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
 
 
 def begun(out: Path) -> dict[str, Any] | None:
@@ -94,7 +91,8 @@ def begun(out: Path) -> dict[str, Any] | None:
         except ValueError as error:
             raise StoreError(f"{error}; choose another --out") from None
     others = [p.name for p in out.iterdir() if p.name != LOCK and not p.name.startswith(("weights-", "checkpoint-"))]
-    others = [name for name in others if name not in (f"{FILE}.part", "tensorboard")]
+    left = {"tensorboard", f"{FILE}.part", *(part.name for part in parts(out))}  # by killed ones, of old as well
+    others = [name for name in others if name not in left]
     if others:
         raise StoreError(f"--out {out} holds {shown(sorted(others)[0])} and no training; choose another --out")
     return None

@@ -19,6 +19,7 @@ from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use, named
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
+from hushbandits.core.strangers import opened
 from hushbandits.core.types import Array, Params
 from hushbandits.core.validate import choice, integer, shown
 from hushbandits.learning.export import arrays
@@ -196,7 +197,8 @@ class _Training:
         else:
             self.told["training"] = training = told["training"]
             try:
-                restore(self.model, (folder / Path(training["checkpoint"]).name).read_bytes())
+                with opened(folder / Path(training["checkpoint"]).name) as file:
+                    restore(self.model, file.read())
             except (OSError, ValueError) as error:
                 raise StoreError(f"the training in {folder} cannot go on: {error}; choose another --out") from None
             notify(training["steps"], None)

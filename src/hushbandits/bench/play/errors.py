@@ -32,6 +32,8 @@ _BROKEN = ("malformed", "not a database", "no such", "decode", "corrupt", "unsup
 def in_words(error: sqlite3.Error, path: Path) -> StoreError:
     """Return SQLite's error as a sentence that says what to do."""
     text = str(error)
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY_ROLLBACK:
+        return StoreError(f"the writer of {path} was killed while it was read; read it again")
     saved = "everything committed before is safe, and the same command resumes"
     if "locked" in text or "busy" in text:
         return StoreError(f"{path} is locked by another program; close it and try again: {saved}")

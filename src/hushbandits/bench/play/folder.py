@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -99,9 +101,12 @@ def _lock(out: Path, made: list[Path], experiments: Sequence[Experiment], seed: 
     while True:
         for folder in reversed([out, *out.parents]):
             if not folder.is_dir():
-                with contextlib.suppress(FileExistsError):
+                try:
                     folder.mkdir()
                     made.append(folder)
+                except FileExistsError:
+                    if os.path.lexists(folder) and not folder.is_dir():  # a file, or a link to nowhere
+                        raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(folder)) from None
         try:
             return Lock(out / LOCK, look)
         except FileNotFoundError:

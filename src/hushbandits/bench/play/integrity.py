@@ -1,7 +1,8 @@
 """Checksums of rows: what is read is what was written.
 
-One sum per cell, metric and run for its value at the end, one for its curve, and one (metric ``""``) for the run as a
-whole.  None depends on how runs were batched.  CRC-32 guards against disks and copies, not against forgers.
+One sum per cell, metric and run for its value at the end, one for its curve, one (metric ``""``) for the run as a
+whole, one for all sessions and one for all failures.  None depends on how runs were batched.  CRC-32 guards against
+disks and copies, not against forgers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import zlib
 from collections.abc import Iterable
 from operator import itemgetter
 
-__all__ = ["WHOLE", "Row", "checksum", "checksums", "text_sum", "whole_sum"]
+__all__ = ["WHOLE", "Row", "checksum", "checksums", "rows_sum", "text_sum", "whole_sum"]
 
 #: Run, metric, time (``None``: the end) and value (``None``: NaN).
 Row = tuple[int, str, float | None, float | None]
@@ -66,6 +67,17 @@ def checksums(key: str, rows: Iterable[Row]) -> dict[tuple[str, int], int]:
             raise TypeError("rows are out of order")
         sums[metric, run] = checksum(key, metric, run, [(row[2], row[3]) for row in group])
     return sums
+
+
+def rows_sum(rows: Iterable[Iterable[object]]) -> int:
+    """Return the checksum of texts and whole numbers in rows: the sum of theirs, whatever their order.
+
+    Examples
+    --------
+    >>> rows_sum([(1, "a"), (2, "b")]) == (rows_sum([(1, "a")]) + rows_sum([(2, "b")])) % 2**32
+    True
+    """
+    return sum(text_sum(*map(str, row)) for row in rows) % 2**32
 
 
 def whole_sum(key: str, run: int, parts: Iterable[tuple[str, int | None, int | None]]) -> int:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import stat
 import sys
 import threading
 import time
@@ -14,17 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hushbandits.bench.play.errors import StoreError
+from hushbandits.core.files import lock as _lock
+from hushbandits.core.files import unlock
+from hushbandits.core.strangers import opened, parsed
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-__all__ = ["PATIENCE", "Lock"]
+__all__ = ["PATIENCE", "Lock", "held"]
 
 #: Seconds that a second writer waits; the environment variable ``HUSHBANDITS_WAIT`` says otherwise.
 PATIENCE = 600.0
-_FAR = 1 << 30  # Windows locks bytes against reading, too: one that nobody reads
+_LONGEST = 1000  # bytes of what a lock file says
+_NOTED = b'{"pid": '  # how that begins
 
 _guard = threading.RLock()
 _held: dict[Path, _Hold] = {}
@@ -92,7 +92,13 @@ class Lock:
             # While it is held nobody else's lock can be on this file, so it is ours to remove.
             with contextlib.suppress(OSError):
                 self._path.unlink()
-            _unlock(self._hold.fd)
+            _close(self._hold.fd)
+
+
+def held(path: Path) -> bool:
+    """Whether this process holds the lock on that file."""
+    with _guard:
+        return os.path.realpath(path) in map(os.path.realpath, _held)
 
 
 def _me() -> tuple[int, int]:
@@ -129,7 +135,8 @@ def _wait(path: Path, meanwhile: Callable[[], None]) -> int:
 
 def _holder(path: Path) -> str:
     try:
-        noted = json.loads(path.read_text(encoding="utf-8"))
+        with opened(path) as file:
+            noted = parsed(file.read(_LONGEST))
         return f"process {noted['pid']} on {noted['host']}"
     except (OSError, ValueError, LookupError, TypeError):  # it has just come or gone, or had no room to say
         return "another process"
@@ -138,7 +145,7 @@ def _holder(path: Path) -> str:
 def _try(path: Path) -> int | None:
     """Lock the file that has this name now; ``None``: somebody else has it."""
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        fd = _opened(path)
         try:
             locked = _lock(fd)
         except OSError as error:
@@ -151,34 +158,59 @@ def _try(path: Path) -> int | None:
             os.close(fd)
             return None
         try:
-            current = os.path.samestat(os.fstat(fd), os.stat(path))
+            current = os.path.samestat(os.fstat(fd), path.lstat())
         except FileNotFoundError:
             current = False
-        if current:
-            with contextlib.suppress(OSError):  # a full disk keeps no names
-                os.ftruncate(fd, 0)
-                os.write(fd, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
-            return fd
-        _unlock(fd)  # its last holder has removed it between our two looks
-
-
-def _lock(fd: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            os.lseek(fd, _FAR, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        if not current:
+            _close(fd)  # its last holder has removed it between our two looks
+            continue
+        if not _ours(fd):
+            _close(fd)
+            raise _strange(path)
+        with contextlib.suppress(OSError):  # a full disk keeps no names
+            os.ftruncate(fd, 0)
             os.lseek(fd, 0, os.SEEK_SET)
-        else:
-            # flock belongs to the open file, not to the process: threads exclude each other as well.
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
+            os.write(fd, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
+        return fd
 
 
-def _unlock(fd: int) -> None:
-    if sys.platform != "win32":
-        fcntl.flock(fd, fcntl.LOCK_UN)  # a forked child may hold the same open file
+def _opened(path: Path) -> int:
+    """Open the lock file, a new one or one that lies there; what is no file of that folder alone is refused."""
+    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    while True:
+        with contextlib.suppress(FileExistsError):
+            return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            if not _alone(path.lstat()):
+                raise _strange(path)
+            fd = os.open(path, flags)
+        except FileNotFoundError:
+            continue  # its holder has just removed it
+        if _alone(os.fstat(fd)) or not os.fstat(fd).st_nlink:
+            return fd
+        os.close(fd)
+        raise _strange(path)
+
+
+def _alone(status: os.stat_result) -> bool:
+    """Whether this is a file under one name: no link, device or pipe, and no second name of somebody's file."""
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+
+
+def _ours(fd: int) -> bool:
+    """Whether a file says what a lock file says, or nothing: what holds something else is not overwritten."""
+    content = os.read(fd, _LONGEST + 1).strip(b"\0")
+    return len(content) <= _LONGEST and content[: len(_NOTED)] == _NOTED[: len(content)]
+
+
+def _strange(path: Path) -> StoreError:
+    return StoreError(
+        f"{path} is no lock file of hushbandits, and is left as it is; move it away, or choose another --out"
+    )
+
+
+def _close(fd: int) -> None:
+    unlock(fd)
     os.close(fd)
 
 

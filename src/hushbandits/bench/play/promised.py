@@ -11,10 +11,14 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import prepare
 from hushbandits.bench.play.store import Store
 from hushbandits.core.names import words
+from hushbandits.core.strangers import printable
 from hushbandits.protection import HEADS, protection
 from hushbandits.registry import make_wrapper
 
-__all__ = ["MOST", "groups", "told"]
+__all__ = ["MOST", "UNHELD", "groups", "told"]
+
+#: Of a folder that does not hold its promises by a checksum.
+UNHELD = "An older hushbandits noted these promises, without a checksum: damage to them would not show."
 
 #: Cells of an experiment whose promises are told.
 MOST = 400
@@ -50,7 +54,7 @@ def groups(store: Store, experiment: Experiment) -> list[tuple[list[str], _Rows]
         kept = about.get("privacy")
         for key, rows in kept.items() if isinstance(kept, dict) else ():
             if isinstance(rows, list) and all(isinstance(row, list) and len(row) == len(HEADS) for row in rows):
-                known[key] = tuple(tuple(map(str, row)) for row in rows)
+                known[key] = tuple(tuple(map(printable, row)) for row in rows)
     found: dict[_Rows, list[str]] = {}
     for cell in experiment.cells()[:MOST]:
         if cell.key in known:

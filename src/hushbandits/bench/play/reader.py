@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,8 +14,9 @@ import numpy as np
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.errors import damaged, in_words
-from hushbandits.bench.play.integrity import WHOLE, Row, checksums, whole_sum
-from hushbandits.bench.play.schema import SUMMED
+from hushbandits.bench.play.integrity import WHOLE, Row, checksums, rows_sum, whole_sum
+from hushbandits.bench.play.schema import HELD, HELD_FROM, SUMMED
+from hushbandits.core.strangers import parsed
 from hushbandits.core.types import Array
 
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ class Reader:
 
     def failures(self) -> list[tuple[str, int, int, str]]:
         """(cell key, first run, runs, error) of every batch that raised."""
-        with self._clearly():
-            rows = self._db.execute("SELECT cell, first, runs, error FROM failures ORDER BY 1, 2").fetchall()
+        rows = self._told("failures", "cell, first")
         for cell, first, runs, _ in rows:
             if cell not in self._names or not isinstance(first, int) or not isinstance(runs, int):
                 raise damaged(self.path, f"it lists a failure of runs {first} of cell {cell}, which is not there")
@@ -141,15 +140,29 @@ class Reader:
 
     def sessions(self) -> list[tuple[str, dict[str, Any]]]:
         """When and where rows were made."""
-        with self._clearly():
-            rows = self._db.execute("SELECT started, about FROM sessions ORDER BY id").fetchall()
+        rows = self._told("sessions", "id")
         try:
-            told = [(str(started), json.loads(about)) for started, about in rows]
+            told = [(str(started), parsed(about)) for _, started, about in rows]
         except (ValueError, TypeError):
             told = [("", None)]
-        if not all(isinstance(about, dict) for _, about in told):
+        if not all(_sound(about) for _, about in told):
             raise damaged(self.path, "what it says of its sessions cannot be read")
         return told
+
+    def _told(self, table: str, order: str) -> list[tuple[Any, ...]]:
+        """All rows of a table that has one checksum as a whole (none in folders of an earlier version)."""
+        columns, name = HELD[table]
+        with self._clearly():
+            rows = self._db.execute(f"SELECT {columns} FROM {table} ORDER BY {order}").fetchall()
+            noted = self._db.execute("SELECT value FROM spec WHERE name = ?", (name,)).fetchone()
+        if self.held and (noted is None or noted[0] != str(rows_sum(rows))):
+            raise damaged(self.path, f"what it says of its {table} does not match its checksum")
+        return rows
+
+    @property
+    def held(self) -> bool:
+        """Whether what it says of sessions and failures has checksums, too; rows have them since version 2."""
+        return self.version >= HELD_FROM
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Tidy rows in a fixed order: experiment, cell, agent, the swept values, run, metric, time, value.
@@ -229,6 +242,14 @@ class Reader:
         import pandas as pd
 
         return pd.DataFrame(self.rows())
+
+
+def _sound(about: object) -> bool:
+    """Whether what a session says has the shapes that are asked of it."""
+    if not isinstance(about, dict) or not isinstance(about.get("sources", ""), str):
+        return False
+    own = about.get("own", {})
+    return isinstance(own, dict) and all(isinstance(digest, str) for digest in own.values())
 
 
 def _nan(value: float | None) -> float:

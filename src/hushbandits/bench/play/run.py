@@ -111,7 +111,7 @@ def fill(
         here = about(store.experiments)
         if not accept_edits:
             _refuse_edits(store, here.get("own", {}))
-        others = {s["sources"] for _, s in store.sessions()} - {here["sources"]}
+        others = {s.get("sources") for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
         here["privacy"], here["measures"] = told(store.experiments), natures.told(store.experiments)

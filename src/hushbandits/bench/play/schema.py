@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-import json
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.extent import afford_cells
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.errors import StoreError, damaged
 from hushbandits.bench.play.integrity import text_sum
+from hushbandits.core.strangers import parsed
+from hushbandits.core.validate import shown
 
-__all__ = ["SUMMED", "VERSION", "create", "described", "identify", "write_spec"]
+__all__ = ["HELD", "HELD_FROM", "SUMMED", "VERSION", "create", "described", "identify", "write_spec"]
 
-#: Version 2 added checksums (table ``sums``, and one of the spec).
-VERSION = 2
-#: The first version with checksums.
+#: Version 2 added checksums (table ``sums``, and one of the spec), version 3 those of sessions and failures.
+VERSION = 3
+#: The first version with checksums of rows.
 SUMMED = 2
+#: The first version with checksums of sessions and failures.
+HELD_FROM = 3
+#: What has one checksum as a whole: its columns, and the name under which that stands in ``spec``.
+HELD = {
+    "sessions": ("id, started, about", "checksum of sessions"),
+    "failures": ("cell, first, runs, error", "checksum of failures"),
+}
 _APPLICATION = 0x48757368  # "Hush"
+
+_STATISTICS = re.compile(r"CREATE TABLE sqlite_stat[14]\([a-z,]+\)")  # of ANALYZE
 
 _TABLES = {
     "spec": "(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -45,10 +57,15 @@ def create(db: sqlite3.Connection, experiments: Sequence[Experiment], seed: int)
     db.execute(f"PRAGMA application_id = {_APPLICATION}")
     db.execute(f"PRAGMA user_version = {VERSION}")
     write_spec(db, experiments, seed, VERSION)
+    db.executemany("INSERT INTO spec VALUES (?, '0')", [(name,) for _, name in HELD.values()])
     specs = {cell.key: cell.spec for experiment in experiments for cell in experiment.cells()}
     rows = ((i, key, canonical(spec)) for i, (key, spec) in enumerate(specs.items(), 1))
     db.executemany("INSERT INTO cells VALUES (?, ?, ?)", rows)
     db.execute("COMMIT")
+
+
+def _plain(sql: str) -> str:
+    return " ".join(str(sql).split())
 
 
 def write_spec(db: sqlite3.Connection, experiments: Sequence[Experiment], seed: int, version: int) -> None:
@@ -69,16 +86,24 @@ def identify(db: sqlite3.Connection, path: Path) -> int:
     """
     ((application,),) = db.execute("PRAGMA application_id")
     ((version,),) = db.execute("PRAGMA user_version")
-    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if application != _APPLICATION:
         raise StoreError(f"{path} is no results file of hushbandits; move it away, or choose another folder")
     newer = f"{path} was written by a newer hushbandits ({{}}); upgrade hushbandits, or choose another folder"
     if version > VERSION:
         raise StoreError(newer.format(f"store version {version}, this one reads {VERSION}"))
-    if unknown := sorted(t for t in tables - set(_TABLES) if not t.startswith("sqlite_")):
-        raise StoreError(newer.format(f"this one knows no table {unknown[0]!r}"))
-    if version < 1 or (version >= SUMMED) != ("sums" in tables):
+    made = [_plain(sql) for (sql,) in db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+    made = [sql for sql in made if not _STATISTICS.fullmatch(sql)]
+    names = [match[1] for sql in made if (match := re.match(r"CREATE TABLE ['\"]?(\w+)", sql))]
+    if unknown := sorted(set(names) - set(_TABLES)):
+        raise StoreError(newer.format(f"this one knows no table {shown(unknown[0])}"))
+    known = {name: _plain(f"CREATE TABLE {name} {columns}") for name, columns in _TABLES.items()}
+    if version < SUMMED:
+        del known["sums"]
+    if version < 1 or (version >= SUMMED) != ("sums" in names):
         raise damaged(path, f"store version {version} with other tables")
+    if sorted(made) != sorted(known.values()):
+        # A view, a trigger or an index computes what was not written, and may never end.
+        raise damaged(path, "its tables are not those that were made")
     ((found,), *_) = db.execute("PRAGMA quick_check(1)").fetchall()
     if found != "ok":
         raise damaged(path, str(found).replace("*** in database main ***", "").replace("\n", " ").strip())
@@ -93,16 +118,20 @@ def described(db: sqlite3.Connection, path: Path, version: int) -> tuple[tuple[E
         raise damaged(path, "the declaration is missing")
     if version >= SUMMED and spec.get("checksum") != str(text_sum(*texts)):
         raise damaged(path, "the declaration does not match its checksum")
+    totals = {name for _, name in HELD.values()}
+    if totals & spec.keys() != (totals if version >= HELD_FROM else set()):
+        raise damaged(path, f"store version {version} with other checksums")
+    ids = dict(db.execute("SELECT key, id FROM cells"))
     try:
-        tables, seed = map(json.loads, texts)
+        tables, seed = map(parsed, texts)
+        afford_cells(tables, len(ids))
         experiments = tuple(Experiment.from_dict(_moved(table)) for table in tables)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         said = str(error).replace("\n", " ")
         raise StoreError(
             f"{path} holds a declaration that this hushbandits cannot read ({said}); it was probably written by a "
             f"newer one: upgrade hushbandits, or choose another folder"
         ) from None
-    ids = dict(db.execute("SELECT key, id FROM cells"))
     keys = {cell.key for experiment in experiments for cell in experiment.cells()}
     if ids.keys() != keys or sorted(ids.values()) != [*range(1, len(keys) + 1)]:
         raise damaged(path, "its cells are not those of its declaration")

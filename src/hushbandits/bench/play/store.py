@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,15 +13,17 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play import schema
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.integrity import WHOLE, checksum, whole_sum
+from hushbandits.bench.play.integrity import WHOLE, checksum, rows_sum, whole_sum
 from hushbandits.bench.play.lock import Lock
+from hushbandits.bench.play.opening import LOCK as _BESIDE
+from hushbandits.bench.play.opening import for_reading, for_writing
 from hushbandits.bench.play.reader import Reader
 from hushbandits.core.types import Array, Params
 
 __all__ = ["FILE", "LOCK", "Store"]
 
 FILE = "results.sqlite"
-LOCK = FILE + ".lock"
+LOCK = FILE + _BESIDE
 
 
 class Store(Reader):
@@ -46,7 +46,8 @@ class Store(Reader):
     -----
     Tables ``finals`` and ``curves`` hold the rows: (cell, metric, run[, time]) → value.  What a machine or a clock
     could change (versions, times, hosts) is in ``sessions``, so two stores of one spec hold equal rows however they
-    were filled.  ``sums`` holds their checksums; every row that is read is compared with its own.
+    were filled.  ``sums`` holds their checksums, and ``spec`` those of sessions and failures; whatever is read is
+    compared with its own.
 
     Raises
     ------
@@ -77,10 +78,10 @@ class Store(Reader):
             self._release = weakref.finalize(self, lock.release)
         try:
             with self._clearly():
-                # A reader, too, may have to roll a killed writer's journal back, so it writes where it can.
-                mode = "ro" if readonly and not os.access(self.path, os.W_OK) else "rw" if create is None else "rwc"
-                target = f"{self.path.absolute().as_uri()}?mode={mode}"
-                self._db = sqlite3.connect(target, uri=True, timeout=timeout, isolation_level=None)
+                if readonly:
+                    self._db = for_reading(self.path, timeout)
+                else:
+                    self._db = for_writing(self.path, create is not None, timeout)
                 self._open(create, seed)
         except BaseException:
             self.close()
@@ -153,7 +154,33 @@ class Store(Reader):
     def begin_session(self, started: str, about: Params) -> None:
         """Note where the rows to come are made."""
         with self._clearly():
-            self._db.execute("INSERT INTO sessions (started, about) VALUES (?, ?)", (started, canonical(about)))
+            self._db.execute("BEGIN IMMEDIATE")
+            self._note_session(started, canonical(about))
+            self._db.execute("COMMIT")
+
+    def _note_session(self, started: str, about: str) -> None:
+        at = self._db.execute("INSERT INTO sessions (started, about) VALUES (?, ?)", (started, about)).lastrowid
+        self._hold("sessions", rows_sum([(at, started, about)]))
+
+    def _hold(self, table: str, change: int) -> None:
+        """Change a table's checksum by that of rows that came or went."""
+        if self.held:
+            _, name = schema.HELD[table]
+            ((old,),) = self._db.execute("SELECT value FROM spec WHERE name = ?", (name,))
+            self._db.execute("UPDATE spec SET value = ? WHERE name = ?", (str((int(old) + change) % 2**32), name))
+
+    def _forget_failures(self, where: str, values: Sequence[object] = ()) -> None:
+        columns, _ = schema.HELD["failures"]
+        gone = self._db.execute(f"SELECT {columns} FROM failures WHERE {where}", values).fetchall()
+        if gone:
+            self._db.execute(f"DELETE FROM failures WHERE {where}", values)
+            self._hold("failures", -rows_sum(gone))
+
+    def _note_failures(self, rows: Sequence[tuple[object, ...]]) -> None:
+        for row in rows:
+            self._forget_failures("cell = ? AND first = ?", row[:2])
+        self._db.executemany("INSERT INTO failures VALUES (?, ?, ?, ?)", rows)
+        self._hold("failures", rows_sum(rows))
 
     def add(
         self, cell: Cell, runs: Sequence[int], finals: dict[str, Array], curves: dict[str, Array], times: Array
@@ -178,9 +205,7 @@ class Store(Reader):
                     for metric, table in curves.items()
                 }
                 self._insert(at, cell.key, run, ends, points)
-            self._db.execute(
-                "DELETE FROM failures WHERE cell = ? AND first BETWEEN ? AND ?", (at, min(runs), max(runs))
-            )
+            self._forget_failures("cell = ? AND first BETWEEN ? AND ?", (at, min(runs), max(runs)))
             self._db.execute("COMMIT")
 
     def _insert(
@@ -210,8 +235,9 @@ class Store(Reader):
     def fail(self, cell: Cell, runs: Sequence[int], error: str) -> None:
         """Note a batch that raised."""
         with self._clearly():
-            row = (self._ids[cell.key], runs[0], len(runs), error)
-            self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)
+            self._db.execute("BEGIN IMMEDIATE")
+            self._note_failures([(self._ids[cell.key], runs[0], len(runs), error)])
+            self._db.execute("COMMIT")
 
     def absorb(self, sources: Sequence[Store]) -> None:
         """Take over runs, failures and sessions of stores of the same run, all or nothing.
@@ -227,14 +253,13 @@ class Store(Reader):
                 here, there = self.done(), source.done()
                 for key in self._ids:
                     self._absorb(source, key, there[key], here[key])
-                rows = [(self._ids[key], *rest) for key, *rest in source.failures()]
-                self._db.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
+                self._note_failures([(self._ids[key], *rest) for key, *rest in source.failures()])
                 seen = self.sessions()
-                new = [(at, canonical(about)) for at, about in source.sessions() if (at, about) not in seen]
-                self._db.executemany("INSERT INTO sessions (started, about) VALUES (?, ?)", new)
-            self._db.execute(
-                "DELETE FROM failures WHERE EXISTS "
-                "(SELECT 1 FROM runs WHERE runs.cell = failures.cell AND runs.run = failures.first)"
+                for at, about in source.sessions():
+                    if (at, about) not in seen:
+                        self._note_session(at, canonical(about))
+            self._forget_failures(
+                "EXISTS (SELECT 1 FROM runs WHERE runs.cell = failures.cell AND runs.run = failures.first)"
             )
             self._db.execute("COMMIT")
 

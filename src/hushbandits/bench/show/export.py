@@ -14,7 +14,7 @@ from typing import IO, Any, TextIO
 from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.files import replacing
+from hushbandits.core.files import replacing
 from hushbandits.core.measure import NATURES
 from hushbandits.core.validate import LARGEST, choice
 
@@ -198,7 +198,7 @@ def export(store: Store, format: str | None = None, out: Path | None = None) -> 
         sys.stdout.flush()
         return
     try:
-        with replacing(out, binary=format == "parquet") as file:
+        with replacing(out, binary=format == "parquet", device=True) as file:
             {**_TEXT, "parquet": _parquet}[format](store, file)
     except OSError as error:
         raise ValueError(f"cannot write {out}: {(error.strerror or str(error)).lower()}") from None

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure as Canvas
 from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import plots
-from hushbandits.bench.show.files import replacing
 from hushbandits.bench.show.ink import PRINT
 from hushbandits.bench.show.panels import panels
+from hushbandits.core.files import replacing
 from hushbandits.core.types import Array
 
 __all__ = ["Picture", "drawn", "profiles"]
@@ -38,7 +38,10 @@ class Picture(Canvas):
         if format not in plots.FORMATS:
             raise ValueError(f"path={str(path)!r} must end with {', '.join(f'.{f}' for f in plots.FORMATS)}")
         try:
-            with replacing(path, binary=True) as out, matplotlib.rc_context({"svg.hashsalt": "hushbandits"}):
+            with (
+                replacing(path, binary=True, device=True) as out,
+                matplotlib.rc_context({"svg.hashsalt": "hushbandits"}),
+            ):
                 self.savefig(out, format=format, **plots.FORMATS[format])
         except OSError as error:
             raise ValueError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None

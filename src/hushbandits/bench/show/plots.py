@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.files import picture, replacing
+from hushbandits.bench.show.files import picture
 from hushbandits.bench.show.ink import CSS, NAMES, PRINT, SCREEN, Ink, Style, style
 from hushbandits.bench.show.panels import Panel, draw, panels, scales, short
 from hushbandits.bench.show.spent import spent
+from hushbandits.core.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,15 +19,16 @@ from hushbandits.bench.judge.compare import comparisons
 from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.stages import Stages, together
 from hushbandits.bench.judge.verdicts import ALPHA, judge
+from hushbandits.bench.play.promised import UNHELD
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import compared
-from hushbandits.bench.show.files import replacing
 from hushbandits.bench.show.guarantees import guarantees
 from hushbandits.bench.show.html import Block, Value, render, table
 from hushbandits.bench.show.ink import CSS, SHAPES
 from hushbandits.bench.show.plots import inline
-from hushbandits.bench.show.series import figures
+from hushbandits.bench.show.series import drawable, figures
 from hushbandits.bench.show.tables import Line, interval, lines, number
+from hushbandits.core.files import replacing
 from hushbandits.experiments import bounds
 from hushbandits.protection import HEADS
 
@@ -96,11 +97,7 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
         "drawn": drawn,
         "drawings": [tuple(map(Markup, pair)) for pair in zip(drawn.wide, drawn.narrow, strict=True)] if drawn else [],
         "readings": list(dict.fromkeys(f.reading for f in shown if f.reading)),
-        "notes": [
-            f"Not drawn: {', '.join(sorted(strange))}. A page calls no code that a store names; a run of your own does."
-        ]
-        if strange
-        else [],
+        "notes": list(_notes(store, experiment, strange)),
         "blocks": list(blocks.values()),
         "protection": table(("line", *HEADS[1:6]), rows, range(6)),
         "guarantees": [
@@ -110,6 +107,16 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
         "parameters": _parameters(experiment),
         "data": json.dumps(experiment.to_dict(), indent=1, ensure_ascii=False),
     }
+
+
+def _notes(store: Store, experiment: Experiment, strange: Collection[str]) -> Iterator[str]:
+    if strange:
+        paths = ", ".join(sorted(strange))
+        yield f"Not drawn: {paths}. A page calls no code that a store names; a run of your own does."
+    if along := list(dict.fromkeys(f.x for f in experiment.figures if not drawable(experiment, f))):
+        yield f"No figure along {', '.join(along)} is drawn: that is not swept."
+    if not store.held:
+        yield UNHELD
 
 
 def _several(names: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.names import words
 from hushbandits.core.types import Array
 
-__all__ = ["Series", "caption", "figures", "joined", "series"]
+__all__ = ["Series", "caption", "drawable", "figures", "joined", "series"]
 
 _LOG = logging.getLogger("hushbandits")
 
@@ -80,7 +80,8 @@ class Series:
 def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
     """Return the declared figures, panel by panel, or a fitting one: along the sweep, else over time or runs."""
     if experiment.figures:
-        return tuple(panel for figure in experiment.figures for panel in _panels(experiment, figure))
+        drawn = [figure for figure in experiment.figures if drawable(experiment, figure)]
+        return tuple(panel for figure in drawn for panel in _panels(experiment, figure))
     cell = experiment.cells()[0]
     names = list(experiment.metrics) or store.metrics(cell)
     if not names:
@@ -91,6 +92,19 @@ def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
         if len(store.curve(cell, name, 1)[0]):
             return (Figure(y=name),)
     return (Figure(y=names[0], x="runs", log=""),)
+
+
+def drawable(experiment: Experiment, figure: Figure) -> bool:
+    """Whether a figure runs along time, runs or what is swept; one that is read may run along anything.
+
+    Examples
+    --------
+    >>> from hushbandits.bench.declare.spec import Use
+    >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])
+    >>> drawable(tiny, Figure(y="regret")), drawable(tiny, Figure(y="regret", x="env.n_agents"))
+    (True, False)
+    """
+    return figure.x in ("time", "runs", *experiment.sweep)
 
 
 def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:

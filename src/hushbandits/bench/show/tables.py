@@ -13,6 +13,7 @@ from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.judge.summary import summary
 from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
+from hushbandits.bench.show.terminal import escape
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,7 +84,6 @@ def interval(bounds: Interval | None) -> str:
 def print_tables(store: Store, console: Console, most: int = 40) -> None:
     """Print one table per experiment, of at most `most` cells."""
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
     for experiment in store.experiments:
@@ -98,7 +98,7 @@ def print_tables(store: Store, console: Console, most: int = 40) -> None:
         before = None
         for line in lines(store, experiment, most):
             fresh = before is None or line.cell is not before
-            names = [escape(line.cell.line), *(escape(str(line.cell.point[p])) for p in swept)]
+            names = [escape(line.cell.line), *(escape(line.cell.point[p]) for p in swept)]
             table.add_row(
                 *(names if fresh else [""] * len(names)),
                 escape(line.metric),
@@ -113,5 +113,5 @@ def print_tables(store: Store, console: Console, most: int = 40) -> None:
         left = len(experiment.cells()) - most
         if left > 0:
             console.print(
-                f"… and {left:,} more cells: see the report, or hushbandits export {escape(str(store.path.parent))}\n"
+                f"… and {left:,} more cells: see the report, or hushbandits export {escape(store.path.parent)}\n"
             )

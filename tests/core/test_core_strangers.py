@@ -1,0 +1,130 @@
+"""Files, JSON and texts of strangers: limits first; and files of ours, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hushbandits.core.files import parts, replacing
+from hushbandits.core.strangers import opened, parsed, printable
+
+WRITER = """
+import sys
+from pathlib import Path
+from hushbandits.core.files import replacing
+with replacing(Path(sys.argv[1]) / "page") as out:
+    out.write("half")
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+def writer(folder):
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdin=pipe, stdout=pipe, text=True)
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def test_the_part_of_a_killed_writer_goes_with_the_next_writing(tmp_path):
+    with writer(tmp_path) as process:
+        assert parts(tmp_path) == []  # it is being written
+        process.send_signal(signal.SIGKILL)
+    (left,) = parts(tmp_path)
+    assert os.listdir(tmp_path) == [left.name]
+    with replacing(tmp_path / "other") as out:
+        out.write("whole")
+    assert os.listdir(tmp_path) == ["other"]
+
+
+def test_a_part_that_somebody_writes_stays(tmp_path):
+    with writer(tmp_path) as process:
+        with replacing(tmp_path / "page") as out:
+            out.write("mine")
+        assert len(os.listdir(tmp_path)) == 2
+        process.communicate("")
+    assert os.listdir(tmp_path) == ["page"]
+    assert (tmp_path / "page").read_text() == "half"
+
+
+@pytest.mark.parametrize("name", [".1-0123456789abcdef.part.txt", ".x-0123456789abcdef.part", ".1-01.part", "1.part"])
+def test_what_only_looks_like_a_part_stays(tmp_path, name):
+    (tmp_path / name).touch()
+    with replacing(tmp_path / "page"):
+        pass
+    assert sorted(os.listdir(tmp_path)) == sorted([name, "page"])
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_a_part_that_is_no_file_stays(tmp_path, kind):
+    victim, part = tmp_path / "victim", tmp_path / ".1-0123456789abcdef.part"
+    victim.write_text("mine")
+    {"link": lambda: part.symlink_to(victim), "folder": part.mkdir, "pipe": lambda: os.mkfifo(part)}[kind]()
+    with replacing(tmp_path / "page"):
+        pass
+    assert os.path.lexists(part)
+    assert victim.read_text() == "mine"
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    for place in (victim, tmp_path / "nowhere", "/dev/null"):
+        page = tmp_path / "page"
+        page.unlink(missing_ok=True)
+        page.symlink_to(place)
+        with replacing(page) as out:
+            out.write("page")
+        assert not page.is_symlink()
+        assert page.read_text() == "page"
+    assert victim.read_text() == "mine"
+    os.mkfifo(tmp_path / "pipe")
+    with replacing(tmp_path / "pipe") as out:
+        out.write("page")
+    assert (tmp_path / "pipe").read_text() == "page"
+
+
+@pytest.mark.parametrize("kind", ["/dev/zero", "pipe", "folder", "link to a device"])
+def test_only_files_are_opened(tmp_path, kind):
+    path = tmp_path / "it"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "link to a device":
+            path.symlink_to("/dev/zero")
+        case device:
+            path = type(path)(device)
+    with pytest.raises(OSError, match="no regular file"):
+        opened(path)
+
+
+def test_a_link_to_a_file_is_read(tmp_path):
+    (tmp_path / "a").write_bytes(b"x")
+    (tmp_path / "b").symlink_to("a")
+    with opened(tmp_path / "b") as file:
+        assert file.read() == b"x"
+
+
+@pytest.mark.parametrize("depth", [65, 900, 5_000, 200_000])
+@pytest.mark.parametrize("pair", [("[", "]"), ('{"a":', "}")], ids=["lists", "tables"])
+def test_what_is_too_deep_is_a_sentence(depth, pair):
+    for text in (pair[0] * depth, pair[0] * depth + "1" + pair[1] * depth):
+        with pytest.raises(ValueError):
+            parsed(text)
+    assert parsed("[" * 64 + "]" * 64)
+
+
+@given(st.text())
+def test_what_is_printed_steers_nothing(text):
+    said = printable(text)
+    assert all(c.isprintable() or c in "\n\t" or c.isspace() for c in said)
+    assert "\x1b" not in said
+    assert not text.isprintable() or said == text
