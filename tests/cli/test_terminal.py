@@ -143,7 +143,7 @@ def test_a_damaged_spec_is_one_line(folder, capsys):
 
 @pytest.mark.parametrize("name", ["[red]", "[/x]", "a[b]"])
 def test_a_folder_with_brackets_is_shown_as_it_is(folder, capsys, monkeypatch, name):
-    from hushbandits.bench.play import run
+    from hushbandits.bench import run
 
     def stopped(*args, **kwargs):
         raise KeyboardInterrupt
