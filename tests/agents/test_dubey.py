@@ -9,7 +9,7 @@ from helpers import build, same_row, trace
 from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
-from hushbandits.audits.network import private_means, published
+from hushbandits.audits.network import messages, shown, stage
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import run_seeds, stream
 from hushbandits.estimators.robust import Catoni, TrimmedMean
@@ -274,22 +274,21 @@ def test_composition():
 # -- the audit ------------------------------------------------------------------------------------------------------
 
 
+def published(own, first, runs=50, seed=0):
+    """Messages of an agent with two arms whose rewards are `first`, ½, ½: by field (rounds, runs, agent, arm)."""
+    env = stage(hb.make_core("PrivateNetwork-v0", own=own), 3, 1, runs)
+    told = [np.full(1, x) for x in (first, 0.5, 0.5)]
+    return shown(env, hb.make_team("Private-UCB", own=own), seed, told).posts
+
+
 def test_published_counts_leak_exact_rewards_and_noised_ones_mend_it():
-    """Erratum: one changed warm-up reward changes the published count of round 3 with certainty."""
-    high, low = published("exact", 1.0, runs=50), published("exact", 0.0, runs=50, seed=1)
-    assert (high[:, 2, 0, 1] == 2).all()
-    assert (low[:, 2, 0, 1] == 1).all()
-    counts, above, below = private_means("exact")
-    assert counts.measured > 2 * counts.claimed
-    assert not counts.passed
-    assert above.passed
-    assert below.passed
-    noised = list(private_means("noised"))
-    assert all(verdict.passed for verdict in noised)
-    assert noised[0].claimed == pytest.approx(1 + 2**-0.55 + 3**-0.55)
-    assert noised[0].measured > 0  # the counts still say something: less than is promised
-    # and the audit has teeth: a promise of a tenth would be refuted
-    assert max(verdict.measured for verdict in noised) > noised[0].claimed / 10
+    """Erratum: one changed warm-up reward changes with certainty the count of round 3, and which mean is refreshed."""
+    high, low = published("exact", 1.0), published("exact", 0.0, seed=1)
+    for side, count, moves in ((high, 2, True), (low, 1, False)):
+        assert (side["count"][2, :, 0, 0] == count).all()
+        assert ((side["mean"][2] != side["mean"][1])[:, 0, 0] == moves).all()
+    counts = {count for x in (0.0, 1.0) for count in published("noised", x)["count"][2, :, 0, 0].tolist()}
+    assert counts == {1.0, 2.0}
 
 
 @pytest.mark.parametrize("mutant", ["too little noise", "the exact mean carried on", "exact counts"])
@@ -302,13 +301,13 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
         monkeypatch.setattr(home, "laplaces", lambda u, scale: np.zeros(u.shape))
     else:  # the agents are told their exact means and act on them
 
-        def leak(self, inbox, env):
+        def leak(self, env):
             n = np.where(self._released, self._n, 0.0)
-            inbox.own = {"mean": self._s / np.maximum(self._n, 1), "count": n}
-            return inbox
+            return {"mean": self._s / np.maximum(self._n, 1), "count": n}
 
-        monkeypatch.setattr(home.PrivateMeans, "deliver", leak)
-    assert not all(verdict.passed for verdict in private_means("noised"))
+        monkeypatch.setattr(home.PrivateMeans, "told", leak)
+    env = hb.make_core("PrivateNetwork-v0")
+    assert not all(v.passed for v in messages(env, env.wrappers[0], 800, 1e-6, 0, mutant))
 
 
 def test_the_statement_names_what_is_covered():

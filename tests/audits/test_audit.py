@@ -10,9 +10,9 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.audits.black import black_box, one_run
 from hushbandits.audits.cases import VARIANTS, everything, named
-from hushbandits.audits.suite import Budget, audit, checks
+from hushbandits.audits.suite import LARGE, Budget, audit, checks
 from hushbandits.audits.unbounded import laws
-from hushbandits.audits.white import composed_delta, white_box
+from hushbandits.audits.white import composed_delta, every_size, white_box
 from hushbandits.cli.main import main
 from hushbandits.privacy.audit import (
     critical_distance,
@@ -28,7 +28,7 @@ from hushbandits.privacy.audit import (
 )
 from hushbandits.privacy.plans import Plan
 from hushbandits.privacy.samplers import DiscreteLaplace as LaplaceLaw
-from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteGaussian, DiscreteLaplace, Skellam
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
@@ -243,7 +243,7 @@ def test_the_stated_power_is_the_power():
 @pytest.mark.slow
 def test_the_audit_table_in_full(capsys):
     assert main(["audit"]) == 0
-    assert "every mechanism passes" in capsys.readouterr().out
+    assert "nothing was refuted" in capsys.readouterr().out
 
 
 def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
@@ -263,7 +263,7 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
     assert main(["audit", "mine:Bare", "--samples", "600"]) == 1
     out = capsys.readouterr().out
     assert "FAILS     mine:Bare: black box" in out
-    assert "a true ε of" in out
+    assert "the smallest true ε that would have been refuted" in out
     for name, words in (
         ("CoopNetwork-v0", "no privacy mechanism"),
         ("DistDP-v1", "no env, wrapper or agent is named 'DistDP-v1'; did you mean DistDP-v0"),
@@ -324,7 +324,7 @@ def test_the_audit_of_an_env_is_of_its_own_mechanism():
     for check in checks(["LocalDPNetwork-v0"], Budget(samples=400)):
         if check.what == "black box":
             for verdict in check.run():
-                assert verdict.claimed == 1.0
+                assert verdict.claimed in (1.0, 3.0, 16.0)  # of one reward, and of all over the run
                 assert verdict.promise.view == ALL[check.subject]
 
 
@@ -332,3 +332,26 @@ ALL = {
     "LocalDPNetwork-v0": "everyone else: all messages, arms included",
     "LocalDPNetwork-v0 mechanism=bernoulli": "everyone, the agent included",
 }
+
+
+# -- large blocks, many seeds ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", [DiscreteLaplace, Skellam, DiscreteGaussian], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("t_min", [1.0, 0.75])
+def test_promises_hold_in_blocks_of_up_to_ten_million(mechanism, t_min):
+    made_up = made(mechanism(0.1, t_min=t_min), SecAgg())
+    (claim,) = made_up.promises(hb.envs.feedback.Feedback())
+    (verdict,) = every_size(made_up, "", claim, LARGE)
+    assert verdict.passed
+    assert "from 1000 to 10,000,000" in verdict.check
+
+
+# Slow: twenty reduced audits of what differs most, some ten CPU-seconds each.
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_honest_fails_whatever_the_seed(seed):
+    names = ["DistDP-v0", "CentralDP-v0", "LocalDP-v0", "DistRDP-v0", "LocalDPNetwork-v0", "PrivateNetwork-v0"]
+    budget = Budget(seed=1000 * seed, samples=1200, largest=40, runs=4)
+    found = [v for check in checks(names, budget) if check.what != "white box" for v in check.run()]
+    assert [v for v in found if not v.passed] == []

@@ -1,4 +1,4 @@
-"""Broken mechanisms of every kind that we could think of."""
+"""Broken mechanisms on blocks of users, of every kind that we could think of."""
 
 import dataclasses
 import math
@@ -6,19 +6,11 @@ import math
 import numpy as np
 from scipy import stats
 
-from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.core.jit import jit
-from hushbandits.policies.successive import radii
 from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.local_bernoulli import LocalBernoulli
-from hushbandits.wrappers.local_laplace import LocalLaplace
-from hushbandits.wrappers.private_means import PrivateMeans
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
 
 # -- plans whose law is too weak -------------------------------------------------------------------------------------
@@ -252,124 +244,6 @@ class FloatBits(DiscreteLaplace):
         return inbox.decoded(inbox.total("reward") + 2.0**-30 * self._last)
 
 
-# -- messages on a graph ---------------------------------------------------------------------------------------------
-
-
-class ReusedReleases(PrivateMeans):
-    """One draw per agent, used for every release."""
-
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._luck = Frozen(self._luck)
-
-
-class OneAgentBare(LocalLaplace):
-    """The second agent adds no noise."""
-
-    def send(self, message, env):
-        noised = super().send(message, env)
-        if not env.payload.named:
-            return noised
-        reward = noised["reward"].copy()
-        reward[:, 1] = message["reward"][:, 1]
-        return message.but(reward=reward)
-
-
-class SameForAll(LocalLaplace):
-    """All agents of a round share one draw."""
-
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._luck = Shared(self._luck)
-
-
-class Frozen:
-    def __init__(self, tape):
-        self._row = tape.next().copy()
-
-    def next(self):
-        return self._row
-
-
-class Shared:
-    def __init__(self, tape):
-        self._tape = tape
-
-    def next(self):
-        row = self._tape.next().copy()
-        row[:] = row[:, :1]
-        return row
-
-
-# -- secure functions ------------------------------------------------------------------------------------------------
-
-
-class SmallCohorts(SecAgg):
-    """Opens whatever there is."""
-
-    def reset(self, env, seeds):
-        self.min_cohort = 1
-        super().reset(env, seeds)
-
-
-class KeepsTheOrder(Shuffle):
-    """Takes the names off, and leaves everyone in place."""
-
-    def deliver(self, inbox, env):
-        if env.setting != "network":
-            return inbox
-        return inbox._hide_senders(lambda: np.broadcast_to(np.arange(inbox.arrived.shape[2]), inbox.arrived.shape))
-
-
-class BareWindows(SecAgg):
-    """Adds up single ballots."""
-
-    def channel(self, env):
-        channel = super().channel(env)
-        if env.setting == "exploration":
-            channel.window = channel.min_cohort = 1
-        return channel
-
-
-# -- votes -----------------------------------------------------------------------------------------------------------
-
-
-@jit
-def _bare(state, r, n, p, arms, reward, luck, vote):
-    for k in range(arms.size):
-        if arms[k]:
-            state.sums[r, n, k] += reward[k]
-    state.pulls[r, n] += 1
-    due = state.due[r, n]
-    if state.pulls[r, n] < due:
-        return False
-    h, c = radii(arms.size, 1, p[0], p[1], due)
-    for k in range(arms.size):
-        if (state.sums[r, n].max() - state.sums[r, n, k]) / due > 2.0 * (h + c):
-            vote[k] = True
-    return True
-
-
-class BareVotes(DPMASE):
-    """Votes by the means, and adds noise when it is too late."""
-
-    def __init__(self):
-        super().__init__(epsilon=1.0)
-
-    def routine(self, n_arms):
-        return super().routine(n_arms)._replace(learn=_bare)
-
-
-class HalfVotes(DPMASE):
-    """Noise of 2ε."""
-
-    def __init__(self):
-        super().__init__(epsilon=1.0)
-
-    def routine(self, n_arms):
-        return super().routine(n_arms)._replace(params=(2 * self.epsilon, self.beta))
-
-
 # -- what no black box can see ---------------------------------------------------------------------------------------
 
 
@@ -387,50 +261,3 @@ class Secret(Sometimes):
         word = np.array([1, 1, 0, 1, 0, 0, 1, 1, 1])
         x = getattr(crowd, "_x", np.zeros((1, 1, 0)))[0, 0]
         return len(x) >= 9 and (np.sign(x[:9]) == word).all()
-
-
-# -- replacement by a coin -------------------------------------------------------------------------------------------
-
-
-class Timid(LocalBernoulli):
-    """It promises ε, and tosses a coin that leans by 2ε."""
-
-    def tell(self, reward, env):
-        lean = math.exp(-2 * self.epsilon)
-        return np.less(self._luck.next(), (reward * (1.0 - lean) + lean) / (1.0 + lean)).astype(float)
-
-
-class Bold(LocalBernoulli):
-    """It promises ε, and its coin leans by 1.5ε, in plan and in deed."""
-
-    def chance(self, reward):
-        lean = math.exp(-1.5 * self.epsilon)
-        return (reward * (1.0 - lean) + lean) / (1.0 + lean)
-
-
-class Bolder(Bold):
-    """The same, behind a plan that is as promised."""
-
-    def tell(self, reward, env):
-        return np.less(self._luck.next(), super().chance(reward)).astype(float)
-
-    chance = LocalBernoulli.chance
-
-
-class OneCoin(LocalBernoulli):
-    """All agents of a round share one draw."""
-
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._luck = Shared(self._luck)
-
-
-class LoudReports(LocalLaplace):
-    """Noise for 1.5ε."""
-
-    def __init__(self):
-        super().__init__(1.0, own="noised")
-
-    @property
-    def _noise(self):
-        return LocalLaplace(1.5)._noise

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from graph_mutants import Timid
 from helpers import build
-from mutants import Timid
 from scipy import stats
 
 import hushbandits as hb
@@ -78,7 +78,9 @@ def test_the_audit_reaches_the_promise_and_refutes_twice_the_epsilon():
     found = [v for check in checks(["LocalBernoulli"], budget) for v in check.run()]
     assert found
     assert all(v.passed for v in found)
-    failed = [v.check for check in checks([f"mutants:{Timid.__name__}"], budget) for v in check.run() if not v.passed]
+    failed = [
+        v.check for check in checks([f"graph_mutants:{Timid.__name__}"], budget) for v in check.run() if not v.passed
+    ]
     assert failed
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from hushbandits.audits.blocks import background, seen
+from hushbandits.audits.blocks import Seen, background, seen
+from hushbandits.audits.events import judged, least, power
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon, one_run_p_value, smallest_refuted
+from hushbandits.privacy.audit import epsilon_lower_bound, one_run_p_value, smallest_refuted
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["black_box", "grid_bits", "judged", "one_run", "power", "verdicts"]
+__all__ = ["black_box", "grid_bits", "neighbours", "one_run"]
 
 #: Events on a pair of blocks, fixed before any run: below the lighter input, above the heavier one, both alike.
 _EVENTS: dict[str, Callable[[Array, Array], Array]] = {
@@ -26,44 +26,10 @@ _EVENTS: dict[str, Callable[[Array, Array], Array]] = {
     "z ≥ 1": lambda z, after: z >= 1,
     "z = z′": lambda z, after: z == after,
 }
-
-
-def power(epsilon: float, delta: float, samples: int, level: float) -> str:
-    """What so many runs a side catch, in words.
-
-    Examples
-    --------
-    >>> power(1.0, 0.0, 24_000, 1e-6), power(10.0, 0.0, 24_000, 1e-6)
-    ('a true ε of 1.14', 'nothing: too few runs for so large an ε')
-    """
-    least = smallest_refuted(epsilon, delta, samples, level)
-    return "nothing: too few runs for so large an ε" if math.isinf(least) else f"a true ε of {least:.3g}"
-
-
-def judged(
-    innocent: dict[str, Array], guilty: dict[str, Array], delta: float, level: float, groups: Array | None = None
-) -> tuple[float, str]:
-    """Return the ε that features ``(N,)`` of runs on two neighbours refute, by an event that half of the runs choose.
-
-    Parameters
-    ----------
-    innocent, guilty : dict
-        The same features of either side.
-    groups : (N,) int, optional
-        The runs' circumstances, the same on both sides: every feature is looked at in each group as well.
-    """
-    names = list(innocent)
-    best = 0.0, ""
-    kinds = np.unique(groups) if groups is not None else np.empty(0)
-    parts: list[tuple[str, slice | Array]] = [("", slice(None))]
-    parts += [(f" in background {kind}", groups == kind) for kind in kinds] if len(kinds) > 1 else []
-    for where, part in parts:
-        sides = [np.array([side[name][part] for name in names]) for side in (innocent, guilty)]
-        bound, event = learned_epsilon(sides[0], sides[1], delta, level / len(parts))
-        if bound > best[0]:
-            f, _, rest = event.partition(" ")
-            best = bound, f"{names[int(f)]} {rest}{where}"
-    return best
+#: Blocks of an episode: the user in question is in the first; or in all of them, where all of its rewards differ.
+_BLOCKS, _ALL = 2, 3
+#: A reward beyond [0, 1], such as a wrapper that scales may bring about.
+_BEYOND = -2.0, 3.0
 
 
 def _bits(x: Array) -> Array:
@@ -73,29 +39,63 @@ def _bits(x: Array) -> Array:
     return np.where(whole == 0, 52.0, np.log2(np.maximum(low, 1)))
 
 
-def _pairs(
-    wrappers: Sequence[Wrapper], reward: float, n: int, samples: int, seed: int, where: Sequence[tuple[str, str]]
+def _episodes(
+    wrappers: Sequence[Wrapper],
+    reward: float,
+    n: int,
+    samples: int,
+    seed: int,
+    where: Sequence[tuple[str, str]],
+    every: bool,
+    loss: tuple[str, float] | None,
 ) -> tuple[dict[str, Array], Array]:
-    """Features of pairs of blocks: that of the user in question, and the next one; which background each had."""
-    runs = min(-(-samples // len(where)), 200)
-    rounds = -(-samples // (runs * len(where)))
-    blocks, truth, groups = [], [], []
-    for _ in range(rounds):
+    """Features of episodes of a few blocks, and which background each had."""
+    length = _ALL if every else _BLOCKS
+    runs = min(-(-samples // len(where)), 500)
+    again = -(-samples // (runs * len(where)))
+    blocks, groups, places = [], [], []
+    for _ in range(again):
         for kind, (name, position) in enumerate(where):
-            blocks += [background(name, n, position, reward), background(name, n, position, 0.0)]
-            truth.append(background(name, n, position, 0.0).sum())
+            for b in range(length):
+                blocks.append(background(name, n, position, reward if every or not b else 0.0))
             groups += [kind] * runs
-    _, fields = seen(wrappers, blocks, runs, seed)
+            places.append(int(np.flatnonzero(background("zeros", n, position, 1.0))[0]))
+    it = seen(wrappers, blocks, runs, seed, loss=loss)
+    return _features(it, np.array([b.sum() for b in blocks]), places, reward, length), np.array(groups)
+
+
+def _features(it: Seen, truth: Array, places: Sequence[int], reward: float, length: int) -> dict[str, Array]:
     features: dict[str, Array] = {}
-    for name, value in fields.items():
-        base = np.array(truth)[:, None] if name == "reward" else 0.0
-        value = np.where(np.isnan(value), -1e9, value)
-        one, after = value[::2] - base, value[1::2] - base
-        features[name], features[f"the next block's {name}"] = one.ravel(), after.ravel()
+    firsts = range(length)
+    for name, value in it.fields.items():
+        x = value[..., 0].astype(float)
         if name == "reward":
-            features["difference of two blocks"] = (one - after).ravel()
-            features["lowest bit"] = _bits(value[::2]).ravel()
-    return features, np.array(groups)
+            features["lowest bit"] = _bits(x[::length]).ravel()
+            base = np.repeat([truth[i] - reward for i in range(0, len(truth), length)], length)  # what others earn
+            x = x - base[:, None]
+        parts = [x[b::length].ravel() for b in firsts]
+        for b, part in enumerate(parts):
+            features[name if not b else f"{name}, {b} later"] = part
+            if name == "reward" and b:
+                features[f"difference of two blocks, {b} later"] = parts[0] - part
+    if it.users:  # a message by itself, where nobody hides it
+        at = [it.users[i * length][:, 0, place] for i, place in enumerate(places)]
+        features["the user's message"] = np.concatenate(at)
+        if it.users[0].shape[2] > 1:
+            beside = [it.users[i * length][:, 0, place - 1] for i, place in enumerate(places)]
+            features["the user's message less another's"] = features["the user's message"] - np.concatenate(beside)
+    return features
+
+
+def neighbours(promise: Guarantee) -> Iterator[tuple[str, tuple[float, float], bool]]:
+    """Yield what neighbours differ in: in words, the two rewards, and whether in every block.
+
+    A participant whose run has one reward is met once; one of whom nothing is said so comes back.
+    """
+    run, whole = promise.run, promise.adjacency.replaced == "participant"
+    every = whole and (run is None or run.times > 1)
+    yield "all rewards of a user" if every else "a reward", (promise.adjacency.low, promise.adjacency.high), every
+    yield "a reward beyond [0, 1]", _BEYOND, every
 
 
 def black_box(
@@ -110,6 +110,10 @@ def black_box(
     where: Sequence[tuple[str, str]] = (("zeros", "first"),),
     promise: Guarantee | None = None,
     bits: bool = True,
+    values: tuple[float, float] = (0.0, 1.0),
+    every: bool = False,
+    loss: tuple[str, float] | None = None,
+    words: str = "",
 ) -> Verdict:
     """Run a protocol on neighbouring blocks and bound its ε from below, whatever it claims.
 
@@ -129,38 +133,58 @@ def black_box(
         What the others earn and where the user stands; the runs are shared out among them.
     bits : bool
         Whether to look at a sum's lowest bit.
+    values : (float, float)
+        The reward in question on either side.
+    every : bool
+        Whether that user is in every block of an episode.
+    loss : (str, float), optional
+        Where users get lost, and how many.
+    words : str
+        What differs.
 
     Notes
     -----
     The largest bound over three events fixed before any run, and over one that half of the runs choose among all
-    features of all that is seen (the pair's sums, their difference, numbers of users, bits, what else is sent), in
-    every background by itself and in all together; δ enters each.
+    features of all that is seen (`events.judged`), in every background by itself and in all together; δ enters each.
     """
-    (low, groups), (high, _) = (_pairs(wrappers, r, n, samples, seed + int(r), where) for r in (0.0, 1.0))
-    # a field that is one constant on both sides tells nothing
-    telling = [k for k in low if np.ptp(low[k]) or np.ptp(high[k]) or low[k][0] != high[k][0]]
-    names = [k for k in telling if bits or k != "lowest bit"]
-    kept = dict.fromkeys(["reward", "difference of two blocks", *names])
+    (low, groups), (high, _) = (
+        _episodes(wrappers, r, n, samples, seed + i, where, every, loss) for i, r in enumerate(values)
+    )
+    kept = [k for k in low if bits or k != "lowest bit"]
     low, high = ({k: side[k][:samples] for k in kept} for side in (low, high))
     groups = groups[:samples]
+    worst, told, varies = _largest(low, high, groups, delta, level)
+    lost = f", users lost {loss[0]} it" if loss else ""
+    check = f"black box, {words}{', ' if words else ''}{len(groups):,} runs a side, n = {n}{lost}"
+    smallest = smallest_refuted(epsilon, delta, len(groups), level / 12)
+    return Verdict(
+        subject or wrappers[0].name, check + (f" ({told})" if told else ""), epsilon, worst, "ε", power(smallest),
+        level, promise, least=smallest, untested="" if varies else "nothing that is seen varies",
+    )  # fmt: skip
+
+
+def _largest(
+    low: dict[str, Array], high: dict[str, Array], groups: Array, delta: float, level: float
+) -> tuple[float, str, bool]:
+    """The largest bound, its event, and whether anything varies."""
     worst, told = judged(low, high, delta, level / 2, groups)
+    varies = bool(told)
     for name, event in _EVENTS.items():
-        count = [int(event(s["reward"], s["reward"] - s["difference of two blocks"]).sum()) for s in (low, high)]
+        count = [int(event(s["reward"], s["reward, 1 later"]).sum()) for s in (low, high)]
         for hits, others in (count, count[::-1]):
             bound = epsilon_lower_bound(hits, others, len(groups), delta, level / 2 / (2 * len(_EVENTS)))
-            worst, told = max((worst, told), (bound, name))
-    check = f"black box, {len(groups):,} runs a side, n = {n}" + (f" ({told})" if told else "")
-    caught = power(epsilon, delta, len(groups), level / 12)
-    return Verdict(subject or wrappers[0].name, check, epsilon, worst, "ε", caught, level, promise)
+            if bound > worst:
+                worst, told = bound, name
+    return worst, told, varies
 
 
 def grid_bits(wrappers: Sequence[Wrapper], n: int, runs: int = 400, seed: int = 0) -> tuple[int, int]:
     """How many decoded sums lie off the grid of 1/g of an integer-coded protocol, and of how many."""
     blocks = [background(kind, n, "last", reward) for kind in ("zeros", "mixed", "ones") for reward in (0.0, 1.0)]
-    env, fields = seen(wrappers, blocks, runs, seed)
-    mechanism = env.mechanism
+    it = seen(wrappers, blocks, runs, seed)
+    mechanism = it.env.mechanism
     assert isinstance(mechanism, Mechanism)
-    steps = (fields["reward"] + n * getattr(mechanism.planned(n).noise, "mean", 0.0)) * mechanism.planned(n).g
+    steps = (it.fields["reward"] + n * getattr(mechanism.planned(n).noise, "mean", 0.0)) * mechanism.planned(n).g
     steps = steps[~np.isnan(steps)]
     # what division and multiplication by g may round: an ulp or two
     off = np.abs(steps - np.rint(steps)) > 4 * np.spacing(np.maximum(np.abs(steps), n * 1.0))
@@ -189,22 +213,5 @@ def one_run(mechanism: LocalDiscreteLaplace, users: int = 20_000, level: float =
     while high - low > 1e-6:
         middle = (low + high) / 2
         low, high = (middle, high) if one_run_p_value(correct, users, middle) < level else (low, middle)
-    return Verdict(own.name, f"one run, {users:,} users", own.epsilon, low, level=level)
-
-
-def verdicts(
-    wrappers: Sequence[Wrapper],
-    promise: Guarantee,
-    sizes: Sequence[int],
-    samples: int,
-    level: float,
-    seed: int,
-    subject: str,
-    where: Sequence[tuple[str, str]],
-    bits: bool,
-) -> Iterator[Verdict]:
-    """`black_box` at several block sizes."""
-    for i, n in enumerate(sizes):
-        yield black_box(
-            wrappers, promise.epsilon, promise.delta, n, samples, level, seed + 2 * i, subject, where, promise, bits
-        )
+    smallest = least(own.epsilon, 0.0, users, level)
+    return Verdict(own.name, f"one run, {users:,} users", own.epsilon, low, "ε", power(smallest), level, least=smallest)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from hushbandits.core.payload import Payload
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.roles import SecureFunction
+from hushbandits.core.tapes import reading_ahead
+from hushbandits.core.types import Array, Message
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback.cohort import BlockInbox, Individuals
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed
 from hushbandits.envs.feedback.env import Feedback
+from hushbandits.wrappers.loss import Loss
 
-__all__ = ["BACKGROUNDS", "POSITIONS", "background", "seen"]
+__all__ = ["BACKGROUNDS", "LOSSES", "POSITIONS", "Seen", "background", "seen"]
 
 #: Rewards of the other users, by what they are.
 BACKGROUNDS: dict[str, Callable[[int], Array]] = {
@@ -29,6 +33,10 @@ POSITIONS: dict[str, Callable[[int], int]] = {
     "middle": lambda n: n // 2,
     "last": lambda n: n - 1,
 }
+
+#: Where users may get lost: before they have drawn their noise, or after.
+LOSSES = ("before", "behind")
+_AHEAD = 64  # doubles of a tape that are read at once
 
 
 def background(kind: str, n: int, position: str | None = None, reward: float = 0.0) -> Array:
@@ -45,88 +53,158 @@ def background(kind: str, n: int, position: str | None = None, reward: float = 0
     return x
 
 
-class _Plant(Wrapper):
+class _Planted(Feedback):
     """Users earn what they are told."""
 
-    def __init__(self, blocks: Sequence[Array]):
-        super().__init__(name="audit: plant")
-        self._blocks = blocks
+    #: Rewards of each block; empty: the env's own.
+    planted: Sequence[Array] = ()
+    _turn = 0
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._at = 0
-
-    def send(self, message: Payload, env: World) -> Payload:
-        planned = message["n"]
-        x = np.zeros((*planned.shape, len(self._blocks[self._at])))
-        x[:] = self._blocks[self._at]
-        self._at += 1
-        return message.but(reward=Individuals(x, planned))
+    def _report(self) -> Message:
+        if not self.planted:
+            return super()._report()
+        x = np.zeros((*self._n.shape, len(self.planted[self._turn])))
+        x[:] = self.planted[self._turn]
+        self._turn += 1
+        bits = np.full(self._n.shape, 64)
+        return {"reward": Individuals(x, self._n), "n": self._n, "bits": bits, "sent": self._n > 0}
 
 
 class _Tap(Wrapper):
-    """Whatever leaves the users' side in the open, but for the rewards themselves."""
+    """What passes: users one by one where they can be seen, and all that is sent beside them."""
 
-    def __init__(self) -> None:
-        super().__init__(name="audit: tap")
+    def __init__(self, where: str) -> None:
+        super().__init__(name=f"audit: {where}")
 
     def send(self, message: Payload, env: World) -> Payload:
+        crowd: Cohort = message["reward"]
         self.message = {
             k: np.broadcast_to(v, message["n"].shape).astype(float)
             for k, v in message.items()
             if isinstance(v, np.ndarray) and v.shape == message["n"].shape
         }
-        self.message["users left"] = message["reward"].n.astype(float)
+        self.message["users left"] = crowd.n.astype(float)
+        self.users = crowd.values() if isinstance(crowd, Individuals) else None
+        self.sealed = isinstance(crowd, Sealed)
         return message
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of blocks, each array ``(B, R, M)``.
+
+    Parameters
+    ----------
+    env : Feedback
+    fields : dict
+        ``reward`` is NaN where no block arrived.
+    sums : array
+        Σx of the users whose message got through.
+    left : array
+        How many these are.
+    rewards : list of (R, M, n) arrays
+        Per block what users earned, lost ones included; where they are seen one by one.
+    users : list of (R, M, n) arrays
+        Per block their messages, where nobody hides them.
+    tape : array
+        The luck of the env's own reward tape.
+    """
+
+    env: Feedback
+    fields: dict[str, Array]
+    sums: Array
+    left: Array
+    rewards: list[Array]
+    users: list[Array]
+    tape: Array
+
+
 def seen(
-    wrappers: Sequence[Wrapper], blocks: Sequence[Array], runs: int, seed: int = 0, users: str = "each", **env: Any
-) -> tuple[Feedback, dict[str, Array]]:
-    """Play blocks of told rewards, and return the env and what was seen: per field ``(blocks, runs)``.
+    wrappers: Sequence[Wrapper],
+    blocks: Sequence[Any],
+    runs: int,
+    seed: int = 0,
+    users: str = "each",
+    servers: int = 1,
+    loss: tuple[str, float] | None = None,
+    **env: Any,
+) -> Seen:
+    """Play blocks, and write down what was seen.
 
     Parameters
     ----------
     wrappers : sequence of Wrapper
         The protocol, as an env would carry it.
-    blocks : sequence of (n,) arrays
-        Each block's rewards, 0 or 1, the same in all runs.
-    runs, seed : int
+    blocks : sequence of (n,) arrays, or of ints
+        Each block's rewards, the same in all runs; or its size alone, where users draw 0 or 1 by the env's own luck.
+    runs, seed, servers : int
     users : str
         As in `Feedback`; a pooled block is of like users: all its rewards are its first one.
-
-    Returns
-    -------
-    env : Feedback
-    fields : dict
-        ``reward`` is NaN where no block arrived.
+    loss : (str, float), optional
+        Where users get lost (`LOSSES`), and how many.
     """
-    each = users == "each"
-    tap = _Tap()
-    core = Feedback(
-        users=users,
-        means=(0.0, 1.0),
-        rewards="bernoulli",
-        horizon=sum(map(len, blocks)),
-        runs=runs,
-        wrappers=[*([_Plant(blocks)] if each else []), *wrappers, tap],
-        **env,
-    )
-    core.reset(seed)
-    own = core.wrappers[-1]  # the env's copy of the tap
-    assert isinstance(own, _Tap)
+    core, taps = _built(wrappers, blocks, runs, users, servers, loss, env)
+    with reading_ahead(_AHEAD):
+        core.reset(seed)
+    earned, sent, out = (cast(_Tap, next(w for w in core.wrappers if w.name == tap.name)) for tap in taps)
     open_to_all = getattr(core.mechanism, "hidden_by", "sum") != "server"
     found: dict[str, list[Array]] = {}
-    for x in blocks:
-        arm = 0 if each else int(x[0])
-        core.pull((np.full((runs, 1), arm), np.full((runs, 1), len(x))))
+    sums, left, tape, rewards, messages = [], [], [], [], []
+    for b, x in enumerate(blocks):
+        n, alike = (x, 0.0) if isinstance(x, int) else (len(x), float(x[0]))
+        arm = 2 * (b % 2) + (0 if users == "each" else int(alike))
+        core.pull((np.full((runs, servers), arm), np.full((runs, servers), n)))
+        tape.append(core._seed / 2.0**53)
         inbox = core.talk().inbox
         assert isinstance(inbox, BlockInbox)
-        arrived = inbox.arrived[:, 0, 0]
-        row = {name: inbox.total(name)[:, 0].astype(float) for name in ("reward", "n")}
-        row["reward"] = np.where(arrived, row["reward"], np.nan)
-        row["arrived"] = arrived.astype(float)
-        if open_to_all:
-            row |= {f"message's {k}": v[:, 0] for k, v in own.message.items()}
-        for name, value in row.items():
+        for name, value in _row(inbox, out.message if open_to_all else {}).items():
             found.setdefault(name, []).append(value)
-    return core, {name: np.array(rows) for name, rows in found.items()}
+        left.append(sent.message["users left"].astype(int))
+        if earned.users is None:
+            sums.append(left[-1] * alike)
+            continue
+        there = ~np.isnan(sent.users) if sent.users is not None else np.ones(earned.users.shape, bool)
+        sums.append(np.where(there, np.clip(earned.users, 0.0, 1.0), 0.0).sum(2))
+        rewards.append(earned.users)
+        if open_to_all and out.users is not None:
+            messages.append(out.users)
+    fields = {name: np.array(rows) for name, rows in found.items()}
+    return Seen(core, fields, np.array(sums), np.array(left), rewards, messages, np.array(tape))
+
+
+def _row(inbox: BlockInbox, message: dict[str, Array]) -> dict[str, Array]:
+    arrived = inbox.arrived[:, :, 0]
+    row = {name: inbox.total(name).astype(float) for name in ("reward", "n")}
+    row["reward"] = np.where(arrived, row["reward"], np.nan)
+    return {**row, "arrived": arrived.astype(float), **{f"message's {k}": v for k, v in message.items()}}
+
+
+def _built(
+    wrappers: Sequence[Wrapper],
+    blocks: Sequence[Any],
+    runs: int,
+    users: str,
+    servers: int,
+    loss: tuple[str, float] | None,
+    env: dict[str, Any],
+) -> tuple[_Planted, tuple[_Tap, _Tap, _Tap]]:
+    """The protocol between taps: what users earn, what they send to a secure function, what leaves it."""
+    own = isinstance(blocks[0], int)
+    last = next((i for i, w in enumerate(wrappers) if isinstance(w, SecureFunction)), len(wrappers))
+    taps = _Tap("earned"), _Tap("sent"), _Tap("left")
+    lost = {loss[0]: [Loss(loss[1], name="audit: loss")]} if loss else {}
+    core = _Planted(
+        users=users,
+        n_agents=servers,
+        means=(0.5,) * 4 if own else (0.0, 1.0, 0.0, 1.0),
+        rewards="bernoulli",
+        horizon=sum(x if isinstance(x, int) else len(x) for x in blocks),
+        runs=runs,
+        wrappers=[
+            taps[0], *lost.get("before", []), *wrappers[:last], *lost.get("behind", []), taps[1], *wrappers[last:],
+            taps[2],
+        ],
+        **env,
+    )  # fmt: skip
+    core.planted = () if own or users != "each" else blocks
+    return core, taps

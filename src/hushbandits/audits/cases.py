@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,13 +19,24 @@ from hushbandits.core.validate import nearest
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.registry import _ENVS, list_agents, list_envs, list_wrappers, make_core, make_team, make_wrapper
+from hushbandits.registry import (
+    _AGENTS,
+    _ENVS,
+    _WRAPPERS,
+    list_agents,
+    list_envs,
+    list_wrappers,
+    make_core,
+    make_team,
+    make_wrapper,
+    takes,
+)
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
 
-__all__ = ["VARIANTS", "Case", "claims", "everything", "hider", "named"]
+__all__ = ["VARIANTS", "Case", "Unbuilt", "claims", "everything", "hider", "named"]
 
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
 VARIANTS: dict[str, list[Params]] = {
@@ -42,8 +53,8 @@ VARIANTS: dict[str, list[Params]] = {
         {"shuffle": "binary-sum", "calibrate": "exact"},
     ],
     "LocalDPNetwork-v0": [{}, {"mechanism": "bernoulli"}],
-    "PrivateNetwork-v0": [{}, {"own": "noised"}],
-    "LocalLaplace": [{}, {"grid": 64}, {"own": "noised"}, {"own": "noised", "grid": 64}],
+    "PrivateNetwork-v0": [{}, {"own": "exact"}],
+    "LocalLaplace": [{}, {"grid": 64}, {"own": "exact"}, {"own": "exact", "grid": 64}],
 }
 #: Registered wrappers that an env brings under its own name, and so is audited there.
 _BROUGHT = {
@@ -61,14 +72,14 @@ class Case:
     ----------
     subject : str
         Its name and parameters.
-    make : callable
-        ``make(epsilon, users)`` → a new env (its runs, users, … as the check asks) or team.
     owner : Wrapper or Team
         Who promises.
     env : Env
         Where.
     promises : tuple of Guarantee
         What it claims there, and is finite.
+    make : callable, optional
+        ``make(epsilon)`` → a new env, where it has an ε.
     """
 
     subject: str
@@ -78,13 +89,34 @@ class Case:
     make: Callable[[float], Env] | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True)
+class Unbuilt:
+    """Something that could not be looked at.
+
+    Parameters
+    ----------
+    subject : str
+        Its name and parameters.
+    why : str
+    broken : bool
+        Whether that is an error; else it needs arguments that only its maker knows.
+    """
+
+    subject: str
+    why: str
+    broken: bool
+
+
+Found = list[Case | Unbuilt]
+
+
 def claims(owner: Wrapper | Team, env: Env) -> tuple[Guarantee, ...]:
     """Finite promises of a wrapper or team as it states them, whatever the base lets stand of them."""
     return tuple(g for g in owner.promises(env) if math.isfinite(g.epsilon))
 
 
 def everything() -> list[str]:
-    """Registered names that promise something, or hide something.
+    """Registered names that promise something, or hide something; and all that cannot be looked at.
 
     Examples
     --------
@@ -102,7 +134,7 @@ def _label(name: str, parameters: Params) -> str:
     return " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
 
 
-def named(name: str) -> list[Case]:
+def named(name: str) -> Found:
     """All cases of a registered env, wrapper or agent, or of a ``module:Name`` of one's own.
 
     Raises
@@ -140,58 +172,99 @@ def _hides(name: str) -> bool:
     return hider(name) is not None
 
 
-def _cases(subject: str, env: Env, make: Callable[[float], Env] | None) -> list[Case]:
+def _cases(subject: str, env: Env, make: Callable[[float], Env] | None) -> Found:
     found = [Case(subject, w, env, claims(w, env), make) for w in env.wrappers]
     return [case for case in found if case.promises]
 
 
-def _of_env(id: str) -> list[Case]:
-    cases: list[Case] = []
+def _needed(entry: Callable[..., object], given: Mapping[str, object]) -> list[str]:
+    """Arguments without a default, that a declaration would have to give."""
+    return [
+        p.name for p in inspect.signature(entry).parameters.values()
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in given
+    ]  # fmt: skip
+
+
+def _guarded(
+    subject: str, entry: Callable[..., object], given: Mapping[str, object], look: Callable[[], Found]
+) -> Found:
+    """What `look` finds; where it cannot be built, why."""
+    if needed := _needed(entry, given):
+        return [
+            Unbuilt(subject, f"needs {', '.join(needed)}: declare what to audit in VARIANTS, or as defaults", False)
+        ]
+    try:
+        return look()
+    except Exception as error:  # whatever it is that a stranger's code raises: it is shown, not hidden
+        return [Unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True)]
+
+
+def _of_env(id: str) -> Found:
     spec = _ENVS[id]
     if isinstance(spec.entry, str) and spec.entry.startswith("hushbandits.") and not spec.wrappers:
         return []
+    cases: Found = []
     for parameters in VARIANTS.get(id, [{}]):
-        makes = _maker(id, parameters)
-        try:
-            cases += _cases(_label(id, parameters), makes(_EPSILON), makes)
-        except (FileNotFoundError, TypeError):  # an env that needs an argument of its own
-            continue
+        subject = _label(id, parameters)
+
+        def look(subject: str = subject, parameters: Params = parameters) -> Found:
+            if not takes(id, "epsilon"):
+                return _cases(subject, make_core(id, **parameters), None)
+            make = partial(_of_epsilon, id, parameters)
+            return _cases(subject, make(_EPSILON), make)
+
+        cases += _guarded(subject, spec.load(), {**spec.defaults, **parameters}, look)
     return cases
 
 
-def _maker(id: str, parameters: Params) -> Callable[[float], Env]:
-    def make(epsilon: float) -> Env:
-        try:
-            return make_core(id, epsilon=epsilon, **parameters)
-        except TypeError:  # it has no ε
-            return make_core(id, **parameters)
-
-    return make
+def _of_epsilon(id: str, parameters: Params, epsilon: float) -> Env:
+    return make_core(id, epsilon=epsilon, **parameters)
 
 
-def _of_agent(name: str) -> list[Case]:
-    try:
+def _of_agent(name: str) -> Found:
+    spec = _AGENTS[name]
+    entry = spec.load()
+    if isinstance(entry, type) and not issubclass(entry, Team):
+        return []  # one agent's code, for `Each`, which promises nothing
+
+    def look() -> Found:
         team = make_team(name)
-    except TypeError:  # one that needs an argument of its own
-        return []
-    if not isinstance(team, VotingTeam) or type(team).promises is Team.promises:
-        return []
-    env, team = make_core("DPMASE-v0"), make_team(name, epsilon=_EPSILON)
-    return [Case(name, team, env, claims(team, env))] if claims(team, env) else []
+        if type(team).promises is Team.promises:
+            return []
+        if not isinstance(team, VotingTeam):
+            return [Unbuilt(name, _VOTES, False)]
+        env = make_core("DPMASE-v0")
+        if _has_epsilon(entry):
+            team = make_team(name, epsilon=_EPSILON)
+        return [Case(name, team, env, claims(team, env))] if claims(team, env) else []
+
+    return _guarded(name, entry, spec.defaults, look)
 
 
-def _of_wrapper(name: str) -> list[Case]:
-    cases: list[Case] = []
+_VOTES = "a team's promise is audited where it votes by a Routine with a parameter beta"
+
+
+def _has_epsilon(entry: Callable[..., object]) -> bool:
+    return "epsilon" in inspect.signature(entry).parameters
+
+
+def _of_wrapper(name: str) -> Found:
+    spec, cases = _WRAPPERS[name], []
+    entry = spec.load()
     for parameters in VARIANTS.get(name, [{}]):
-        try:
-            wrapper = make_wrapper(name, epsilon=_EPSILON, **parameters)
-        except TypeError:
-            wrapper = make_wrapper(name, **parameters)
-        for setting in ("feedback", "network"):
-            if setting == "feedback" and parameters.get("own") == "noised":
-                continue
-            if (env := _suited(wrapper, setting)) is not None:
-                cases += _cases(f"{_label(name, parameters)}, {setting}", env, None)
+        label = _label(name, parameters)
+
+        def look(label: str = label, parameters: Params = parameters) -> Found:
+            given = {"epsilon": _EPSILON, **parameters} if _has_epsilon(entry) else parameters
+            found: Found = []
+            for setting in ("feedback", "network"):
+                if setting == "feedback" and parameters.get("own") == "exact":
+                    continue  # users are met once, and go by nothing
+                if (env := _suited(make_wrapper(name, **given), setting)) is not None:
+                    found += _cases(f"{label}, {setting}", env, None)
+            return found
+
+        cases += _guarded(label, entry, {**spec.defaults, **parameters}, look)
     return cases
 
 
@@ -210,20 +283,27 @@ def _suited(wrapper: Wrapper, setting: str) -> Env | None:
     return Feedback(users="each", wrappers=[wrapper, *behind])
 
 
-def _of_class(path: str) -> list[Case]:
+def _of_class(path: str) -> Found:
     found = _imported(path)
     if issubclass(found, Env):
         return _cases(path, found(), None)
     if issubclass(found, Team):
         team, env = found(), make_core("DPMASE-v0")
         if not hasattr(team, "routine") or not hasattr(team, "beta"):
-            raise ValueError(f"{path}: a team's promise is audited where it votes by a Routine with a parameter beta")
+            raise ValueError(f"{path}: {_VOTES}")
         return [Case(path, team, env, claims(team, env))] if claims(team, env) else []
-    cases: list[Case] = []
+    cases: Found = []
     for setting in ("feedback", "network"):
         if (suited := _suited(found(), setting)) is not None:
-            cases += _cases(path, suited, None)
+            make = partial(_with_epsilon, found, setting) if _has_epsilon(found) else None
+            cases += _cases(path, suited, make)
     return cases
+
+
+def _with_epsilon(found: Callable[..., Wrapper], setting: str, epsilon: float) -> Env:
+    env = _suited(found(epsilon=epsilon), setting)
+    assert env is not None
+    return env
 
 
 _PROMISING = Kind("mechanism", lambda cls: issubclass(cls, (Wrapper, Env, Team)), "a class of wrappers, envs or teams")
@@ -232,10 +312,6 @@ _PROMISING = Kind("mechanism", lambda cls: issubclass(cls, (Wrapper, Env, Team))
 def _imported(path: str) -> Any:
     """Import ``module:Name``, and look at it before anything of it is called."""
     found = own_class(_PROMISING, path)
-    needed = [
-        p.name for p in inspect.signature(found).parameters.values()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    ]  # fmt: skip
-    if needed:
+    if needed := _needed(found, {}):
         raise ValueError(f"{path} needs arguments ({', '.join(needed)}); give them defaults to have it audited")
     return found

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.audits.beats import Tap, rounds
 from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
@@ -28,17 +29,6 @@ __all__ = ["cohorts", "fits", "order", "routes", "windows"]
 
 #: What makes a wrapper, given its parameters.
 _Make = Callable[..., Wrapper]
-
-
-class _Tap(Wrapper):
-    """Keeps what passes."""
-
-    def __init__(self, name: str = "audit: tap") -> None:
-        super().__init__(name=name)
-
-    def send(self, message: Payload, env: World) -> Payload:
-        self.message = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in message.items()}
-        return message
 
 
 def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6, seed: int = 0) -> Iterator[Verdict]:
@@ -125,14 +115,14 @@ def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterat
         ``make(min_cohort=…)`` → the wrapper.
     """
     least = 5
-    _, fields = seen([Loss(0.5), make(min_cohort=least)], [background("ones", 8)] * 20, runs, seed)
+    fields = seen([make(min_cohort=least)], [background("ones", 8)] * 20, runs, seed, loss=("before", 0.5)).fields
     left = fields["message's users left"]
     told = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
     # what is left after sealing is 0 where it is closed: users that were there are counted by the sum of ones
     small = told & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
-    tap = _Tap()
+    tap = Tap(name="audit: tap")
     core = make_core(
         "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
         wrappers=[Loss(0.5), tap, make(min_cohort=least)],
@@ -141,7 +131,7 @@ def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterat
     opened = 0
     for _ in range(10):
         inbox = _heard(core, np.ones(n), np.zeros((runs, n), int))
-        sent = next(w for w in core.wrappers if isinstance(w, _Tap)).message["sent"]
+        sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]
         heard = sent.sum(1, keepdims=True) - sent
         pulls, sums = inbox.tally()
         told = inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
@@ -164,25 +154,19 @@ class _Voter(Team):
         return {"vote": self._rng.random((len(reward), 1, self._k)) < 0.2}
 
 
-def windows(make: _Make, subject: str, runs: int = 200, rounds: int = 80, seed: int = 0) -> Iterator[Verdict]:
+def windows(make: _Make, subject: str, runs: int = 200, horizon: int = 80, seed: int = 0) -> Iterator[Verdict]:
     """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
     least, window = 3, 2
-    tap = _Tap()
+    tap = Tap(name="audit: tap")
     core = make_core(
-        "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=rounds,
+        "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=horizon,
         wrappers=[make(window=window, min_cohort=least), tap],
     )  # fmt: skip
-    team = _Voter()
-    obs = core.reset(seed)
-    team.reset(core, core.seeds)
     acted = np.zeros((runs, 6), bool)
     alone = 0
-    while obs.live.any():
-        acted[np.arange(runs), obs.who[:, 0]] = True
-        obs = core.pull(team.act(obs))
-        assert obs.reward is not None
-        obs = core.talk(team.speak(obs.reward))
-        message = next(w for w in core.wrappers if isinstance(w, _Tap)).message
+    for played in rounds(core, _Voter(), seed):
+        acted[np.arange(runs), played.acting[:, 0]] = True
+        message = next(w for w in core.wrappers if isinstance(w, Tap)).message
         told = message["tally"].any((1, 2)) if "tally" in message else message["vote"].any((1, 2))
         alone += int((told & (acted.sum(1) < least)).sum())
         acted[told] = False

@@ -21,6 +21,9 @@ from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
 
 __all__ = ["Continuous", "OnGrid", "log_pair", "noise_of", "planned_law", "profile"]
 
+#: Points of a law that draws are held against.
+_WIDEST = 1 << 20
+
 
 def noise_of(mechanism: Mechanism, n: int, survivors: int) -> tuple[NoiseLaw | ExtraBits | None, int]:
     """A block's noise: the law of one draw, and how many draws hide a user from the observer."""
@@ -150,21 +153,33 @@ class OnGrid:
         """Probability that nobody adds anything, or that it cancels."""
         return float(self.pmf[self._none]) if self._none < len(self.pmf) else 0.0
 
+    def multiples(self, number: int) -> float:
+        """Probability that `code` is a multiple of a number."""
+        return float(self.pmf[::number].sum())
+
+    alike = 0.0
+
 
 @dataclass(frozen=True)
 class Continuous:
-    """A law of the reals by its distribution function."""
+    """A law of the reals by its distribution function, and its scale."""
 
     cdf: Callable[[Array], Array]
+    scale: float = 1.0
     at_zero = 0.0
+
+    @property
+    def alike(self) -> float:
+        """How near two uniforms never come by chance: a few times what rounding a sum of rewards does."""
+        return 1e-13 * max(1.0, 4.0 / self.scale)
 
     def uniform(self, noise: Array, luck: Array) -> Array:
         """``F(x)``."""
         return self.cdf(noise)
 
     def silent(self, noise: Array) -> Array:
-        """Exact zeros."""
-        return noise == 0
+        """Zeros, but for what adding rewards up rounds off."""
+        return np.abs(noise) < 1e-12
 
 
 def planned_law(mechanism: Mechanism, n: int, survivors: int) -> OnGrid | Continuous | None:
@@ -173,7 +188,7 @@ def planned_law(mechanism: Mechanism, n: int, survivors: int) -> OnGrid | Contin
     if mechanism.hidden_by == "noise":
         draws = survivors
     if isinstance(law, Laplace):
-        return Continuous(stats.laplace(scale=law.b).cdf)
+        return Continuous(stats.laplace(scale=law.b).cdf, law.b)
     if isinstance(law, ExtraBits):
         bits = draws * law.k
         return OnGrid(stats.binom.pmf(np.arange(bits + 1), bits, law.q), 0, 0, 1, survivors * law.mean)
@@ -182,6 +197,25 @@ def planned_law(mechanism: Mechanism, n: int, survivors: int) -> OnGrid | Contin
     if law is None:
         return OnGrid(np.ones(1), 0, m, plan.g)
     try:
-        return OnGrid(np.roll(_on_circle(law, draws, m), m // 2), -(m // 2), m, plan.g)
+        # all of the circle, or as far as noise ever gets
+        wrong = _wrong(mechanism)
+        near = m if wrong else min(m, 2 * math.ceil(45 * math.sqrt(draws * law.variance) + plan.g) + 65)
+        if near > _WIDEST:
+            return None
+        pmf = (1 - wrong) * np.roll(_on_circle(law, draws, near), near // 2) + wrong / near
+        return OnGrid(pmf, -(near // 2), m, plan.g)
+    except NotImplementedError:
+        return _by_modulus(law, draws, m, plan.g)
+
+
+def _wrong(mechanism: Mechanism) -> float:
+    """How often a relaxed secure aggregation answers with a uniform number: q̂, which theorem 3 takes for p as well."""
+    return mechanism._p if isinstance(mechanism, ShuffledLaplace) and mechanism.shuffle == "pure" else 0.0
+
+
+def _by_modulus(law: NoiseLaw, draws: int, m: int, g: int) -> OnGrid | None:
+    """A law that knows itself on its own circle alone."""
+    try:
+        return OnGrid(np.roll(_on_circle(law, draws, m), m // 2), -(m // 2), m, g)
     except NotImplementedError:
         return None

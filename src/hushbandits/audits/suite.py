@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
+import numpy as np
+
 from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.audits.black import black_box, grid_bits, one_run
+from hushbandits.audits.black import black_box, grid_bits, neighbours, one_run
 from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
-from hushbandits.audits.cases import Case, claims, everything, hider, named
-from hushbandits.audits.drawn import long_run
+from hushbandits.audits.cases import Case, Unbuilt, claims, everything, hider, named
+from hushbandits.audits.drawn import long_run, losing, other_sizes, short_runs, single_messages
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.laws import noise_of, planned_law
-from hushbandits.audits.network import coins, drawn_bits, drawn_releases, drawn_reports, messages
+from hushbandits.audits.network import ROUNDS, messages
+from hushbandits.audits.posts import coins, drawn_posts, has_law, releases
 from hushbandits.audits.unbounded import laws
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.votes import epoch_votes
@@ -25,24 +29,21 @@ from hushbandits.core.messages import Field
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.samplers import PolyaDifference
-from hushbandits.registry import make_core, make_team
+from hushbandits.registry import make_team
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
-from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.private_means import PrivateMeans
 
-__all__ = ["GRID", "UNSEEN", "Budget", "Check", "audit", "checks"]
+__all__ = ["GRID", "LARGE", "UNSEEN", "Budget", "Check", "audit", "checks"]
 
 GRID = (0.1, 0.5, 1.0, 4.0, 10.0, 12.0)
 _SIZES = (2, 19, 64, 1000)
+#: Sizes of large blocks.
+LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _WHERE = tuple((b, p) for b in BACKGROUNDS for p in POSITIONS)
+_ONE = (("mixed", "middle"),)
 _HIDING = {"SecAgg": ("cohorts", "windows"), "Shuffle": ("order", "windows")}
-
-#: Checks of the draws, by the mechanism on a graph.
-_DRAWN: dict[type, Callable[..., Iterator[Verdict]]] = {
-    LocalBernoulli: drawn_bits, LocalLaplace: drawn_reports, PrivateMeans: drawn_releases,
-}  # fmt: skip
 
 #: What passes every audit from outside, and why.
 UNSEEN = {
@@ -89,7 +90,7 @@ class Budget:
     samples : int
         Runs a side of a black box.
     thorough : bool
-        Black boxes and drawn laws at every ε of the grid, more sizes, longer runs.
+        Black boxes, and drawn laws in full, at every ε of the grid, more sizes, longer runs.
     largest, runs : int
         Drawn laws: every block size up to `largest`, in so many runs.
     """
@@ -118,10 +119,16 @@ def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Chec
             run = partial(routes, make, name, _HIDING[kind], budget.samples // 3, budget.level, budget.seed)
             found.append(Check(name, "secure function", (), run))
         for case in named(name):
-            found += _of(case, budget)
+            found += [_unbuilt(case)] if isinstance(case, Unbuilt) else _of(case, budget)
     if not names:
         found.append(Check("reward laws", "white box", (), laws))
     return found
+
+
+def _unbuilt(case: Unbuilt) -> Check:
+    untested = "" if case.broken else case.why
+    verdict = Verdict(case.subject, case.why, 0, float(case.broken), "errors", untested=untested)
+    return Check(case.subject, "what it is", (), lambda: iter([verdict]))
 
 
 def _of(case: Case, budget: Budget) -> list[Check]:
@@ -134,13 +141,23 @@ def _of(case: Case, budget: Budget) -> list[Check]:
         kinds = {"black box": partial(_votes, case, budget)}
     elif case.env.payload.named:
         kinds = {"black box": partial(_messages, case, budget)}
-        if isinstance(case.owner, tuple(_DRAWN)):  # whose law is known
+        if has_law(case.owner):
             kinds["drawn law"] = partial(_drawn_messages, case, budget)
         if isinstance(case.owner, LocalBernoulli):
-            kinds["white box"] = partial(coins, case.owner, case.subject)
+            kinds["white box"] = partial(coins, case.owner, case.env, case.subject)
+        if isinstance(case.owner, PrivateMeans):
+            kinds["white box"] = partial(releases, case.owner, case.env, case.subject)
     else:
         kinds = {"black box": partial(_blocks_black, case, budget)}
-    return [Check(case.subject, what, about, run) for what, run in kinds.items()]
+    return [Check(case.subject, what, about, partial(_guarded, case.subject, what, run)) for what, run in kinds.items()]
+
+
+def _guarded(subject: str, what: str, run: Callable[[], Iterator[Verdict]]) -> Iterator[Verdict]:
+    """A check of a stranger's code may raise anything: that is shown, and the others go on."""
+    try:
+        yield from run()
+    except Exception as error:
+        yield Verdict(subject, f"{what}: {type(error).__name__}: {error}", 0, 1, "errors")
 
 
 # -- mechanisms of the feedback setting -----------------------------------------------------------------------------
@@ -164,6 +181,7 @@ def _exact(case: Case) -> Iterator[Verdict]:
         _, mechanism, promise = _made(case, epsilon)
         least = mechanism.smallest
         yield from every_size(mechanism, subject, promise, range(least, 257 if epsilon == 1 else 65))
+        yield from every_size(mechanism, subject, promise, LARGE)
         for n in (n for n in _SIZES if n >= least):
             sure = max(mechanism.sure(n), least)
             # next to nobody: only where the law is known in closed form, for ε is in the thousands otherwise
@@ -177,31 +195,66 @@ def _exact(case: Case) -> Iterator[Verdict]:
 
 
 def _drawn(case: Case, budget: Budget) -> Iterator[Verdict]:
+    """In full at ε = 1 (or its own ε), and shorter at the others of the grid and at one that the seed draws."""
+    full = _epsilons(case) if budget.thorough or case.make is None else (1.0,)
+    other = [e for e in _epsilons(case) if e not in full]
+    if case.make is not None:
+        rng = np.random.default_rng([budget.seed, 7])
+        other.append(float(f"{math.exp(rng.uniform(math.log(GRID[0]), math.log(GRID[-1]))):.3g}"))
     largest, runs = (budget.largest, budget.runs) if not budget.thorough else (512, 48)
-    for epsilon in _epsilons(case) if budget.thorough else (1.0,):
-        env, mechanism, _ = _made(case, epsilon)
+    for epsilon in (*full, *other):
+        env, mechanism, promise = _made(case, epsilon)
+        subject, wrappers, least = f"{case.subject} ε={mechanism.epsilon:g}", env.wrappers, mechanism.smallest
         exact = mechanism.sampler == "exact"  # integers only, user by user: slow
-        sized = (48, 2) if exact else (largest, runs)
-        subject = f"{case.subject} ε={mechanism.epsilon:g}"
-        if planned_law(mechanism, 64, 64) is not None:
-            yield from long_run(env.wrappers, subject, *sized, budget.level, budget.seed, mechanism.smallest)
+        few = max(2, runs // 4)
+        if planned_law(mechanism, 64, 64) is None:
+            yield Verdict(subject, "drawn law", 1, 0, "× critical", untested="its noise has no law that is known")
+            continue
+        about: tuple[float, int] = budget.level, budget.seed
+        if exact or epsilon in other:
+            if not exact or epsilon in full:
+                sized = (24, 2) if exact else (64, few)
+                yield from long_run(wrappers, subject, *sized, *about, least, 3 if not exact else 1, promise)
+            continue
+        yield from long_run(wrappers, subject, largest, max(1, runs // 2), *about, least, promise=promise)
+        yield from losing(wrappers, subject, largest, 2 * runs, *about, least, promise)
+        yield from short_runs(wrappers, subject, 20 * runs, *about, least, promise)
+        yield from other_sizes(wrappers, subject, mechanism, runs, *about, promise)
+        if mechanism.hidden_by == "noise":
+            yield from single_messages(wrappers, subject, max(2, runs // 2), *about, promise=promise)
 
 
 def _mechanism_black(case: Case, budget: Budget) -> Iterator[Verdict]:
-    for epsilon in _epsilons(case) if budget.thorough else (1.0,):
+    for epsilon in _epsilons(case) if budget.thorough or case.make is None else (1.0,):
         env, mechanism, promise = _made(case, epsilon)
         subject = f"{case.subject} ε={mechanism.epsilon:g}"
-        local = mechanism.hidden_by == "noise"
-        sizes = (1,) if local else (64, 19) if budget.thorough else (64,)
-        runs = budget.samples // 20 if mechanism.sampler == "exact" else budget.samples
+        local, exact = mechanism.hidden_by == "noise", mechanism.sampler == "exact"
+        runs = budget.samples // 20 if exact else budget.samples
         coded = "modulus" in mechanism.sends({"reward": Field(), "n": Field(dtype="i8")}, env)
-        for n in sizes:
-            yield black_box(
-                env.wrappers, promise.epsilon, promise.delta, n, runs, budget.level, budget.seed, subject, _WHERE,
-                promise, bits=coded,
-            )  # fmt: skip
+        box = partial(
+            black_box, env.wrappers, promise.epsilon, promise.delta, level=budget.level, subject=subject,
+            promise=promise, bits=coded,
+        )  # fmt: skip
+        least = 1 if local else mechanism.smallest
+        for i, (words, values, every) in enumerate(neighbours(promise)):
+            about: dict[str, Any] = {"seed": budget.seed + 10 * i, "values": values, "every": every, "words": words}
+            beyond = i > 0
+            yield box(
+                64 if least <= 2 else 2 * least,
+                runs // 2 if beyond and not exact else runs,
+                where=_ONE if beyond else _WHERE,
+                **about,
+            )
+            if not beyond and not exact:
+                yield box(
+                    least,
+                    runs,
+                    where=(("zeros", "first"), ("ones", "last")),
+                    **{**about, "words": f"{words}, few users"},
+                )
+                yield box(max(8, 2 * least), runs // 2, where=_ONE, loss=("behind", 0.3), **about)
         if isinstance(mechanism, LocalDiscreteLaplace):
-            yield replace(one_run(mechanism, level=budget.level, seed=budget.seed), subject=subject)
+            yield replace(one_run(mechanism, level=budget.level, seed=budget.seed), subject=subject, promise=promise)
         yield _bits(env, mechanism, promise, subject, 1 if local else 64, coded)
 
 
@@ -220,34 +273,28 @@ def _bits(env: Env, mechanism: Mechanism, promise: Guarantee, subject: str, n: i
 
 
 def _blocks_black(case: Case, budget: Budget) -> Iterator[Verdict]:
-    """A wrapper that is no mechanism promises per report: blocks of one."""
+    """A wrapper that is no mechanism promises per report: blocks of one, and a message among others."""
     promise, wrapper = case.promises[0], cast(Wrapper, case.owner)
-    yield black_box(
-        [wrapper], promise.epsilon, promise.delta, 1, budget.samples, budget.level, budget.seed, case.subject,
-        (("zeros", "first"),), promise, bits=False,
-    )  # fmt: skip
+    for i, (words, values, every) in enumerate(neighbours(promise)):
+        for n, where in ((1, (("zeros", "first"),)), (8, _ONE)):
+            yield black_box(
+                [wrapper], promise.epsilon, promise.delta, n, budget.samples, budget.level, budget.seed + 10 * i + n,
+                case.subject, where, promise, False, values, every, None, words,
+            )  # fmt: skip
 
 
 def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
-    wrapper: Any = case.owner
-    wrappers: tuple[Wrapper, ...] = ()
-    if case.make is not None and isinstance(wrapper, PrivateMeans):  # its env brings it, and an agent for it
-        where, team = "PrivateNetwork-v0", make_team("Private-UCB", epsilon=wrapper.epsilon, own=wrapper.own)
-        env = make_core(where, epsilon=wrapper.epsilon, own=wrapper.own, horizon=3)
-        promises = claims(env.wrappers[0], env)
-    else:
-        where, wrappers, promises = "CoopNetwork-v0", (wrapper,), case.promises
-        # one that hears what the wrapper leaves of the standard report
-        team = make_team("UCB1" if "reward" in case.env.inbox_fields else "Random")
-    runs = budget.samples // 4
-    for promise in promises:
-        yield from messages(where, team, wrappers, promise, runs, budget.level, budget.seed, case.subject)
+    """Short runs, of which as much is seen as there is; longer ones, in which what is not accounted for adds up."""
+    for i, horizon in enumerate(ROUNDS):
+        runs = budget.samples // 2
+        seed = budget.seed + 100_000 * i
+        yield from messages(case.env, cast(Wrapper, case.owner), runs, budget.level, seed, case.subject, horizon)
 
 
 def _drawn_messages(case: Case, budget: Budget) -> Iterator[Verdict]:
     rounds, runs = (1500, 8) if not budget.thorough else (5000, 20)
-    draw = next(draw for kind, draw in _DRAWN.items() if isinstance(case.owner, kind))
-    yield from draw(case.owner, case.subject, rounds, runs, budget.level, budget.seed)
+    owner = cast(Wrapper, case.owner)
+    yield from drawn_posts(case.env, owner, case.subject, rounds, runs, budget.level, budget.seed)
 
 
 def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from hushbandits.core.guarantee import Guarantee
@@ -20,7 +21,7 @@ class Verdict:
     subject, check : str
         What was audited, and how.
     claimed, measured : float
-        The check passes where ``measured ≤ claimed``.
+        The claim stands where ``measured ≤ claimed``.
     unit : str
         What the two numbers are.
     power : str
@@ -31,11 +32,18 @@ class Verdict:
         The promise that it bears on.
     declared : bool
         A failure that the promise itself declares (idealised floating point): shown, and not counted.
+    least : float
+        The smallest true ε that it refutes, with 90 % power where it is statistical; ``inf``: none; NaN: it is not
+        about an ε.
+    untested : str
+        Why nothing could have been found; ``""``: something could.
 
     Examples
     --------
     >>> Verdict("mine", "white box", claimed=1.0, measured=1.2).passed
     False
+    >>> Verdict("mine", "black box", claimed=10.0, measured=0.3, least=float("inf")).word
+    'not tested'
     """
 
     subject: str
@@ -47,6 +55,12 @@ class Verdict:
     level: float = 0.0
     promise: Guarantee | None = field(default=None, compare=False)
     declared: bool = False
+    least: float = math.nan
+    untested: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.untested and math.isinf(self.least):
+            object.__setattr__(self, "untested", "too few runs for so large an ε")
 
     @property
     def _stands(self) -> bool:
@@ -55,10 +69,12 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether the claim stands, or the promise itself declares that it does not."""
+        """Whether nothing refutes the claim, or the promise itself declares that it does not hold."""
         return self.declared or self._stands
 
     @property
     def word(self) -> str:
-        """``passes``, ``FAILS`` or ``declared``."""
-        return "passes" if self._stands else "declared" if self.declared else "FAILS"
+        """``FAILS``, ``declared``, ``not tested`` where nothing could have been found, or ``passes``."""
+        if not self._stands:
+            return "declared" if self.declared else "FAILS"
+        return "not tested" if self.untested else "passes"

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.audits.black import judged, power
+from hushbandits.audits.events import judged, power
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.types import Array
 from hushbandits.policies.successive import epoch_length, radii
-from hushbandits.privacy.audit import epsilon_lower_bound
+from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.registry import assemble
 
 __all__ = ["ballots", "epoch_votes"]
@@ -115,5 +115,8 @@ def epoch_votes(
         bound, event = judged(low, high, delta, share)
         worst, told = max((worst, told), (bound, event))
     check = f"black box, votes, {runs:,} runs a side ({told})"
-    caught = power(epsilon, delta, runs, level / 32)
-    return Verdict(subject or team.name, check, epsilon, worst, "ε", caught, level, promise)
+    smallest = smallest_refuted(epsilon, delta, runs, level / 32)
+    return Verdict(
+        subject or team.name, check, epsilon, worst, "ε", power(smallest), level, promise, least=smallest,
+        untested="" if told else "nothing that is seen varies",
+    )  # fmt: skip

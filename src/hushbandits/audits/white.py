@@ -25,10 +25,10 @@ def _held(
 ) -> Verdict:
     """Hold (ε, δ) against a law: by ε where δ is 0, and rounding has the last word on it, else by the δ at this ε."""
     if not delta:
-        return Verdict(subject, check, epsilon, epsilon_at(law, _RESOLUTION), "ε", promise=promise)
+        return Verdict(subject, check, epsilon, epsilon_at(law, _RESOLUTION), "ε", promise=promise, least=epsilon)
     found = float(law(np.array([epsilon * (1 + 1e-9)]))[0])
     rounded = found if found > delta * (1 + 1e-6) + _RESOLUTION else min(found, delta)
-    return Verdict(subject, check, delta, rounded, f"δ at ε = {epsilon:.4g}", promise=promise)
+    return Verdict(subject, check, delta, rounded, f"δ at ε = {epsilon:.4g}", promise=promise, least=epsilon)
 
 
 def white_box(
@@ -69,17 +69,28 @@ def white_box(
 
 def every_size(mechanism: Mechanism, subject: str, promise: Guarantee, sizes: Sequence[int]) -> Iterator[Verdict]:
     """Hold the promise against blocks of all these sizes, with as many survivors as the mechanism is sure of."""
-    worst = (-math.inf, 0)
+    worst, unknown = (-math.inf, 0), []
     for n in sizes:
-        law = profile(mechanism, n, max(mechanism.sure(n), mechanism.smallest))
+        try:
+            law = profile(mechanism, n, max(mechanism.sure(n), mechanism.smallest))
+        except (ValueError, ArithmeticError, AssertionError) as error:
+            yield Verdict(subject, f"white box, n = {n}: no plan ({error or type(error).__name__})", 0, math.inf)
+            continue
         if law is None:
-            return
+            unknown.append(n)
+            continue
         over = float(law(np.array([promise.epsilon * (1 + 1e-9)]))[0]) - promise.delta * (1 + 1e-6)
         worst = max(worst, (over, n))
-    law = profile(mechanism, worst[1], max(mechanism.sure(worst[1]), mechanism.smallest))
-    assert law is not None
-    check = f"white box, {len(sizes)} sizes (worst: n = {worst[1]}): promise"
-    yield _held(law, promise.epsilon, promise.delta, subject, check, promise=promise)
+    if unknown:
+        check = f"white box, {len(unknown)} sizes up to n = {max(unknown):,}: promise"
+        why = "the law of its noise is not known, or too wide to look at"
+        yield Verdict(subject, check, 0, 0, promise=promise, untested=why)
+    if worst[1]:
+        law = profile(mechanism, worst[1], max(mechanism.sure(worst[1]), mechanism.smallest))
+        assert law is not None
+        known = len(sizes) - len(unknown)
+        check = f"white box, {known} sizes from {min(sizes)} to {max(sizes):,} (worst: n = {worst[1]:,}): promise"
+        yield _held(law, promise.epsilon, promise.delta, subject, check, promise=promise)
 
 
 # -- compositions -------------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ def audit(
 ) -> int:
     """Audit promises of privacy: exact laws, the noise really drawn, and runs on neighbouring inputs.
 
-    Ends with 1 if a promise is refuted. What each check can and cannot catch: docs/privacy-audits.md. Examples:
+    Ends with 1 if a promise is refuted, or something cannot be built. What each check can and cannot catch:
+    docs/privacy-audits.md. Examples:
 
       hushbandits audit
       hushbandits audit DistDP-v0 --verbose
@@ -52,9 +53,10 @@ def audit(
         real("level", level, 0, 1)
         integer("samples", samples, 100)
         integer("seed", seed, 0)
-        failed = 0
+        failed, untested = 0, ""
         for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, partial(Bar, after=2.0)):
             print(line)
             failed += bad
-    print(f"{failed} failed" if failed else "every mechanism passes")
+            untested = f", {line}" if line.endswith(": not tested") else untested
+    print((f"{failed} failed" if failed else "nothing was refuted") + untested)
     return 1 if failed else 0

@@ -143,11 +143,24 @@ def _lower_bounds(hits: Array, others: Array, samples: int, delta: float, level:
         return np.where(low > delta, np.maximum(np.log((low - delta) / high), 0.0), 0.0)
 
 
+def _quick_bounds(hits: Array, others: Array, samples: int, delta: float, z: float) -> Array:
+    """`_lower_bounds` by Wilson's intervals: to choose by, not to refute by."""
+
+    def bound(count: Array, sign: int) -> Array:
+        p = count / samples
+        middle, width = p + z * z / (2 * samples), z * np.sqrt(p * (1 - p) / samples + z * z / (4 * samples**2))
+        return (middle + sign * width) / (1 + z * z / samples)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = bound(hits, -1) - delta
+        return np.where(low > 0, np.maximum(np.log(low / bound(others, 1)), 0.0), 0.0)
+
+
 def learned_epsilon(innocent: Array, guilty: Array, delta: float, level: float) -> tuple[float, str]:
     """Return the ε that runs refute by an event that half of them have chosen, and the event in words.
 
     Of every feature the events ``≤ t``, ``≥ t`` and, where it has few values, ``= t`` are tried on the first half; the
-    one with the largest bound, in its better direction, is tested once, on the second half.
+    one with the largest bound (Wilson's, which is quick), in its better direction, is tested once, on the second half.
 
     Parameters
     ----------
@@ -163,7 +176,7 @@ def learned_epsilon(innocent: Array, guilty: Array, delta: float, level: float) 
     >>> 0.5 < learned_epsilon(one, other + 1, 0.0, 1e-3)[0] <= 1
     True
     """
-    half = innocent.shape[1] // 2
+    half, z = innocent.shape[1] // 2, float(stats.norm.isf(level / 4))
     best = (0.0, 0, "≤", 0.0, False)
     for f, (a, b) in enumerate(zip(innocent[:, :half], guilty[:, :half], strict=True)):
         at = np.unique(np.concatenate([a, b]))
@@ -172,7 +185,7 @@ def learned_epsilon(innocent: Array, guilty: Array, delta: float, level: float) 
         for kind in "≤≥=" if few else "≤≥":
             counts = [_hits(x, kind, at) for x in (a, b)]
             for swap in (False, True):
-                bounds = _lower_bounds(counts[swap], counts[not swap], half, delta, level)
+                bounds = _quick_bounds(counts[swap], counts[not swap], half, delta, z)
                 if len(bounds) and bounds.max() > best[0]:
                     best = float(bounds.max()), f, kind, float(at[bounds.argmax()]), swap
     bound, f, kind, value, swap = best

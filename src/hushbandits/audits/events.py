@@ -1,0 +1,118 @@
+"""From what was seen on two neighbouring inputs to a lower bound on ε."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushbandits.core.types import Array
+from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon, smallest_refuted
+
+__all__ = ["hopeless", "judged", "least", "power"]
+
+_BINS = 8
+#: What stands for a value that was not there.
+NOTHING = -1e9
+
+
+def least(epsilon: float, delta: float, samples: int, level: float) -> float:
+    """Return the smallest true ε that a learned event of `samples` runs a side refutes; infinite: none.
+
+    Examples
+    --------
+    >>> round(least(1.0, 0.0, 48_000, 1e-6), 2), least(10.0, 0.0, 6000, 1e-6)
+    (1.14, inf)
+    """
+    return smallest_refuted(epsilon, delta, samples // 2, level)
+
+
+def hopeless(epsilon: float, delta: float, samples: int, level: float) -> bool:
+    """Whether not even an event that always happens on one side, and never on the other, would refute ε.
+
+    Examples
+    --------
+    >>> hopeless(1.0, 0.0, 400, 1e-6), hopeless(12.0, 0.0, 6000, 1e-6)
+    (False, True)
+    """
+    half = samples // 2
+    return epsilon_lower_bound(half, 0, half, delta, level) <= epsilon
+
+
+def power(smallest: float) -> str:
+    """A `least` in words.
+
+    Examples
+    --------
+    >>> power(1.1449), power(math.inf)
+    ('a true ε of 1.14', 'nothing: too few runs for so large an ε')
+    """
+    return "nothing: too few runs for so large an ε" if math.isinf(smallest) else f"a true ε of {smallest:.3g}"
+
+
+def judged(
+    innocent: dict[str, Array], guilty: dict[str, Array], delta: float, level: float, groups: Array | None = None
+) -> tuple[float, str]:
+    """Return the ε that features ``(N,)`` of runs on two neighbours refute, by an event that half of the runs choose.
+
+    Events are thresholds and values of single features, and thresholds of all of them together (`_together`).
+
+    Parameters
+    ----------
+    innocent, guilty : dict
+        The same features of either side.
+    delta, level : float
+    groups : (N,) int, optional
+        The runs' circumstances, the same on both sides: every feature is looked at in each group as well.
+
+    Returns
+    -------
+    epsilon : float
+    event : str
+        ``""``: no feature varies.
+    """
+    sides = tuple({k: np.where(np.isnan(v), NOTHING, v) for k, v in side.items()} for side in (innocent, guilty))
+    a, b = sides
+    # a feature that is one constant on both sides tells nothing
+    telling = [k for k in a if np.ptp(a[k]) or np.ptp(b[k]) or a[k][0] != b[k][0]]
+    names = list({(a[k].tobytes(), b[k].tobytes()): k for k in reversed(telling)}.values())[::-1]  # each once
+    if not names:
+        return 0.0, ""
+    low, high = (np.array([side[k] for k in names]) for side in sides)
+    if len(names) > 1:
+        both = _together(low, high)
+        low, high = np.vstack([low, both[0]]), np.vstack([high, both[1]])
+        names = [*names, "all together"]
+    best = 0.0, "no event"
+    kinds = np.unique(groups) if groups is not None else np.empty(0)
+    parts: list[tuple[str, slice | Array]] = [("", slice(None))]
+    parts += [(f" in background {kind}", groups == kind) for kind in kinds] if len(kinds) > 1 else []
+    for where, part in parts:
+        bound, event = learned_epsilon(low[:, part], high[:, part], delta, level / len(parts))
+        if bound > best[0]:
+            f, _, rest = event.partition(" ")
+            best = bound, f"{names[int(f)]} {rest}{where}"
+    return best
+
+
+def _together(low: Array, high: Array) -> Array:
+    """A likelihood ratio of all features as if they were independent, ``(2, N)``.
+
+    It is learned on runs of the first half alone, each quarter's from the other, so that neither the choice of an event
+    nor its test sees what it was learned from.
+    """
+    n = low.shape[1]
+    quarters = np.arange(n) < n // 4, (np.arange(n) >= n // 4) & (np.arange(n) < n // 2)
+    score = np.zeros((2, n))
+    half = np.arange(n) < n // 2
+    for learn, use in ((quarters[0], quarters[1]), (quarters[1], quarters[0]), (half, ~half)):
+        for one, other in zip(low, high, strict=True):
+            edges = np.unique(np.quantile(np.concatenate([one[learn], other[learn]]), np.linspace(0, 1, _BINS + 1)))
+            cuts = edges[1:] if len(edges) <= _BINS else edges[1:-1]  # few values: each its own bin
+            places = [np.searchsorted(cuts, x, "left") for x in (one, other)]
+            counts = [np.bincount(at[learn], minlength=len(cuts) + 1) + 2.0 for at in places]
+            ratio = np.log(counts[1] / counts[0])
+            ratio[np.abs(ratio) < 2 * np.sqrt(1 / counts[0] + 1 / counts[1])] = 0.0  # as chance has it
+            for side in (0, 1):
+                score[side, use] += ratio[places[side][use]]
+    return score

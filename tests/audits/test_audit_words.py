@@ -1,0 +1,84 @@
+"""What could not have been found is not passed, and what cannot be looked at is not left out."""
+
+import numpy as np
+
+import hushbandits as hb
+from hushbandits import registry
+from hushbandits.audits.black import black_box
+from hushbandits.audits.cases import everything
+from hushbandits.audits.events import judged
+from hushbandits.cli.main import main
+from hushbandits.core.entries import Spec
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+
+
+def test_a_check_without_power_is_not_tested():
+    few = black_box([DiscreteLaplace(10.0, 1e-6), SecAgg()], 10.0, n=8, samples=400)
+    assert (few.word, few.untested) == ("not tested", "too few runs for so large an ε")
+    enough = black_box([DiscreteLaplace(1.0, 1e-6), SecAgg()], 1.0, n=8, samples=2000)
+    assert enough.word == "passes"
+    assert 1 < enough.least < 2
+    assert black_box([DiscreteLaplace(2 * enough.least), SecAgg()], 1.0, n=8, samples=2000).word == "FAILS"
+
+
+def test_nothing_that_varies_is_not_tested():
+    assert judged({"z": np.zeros(100)}, {"z": np.zeros(100)}, 0.0, 1e-6) == (0.0, "")
+
+
+class Works(hb.envs.feedback.Feedback):
+    def __init__(self, *, wrappers=(), runs=1, broken=False):
+        if broken:
+            raise TypeError("a part of it is missing")
+        super().__init__(wrappers=[*wrappers, DiscreteLaplace(1.0), SecAgg()], runs=runs)
+
+
+class NeedsMore(Works):
+    def __init__(self, key, *, wrappers=(), runs=1):
+        super().__init__(wrappers=wrappers, runs=runs)
+
+
+def fresh(monkeypatch, table, name, entry, **defaults):
+    monkeypatch.setitem(getattr(registry, table), name, Spec(entry, defaults))
+
+
+def test_what_cannot_be_built_is_shown_by_its_name(monkeypatch, capsys):
+    """Once an env that raised a TypeError was left out, as if it promised nothing."""
+    fresh(monkeypatch, "_ENVS", "Works-v0", Works)
+    fresh(monkeypatch, "_ENVS", "Broken-v0", Works, broken=True)
+    fresh(monkeypatch, "_ENVS", "NeedsMore-v0", NeedsMore)
+    fresh(monkeypatch, "_WRAPPERS", "Keyed", make_keyed)
+    fresh(monkeypatch, "_AGENTS", "Lost", lost_agent)
+    found = everything()
+    assert {"Works-v0", "Broken-v0", "NeedsMore-v0", "Keyed", "Lost"} <= set(found)
+    assert main(["audit", "Broken-v0"]) == 1
+    out = capsys.readouterr().out
+    assert "FAILS     Broken-v0: cannot be built: TypeError: a part of it is missing" in out
+    assert main(["audit", "Lost"]) == 1
+    assert "Lost: cannot be built: KeyError: 'nowhere'" in capsys.readouterr().out
+    for name, words in (("NeedsMore-v0", "needs key"), ("Keyed", "needs secret")):
+        assert main(["audit", name]) == 0
+        out = capsys.readouterr().out
+        assert f"not tested  {name}" in out
+        assert words in out
+        assert "1 of 1 checks could not have found anything" in out.splitlines()[-1]
+
+
+def make_keyed(secret):
+    return Loss(0.1)
+
+
+def lost_agent():
+    raise KeyError("nowhere")
+
+
+def test_a_check_that_raises_is_an_error_and_no_end(tmp_path, monkeypatch, capsys):
+    (tmp_path / "raises.py").write_text(
+        "from hushbandits.wrappers.local_laplace import LocalLaplace\n"
+        "class Raises(LocalLaplace):\n"
+        "    def reset(self, env, seeds): raise OSError('no luck')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["audit", "raises:Raises", "--samples", "200"]) == 1
+    assert "OSError: no luck" in capsys.readouterr().out

@@ -1,0 +1,237 @@
+"""Broken mechanisms on blocks of users: faults at some sizes, arms or ends, under loss, in tails, in words."""
+
+import dataclasses
+
+import numpy as np
+from mutants import Sometimes
+
+from hushbandits.core.guarantee import Adjacency
+from hushbandits.core.tapes import streams
+from hushbandits.envs.feedback.pooled import block_generator
+from hushbandits.privacy.divergence import pure_profile
+from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace, Skellam
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+
+# -- fresh kinds: sizes, servers, arms, ε, the ends of a run -----------------------------------------------------------
+
+
+class LargeBlocks(DiscreteLaplace):
+    """Noise of at most 32 steps of the grid, however fine that is: ε = 9.9 for 10⁵ users."""
+
+    def plan(self, n):
+        plan = super().plan(n)
+        return dataclasses.replace(plan, noise=PolyaDifference(1 / self.sure(n), min(plan.noise.b, 32.0)))
+
+    def seen(self, n, survivors):
+        return pure_profile(self.epsilon)
+
+
+class LargeDraws(DiscreteLaplace):
+    """Half the planned noise in blocks of 10⁴ users and more."""
+
+    def _law(self, law):
+        return PolyaDifference(law.r, law.b / 2) if law.r < 1.5e-4 else law
+
+
+class AtFour(DiscreteLaplace):
+    """Two thirds of the planned noise at ε = 4."""
+
+    def _law(self, law):
+        return PolyaDifference(law.r, law.b / 1.5) if self.epsilon == 4 else law
+
+
+class BareServer(DiscreteLaplace):
+    """The second server's users add nothing."""
+
+    def _noised(self, message):
+        noised, bare = super()._noised(message)["reward"], message["reward"]
+        if hasattr(noised, "_x") and noised._x.shape[1] > 1:
+            noised._x[:, 1] = bare._x[:, 1]
+        return message.but(reward=noised)
+
+
+class LastBlock(Sometimes):
+    """No noise in the block that ends the run."""
+
+    def send(self, message, env):
+        self._over = not env.live.any()
+        return super().send(message, env)
+
+    def _missing(self, crowd):
+        return self._over
+
+
+class ArmThree(Sometimes):
+    """No noise for one arm."""
+
+    def send(self, message, env):
+        self._at = env._arm.max()
+        return super().send(message, env)
+
+    def _missing(self, crowd):
+        return self._at == 2
+
+
+# -- fresh kinds: losses, tails, grids, dependence ---------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Changed:
+    """A law whose draws go through a function."""
+
+    law: NoiseLaw
+    change: object
+    integer: bool = True
+
+    def draw(self, rng, size):
+        return self.change(self.law.draw(rng, size))
+
+    def total(self, rng, n):
+        return self.draw(rng, n).sum()
+
+
+class ClippedTails(CentralLaplace):
+    """Noise ends at five scales."""
+
+    def _law(self, law):
+        return Changed(law, lambda x: np.clip(x, -5 * law.b, 5 * law.b), False)
+
+
+class Rounded(CentralLaplace):
+    """Noise in thousandths of its scale."""
+
+    def _law(self, law):
+        return Changed(law, lambda x: np.round(x / law.b, 3) * law.b, False)
+
+
+class EvenSteps(LocalDiscreteLaplace):
+    """Every user's noise is an even number of steps."""
+
+    def _law(self, law):
+        return Changed(law, lambda x: x // 2 * 2)
+
+
+class Unclipped(CentralLaplace):
+    """What users say is added up as it is."""
+
+    def send(self, message, env):
+        self._sizes = message["reward"].planned
+        return message
+
+
+class AllAtTheFirst(DiscreteLaplace):
+    """The first user adds all of the noise."""
+
+    def _law(self, law):
+        whole = PolyaDifference(1.0, law.b)
+        return Changed(whole, lambda x: np.append(x[:1], np.zeros(len(x) - 1, np.int64)))
+
+
+class ScaledBySurvivors(DiscreteLaplace):
+    """Everybody adds less noise where fewer are left."""
+
+    def _noised(self, message):
+        crowd = message["reward"]
+        self._left = np.mean(crowd.n / np.maximum(crowd.planned, 1))
+        return super()._noised(message)
+
+    def _law(self, law):
+        return PolyaDifference(law.r, max(law.b * self._left**2, 0.1))
+
+
+class RewardTape(DiscreteLaplace):
+    """Noise from the tape that the rewards come from."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._rngs = streams(seeds, "reward")
+
+
+class RewardLuck(DiscreteLaplace):
+    """Each block's noise from the generator of its rewards."""
+
+    def send(self, message, env):
+        self._of_rewards = env._seed
+        return super().send(message, env)
+
+    def _noised(self, message):
+        self._rngs = [block_generator(row[0].item()) for row in self._of_rewards]
+        return super()._noised(message)
+
+
+class FiveBlocksLater(DiscreteLaplace):
+    """Every block has the noise of the fifth before it, now and then a new one."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._block = -1
+
+    def _noised(self, message):
+        self._block += 1
+        self._rngs = [np.random.default_rng([id(self) % 1000, r, self._block // 10, self._block % 5])
+                      for r in range(len(self._rngs))]  # fmt: skip
+        return super()._noised(message)
+
+
+class Antithetic(CentralLaplace):
+    """Every second draw is the last one's mirror image."""
+
+    _last = None
+
+    def _law(self, law):
+        return Changed(law, self._turn, False)
+
+    def _turn(self, x):
+        found, self._last = (-self._last, None) if self._last is not None else (x, x)
+        return found
+
+
+class WrongDecode(DiscreteLaplace):
+    """The analyzer takes every sum above the rewards for an underflow."""
+
+    def plan(self, n):
+        plan = super().plan(n)
+
+        class Wrong(type(plan)):
+            def decode(self, y, survivors):
+                return ((y - self.modulus) if y > survivors * self.g else y) / self.g
+
+        return Wrong(plan.n, plan.g, plan.tau, plan.noise)
+
+
+# -- fresh kinds: words ------------------------------------------------------------------------------------------------
+
+
+class AllRewards(DiscreteLaplace):
+    """Promises for all rewards of a user who comes back what it keeps for one."""
+
+    def promises(self, env):
+        every = Adjacency("all rewards of a user replaced", "participant")
+        return tuple(dataclasses.replace(g, adjacency=every, run=None) for g in super().promises(env))
+
+
+class SmallDelta(Skellam):
+    """Promises its ε at a thousandth of the δ."""
+
+    def promises(self, env):
+        return tuple(
+            dataclasses.replace(g, epsilon=0.8 * g.epsilon, delta=g.delta / 1000) for g in super().promises(env)
+        )
+
+    def seen(self, n, survivors):
+        return pure_profile(0.0)
+
+
+class WhoIsSilent(DiscreteLaplace):
+    """The first user says nothing where its reward is 1."""
+
+    def send(self, message, env):
+        if not hasattr(message["reward"], "_x"):
+            return super().send(message, env)
+        first = message["reward"]._x[:, :, 0] > 0
+        message = super().send(message, env)
+        message["reward"]._present[:, :, 0] &= ~first
+        message["reward"].n = message["reward"]._present.sum(2)
+        return message

@@ -1,0 +1,326 @@
+"""Broken mechanisms on messages of agents on a graph."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from hushbandits.core.guarantee import Adjacency, Run
+from hushbandits.core.messages import Field
+from hushbandits.core.tapes import Uniforms
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.private_means import PrivateMeans
+
+# -- messages on a graph ---------------------------------------------------------------------------------------------
+
+
+class ReusedReleases(PrivateMeans):
+    """One draw per agent, used for every release."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._luck = Frozen(self._luck)
+
+
+class OneAgentBare(LocalLaplace):
+    """The second agent adds no noise."""
+
+    def tell(self, reward, env):
+        noised = super().tell(reward, env)
+        noised[:, 1] = reward[:, 1]
+        return noised
+
+
+class SameForAll(LocalLaplace):
+    """All agents of a round share one draw."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._luck = Shared(self._luck)
+
+
+class Frozen:
+    def __init__(self, tape):
+        self._row = tape.next().copy()
+
+    def next(self):
+        return self._row
+
+
+class Shared:
+    def __init__(self, tape):
+        self._tape = tape
+
+    def next(self):
+        row = self._tape.next().copy()
+        row[:] = row[:, :1]
+        return row
+
+
+# -- replacement by a coin -------------------------------------------------------------------------------------------
+
+
+class Timid(LocalBernoulli):
+    """It promises ε, and tosses a coin that leans by 2ε."""
+
+    def tell(self, reward, env):
+        lean = math.exp(-2 * self.epsilon)
+        return np.less(self._luck.next(), (reward * (1.0 - lean) + lean) / (1.0 + lean)).astype(float)
+
+
+class Bold(LocalBernoulli):
+    """It promises ε, and its coin leans by 1.5ε, in plan and in deed."""
+
+    def chance(self, reward):
+        lean = math.exp(-1.5 * self.epsilon)
+        return (reward * (1.0 - lean) + lean) / (1.0 + lean)
+
+
+class Bolder(Bold):
+    """The same, behind a plan that is as promised."""
+
+    def tell(self, reward, env):
+        return np.less(self._luck.next(), super().chance(reward)).astype(float)
+
+    chance = LocalBernoulli.chance
+
+
+class OneCoin(LocalBernoulli):
+    """All agents of a round share one draw."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._luck = Shared(self._luck)
+
+
+class LoudReports(LocalLaplace):
+    """Noise for 1.5ε."""
+
+    def __init__(self):
+        super().__init__(1.0, own="noised")
+
+    @property
+    def _noise(self):
+        return LocalLaplace(1.5)._noise
+
+
+# -- fresh kinds: promises about a run ---------------------------------------------------------------------------------
+
+
+class ReleasedMeansOnly(PrivateMeans):
+    """Agents go by exact rewards; a run's ε is promised for the released means."""
+
+    def __init__(self):
+        super().__init__(own="exact")
+
+    def promises(self, env):
+        whole, *_ = PrivateMeans().promises(env)
+        return (dataclasses.replace(whole, view="any receiver: the released means only"),)
+
+
+class NoisedRewardsOnly(LocalLaplace):
+    """Agents go by exact rewards; ε over a run is promised for the noised ones."""
+
+    def __init__(self):
+        super().__init__(own="exact")
+
+    def promises(self, env):
+        return LocalLaplace(self.epsilon).promises(env)
+
+
+class SingleRelease(PrivateMeans):
+    """A run's promise is that of one release."""
+
+    def promises(self, env):
+        return tuple(dataclasses.replace(g, epsilon=0.6, delta=0.0) for g in super().promises(env)[:1])
+
+
+class ShortHorizon(PrivateMeans):
+    """Accounts for three rounds, whatever the horizon is."""
+
+    def promises(self, env):
+        return tuple(dataclasses.replace(g, epsilon=2.23, delta=0.0) for g in super().promises(env)[:1])
+
+
+class OneOfARun(LocalLaplace):
+    """Says that an agent reports once."""
+
+    def promises(self, env):
+        return tuple(dataclasses.replace(g, run=Run(1, "an agent's rewards")) for g in super().promises(env))
+
+
+class AllOfAnAgent(LocalLaplace):
+    """Promises for all rewards of an agent what it keeps for one."""
+
+    def promises(self, env):
+        every = Adjacency("all rewards of an agent replaced", "participant")
+        return tuple(dataclasses.replace(g, adjacency=every, run=None) for g in super().promises(env))
+
+
+class Reports(LocalLaplace):
+    """Base of those that know agents alone."""
+
+    def sends(self, fields, env):
+        if not env.payload.named:
+            raise ValueError("agents alone")
+        return super().sends(fields, env)
+
+
+# -- fresh kinds: what is told, what is beside -------------------------------------------------------------------------
+
+
+class ToldAndReported(Reports):
+    """Agents are told one draw, and report another."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._second = Uniforms(seeds, "wrapper/second", (env.n_agents,))
+
+    def tell(self, reward, env):
+        self._exact = np.clip(reward, 0.0, 1.0)
+        return super().tell(reward, env)
+
+    def send(self, message, env):
+        return message.but(reward=self._noise.onto(self._exact, self._second.next()))
+
+
+class ToldBeforeNoise(PrivateMeans):
+    """Agents are told the exact means of what they have published."""
+
+    def told(self, env):
+        return {**super().told(env), "mean": self._s / np.maximum(self._n, 1)}
+
+
+class SideField(Reports):
+    """The exact reward in a field of its own."""
+
+    def sends(self, fields, env):
+        return {**super().sends(fields, env), "quality": Field()}
+
+    def tell(self, reward, env):
+        self._exact = np.array(reward)
+        return super().tell(reward, env)
+
+    def send(self, message, env):
+        return super().send(message, env).but(quality=self._exact)
+
+
+class WhoIsSilent(Reports):
+    """Nothing is sent where nothing was earned."""
+
+    def tell(self, reward, env):
+        self._exact = np.array(reward)
+        return super().tell(reward, env)
+
+    def send(self, message, env):
+        return super().send(message, env).but(sent=message["sent"] & (self._exact > 0))
+
+
+class Unclipped(Reports):
+    """A reward beyond [0, 1] is noised as it is."""
+
+    def tell(self, reward, env):
+        return self._noise.onto(reward, self._luck.next())
+
+
+# -- fresh kinds: draws ------------------------------------------------------------------------------------------------
+
+
+class Onto:
+    """Noise that goes through a function."""
+
+    integer = False
+
+    def __init__(self, noise, change):
+        self.noise, self.change = noise, change
+
+    def onto(self, x, u):
+        return x + self.change(self.noise.onto(np.zeros(x.shape), u))
+
+
+class ClippedTails(Reports):
+    """Noise ends at five scales."""
+
+    @property
+    def _noise(self):
+        return Onto(super()._noise, lambda x: np.clip(x, -5 / self.epsilon, 5 / self.epsilon))
+
+
+class Rounded(Reports):
+    """Noise in hundredths."""
+
+    @property
+    def _noise(self):
+        return Onto(super()._noise, lambda x: np.round(x, 2))
+
+
+class RewardTape(Reports):
+    """Noise from the uniforms that the rewards come from."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._luck = Uniforms(seeds, "reward", (env.n_agents,))
+
+
+class SevenRoundsLater(Reports):
+    """Every draw is used again seven rounds later."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._tape, self._kept = self._luck, []
+        self._luck = self
+
+    def next(self):
+        again = len(self._kept) % 14 >= 7
+        self._kept.append(self._kept[-7] if again else self._tape.next().copy())
+        return self._kept[-1]
+
+
+class LateReleases(PrivateMeans):
+    """No noise from the two hundredth pull of an arm on."""
+
+    def send(self, message, env):
+        message = super().send(message, env)
+        exact = self._s / np.maximum(self._n, 1)
+        self._mean = np.where(self._n >= 200, exact, self._mean)
+        return message.but(mean=self._mean)
+
+
+class LastRound(Reports):
+    """No noise in the last round."""
+
+    def tell(self, reward, env):
+        noised = super().tell(reward, env)
+        return reward if (env.t + 1 >= env.horizon).all() else noised
+
+
+class ThirdArm(Reports):
+    """No noise for one arm."""
+
+    def tell(self, reward, env):
+        return np.where(env._arm == 2, reward, super().tell(reward, env)) if hasattr(env, "_arm") else reward
+
+
+class GentleOnes(Reports):
+    """Four fifths of the noise where the reward is 1."""
+
+    def tell(self, reward, env):
+        return reward + np.where(reward == 1, 0.8, 1.0) * (super().tell(reward, env) - np.clip(reward, 0, 1))
+
+
+class HalfMeans(PrivateMeans):
+    """Noise of half the scale."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._scale = self._scale / 2
+
+
+class CarriedOn(PrivateMeans):
+    """The exact mean beside the noised one, in the third decimal."""
+
+    def send(self, message, env):
+        message = super().send(message, env)
+        exact = self._s / np.maximum(self._n, 1)
+        return message.but(mean=np.round(message["mean"], 2) + exact / 1000)

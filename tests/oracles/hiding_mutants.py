@@ -1,0 +1,77 @@
+"""Broken secure functions, and agents whose votes tell."""
+
+import numpy as np
+
+from hushbandits.agents.rio2023 import DPMASE
+from hushbandits.core.jit import jit
+from hushbandits.policies.successive import radii
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+# -- secure functions ------------------------------------------------------------------------------------------------
+
+
+class SmallCohorts(SecAgg):
+    """Opens whatever there is."""
+
+    def reset(self, env, seeds):
+        self.min_cohort = 1
+        super().reset(env, seeds)
+
+
+class KeepsTheOrder(Shuffle):
+    """Takes the names off, and leaves everyone in place."""
+
+    def deliver(self, inbox, env):
+        if env.setting != "network":
+            return inbox
+        return inbox._hide_senders(lambda: np.broadcast_to(np.arange(inbox.arrived.shape[2]), inbox.arrived.shape))
+
+
+class BareWindows(SecAgg):
+    """Adds up single ballots."""
+
+    def channel(self, env):
+        channel = super().channel(env)
+        if env.setting == "exploration":
+            channel.window = channel.min_cohort = 1
+        return channel
+
+
+# -- votes -----------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _bare(state, r, n, p, arms, reward, luck, vote):
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, n, k] += reward[k]
+    state.pulls[r, n] += 1
+    due = state.due[r, n]
+    if state.pulls[r, n] < due:
+        return False
+    h, c = radii(arms.size, 1, p[0], p[1], due)
+    for k in range(arms.size):
+        if (state.sums[r, n].max() - state.sums[r, n, k]) / due > 2.0 * (h + c):
+            vote[k] = True
+    return True
+
+
+class BareVotes(DPMASE):
+    """Votes by the means, and adds noise when it is too late."""
+
+    def __init__(self):
+        super().__init__(epsilon=1.0)
+
+    def routine(self, n_arms):
+        return super().routine(n_arms)._replace(learn=_bare)
+
+
+class HalfVotes(DPMASE):
+    """Noise of 2ε."""
+
+    def __init__(self):
+        super().__init__(epsilon=1.0)
+
+    def routine(self, n_arms):
+        return super().routine(n_arms)._replace(params=(2 * self.epsilon, self.beta))
