@@ -178,7 +178,7 @@ def privacy(
        protected:                one reward of one agent on one arm replaced
        against:                  whoever sees all votes
        one reward:               ε = 0.1
-       a participant, whole run: no bound: all rewards of an agent: nothing adds them up
+       a participant, whole run: no bound: all rewards of a participant: nothing adds them up
     ...
     """
     built = getattr(env, "core", env)
