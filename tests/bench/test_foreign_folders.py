@@ -28,8 +28,8 @@ from hushbandits.bench.play.lock import Lock
 from hushbandits.bench.play.merge import merge
 from hushbandits.bench.play.opening import JOURNAL
 from hushbandits.bench.play.promised import UNHELD
-from hushbandits.bench.play.run import run
 from hushbandits.bench.play.store import FILE, LOCK, Store
+from hushbandits.bench.run import run
 from hushbandits.cli.main import main
 
 ONE = small(runs=2, sweep={}, agents=[hb.Use("UCB1"), hb.Use("Multi-UCB")])

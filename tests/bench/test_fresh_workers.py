@@ -173,6 +173,15 @@ def test_processes_stay_where_nothing_has_changed(here, monkeypatch):
     assert pool() is not first
 
 
+@pytest.mark.parametrize("entry", ["Mine", "'registers_itself:Mine'"])
+def test_a_module_that_registers_itself_may_be_edited(here, monkeypatch, entry):
+    head = "import hushbandits as hb\nclass Mine(hb.Team):\n    def act(self, obs): return obs.who * 0 + {}\n"
+    for i in (0, 1):
+        source = head.format(i) + f"hb.register_agent('registers-itself-{len(entry)}', {entry})\n"
+        (here / "registers_itself.py").write_text(source)
+        assert arm("registers_itself:Mine") == i
+
+
 @pytest.mark.filterwarnings("default")
 @pytest.mark.dask
 def test_workers_of_a_cluster_that_stays_play_what_is_there_now(here, monkeypatch):

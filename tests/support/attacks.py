@@ -36,7 +36,7 @@ WRITER = """
 import sys, time, resource
 sys.path[:0] = [{support!r}]
 from attacks import SWEEP
-from hushbandits.bench.play.run import run
+from hushbandits.bench.run import run
 from hushbandits.bench.play.merge import merge
 how, folder, *others = sys.argv[1:]
 if how == "clock":

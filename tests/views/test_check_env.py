@@ -276,8 +276,9 @@ def test_the_checker_itself_leaves_no_trace():
 
 @pytest.mark.session
 def test_python_without_asserts_still_catches():
+    here = Path(__file__).parent
     code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_check_env as t\n"
+        f"import sys; sys.path[:0] = {[str(here), str(here.parent / 'support')]!r}; import test_check_env as t\n"
         "try: t.check_env(t.plant(t.WrongDtype))\n"
         "except AssertionError as e: print(e)"
     )

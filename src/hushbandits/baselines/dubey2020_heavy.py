@@ -218,9 +218,9 @@ class CMPUCB(NetworkTeam):
 
     def meets(self, env: World) -> None:
         """Raise ``ValueError`` where leaders are not heard, or π cannot play; of a drawn graph, `reset` says it."""
-        tried(self.policy, env, env.n_agents * env.horizon)
         if hasattr(env, "distance"):
             self._partitions(env)
+        tried(self.policy, env, env.n_agents * env.horizon)
 
     def _partitions(self, env: World) -> list[tuple[Array, Array]]:
         """`partition` of each graph; raises ``ValueError`` where a tree does not serve its leaders."""
