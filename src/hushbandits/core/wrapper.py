@@ -117,7 +117,7 @@ class Wrapper(Promising):
     def ours(self) -> bool:
         """Whether all that it does to messages is code of this package, or declared by `keeps_promises`."""
         own = vars(type(self)).get("keeps_promises", False)
-        return bool(own) or all(getattr(type(self), hook).__module__.startswith(_PACKAGE) for hook in _HOOKS)
+        return bool(own) or all(map(self._ships, _HOOKS))
 
     @property
     def most_lost(self) -> float:
@@ -127,7 +127,11 @@ class Wrapper(Promising):
         """
         if self.drops is not None:
             return float(self.drops > 0)
-        return float("drop" in self.verbs or not self.send.__module__.startswith(_PACKAGE))
+        return float("drop" in self.verbs or not self._ships("send"))
+
+    def _ships(self, hook: str) -> bool:
+        """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
+        return str(getattr(getattr(type(self), hook), "__module__", "")).startswith(_PACKAGE)
 
     # -- for subclasses -------------------------------------------------------------------------------------
 
