@@ -7,6 +7,7 @@ name may stand, ``"module:Class"`` and the class itself may stand as well.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from hushbandits import shipped
@@ -61,18 +62,26 @@ __all__ = [
 _ENVS: dict[str, Spec] = {}
 _AGENTS: dict[str, Spec] = {}
 _WRAPPERS: dict[str, Spec] = {}
+#: The namespace of the module that registered a name; empty: this process adopted it from its parent.
+_BY: dict[tuple[str, str], dict[str, object]] = {}
 #: Ids as PettingZoo and Gymnasium read them.
 _ID = re.compile(r"[\w:.-]+")
 
 
 def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
-    if name in table and not _again(table[name].entry, spec.entry):
+    by = sys._getframe(2).f_globals
+    if name in table and not _anew(_BY[kind, name], by) and not _again(table[name].entry, spec.entry):
         raise ValueError(f"{kind} {name!r} is registered already; choose another name")
-    table[name] = spec
+    table[name], _BY[kind, name] = spec, by
+
+
+def _anew(old: dict[str, object], new: dict[str, object]) -> bool:
+    """Whether the module that registered a name was imported anew, or only now in this process."""
+    return not old or (old is not new and old.get("__name__") == new.get("__name__"))
 
 
 def _again(old: Entry, new: Entry) -> bool:
-    """Whether `new` is what `old` became when its module, which registers it, was imported anew."""
+    """Whether `new` is what `old` became when it was defined again where it stands."""
     if isinstance(old, str):
         return old == new and not old.startswith("hushbandits.")
     homes = [(getattr(entry, "__module__", None), getattr(entry, "__qualname__", None)) for entry in (old, new)]
@@ -373,8 +382,11 @@ def shipped_classes() -> list[type]:
 
 def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
     """Register in a worker what its parent had registered."""
-    for kind, table in (("envs", _ENVS), ("agents", _AGENTS), ("wrappers", _WRAPPERS)):
+    for kind, what, table in (
+        ("envs", "an env", _ENVS), ("agents", "an agent", _AGENTS), ("wrappers", "a wrapper", _WRAPPERS),
+    ):  # fmt: skip
         table.update(entries.get(kind, {}))
+        _BY.update(((what, name), {}) for name in entries.get(kind, {}))
 
 
 #: ``sb3:FOLDER``: a policy that somebody has trained.

@@ -178,6 +178,7 @@ def test_a_module_that_registers_itself_may_be_edited(here, monkeypatch, entry):
     head = "import hushbandits as hb\nclass Mine(hb.Team):\n    def act(self, obs): return obs.who * 0 + {}\n"
     for i in (0, 1):
         source = head.format(i) + f"hb.register_agent('registers-itself-{len(entry)}', {entry})\n"
+        source += f"hb.register_env('Registers-{len(entry)}-v0', type(hb.make_core('CoopNetwork-v0')), n_agents=2)\n"
         (here / "registers_itself.py").write_text(source)
         assert arm("registers_itself:Mine") == i
 
@@ -193,7 +194,8 @@ def test_workers_of_a_cluster_that_stays_play_what_is_there_now(here, monkeypatc
         there = {"backend": "dask", "address": cluster.scheduler_address}
         for folder, i in (("a", 0), ("a", 1), ("b", 2), ("a", 1)):
             monkeypatch.chdir(here / folder)
-            (here / folder / "which_arm_there.py").write_text(f"ARM = {i}\n")
+            head = f"hb.register_env('There-v0', type(hb.make_core('CoopNetwork-v0')), n_agents={i + 2})"
+            (here / folder / "which_arm_there.py").write_text(f"import hushbandits as hb\n{head}\nARM = {i}\n")
             write(here / folder, head="from which_arm_there import ARM", body="arm = ARM")
             assert arm(**there) == i
         assert os.getcwd() == str(here / "a")

@@ -13,7 +13,7 @@ from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers
 WORD = {"word": hb.Field()}
 #: What is asked of an env that takes it: mostly nothing, else one of these.
 OPTIONS = {
-    "n_agents": (1, 2, 3, 4, 9),
+    "n_agents": (1, 2, 3, 4, 4.0, 9),
     "n_arms": (2, 3, 5),
     "speech": (WORD, {"bits": hb.Field((3,), "?")}),
     "fields": (

@@ -169,8 +169,8 @@ class ArmTask(Task):
             name: action[name].reshape(*self._seats.shape, *field.shape).astype(field.dtype)
             for name, (field, _) in self._speech.items()
         }
-        report = self.core.standard_report()
-        return {**{name: report[name] for name in self._reported}, **said}
+        report = self.core.standard_report()  # without what agents are not told
+        return {**{name: report[name] for name in self._reported if name in report}, **said}
 
     def heard(self, obs: Obs) -> None:
         """Everyone has heard."""

@@ -140,9 +140,9 @@ class CoopNetwork(Rounds):
             raise ValueError(f"edge_loss={edge_loss!r}: a tree has no detours; a graph that loses edges needs flood")
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
         runs = count("runs", runs, 1)
-        pairs = 64.0 * n_agents**2 * (runs if self._random_graph else 1)
-        affordable(f"n_agents={n_agents} on graph={graph!s:.40}", pairs * (3 if graph == "complete" else 1))
-        if not self._random_graph:
+        if self._random_graph:
+            affordable(f"runs={runs} graphs of n_agents={n_agents}", 64.0 * n_agents**2 * runs)
+        else:
             matrix = adjacency(graph, n_agents)
             self._place(matrix[None], hop_distances(matrix)[None])
         super().__init__(

@@ -13,6 +13,8 @@ import networkx as nx
 import numpy as np
 from scipy.sparse.csgraph import shortest_path
 
+from hushbandits.core.edge import count
+from hushbandits.core.limits import affordable
 from hushbandits.core.types import Array
 from hushbandits.core.validate import nearest
 
@@ -61,6 +63,9 @@ def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
     >>> int(adjacency("cycle", 5).sum())
     10
     """
+    n_agents = count("n_agents", n_agents, 1)
+    pairs = 64.0 * n_agents**2
+    affordable(f"n_agents={n_agents} on graph={graph!s:.40}", pairs * (3 if graph == "complete" else 1))
     if isinstance(graph, nx.Graph):
         if graph.is_directed():
             raise ValueError("graph must be undirected")
