@@ -238,7 +238,7 @@ def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
     runs, servers, n = 1000, 10, 32
     env = hb.make_core(
         "ShuffleDP-v0", shuffle="pure", horizon=n, runs=runs, n_agents=servers, means=(0.0, 1.0), rewards="bernoulli",
-        epsilon=1e6,
+        epsilon=1e6, permute_arms=False,
     )  # fmt: skip
     env.reset(0)
     env.pull((np.zeros((runs, servers), int), np.full((runs, servers), n)))

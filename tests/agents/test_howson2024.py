@@ -45,6 +45,7 @@ def by_beats(env, team, seeds, look=lambda: None):
 
 def network(agent, runs, m, graph, wrappers=(), means=FOUR, horizon=T, extra_delay=0, **kwargs):
     world = {"graph": graph, "n_agents": m, "horizon": horizon, "means": means, "extra_delay": extra_delay}
+    world["permute_arms"] = False
     if isinstance(agent, str):
         return build("CoopNetwork-v0", agent, runs, world, kwargs, wrappers)
     return assemble("CoopNetwork-v0", agent, runs=runs, env=world, wrappers=wrappers), agent

@@ -39,7 +39,7 @@ def write(folder, name="pulls_one", head="", body="arm = 0"):
 
 def arm(agent="pulls_one:Agent", jobs=2, **more):
     """Which arm it pulls, by the regret."""
-    env = {"n_agents": 2, "means": MEANS, "horizon": HORIZON}
+    env = {"n_agents": 2, "means": MEANS, "horizon": HORIZON, "permute_arms": False}
     found = hb.evaluate("CoopNetwork-v0", agent, runs=2, env=env, jobs=jobs, progress=False, **more)
     return round(float(found.final("regret").mean()) / HORIZON / 0.8)  # of two agents
 
@@ -127,7 +127,7 @@ def test_a_class_of_the_main_program_that_is_defined_again_is_the_last_one(here)
     script = """
         import numpy as np, hushbandits as hb
         def arm(jobs):
-            env = {"n_agents": 2, "means": (0.9, 0.5, 0.1), "horizon": 10}
+            env = {"n_agents": 2, "means": (0.9, 0.5, 0.1), "horizon": 10, "permute_arms": False}
             return hb.evaluate("CoopNetwork-v0", Agent, runs=2, env=env, jobs=jobs).final("regret").mean() / 8
         for i in (0, 1, 2):
             class Agent(hb.Team):
@@ -148,7 +148,7 @@ def test_a_run_folder_is_played_as_its_files_are(here):
     for i in (0, 1):
         write(here, body=f"arm = {i}")
         one = small(
-            env=Use("CoopNetwork-v0", n_agents=2, horizon=HORIZON, means=MEANS),
+            env=Use("CoopNetwork-v0", n_agents=2, horizon=HORIZON, means=MEANS, permute_arms=False),
             agents=["pulls_one:Agent"],
             sweep={},
             runs=2,

@@ -101,7 +101,7 @@ def test_an_observer_sees_the_runs_that_evaluate_plays(monkeypatch):
     seen = []
     monkeypatch.setattr(watching, "play", lambda env, team, seeds: seen.extend(seeds) or hb.play(env, team, seeds))
     watching.observe("DecentralizedExploration-v0", "Decentralized-UGapEc", (1,), runs=2, seed=5)
-    where = world("DecentralizedExploration-v0", {"permute_arms": True})
+    where = world("DecentralizedExploration-v0", {})
     assert [s.entropy for s in seen] == [s.entropy for s in seeds(5, where, 0, 2)]
 
 

@@ -211,7 +211,9 @@ def test_each_tells_a_feedback_agent_the_users_so_far():
             return 1, self.size
 
     metrics = hb.play(
-        hb.make_core("CentralDP-v0", horizon=14, means=[0.9, 0.4], rewards="bernoulli"), hb.Each(Agent), 0
+        hb.make_core("CentralDP-v0", horizon=14, means=[0.9, 0.4], rewards="bernoulli", permute_arms=False),
+        hb.Each(Agent),
+        0,
     )
     assert asked == [1, 3, 7]  # blocks of 2, 4 and 8 users: t is the next one
     np.testing.assert_allclose(metrics["regret"], 14 * 0.5)
@@ -310,5 +312,5 @@ def test_play_accepts_a_team_that_only_acts():
         def act(self, obs):
             return np.zeros(obs.who.shape, int)
 
-    env = hb.make_core("CoopNetwork-v0", runs=2, n_agents=4, horizon=5, means=[0.9, 0.4])
+    env = hb.make_core("CoopNetwork-v0", runs=2, n_agents=4, horizon=5, means=[0.9, 0.4], permute_arms=False)
     assert (hb.play(env, First(), 0)["regret"] == 0).all()

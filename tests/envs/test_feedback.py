@@ -123,11 +123,12 @@ def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
 
 def test_underflow_happens_and_comes_out_right():
     # All rewards 0: half of the sums are negative before the modulus, and stay so after the analyzer.
-    env = hb.make_core("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=1e-9)
+    arms = {"means": (0.0, 1.0), "rewards": "bernoulli", "permute_arms": False}
+    env = hb.make_core("DistDP-v0", runs=400, **arms, confidence=1e-9)
     z = individuals(env, 0, 64).total("reward")
     assert 0.3 < (z < 0).mean() < 0.6
     assert abs(z.mean()) < 5 * math.sqrt(2 / 400)
-    wrong = hb.make_core("DistDP-v0", runs=400, means=(0.0, 1.0), rewards="bernoulli", confidence=0.5)
+    wrong = hb.make_core("DistDP-v0", runs=400, **arms, confidence=0.5)
     z = individuals(wrong, 0, 64).total("reward")
     # A sum below −τ wraps the wrong way: P(noise < −τ) = β^(τ+1)/(1 + β), and p bounds both sides.
     plan = distributed_pure(64, 1.0, 0.5)
@@ -186,6 +187,7 @@ def test_a_block_that_is_lost_whole_has_not_arrived(users):
 @pytest.mark.parametrize("servers", [1, 3])
 def test_a_curve_of_regret_ends_at_the_regret_and_is_linear_inside_a_block(servers):
     env = {"horizon": 4000, "n_agents": servers, "means": (0.2, 0.7), "rewards": "bernoulli", "epsilon": 0.1}
+    env["permute_arms"] = False
     results = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=3, env=env, checkpoints=[1, 2, 3, 4, 1000, 4000])
     _, curve = results.curve("regret")
     np.testing.assert_allclose(curve[:, -1], results.final("regret"))

@@ -105,7 +105,7 @@ def test_messages_count_transmissions(graph, m, life, expected):
 
 
 def test_regret_is_pseudo_regret_per_agent_and_group():
-    env = hb.make_core("CoopNetwork-v0", n_agents=3, means=[0.5, 0.2], horizon=4, runs=2)
+    env = hb.make_core("CoopNetwork-v0", n_agents=3, means=[0.5, 0.2], horizon=4, runs=2, permute_arms=False)
     env.reset(0)
     for _ in range(4):
         env.pull(np.array([[0, 1, 1], [0, 0, 0]]))

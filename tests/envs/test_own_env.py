@@ -189,13 +189,14 @@ def test_a_run_alone_equals_its_row_and_workers_change_nothing(id):
 
 def test_drift_and_switches_come_with_every_env_of_rounds():
     """The second half of the run is another problem, and the regret is against what is best now."""
-    env = {**SMALL, "means": [0.9, 0.1], "switches": 1}
+    still = {**SMALL, "means": [0.9, 0.1], "permute_arms": False}
+    env = {**still, "switches": 1}
     always = hb.Each(type("Always", (), {"__init__": lambda self, m, rng: None, "act": lambda self, t: 0}))
     core = hb.make_core("own_env:Seasons", **env)
     assert core.arms.moving
     regret = hb.play(hb.make_core("CoopNetwork-v0", **env), always)["regret"]
     np.testing.assert_allclose(regret, 4 * 12 * 0.8)
-    jumps = hb.make_core("own_envs_here:Weather", rain=0.0, means=[0.9, 0.1], **SMALL)
+    jumps = hb.make_core("own_envs_here:Weather", rain=0.0, **still)
     np.testing.assert_allclose(hb.play(jumps, always)["regret"], 4 * 0.8 * (7 + 3))  # rounds 7–13 and 21–23
 
 

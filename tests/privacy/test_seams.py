@@ -273,7 +273,8 @@ def test_what_a_team_says_beyond_one_counts_as_one(make):
     ids=["central", "discrete", "distributed", "local"],
 )  # fmt: skip
 def test_a_wrapper_before_a_mechanism_moves_a_sum_by_no_more_than_its_users(make, users):
-    env = Feedback(means=[0.5, 1.0], rewards="bernoulli", users=users, horizon=100, wrappers=[Times(10.0), *make()])
+    arms = {"means": [0.5, 1.0], "rewards": "bernoulli", "permute_arms": False}
+    env = Feedback(**arms, users=users, horizon=100, wrappers=[Times(10.0), *make()])
     env.reset(0)
     env.pull((np.array([[1]]), np.array([[64]])))
     assert env.talk().inbox.total("reward")[0, 0] == pytest.approx(64, abs=0.5)

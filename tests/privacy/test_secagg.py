@@ -66,7 +66,8 @@ def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilo
 def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_meet():
     with pytest.raises(ValueError, match="a block of n users up to horizon 9000000000 adds up to"):
         Feedback(horizon=9 * 10**9, wrappers=[SecAgg(grid=2**30)])
-    env = Feedback(horizon=9 * 10**9, rewards="bernoulli", means=[0.5, 0.6], wrappers=[SecAgg()])
+    arms = {"rewards": "bernoulli", "means": [0.5, 0.6], "permute_arms": False}
+    env = Feedback(horizon=9 * 10**9, **arms, wrappers=[SecAgg()])
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[9 * 10**9]])))
     assert abs(env.talk().inbox.total("reward")[0, 0] / 9e9 - 0.5) < 1e-3

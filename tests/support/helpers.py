@@ -3,7 +3,7 @@
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.registry import assemble
+from hushbandits.registry import assemble, takes
 
 
 def trace(env, team, seeds):
@@ -29,8 +29,10 @@ def trace(env, team, seeds):
 
 
 def build(env_id, agent, runs, env=None, agent_kwargs=None, wrappers=()):
+    """An env and a team; arms stand in the order given, as naive twins know them."""
     team = hb.make_team(agent, **(agent_kwargs or {}))
-    return assemble(env_id, team, runs=runs, env=env, wrappers=wrappers), team
+    order = {"permute_arms": False} if takes(env_id, "permute_arms") else {}
+    return assemble(env_id, team, runs=runs, env={**order, **(env or {})}, wrappers=wrappers), team
 
 
 def same_row(single, batch, r):

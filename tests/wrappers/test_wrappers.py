@@ -143,7 +143,7 @@ def test_local_laplace_has_the_law_of_laplace():
 def test_huber_shifts_a_block_by_its_rate(users):
     env = hb.make_core(
         "CentralDP-v0", users=users, means=[0.2, 0.4], rewards="bernoulli", horizon=40_000, epsilon=1e6,
-        wrappers=[Huber(0.3, law="constant", location=1.0, fraction=0.5)],
+        permute_arms=False, wrappers=[Huber(0.3, law="constant", location=1.0, fraction=0.5)],
     )  # fmt: skip
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[40_000]])))

@@ -97,7 +97,7 @@ class Arms:
     Examples
     --------
     >>> from hushbandits.core.tapes import run_seeds
-    >>> arms = Arms([0.9, 0.5, 0.1], "bernoulli", switches=1, horizon=10)
+    >>> arms = Arms([0.9, 0.5, 0.1], "bernoulli", permute=False, switches=1, horizon=10)
     >>> arms.reset(run_seeds(0, 1))
     >>> arms.at(0).tolist(), arms.at(5).tolist()
     ([[0.9, 0.5, 0.1]], [[0.1, 0.9, 0.5]])
@@ -114,7 +114,7 @@ class Arms:
         rewards: str | Law = "bernoulli",
         *,
         n_arms: int | None = None,
-        permute: bool = False,
+        permute: bool = True,
         drift: float = 0.0,
         switches: int = 0,
         horizon: int | None = None,

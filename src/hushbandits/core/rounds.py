@@ -149,7 +149,7 @@ class Rounds(Env):
         means: Sequence[float] | UniformMeans = (0.5, *[0.45] * 9),
         rewards: str | Law = "bernoulli",
         horizon: int = 10_000,
-        permute_arms: bool = False,
+        permute_arms: bool = True,
         drift: float = 0.0,
         switches: int = 0,
         wrappers: Sequence[Wrapper] = (),

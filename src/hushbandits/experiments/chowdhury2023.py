@@ -159,6 +159,7 @@ def _regret(
             "env": env,
             "agents": list(agents),
             "sweep": {"agent.epsilon": tuple(epsilons)},
+            "paired": ("permute_arms",),
             "figures": (Figure(y="regret", per_time=True, since=1000, by="agent.epsilon"),),
             "runs": RUNS,
             "metrics": ("regret", "bits_per_user"),
@@ -168,8 +169,8 @@ def _regret(
     )
 
 
-EASY_ENV = Use("DistDP-v0", n_arms=10, means=EASY, horizon=MILLION)
-HARD_ENV = Use("DistDP-v0", n_arms=10, means=HARD, horizon=10 * MILLION)
+EASY_ENV = Use("DistDP-v0", n_arms=10, means=EASY, horizon=MILLION, permute_arms=False)
+HARD_ENV = Use("DistDP-v0", n_arms=10, means=HARD, horizon=10 * MILLION, permute_arms=False)
 HARD_QUICK = {"env.horizon": MILLION, "runs": 10}
 
 
@@ -203,10 +204,10 @@ def _bits() -> Experiment:
         name="chowdhury2023-bits",
         title="Bits per user against the horizon: equal arms, so that batches keep doubling",
         source="Chowdhury & Zhou 2023, section 3",
-        env=Use("DistDP-v0", means=(0.5,) * 10),
+        env=Use("DistDP-v0", means=(0.5,) * 10, permute_arms=False),
         agents=agents,
         sweep={"env.horizon": HORIZONS},
-        paired=("horizon",),
+        paired=("horizon", "permute_arms"),
         runs=64,
         metrics=("bits_per_user",),
         figures=(Figure(y="bits_per_user", x="env.horizon"),),
@@ -231,7 +232,8 @@ def _radius() -> Experiment:
         name="chowdhury2023-radius",
         title="How often all estimates of a run stay within the radius of lemma 2, at p = .1",
         source="Chowdhury & Zhou 2023, lemma 2",
-        env=Use("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1),
+        env=Use("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1, permute_arms=False),
+        paired=("permute_arms",),
         agents=lines,
         sweep={"agent.epsilon": (0.1, 1.0)},
         runs=1000,
@@ -274,6 +276,7 @@ EXPERIMENTS = (
         title="Trust models on easy instances, ε = .5 (and, of our own, two shufflers)",
         source="Chowdhury & Zhou 2023, figure 4",
         env=EASY_ENV,
+        paired=("permute_arms",),
         agents=models(0.5),
         figures=(Figure(y="regret", per_time=True, since=1000),),
         runs=RUNS,
@@ -284,6 +287,7 @@ EXPERIMENTS = (
     _regret(
         "fig5", "Learning to rank (the small made-up file; --set env.path=FILE for a real one)",
         Use("LTR-v0", horizon=MILLION, permute_arms=True), [DIST_DP, LTR_S10, LTR_DP], LTR_EPSILONS,
+        paired=(),
         claims=[
             *_gap_claims("On ranking data (a made-up file)", MILLION, LTR_DP),
             *_gain_claims("On ranking data (a made-up file)", (LTR_S10,), LTR_EPSILONS),

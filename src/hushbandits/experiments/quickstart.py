@@ -23,7 +23,7 @@ _NETWORK = (
 )
 _FEEDBACK = (
     "In these 20 runs (seed 0) noise that users add costs more than the noise of a trusted server, and most where ε is "
-    "small: after 100,000 users Dist-DP-SE has 2.0 times the regret of DP-SE at ε = 0.1, 1.4 times at ε = 1. "
+    "small: after 100,000 users Dist-DP-SE has 2.1 times the regret of DP-SE at ε = 0.1, 1.4 times at ε = 1. "
     "All lines begin at about the same height, because no arm is dropped before its block of users is full, and "
     "noisier blocks must be longer. What the users get for it: DP-SE's server sees every reward, that of Dist-DP-SE "
     "sums of blocks only."
@@ -57,7 +57,7 @@ EXPERIMENTS = (
         name="quickstart-feedback",
         title="Privatized feedback: noise added by users against noise added by the server",
         source="after Chowdhury & Zhou 2023, figure 1",
-        env=Use("DistDP-v0", horizon=100_000),
+        env=Use("DistDP-v0", horizon=100_000, permute_arms=True),
         agents=[
             *(Use("Dist-DP-SE", epsilon=epsilon) for epsilon in (0.1, 1.0)),
             *(Use("DP-SE", on="CentralDP-v0", epsilon=epsilon) for epsilon in (0.1, 1.0)),

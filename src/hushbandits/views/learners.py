@@ -15,7 +15,7 @@ from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
 from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import integer
-from hushbandits.registry import make_core, takes
+from hushbandits.registry import make_core
 
 __all__ = ["HORIZON", "Episodes", "Rows", "Turn", "learners_core", "of_run", "task_options"]
 
@@ -41,8 +41,6 @@ def learners_core(
         if not isinstance(speech, Mapping) or not speech:
             raise ValueError(f"speech={speech!r:.60} must name at least one field, as {{'bit': Field(dtype='?')}}")
         params["speech"] = speech
-    if takes(id, "permute_arms"):
-        params.setdefault("permute_arms", True)
     core = make_core(id, runs, wrappers=wrappers, **params)
     if core.horizon is None:
         core = make_core(id, runs, wrappers=wrappers, **{**params, "horizon": HORIZON})

@@ -56,7 +56,7 @@ def observe(
     True
     """
     team = make_team(agent, **(agent_kwargs or {}))
-    params = {"permute_arms": True, **(env or {})}
+    params = env or {}
     core = assemble(env_id, team, runs=runs, env=params)
     for c in watched:
         if not 1 <= c <= core.n_agents:

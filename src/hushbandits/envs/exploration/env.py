@@ -134,7 +134,7 @@ class Exploration(Env):
         delta: float = 0.05, beta: float = 0.5, eta: float | None = None, xi: float = 0.0,
         judge: str = "coordinator", vote_cost: int = 1, round_cost: int | str = 0, idle: str = "leaves",
         stop: str = "coordinator", single: bool = False, precision: float = 0.0, strict: bool = False,
-        drift: float | None = None, switches: int = 0, resets: bool = False, permute_arms: bool = False,
+        drift: float | None = None, switches: int = 0, resets: bool = False, permute_arms: bool = True,
         horizon: int | None = None, wrappers: Sequence[Wrapper] = (), speech: Fields | None = None,
         fields: Fields | None = None, runs: int = 1,
     ):  # fmt: skip

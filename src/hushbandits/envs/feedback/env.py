@@ -101,7 +101,7 @@ class Feedback(Env):
         means: Sequence[float] | UniformMeans = EASY,
         rewards: str | Law = "clipped-gaussian",
         horizon: int = 1_000_000,
-        permute_arms: bool = False,
+        permute_arms: bool = True,
         switches: int = 0,
         users: str = "pooled",
         wrappers: Sequence[Wrapper] = (),

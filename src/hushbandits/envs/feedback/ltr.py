@@ -291,7 +291,7 @@ class LTR(Feedback):
         cluster_seed: int = 0,
         n_agents: int = 1,
         horizon: int = 1_000_000,
-        permute_arms: bool = False,
+        permute_arms: bool = True,
         users: str = "pooled",
         wrappers: Sequence[Wrapper] = (),
         speech: Fields | None = None,

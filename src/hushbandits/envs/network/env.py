@@ -117,7 +117,7 @@ class CoopNetwork(Rounds):
         routing: str = "flood",
         root: int | str = "median",
         horizon: int = 10_000,
-        permute_arms: bool = False,
+        permute_arms: bool = True,
         drift: float = 0.0,
         switches: int = 0,
         wrappers: Sequence[Wrapper] = (),
@@ -141,7 +141,7 @@ class CoopNetwork(Rounds):
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
         runs = count("runs", runs, 1)
         if self._random_graph:
-            affordable(f"runs={runs} graphs of n_agents={n_agents}", 64.0 * n_agents**2 * runs)
+            affordable(f"runs={runs} of n_agents={n_agents} on graph=erdos-renyi", 64.0 * n_agents**2 * runs)
         else:
             matrix = adjacency(graph, n_agents)
             self._place(matrix[None], hop_distances(matrix)[None])
