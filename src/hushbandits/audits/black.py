@@ -196,7 +196,9 @@ def one_run(mechanism: LocalDiscreteLaplace, users: int = 20_000, level: float =
 
     Measured is the smallest ε that `level` does not refute.
     """
-    env = Feedback(users="each", means=(0.0, 1.0), rewards="bernoulli", wrappers=[mechanism], horizon=users)
+    env = Feedback(
+        users="each", means=(0.0, 1.0), rewards="bernoulli", permute_arms=False, wrappers=[mechanism], horizon=users
+    )
     env.reset(seed)
     (own,) = env.wrappers
     assert isinstance(own, LocalDiscreteLaplace)

@@ -197,6 +197,7 @@ def _built(
         users=users,
         n_agents=servers,
         means=(0.5,) * 4 if own else (0.0, 1.0, 0.0, 1.0),
+        permute_arms=False,
         rewards="bernoulli",
         horizon=sum(x if isinstance(x, int) else len(x) for x in blocks),
         runs=runs,
