@@ -21,6 +21,7 @@ from hushbandits.core.entries import (
     AnyEnv,
     AnyWrapper,
     Entry,
+    Model,
     Spec,
     built,
     called,
@@ -64,6 +65,8 @@ _AGENTS: dict[str, Spec] = {}
 _WRAPPERS: dict[str, Spec] = {}
 #: The namespace of the module that registered a name; empty: this process adopted it from its parent.
 _BY: dict[tuple[str, str], dict[str, object]] = {}
+#: Plays what was trained.
+_TRAINED = "hushbandits.baselines.sb3:Trained"
 #: Ids as PettingZoo and Gymnasium read them.
 _ID = re.compile(r"[\w:.-]+")
 
@@ -170,7 +173,8 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     ----------
     agent : str, class or callable
         One of `list_agents`; ``"my_module:MyAgent"`` or a class: a `Team`, or one agent's code, which `Each` lifts;
-        or a function that returns a team.
+        or a function that returns a team.  Also ``"sb3:FOLDER"`` and ``"sb3:my.zip"``, and a model of
+        Stable-Baselines3 as it is in memory (`hushbandits.baselines.sb3.Trained`).
     **kwargs
         Its parameters.
 
@@ -186,8 +190,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     >>> make_team("DP-MASE", epsilon=0.5).epsilon
     0.5
     """
-    plain = callable(agent) and not isinstance(agent, (type, str))
-    spec = Spec(agent) if plain else find(_AGENTS, AGENT, agent)
+    spec = _agent(agent)
     entry = spec.load()
     if not isinstance(entry, type) or issubclass(entry, Team):
         return built(Team, f"agent {title(agent)}", spec, kwargs)
@@ -196,6 +199,16 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
             f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
         )
     return Each(entry)
+
+
+def _agent(agent: AnyAgent) -> Spec:
+    """The entry of whatever stands for an agent."""
+    if not isinstance(agent, (str, type)):
+        if isinstance(agent, Model):
+            return Spec(_TRAINED, {"source": agent})
+        if callable(agent):
+            return Spec(agent)
+    return find(_AGENTS, AGENT, agent)
 
 
 def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
@@ -360,8 +373,8 @@ def _env_parameters(spec: Spec) -> list[str]:
 
 def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Params) -> None:
     """Raise ``TypeError`` where a parameter given to the agent is the env's."""
-    if params and (isinstance(agent, (type, str)) or not callable(agent)):
-        entry = find(_AGENTS, AGENT, agent).load()
+    if params and (isinstance(agent, (type, str, Model)) or not callable(agent)):
+        entry = _agent(agent).load()
         env = f"env {title(env_id)}", _env_parameters(find(_ENVS, ENV, env_id)), "in env (env.{} in an experiment)"
         misplaced(f"agent {title(agent)}", params, entry, (), [env])
 
@@ -389,8 +402,8 @@ def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
         _BY.update(((what, name), {}) for name in entries.get(kind, {}))
 
 
-#: ``sb3:FOLDER``: a policy that somebody has trained.
-AGENT.shelves["sb3"] = lambda folder: Spec("hushbandits.baselines.sb3:Trained", {"folder": folder})
+#: ``sb3:FOLDER``, ``sb3:my.zip``: a policy that somebody has trained.
+AGENT.shelves["sb3"] = lambda path: Spec(_TRAINED, {"source": path})
 for _name, _spec in shipped.ENVS:
     register_env(_name, _spec.entry, wrappers=_spec.wrappers, **_spec.defaults)
 for _name, _spec in shipped.AGENTS:

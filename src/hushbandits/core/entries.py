@@ -6,7 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from hushbandits.core.env import Env
 from hushbandits.core.names import Kind, own_class
@@ -16,14 +16,29 @@ from hushbandits.core.validate import check_flags, check_keywords, nearest, show
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
-    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Spec", "built", "called", "default",
-    "find", "misplaced", "open_ended", "parameters", "title",
+    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Model", "Spec", "built", "called",
+    "default", "find", "misplaced", "open_ended", "parameters", "title",
 ]  # fmt: skip
 
 Entry = str | Callable[..., object]
-#: What may stand for an env, an agent, a wrapper: a registered name, ``"module:Class"``, or the class itself.
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A model of Stable-Baselines3, in memory: which one it is, whoever plays it finds out."""
+
+    policy: Any
+    observation_space: Any
+    action_space: Any
+
+    def predict(self, observation: Any) -> Any:
+        """What it would do."""
+
+
+#: What may stand for an env, an agent, a wrapper: a registered name, ``"module:Class"``, or the class itself; for an
+#: agent also a model.
 AnyEnv = str | type[Env]
-AnyAgent = str | type[Any] | Callable[..., Team]
+AnyAgent = str | type[Any] | Callable[..., Team] | Model
 AnyWrapper = str | Wrapper | type[Wrapper]
 
 _Made = TypeVar("_Made")

@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import FORMAT, OPTIONS, Policy, heads_of, parts_of, understood
+from hushbandits.baselines.sb3_file import FORMAT, Policy, heads_of, parts_of, understood
+from hushbandits.baselines.sb3_model import arrays
 from hushbandits.baselines.sb3_network import Player
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use, named
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
 from hushbandits.core.strangers import opened
+from hushbandits.core.task import EARNED
 from hushbandits.core.types import Array, Params
 from hushbandits.core.validate import choice, integer, shown
-from hushbandits.learning.export import arrays
 from hushbandits.learning.folder import LOCK, begun, same, save, versions
 from hushbandits.learning.models import MODELS, build, checkpoint, leg_seed, restore, start
 from hushbandits.learning.score import HELD_OUT, score, uniform
@@ -172,7 +173,7 @@ class _Training:
             "setting": self.rows.core.setting,
             "env": {"use": asked["id"], **asked["env"]},
             "wrappers": asked["wrappers"],
-            "options": {name: value for name, value in options.items() if name in OPTIONS},
+            "options": {name: value for name, value in options.items() if name not in EARNED},
             "observation": [list(part) for part in parts_of(self.rows.task)],
             "action": {"kind": kind, "heads": list(heads)},
             "network": network,

@@ -129,12 +129,14 @@ class Rows:
     ----------
     core : Env
     task : Task
+    options : mapping
+        The task's.
     runs, n_agents : int
         R, M.
     """
 
     def __init__(self, core: Env, **options: Any):
-        self.core = core
+        self.core, self.options = core, options
         self.task: Task = core.task(**options)
         self.runs, self.n_agents = core.runs, core.n_agents
         self._episodes = Episodes(self.runs)
