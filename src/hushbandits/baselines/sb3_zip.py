@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushbandits.baselines.sb3_file import Policy, sound
-from hushbandits.baselines.sb3_state import KINDS, activation, needed, network
+from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, needed, network
 from hushbandits.core.strangers import opened, parsed
 from hushbandits.core.types import Array
 from hushbandits.core.validate import shown
@@ -81,6 +81,8 @@ def _policy(name: str, told: object, state: Mapping[str, Array]) -> Policy:
     kind = KINDS.get(module) if isinstance(module, str) else None
     if kind is None:
         raise ValueError(f"its policy is of {shown(module)}, which is not played here; {_YOURSELF}")
+    if data.get("_last_original_obs") is not None:
+        raise ValueError(f"it was trained behind a VecNormalize, whose numbers are not in the zip; {OTHER}")
     options = _table("policy_kwargs", data.get("policy_kwargs"))
     for option in options:
         if option not in _HARMLESS and option not in (":type:", ":serialized:"):

@@ -115,9 +115,7 @@ def given_options(task: object) -> dict[str, Any]:
         raise ValueError(f"task={shown(task)} must be a dict of a task's options, such as {{'agent_id': True}}")
     for name in task:
         if name in EARNED:
-            raise ValueError(
-                f"task={shown(dict(task))}: {name} is about what a learner earns, and an agent earns nothing"
-            )
+            raise ValueError(f"task: {name}={shown(task[name])} is about what a learner earns, and agents earn nothing")
     return dict(task)
 
 
