@@ -23,10 +23,13 @@ from hushbandits.core.entries import (
     Entry,
     Model,
     Spec,
+    again,
+    anew,
     built,
     called,
     default,
     find,
+    lacking,
     misplaced,
     open_ended,
     parameters,
@@ -41,24 +44,10 @@ from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
-    "adopt",
-    "assemble",
-    "clock",
-    "known_wrappers",
-    "list_agents",
-    "list_envs",
-    "list_wrappers",
-    "make_core",
-    "make_team",
-    "make_wrapper",
-    "not_the_envs",
-    "own_entries",
-    "register_agent",
-    "register_env",
-    "register_wrapper",
-    "shipped_classes",
-    "takes",
-]
+    "adopt", "assemble", "clock", "env_entry", "known_wrappers", "list_agents", "list_envs", "list_wrappers",
+    "make_core", "make_team", "make_wrapper", "not_the_envs", "own_entries", "register_agent", "register_env",
+    "register_wrapper", "shipped_classes", "takes",
+]  # fmt: skip
 
 _ENVS: dict[str, Spec] = {}
 _AGENTS: dict[str, Spec] = {}
@@ -73,22 +62,9 @@ _ID = re.compile(r"[\w:.-]+")
 
 def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
     by = sys._getframe(2).f_globals
-    if name in table and not _anew(_BY[kind, name], by) and not _again(table[name].entry, spec.entry):
+    if name in table and not anew(_BY[kind, name], by) and not again(table[name].entry, spec.entry):
         raise ValueError(f"{kind} {name!r} is registered already; choose another name")
     table[name], _BY[kind, name] = spec, by
-
-
-def _anew(old: dict[str, object], new: dict[str, object]) -> bool:
-    """Whether the module that registered a name was imported anew, or only now in this process."""
-    return not old or (old is not new and old.get("__name__") == new.get("__name__"))
-
-
-def _again(old: Entry, new: Entry) -> bool:
-    """Whether `new` is what `old` became when it was defined again where it stands."""
-    if isinstance(old, str):
-        return old == new and not old.startswith("hushbandits.")
-    homes = [(getattr(entry, "__module__", None), getattr(entry, "__qualname__", None)) for entry in (old, new)]
-    return old is not new and None not in homes[0] and homes[0] == homes[1] and "<locals>" not in str(homes[0][1])
 
 
 def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
@@ -155,6 +131,17 @@ def list_wrappers() -> list[str]:
     return sorted(_WRAPPERS)
 
 
+def env_entry(id: AnyEnv) -> Spec:
+    """Return what stands for an env.
+
+    Examples
+    --------
+    >>> env_entry("CoopNetwork-v0").load().__name__
+    'CoopNetwork'
+    """
+    return find(_ENVS, ENV, id)
+
+
 def clock(id: str) -> str:
     """Return what a registered env's time is counted in.
 
@@ -163,7 +150,7 @@ def clock(id: str) -> str:
     >>> clock("CoopNetwork-v0")
     'rounds'
     """
-    return str(getattr(find(_ENVS, ENV, id).load(), "clock", "time"))
+    return str(getattr(env_entry(id).load(), "clock", "time"))
 
 
 def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
@@ -269,13 +256,13 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
-    spec = find(_ENVS, ENV, id)
+    spec = env_entry(id)
     entry = spec.load()
     brought = _brought(spec)
     taken = {p for names in brought.values() for p in names}
     made = known_wrappers(wrappers)
     if "runs" not in (known := parameters(entry)) or "wrappers" not in known:
-        _lacking(f"env {title(id)}", entry)
+        lacking(f"env {title(id)}", entry)
     check_keywords(f"env {title(id)}", entry, [k for k in kwargs if k not in taken], also=taken)
     check_flags(entry, kwargs)
     merged = {**spec.defaults, **kwargs}
@@ -303,15 +290,10 @@ def takes(id: AnyEnv, name: str) -> bool:
     >>> takes("CoopNetwork-v0", "graph"), takes("CoopNetwork-v0", "epsilon")
     (True, False)
     """
-    spec = find(_ENVS, ENV, id)
+    spec = env_entry(id)
     inits = [vars(cls)["__init__"] for cls in getattr(spec.load(), "__mro__", ()) if "__init__" in vars(cls)]
     handed = {p for init in inits for p in parameters(init)} if open_ended(spec.load()) else set()
     return name in {*_env_parameters(spec), *handed} and name not in spec.defaults
-
-
-def _lacking(what: str, entry: Callable[..., object]) -> None:
-    if not open_ended(entry):
-        raise TypeError(f"{what} must take runs= and wrappers=, and hand them on to Env.__init__")
 
 
 def assemble(
@@ -330,7 +312,7 @@ def assemble(
         An env parameter given here differs from what the agent's own parameters imply.
     """
     given = dict(env or {})
-    spec = find(_ENVS, ENV, env_id)
+    spec = env_entry(env_id)
     setting = getattr(spec.load(), "setting", team.setting)
     if team.setting and setting != team.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
@@ -375,7 +357,7 @@ def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Params) -> None:
     """Raise ``TypeError`` where a parameter given to the agent is the env's."""
     if params and (isinstance(agent, (type, str, Model)) or not callable(agent)):
         entry = _agent(agent).load()
-        env = f"env {title(env_id)}", _env_parameters(find(_ENVS, ENV, env_id)), "in env (env.{} in an experiment)"
+        env = f"env {title(env_id)}", _env_parameters(env_entry(env_id)), "in env (env.{} in an experiment)"
         misplaced(f"agent {title(agent)}", params, entry, (), [env])
 
 
