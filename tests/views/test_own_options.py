@@ -130,3 +130,15 @@ def test_a_training_from_the_shell_keeps_it(tmp_path, monkeypatch):
     assert set(last["metrics"]) <= {*found.finals}
     with pytest.raises(TypeError, match=r"a learner's task takes no parameter 'extr'; did you mean extra"):
         train("own_recent:Env", tmp_path / "b", task={"extr": 3}, **given)
+
+
+def test_a_policy_may_be_of_a_setting_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_elsewhere.py").write_text(
+        "from hushbandits.envs.network import CoopNetwork\nclass Env(CoopNetwork):\n    setting = 'elsewhere'\n"
+    )
+    train("own_elsewhere:Env", tmp_path / "a", **{**SHORT, "hyper": HYPER["ppo"], "env": NET})
+    assert read(tmp_path / "a").setting == "elsewhere"
+    assert hb.evaluate("own_elsewhere:Env", f"sb3:{tmp_path / 'a'}", runs=2, env=NET).final("regret").shape == (2,)
+    with pytest.raises(ValueError, match="plays the elsewhere setting; CoopNetwork-v0 is network"):
+        hb.evaluate("CoopNetwork-v0", f"sb3:{tmp_path / 'a'}", runs=1, env=NET)
