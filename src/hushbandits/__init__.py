@@ -27,6 +27,7 @@ from hushbandits.bench.evaluate import evaluate
 from hushbandits.bench.folder import RunFolder, open_run
 from hushbandits.bench.results import Results
 from hushbandits.bench.run import run
+from hushbandits.core.acts import Acts
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Adjacency, Guarantee
@@ -85,6 +86,7 @@ def make_sb3(*args: object, **kwargs: object) -> "VecEnv":
 __version__ = _version("hushbandits")
 
 __all__ = [
+    "Acts",
     "Adjacency",
     "Claim",
     "Comparison",

@@ -21,11 +21,15 @@ from hushbandits.core.entries import (
     AnyEnv,
     AnyWrapper,
     Entry,
+    Model,
     Spec,
+    again,
+    anew,
     built,
     called,
     default,
     find,
+    lacking,
     misplaced,
     open_ended,
     parameters,
@@ -40,52 +44,27 @@ from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
-    "adopt",
-    "assemble",
-    "clock",
-    "known_wrappers",
-    "list_agents",
-    "list_envs",
-    "list_wrappers",
-    "make_core",
-    "make_team",
-    "make_wrapper",
-    "not_the_envs",
-    "own_entries",
-    "register_agent",
-    "register_env",
-    "register_wrapper",
-    "shipped_classes",
-    "takes",
-]
+    "adopt", "assemble", "clock", "env_entry", "known_wrappers", "list_agents", "list_envs", "list_wrappers",
+    "make_core", "make_team", "make_wrapper", "not_the_envs", "own_entries", "register_agent", "register_env",
+    "register_wrapper", "shipped_classes", "takes",
+]  # fmt: skip
 
 _ENVS: dict[str, Spec] = {}
 _AGENTS: dict[str, Spec] = {}
 _WRAPPERS: dict[str, Spec] = {}
 #: The namespace of the module that registered a name; empty: this process adopted it from its parent.
 _BY: dict[tuple[str, str], dict[str, object]] = {}
+#: Plays what was trained.
+_TRAINED = "hushbandits.baselines.sb3:Trained"
 #: Ids as PettingZoo and Gymnasium read them.
 _ID = re.compile(r"[\w:.-]+")
 
 
 def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
     by = sys._getframe(2).f_globals
-    if name in table and not _anew(_BY[kind, name], by) and not _again(table[name].entry, spec.entry):
+    if name in table and not anew(_BY[kind, name], by) and not again(table[name].entry, spec.entry):
         raise ValueError(f"{kind} {name!r} is registered already; choose another name")
     table[name], _BY[kind, name] = spec, by
-
-
-def _anew(old: dict[str, object], new: dict[str, object]) -> bool:
-    """Whether the module that registered a name was imported anew, or only now in this process."""
-    return not old or (old is not new and old.get("__name__") == new.get("__name__"))
-
-
-def _again(old: Entry, new: Entry) -> bool:
-    """Whether `new` is what `old` became when it was defined again where it stands."""
-    if isinstance(old, str):
-        return old == new and not old.startswith("hushbandits.")
-    homes = [(getattr(entry, "__module__", None), getattr(entry, "__qualname__", None)) for entry in (old, new)]
-    return old is not new and None not in homes[0] and homes[0] == homes[1] and "<locals>" not in str(homes[0][1])
 
 
 def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
@@ -152,6 +131,17 @@ def list_wrappers() -> list[str]:
     return sorted(_WRAPPERS)
 
 
+def env_entry(id: AnyEnv) -> Spec:
+    """Return what stands for an env.
+
+    Examples
+    --------
+    >>> env_entry("CoopNetwork-v0").load().__name__
+    'CoopNetwork'
+    """
+    return find(_ENVS, ENV, id)
+
+
 def clock(id: str) -> str:
     """Return what a registered env's time is counted in.
 
@@ -160,7 +150,7 @@ def clock(id: str) -> str:
     >>> clock("CoopNetwork-v0")
     'rounds'
     """
-    return str(getattr(find(_ENVS, ENV, id).load(), "clock", "time"))
+    return str(getattr(env_entry(id).load(), "clock", "time"))
 
 
 def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
@@ -170,7 +160,8 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     ----------
     agent : str, class or callable
         One of `list_agents`; ``"my_module:MyAgent"`` or a class: a `Team`, or one agent's code, which `Each` lifts;
-        or a function that returns a team.
+        or a function that returns a team.  Also ``"sb3:FOLDER"`` and ``"sb3:my.zip"``, and a model of
+        Stable-Baselines3 as it is in memory (`hushbandits.baselines.sb3.Trained`).
     **kwargs
         Its parameters.
 
@@ -186,8 +177,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     >>> make_team("DP-MASE", epsilon=0.5).epsilon
     0.5
     """
-    plain = callable(agent) and not isinstance(agent, (type, str))
-    spec = Spec(agent) if plain else find(_AGENTS, AGENT, agent)
+    spec = _agent(agent)
     entry = spec.load()
     if not isinstance(entry, type) or issubclass(entry, Team):
         return built(Team, f"agent {title(agent)}", spec, kwargs)
@@ -196,6 +186,16 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
             f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
         )
     return Each(entry)
+
+
+def _agent(agent: AnyAgent) -> Spec:
+    """The entry of whatever stands for an agent."""
+    if not isinstance(agent, (str, type)):
+        if isinstance(agent, Model):
+            return Spec(_TRAINED, {"source": agent})
+        if callable(agent):
+            return Spec(agent)
+    return find(_AGENTS, AGENT, agent)
 
 
 def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
@@ -256,13 +256,13 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
-    spec = find(_ENVS, ENV, id)
+    spec = env_entry(id)
     entry = spec.load()
     brought = _brought(spec)
     taken = {p for names in brought.values() for p in names}
     made = known_wrappers(wrappers)
     if "runs" not in (known := parameters(entry)) or "wrappers" not in known:
-        _lacking(f"env {title(id)}", entry)
+        lacking(f"env {title(id)}", entry)
     check_keywords(f"env {title(id)}", entry, [k for k in kwargs if k not in taken], also=taken)
     check_flags(entry, kwargs)
     merged = {**spec.defaults, **kwargs}
@@ -290,15 +290,10 @@ def takes(id: AnyEnv, name: str) -> bool:
     >>> takes("CoopNetwork-v0", "graph"), takes("CoopNetwork-v0", "epsilon")
     (True, False)
     """
-    spec = find(_ENVS, ENV, id)
+    spec = env_entry(id)
     inits = [vars(cls)["__init__"] for cls in getattr(spec.load(), "__mro__", ()) if "__init__" in vars(cls)]
     handed = {p for init in inits for p in parameters(init)} if open_ended(spec.load()) else set()
     return name in {*_env_parameters(spec), *handed} and name not in spec.defaults
-
-
-def _lacking(what: str, entry: Callable[..., object]) -> None:
-    if not open_ended(entry):
-        raise TypeError(f"{what} must take runs= and wrappers=, and hand them on to Env.__init__")
 
 
 def assemble(
@@ -317,7 +312,7 @@ def assemble(
         An env parameter given here differs from what the agent's own parameters imply.
     """
     given = dict(env or {})
-    spec = find(_ENVS, ENV, env_id)
+    spec = env_entry(env_id)
     setting = getattr(spec.load(), "setting", team.setting)
     if team.setting and setting != team.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
@@ -360,9 +355,9 @@ def _env_parameters(spec: Spec) -> list[str]:
 
 def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Params) -> None:
     """Raise ``TypeError`` where a parameter given to the agent is the env's."""
-    if params and (isinstance(agent, (type, str)) or not callable(agent)):
-        entry = find(_AGENTS, AGENT, agent).load()
-        env = f"env {title(env_id)}", _env_parameters(find(_ENVS, ENV, env_id)), "in env (env.{} in an experiment)"
+    if params and (isinstance(agent, (type, str, Model)) or not callable(agent)):
+        entry = _agent(agent).load()
+        env = f"env {title(env_id)}", _env_parameters(env_entry(env_id)), "in env (env.{} in an experiment)"
         misplaced(f"agent {title(agent)}", params, entry, (), [env])
 
 
@@ -389,8 +384,8 @@ def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
         _BY.update(((what, name), {}) for name in entries.get(kind, {}))
 
 
-#: ``sb3:FOLDER``: a policy that somebody has trained.
-AGENT.shelves["sb3"] = lambda folder: Spec("hushbandits.baselines.sb3:Trained", {"folder": folder})
+#: ``sb3:FOLDER``, ``sb3:my.zip``: a policy that somebody has trained.
+AGENT.shelves["sb3"] = lambda path: Spec(_TRAINED, {"source": path})
 for _name, _spec in shipped.ENVS:
     register_env(_name, _spec.entry, wrappers=_spec.wrappers, **_spec.defaults)
 for _name, _spec in shipped.AGENTS:

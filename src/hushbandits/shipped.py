@@ -20,7 +20,7 @@ def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
 
 
 def _trained(folder: str) -> Spec:
-    return _at("baselines.sb3:Trained", folder=str(Path(__file__).parent / "data" / "policies" / folder))
+    return _at("baselines.sb3:Trained", source=str(Path(__file__).parent / "data" / "policies" / folder))
 
 
 ENVS = [

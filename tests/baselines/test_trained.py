@@ -14,12 +14,12 @@ from policies import HOMES, HYPER, NET, shaken, trained
 import hushbandits as hb
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_file import Policy, heads_of, parts_of, read
+from hushbandits.baselines.sb3_model import arrays
 from hushbandits.baselines.sb3_network import Player
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.play.own import own_sources
 from hushbandits.core.face import Face
 from hushbandits.core.measure import gathered
-from hushbandits.learning.export import arrays
 from hushbandits.learning.models import MODELS, build
 from hushbandits.views.sb3 import make_sb3
 

@@ -39,7 +39,7 @@ TERMS = {
     "gymnasium.make_vec": "of Gymnasium", "space.sample": "of Gymnasium", "sys.modules": "of Python",
     "pettingzoo.make": "of PettingZoo", "parallel_to_aec": "of PettingZoo", "EnvBase": "of TorchRL",
     "ActionMask": "of TorchRL", '("agents", "action_mask")': "a key of TorchRL", "peft": "a package",
-    "nox -s compat-<library>": "a way to write", "sb3:FOLDER": "a way to write",
+    "nox -s compat-<library>": "a way to write", "sb3:FOLDER": "a way to write", "sb3:my.zip": "a way to write",
     "dist/": "written by build", "module:Class": "a way to write", "module:Name": "a way to write",
     "agent/<name>": "a way to write", "function(reward)": "any function",
     "tcp://host:8786": "an address", "host:6379": "an address", "ray://host:10001": "an address",

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hushbandits.baselines.sb3_file import Policy, heads_of, parts_of, read
+from hushbandits.baselines.sb3_model import policy_of
 from hushbandits.baselines.sb3_network import Player
-from hushbandits.core.face import face
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
+from hushbandits.baselines.sb3_zip import read_zip
+from hushbandits.core.acts import TaskTeam, given_options
+from hushbandits.core.entries import Model
+from hushbandits.core.face import Face, face
 from hushbandits.core.task import Task
-from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Message, Seeds
-from hushbandits.core.validate import flag, integer
+from hushbandits.core.types import Array, Params, Seeds
+from hushbandits.core.validate import flag, shown
 from hushbandits.core.world import World
 
 __all__ = ["Trained"]
 
 
-class Trained(Team):
-    """Plays what ``hushbandits train`` has made; the name ``sb3:FOLDER`` stands for it wherever an agent's may.
+class Trained(TaskTeam):
+    """Plays what was trained with Stable-Baselines3.
 
     All agents play one policy.  It sees what the learner saw (the env's task over what the wrappers let through), and
     an env that shows something else, or has other actions, is refused; other numbers of agents are welcome where the
@@ -32,13 +32,18 @@ class Trained(Team):
 
     Parameters
     ----------
-    folder : str or Path
-        With ``policy.json``.
+    source : str, Path or model
+        A folder that ``hushbandits train`` has made, for which ``sb3:FOLDER`` stands wherever an agent's name may; a
+        zip that a model's ``save`` has written (``sb3:my.zip``), of which nothing is run; or a model in memory.
     deterministic : bool, optional
-        Take the likeliest action instead of drawing one; default: as it was trained to be played.
+        Take the likeliest action instead of drawing one; default: as it was trained to be played (a DQN takes the
+        best one, all others draw).
     beats : int, optional
         1: arms and message of a round are chosen at once; 2: the message after the own reward was seen.  Default: as
         it was trained.  The metric ``beats`` says which.
+    task : mapping, optional
+        Options of the task, as for `hb.make`, under which a zip or a model was trained: ``{"agent_id": True}``.  A
+        folder knows them; so does a model that still has its env from `hb.make_sb3`.
 
     Examples
     --------
@@ -49,96 +54,104 @@ class Trained(Team):
     ValueError: there is no policy in nowhere: policy.json: no such file or directory
     """
 
-    measures: Mapping[str, Measure] = {"beats": Measure("beats of a step of the policy", "count")}
-
-    def __init__(self, folder: str | Path, *, deterministic: bool | None = None, beats: int | None = None):
-        self.policy: Policy = read(folder)
+    def __init__(
+        self, source: str | Path | Model, *, deterministic: bool | None = None, beats: int | None = None,
+        task: Params | None = None,
+    ):  # fmt: skip
+        self.policy: Policy = _policy(source)
+        if task is not None and self.policy.bounds is None:
+            raise ValueError(f"task={shown(task)} cannot change what {source} was trained with")
+        self._options = {**self.policy.options, **given_options(task)}
         self._player = Player(self.policy, None if deterministic is None else flag("deterministic", deterministic))
-        self.beats = self.policy.beats if beats is None else integer("beats", beats, 1, 2)
+        super().__init__(self.policy.beats if beats is None else beats)
         self.setting = self.policy.setting
-
-    told = ()  # its task sees what there is
 
     @property
     def name(self) -> str:
-        """What trained it, and where."""
-        return f"{self.policy.algorithm} of {self.policy.env['use']}"
-
-    #: Its task writes the message; `meets` holds that against the env.
-    improvises = True
+        """What trained it, and where, as far as that is known."""
+        where = self.policy.env.get("use")
+        return f"{self.policy.algorithm} of {where}" if where else self.policy.algorithm
 
     def meets(self, env: World) -> None:
         """Raise ``ValueError`` where `env` shows something else than was seen in training, or has other actions."""
-        task, policy = self._task(env), self.policy
-        shown = dict((part[0], part[1:]) for part in parts_of(task))
-        known = dict((part[0], part[1:]) for part in policy.parts)
-        for name in [*known, *(name for name in shown if name not in known)]:
-            there, here = (_said(parts.get(name)) for parts in (known, shown))
-            if there != here:
-                raise ValueError(f"{self.name} was trained with {there} as {name!r}, and here are {here}{self._home()}")
+        task, policy = self.look(face(env)), self.policy
+        if policy.parts:
+            self._same_parts(task)
+        else:
+            self._same_bounds(task)
         kind, heads = heads_of(task.action_space)
-        if [part[0] for part in parts_of(task)] != [part[0] for part in policy.parts]:
-            raise ValueError(f"{self.name} was trained with the parts of an observation in another order{self._home()}")
         if (kind, heads) != (policy.kind, policy.heads):
             raise ValueError(
                 f"{self.name} was trained to act in {policy.kind}({_brief(policy.heads)}), and here actions are "
                 f"{kind}({_brief(heads)}){self._home()}"
             )
 
-    def _home(self) -> str:
-        given = ", ".join(f"{k}={v}" for k, v in self.policy.env.items() if k != "use")
-        return f"; it knows {self.policy.env['use']}{f' with {given}' if given else ''}"[:300]
+    def _same_parts(self, task: Task) -> None:
+        found = dict((part[0], part[1:]) for part in parts_of(task))
+        known = dict((part[0], part[1:]) for part in self.policy.parts)
+        for name in [*known, *(name for name in found if name not in known)]:
+            there, here = (_said(parts.get(name)) for parts in (known, found))
+            if there != here:
+                raise ValueError(f"{self.name} was trained with {there} as {name!r}, and here are {here}{self._home()}")
+        if [part[0] for part in parts_of(task)] != [part[0] for part in self.policy.parts]:
+            raise ValueError(f"{self.name} was trained with the parts of an observation in another order{self._home()}")
 
-    def _task(self, env: World) -> Task:
-        its = face(env)
-        if its.horizon is None:
-            raise ValueError(f"{self.name} needs to know how long a run may last: give the env a horizon")
-        if its.learner is None:
-            raise ValueError(f"{self.name} needs an env with a task for learners, and this one declares no learner")
+    def _same_bounds(self, task: Task) -> None:
+        assert self.policy.bounds is not None
+        here = task.observation_space
+        (wide,) = here.shape
+        if wide != self.policy.inputs:
+            raise ValueError(
+                f"{self.name} was trained with {self.policy.inputs} numbers as an observation, and here are {wide}: "
+                f"{', '.join(task.layout)}{self._home()}"
+            )
+        ends = zip((here.low, here.high), self.policy.bounds, strict=True)
+        off = ~np.logical_and(*(np.isclose(ours, theirs, rtol=1e-6, atol=0) for ours, theirs in ends))
+        if off.any():
+            name = next(name for name, at in task.layout.items() if off[at].any())
+            raise ValueError(f"{self.name} was trained with other bounds of what is here {name!r}{self._home()}")
+
+    def _home(self) -> str:
+        use = self.policy.env.get("use")
+        if use is None:
+            return "; task={…} of its parameters says which options of the task it was trained with"
+        given = ", ".join(f"{k}={v}" for k, v in self.policy.env.items() if k != "use")
+        return f"; it knows {use}{f' with {given}' if given else ''}"[:300]
+
+    def look(self, its: Face) -> Task:
+        """The env's task, as it was in training; how an action is written is plain from what it has learned."""
         try:
-            task: Task = its.learner(its, **self.policy.options)
+            task = self.looking(its, self._options)
+            if not self.policy.parts and "actions" not in self._options:
+                spaces = {name: coding.space for name, coding in task.codings.items()}
+                mine = [name for name, space in spaces.items() if self._acts_in(space)]
+                if mine and not self._acts_in(task.action_space):
+                    task = self.looking(its, {**self._options, "actions": mine[0]})
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.name} cannot see this env as it was trained to: {error}") from None
         return task
 
-    def metrics(self, env: World) -> dict[str, Array]:
-        """Which game it played."""
-        return {"beats": np.full(env.runs, self.beats)}
+    def _acts_in(self, space: Any) -> bool:
+        try:
+            return heads_of(space) == (self.policy.kind, self.policy.heads)
+        except ValueError:
+            return False
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Forget everything, and open one tape per run."""
-        self._face = face(env)
-        self._task_now = self._task(env)
-        self._begun = False
-        self._player.reset(seeds, f"agent/{self.name}")
+    def begin(self, seeds: Seeds) -> None:
+        """Open one tape per run; of a model and of the zip that it was saved to, the same."""
+        self._player.reset(seeds, f"agent/{self.name}" if self.policy.bounds is None else "agent/sb3")
 
-    def act(self, obs: Obs) -> Any:
-        """Choose arms, and with one beat also the message."""
-        task = self._task_now
-        if not self._begun:
-            task.begin(obs)
-            self._begun = True
-        task.obs = obs
-        self._action = self._chosen(True, self.beats == 1)
-        return task.arms(self._action)
+    def choose(self, task: Task, pull: bool, talk: bool) -> Array:
+        """Ask the network."""
+        return self._player.act(task, pull, talk)
 
-    def speak(self, reward: Array) -> Message | None:
-        """Say what was chosen."""
-        task = self._task_now
-        task.obs = Obs(self._face.t, self._face.live, task.obs.who, reward)
-        task.pulled(task.obs)
-        return task.words(self._action if self.beats == 1 else self._chosen(False, True))
 
-    def hear(self, inbox: Inbox) -> None:
-        """Take in what arrived."""
-        task = self._task_now
-        task.heard(Obs(self._face.t, self._face.live, task.obs.who, inbox=inbox))
-
-    def _chosen(self, pull: bool, talk: bool) -> Any:
-        """The task's own form of an action of everyone."""
-        task = self._task_now
-        written = self.policy.options.get("actions") or next(iter(task.codings))
-        return task.codings[written].decode(self._player.act(task, pull, talk))
+def _policy(source: object) -> Policy:
+    if isinstance(source, Model):
+        return policy_of(source)
+    if isinstance(source, str | Path) and os.path.isfile(path := Path(source).expanduser()):
+        return read_zip(path)
+    return read(source)  # type: ignore[arg-type]  # says what a path is
 
 
 def _said(part: tuple[int, float | None, float | None] | None) -> str:

@@ -11,7 +11,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from gymnasium import spaces
 
 from hushbandits.core.limits import affordable
 from hushbandits.core.strangers import opened, parsed
-from hushbandits.core.task import Task
+from hushbandits.core.task import EARNED, Task
 from hushbandits.core.types import Array
 from hushbandits.core.validate import choice, flag, integer, shown
 
@@ -28,20 +28,18 @@ __all__ = [
     "ALGORITHMS",
     "FILE",
     "FORMAT",
-    "OPTIONS",
     "Policy",
     "expected",
     "heads_of",
     "parts_of",
     "read",
+    "sound",
     "understood",
 ]
 
 FILE = "policy.json"
 FORMAT = 1
 ALGORITHMS = ("ppo", "dqn", "a2c", "recurrent-ppo", "maskable-ppo")
-#: What of a learner's task decides what it sees and does.
-OPTIONS = ("actions", "agent_id", "normalize", "observation")
 _LARGEST = 16_000_000  # bytes of policy.json
 _WIDEST, _DEEPEST = 65_536, 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}\.npz")
@@ -52,18 +50,18 @@ Seen = tuple[str, int, float | None, float | None]
 
 @dataclass(frozen=True)
 class Policy:
-    """What a folder holds.
+    """What a folder holds, a zip, or a model in memory.
 
     Parameters
     ----------
     algorithm, setting : str
-        What trained it, and the setting that it plays.
+        What trained it, and the setting that it plays; empty: not known.
     env : mapping
-        Of its training, ``{"use": id, …}``.
+        Of its training, ``{"use": id, …}``; empty: not known.
     options : mapping
-        Of its task (`OPTIONS`).
+        Of its task, those that decide what it sees and does.
     parts : tuple of Seen
-        What it was shown.
+        What it was shown; empty: `bounds` are all that is known.
     kind, heads : str, tuple of int
         Its action space's class, and the number of choices of each part of an action.
     layers : tuple of int
@@ -79,6 +77,8 @@ class Policy:
     weights : mapping of str to array
     told : mapping
         All of ``policy.json``.
+    bounds : tuple of two arrays, optional
+        ``(D,)`` each, lows and highs of what it was shown; of a folder's, `parts` say it.
     """
 
     algorithm: str
@@ -96,6 +96,17 @@ class Policy:
     beats: int
     weights: Mapping[str, Array]
     told: Mapping[str, Any]
+    bounds: tuple[Array, Array] | None = None
+
+    @property
+    def inputs(self) -> int:
+        """D, how many numbers it was shown."""
+        return sum(width for _, width, _, _ in self.parts) if self.bounds is None else len(self.bounds[0])
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of its weights, by name."""
+        return expected(self.inputs, self.lstm, self.layers, sum(self.heads))
 
 
 def parts_of(task: Task) -> tuple[Seen, ...]:
@@ -167,10 +178,8 @@ def read(folder: str | Path) -> Policy:
         name = told.get("weights")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ValueError(f"weights={shown(name)} must be the name of an .npz file beside it")
-        inputs = sum(width for _, width, _, _ in policy.parts)
-        shapes = expected(inputs, policy.lstm, policy.layers, sum(policy.heads))
-        affordable("its network", 16.0 * sum(math.prod(shape) for shape in shapes.values()))
-        weights = _arrays(path / name, shapes)
+        affordable("its network", 16.0 * sum(math.prod(shape) for shape in policy.shapes.values()))
+        weights = _arrays(path / name, policy.shapes)
     except ValueError as error:
         raise ValueError(f"policy {path}: {error}") from None
     return Policy(**{**vars(policy), "weights": weights})
@@ -205,10 +214,11 @@ def understood(told: dict[str, Any]) -> Policy:
     if not isinstance(env.get("use"), str) or not env["use"].isprintable() or len(env["use"]) > 200:
         raise ValueError(f"env={shown(env)} must name an env as use")
     for name in options:
-        choice("options", name, OPTIONS)
+        if not name.isidentifier() or name in EARNED:
+            raise ValueError(f"options={shown(name)} must name what a learner sees or how its actions are written")
     return Policy(
         algorithm=choice("algorithm", told.get("algorithm"), ALGORITHMS),
-        setting=choice("setting", told.get("setting"), ("exploration", "network", "feedback")),
+        setting=_word("setting", told.get("setting")),
         env=env,
         options=options,
         parts=tuple(map(_part, _list("observation", told.get("observation"), 1, 256))),
@@ -223,6 +233,24 @@ def understood(told: dict[str, Any]) -> Policy:
         weights={},
         told=told,
     )
+
+
+def sound(policy: Policy) -> Policy:
+    """Return a policy with weights as they are played, if these fit it and are finite; else ``ValueError``."""
+    for name, shape in policy.shapes.items():
+        array = policy.weights.get(name)
+        if array is None or array.shape != shape:
+            its = "missing" if array is None else f"of shape {array.shape}"
+            raise ValueError(f"{name} is {its}, not of shape {shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds numbers that are not finite")
+    return replace(policy, weights={name: policy.weights[name].astype(float) for name in policy.shapes})
+
+
+def _word(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= 200:
+        raise ValueError(f"{name}={shown(value)} must be a word")
+    return value
 
 
 def _table(name: str, value: object) -> dict[str, Any]:

@@ -45,9 +45,10 @@ def evaluate(
     ----------
     env_id : str or class
         One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
-    agent : str, class, Team, or callable
+    agent : str, class, Team, model, or callable
         One of `list_agents`, ``"my_module:MyAgent"``, a class (a `Team`, or one agent's code, which `Each` lifts), a
-        team, or what builds one from `agent_kwargs`.
+        team, or what builds one from `agent_kwargs`.  A policy that was trained: ``"sb3:FOLDER"``, ``"sb3:my.zip"``, a
+        model of Stable-Baselines3 as it is in memory, or any function of observations as `Acts`.
     runs, seed : int
         Run r draws from `seed`, the env with its parameters, and r: the same numbers whatever `runs` and `jobs`, those
         of run r of an experiment's cell, and the same arms, graphs and rewards for all agents and wrappers.  (A

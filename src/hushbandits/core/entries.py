@@ -6,7 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from hushbandits.core.env import Env
 from hushbandits.core.names import Kind, own_class
@@ -16,14 +16,29 @@ from hushbandits.core.validate import check_flags, check_keywords, nearest, show
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
-    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Spec", "built", "called", "default",
-    "find", "misplaced", "open_ended", "parameters", "title",
+    "AGENT", "ENV", "WRAPPER", "AnyAgent", "AnyEnv", "AnyWrapper", "Entry", "Model", "Spec", "again", "anew", "built",
+    "called", "default", "find", "lacking", "misplaced", "open_ended", "parameters", "title",
 ]  # fmt: skip
 
 Entry = str | Callable[..., object]
-#: What may stand for an env, an agent, a wrapper: a registered name, ``"module:Class"``, or the class itself.
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A model of Stable-Baselines3, in memory: which one it is, whoever plays it finds out."""
+
+    policy: Any
+    observation_space: Any
+    action_space: Any
+
+    def predict(self, observation: Any) -> Any:
+        """What it would do."""
+
+
+#: What may stand for an env, an agent, a wrapper: a registered name, ``"module:Class"``, or the class itself; for an
+#: agent also a model.
 AnyEnv = str | type[Env]
-AnyAgent = str | type[Any] | Callable[..., Team]
+AnyAgent = str | type[Any] | Callable[..., Team] | Model
 AnyWrapper = str | Wrapper | type[Wrapper]
 
 _Made = TypeVar("_Made")
@@ -72,6 +87,25 @@ def find(table: dict[str, Spec], kind: Kind, given: object) -> Spec:
         raise ValueError(f"{kind.name}={shown(given)} must be {kind.says}, or a name")
     hint = "; one of your own reads module:Class" if "." in given else ""
     raise ValueError(f"no {kind.name} is named {shown(given)}{nearest(str(given), table)}{hint}")
+
+
+def anew(old: dict[str, object], new: dict[str, object]) -> bool:
+    """Whether the module that registered a name was imported anew, or only now in this process."""
+    return not old or (old is not new and old.get("__name__") == new.get("__name__"))
+
+
+def again(old: Entry, new: Entry) -> bool:
+    """Whether `new` is what `old` became when it was defined again where it stands."""
+    if isinstance(old, str):
+        return old == new and not old.startswith("hushbandits.")
+    homes = [(getattr(entry, "__module__", None), getattr(entry, "__qualname__", None)) for entry in (old, new)]
+    return old is not new and None not in homes[0] and homes[0] == homes[1] and "<locals>" not in str(homes[0][1])
+
+
+def lacking(what: str, entry: Callable[..., object]) -> None:
+    """Raise ``TypeError``: an env's entry takes neither all that an env is given, nor any keyword."""
+    if not open_ended(entry):
+        raise TypeError(f"{what} must take runs= and wrappers=, and hand them on to Env.__init__")
 
 
 def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:

@@ -26,12 +26,15 @@ from hushbandits.core.world import World
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PRICED", "WIDE", "Part", "Task", "count", "hear", "pull_one"]
+__all__ = ["EARNED", "PRICED", "WIDE", "Part", "Task", "count", "hear", "pull_one"]
 
 #: Largest number of an observation: what float32 holds.
 WIDE = float(np.finfo(np.float32).max)
 #: Metrics that may have a price.
 PRICED = ("bits", "epsilon", "messages")
+
+#: Options of a task that are about what a learner earns: nobody who only plays has a use for them.
+EARNED = ("price", "reward")
 
 #: Width, low and high of a part of an observation; without bounds, they are infinite.
 Part = tuple[int, float, float]
@@ -91,9 +94,7 @@ class Task(ABC):
     @classmethod
     def asked(cls, core: World, options: Mapping[str, Any]) -> Task:
         """Build one with `options`, its bases' included; ``ValueError`` names the first that none of them has."""
-        inits = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
-        found = [p for init in inits for p in inspect.signature(init).parameters.values()]
-        known = list(dict.fromkeys(p.name for p in found if p.kind is p.KEYWORD_ONLY))
+        known = cls.takes()
         for name, value in options.items():
             if name not in known:
                 raise ValueError(
@@ -101,6 +102,13 @@ class Task(ABC):
                     f"(rewards= is the law)"
                 )
         return cls(core, **options)
+
+    @classmethod
+    def takes(cls) -> list[str]:
+        """Return the names of its options, its bases' included."""
+        inits = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
+        found = [p for init in inits for p in inspect.signature(init).parameters.values()]
+        return list(dict.fromkeys(p.name for p in found if p.kind is p.KEYWORD_ONLY))
 
     def _lay_out(self, agent_id: bool, normalize: bool) -> None:
         core, k = self.core, self.core.n_arms
@@ -222,20 +230,20 @@ class Task(ABC):
     def pull(self, action: Action) -> Array:
         """Beat 1: arms in; return what it earns, ``(R, M)``."""
         before = self.obs
-        self.obs = self.core.pull(self.arms(self._coding.decode(action)))
+        self.obs = self.core.pull(self.arms(self.decode(action)))
         self.pulled(self.obs)
         return self._charged(self.earned(before))
 
     def talk(self, action: Action) -> Array:
         """Beat 2: messages in; return what it earns, ``(R, M)``."""
-        self.obs = self.core.talk(self.words(self._coding.decode(action)))
+        self.obs = self.core.talk(self.words(self.decode(action)))
         self.heard(self.obs)
         earned = self.answered()
         return self._charged(np.zeros(self._seats.shape) if earned is None else earned)
 
     def step(self, action: Action) -> Array:
         """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
-        before, own = self.obs, self._coding.decode(action)
+        before, own = self.obs, self.decode(action)
         self.obs = self.core.pull(self.arms(own))
         self.pulled(self.obs)
         reward = self.earned(before)
@@ -253,6 +261,10 @@ class Task(ABC):
             reward = reward - self._prices[name] * (value - self._billed[name])[:, None]
             self._billed[name] = value
         return reward
+
+    def decode(self, action: Action) -> Action:
+        """Return everyone's action, stacked as the action space has it, in the task's own form."""
+        return self._coding.decode(action)
 
     def read(self, values: Sequence[object], names: Sequence[str]) -> Action:
         """Stack the actions of R·M agents to ``(R, M, …)``; ``ValueError`` names the first outside its space."""

@@ -13,21 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import FORMAT, OPTIONS, Policy, heads_of, parts_of, understood
+from hushbandits.baselines.sb3_file import FORMAT, Policy, heads_of, parts_of, understood
+from hushbandits.baselines.sb3_model import arrays
 from hushbandits.baselines.sb3_network import Player
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use, named
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
 from hushbandits.core.strangers import opened
+from hushbandits.core.task import EARNED
 from hushbandits.core.types import Array, Params
-from hushbandits.core.validate import choice, integer, shown
-from hushbandits.learning.export import arrays
+from hushbandits.core.validate import choice, integer, nearest, shown
 from hushbandits.learning.folder import LOCK, begun, same, save, versions
 from hushbandits.learning.models import MODELS, build, checkpoint, leg_seed, restore, start
 from hushbandits.learning.score import HELD_OUT, score, uniform
 from hushbandits.registry import make_wrapper
-from hushbandits.views.learners import Rows, learners_core, task_options
+from hushbandits.views.learners import Rows, learners_core, learners_own
 
 __all__ = ["train"]
 
@@ -153,9 +154,9 @@ class _Training:
         from hushbandits.views.sb3 import make_sb3
 
         self.asked = asked
-        options, strange = task_options(task)
-        if strange:
-            raise TypeError(f"a learner's task takes no parameter {next(iter(strange))!r}")
+        options = {name: value for name, value in task.items() if value is not None}
+        if strange := [name for name in options if name not in (known := learners_own(asked["id"]))]:
+            raise TypeError(f"a learner's task takes no parameter {strange[0]!r}{nearest(strange[0], known)}")
 
         def wrappers() -> list[Any]:
             return [make_wrapper(use.name, **use.params) for use in uses]
@@ -172,7 +173,7 @@ class _Training:
             "setting": self.rows.core.setting,
             "env": {"use": asked["id"], **asked["env"]},
             "wrappers": asked["wrappers"],
-            "options": {name: value for name, value in options.items() if name in OPTIONS},
+            "options": {name: value for name, value in options.items() if name not in EARNED},
             "observation": [list(part) for part in parts_of(self.rows.task)],
             "action": {"kind": kind, "heads": list(heads)},
             "network": network,

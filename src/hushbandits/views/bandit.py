@@ -58,7 +58,7 @@ class BanditEnv(gymnasium.Env[Array, Any]):
         self.render_mode = render_mode
         if render_mode is not None:
             choice("render_mode", render_mode, self.metadata["render_modes"])
-        options, params = task_options(_alone(kwargs))
+        options, params = task_options(_ID, _alone(kwargs))
         self._rows = Rows(learners_core(_ID, 1, (), None, params), **options)
         self.core: Env = self._rows.core
         self.task = self._rows.task

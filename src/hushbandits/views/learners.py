@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushbandits.core.actions import Action
-from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
 from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import integer
-from hushbandits.registry import make_core
+from hushbandits.registry import env_entry, make_core, takes
 
-__all__ = ["HORIZON", "Episodes", "Rows", "Turn", "learners_core", "of_run", "task_options"]
+__all__ = ["HORIZON", "Episodes", "Rows", "Turn", "learners_core", "learners_own", "of_run", "task_options"]
 
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
-#: What the shipped tasks can be asked for.
+#: What the shipped tasks can be asked for; ``None``: as it is by default.
 _TASKS = ("actions", "agent_id", "normalize", "observation", "price", "reward")
 
 
@@ -47,16 +47,37 @@ def learners_core(
     return core
 
 
-def task_options(given: Params) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split keywords into a task's, those that are not ``None``, and an env's.
+def task_options(id: AnyEnv, given: Params) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split keywords into those of the task that learners of an env have, one's own task's too, and those of the env.
+
+    Raises
+    ------
+    TypeError
+        An option of one's own that is a parameter of the env as well.
 
     Examples
     --------
-    >>> task_options({"actions": "native", "reward": None, "n_agents": 3})
+    >>> task_options("DistDP-v0", {"actions": "native", "reward": None, "n_agents": 3})
     ({'actions': 'native'}, {'n_agents': 3})
     """
-    options = {name: value for name, value in given.items() if name in _TASKS and value is not None}
-    return options, {name: value for name, value in given.items() if name not in _TASKS}
+    own = {*learners_own(id)} - {*_TASKS}
+    for name in given:
+        if name in own and (takes(id, name) or name in env_entry(id).defaults):
+            raise TypeError(f"{name}= is a parameter of env {title(id)} and an option of its task: rename one of them")
+    options = {k: v for k, v in given.items() if k in own or (k in _TASKS and v is not None)}
+    return options, {k: v for k, v in given.items() if k not in own and k not in _TASKS}
+
+
+def learners_own(id: AnyEnv) -> list[str]:
+    """Return the options of the task that an env has for learners; empty: it declares none.
+
+    Examples
+    --------
+    >>> learners_own("CoopNetwork-v0")
+    ['observation', 'actions', 'agent_id', 'normalize', 'price']
+    """
+    learner = getattr(env_entry(id).load(), "learner", None)
+    return [] if learner is None else list(learner.takes())
 
 
 def of_run(metrics: Mapping[str, Array], run: int) -> dict[str, Any]:
@@ -127,12 +148,14 @@ class Rows:
     ----------
     core : Env
     task : Task
+    options : mapping
+        The task's.
     runs, n_agents : int
         R, M.
     """
 
     def __init__(self, core: Env, **options: Any):
-        self.core = core
+        self.core, self.options = core, options
         self.task: Task = core.task(**options)
         self.runs, self.n_agents = core.runs, core.n_agents
         self._episodes = Episodes(self.runs)

@@ -82,8 +82,8 @@ def make(
     if "runs" in kwargs:
         raise TypeError("make takes no parameter 'runs': a view plays one run; make_core(id, runs=…) plays many")
     asked = {"actions": actions, "agent_id": agent_id, "normalize": normalize, "observation": observation}
-    options, _ = task_options({**asked, "price": price, "reward": reward})
-    core = learners_core(id, 1, wrappers, speech, kwargs)
+    options, params = task_options(id, {**asked, "price": price, "reward": reward, **kwargs})
+    core = learners_core(id, 1, wrappers, speech, params)
     return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, info=info, **options)
 
 

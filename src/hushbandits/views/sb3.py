@@ -197,6 +197,6 @@ def make_sb3(
         raise TypeError("make_sb3 takes no parameter 'runs': it is num_envs")
     if render_mode is not None:
         choice("render_mode", render_mode, ("rgb_array",))
-    options, params = task_options(kwargs)
+    options, params = task_options(id, kwargs)
     core = learners_core(id, integer("num_envs", num_envs, 1), wrappers, speech, params)
     return RowsVecEnv(Rows(core, **options), render_mode)

@@ -73,9 +73,9 @@ def make_torchrl(
         raise TypeError("make_torchrl takes no parameter 'runs': their number is num_envs")
     runs = integer("num_envs", num_envs, 1)
     asked = {"actions": actions, "agent_id": agent_id, "normalize": normalize, "observation": observation}
-    options, _ = task_options({**asked, "price": price, "reward": reward})
+    options, params = task_options(id, {**asked, "price": price, "reward": reward, **kwargs})
     view = _view()
-    return view(Rows(learners_core(id, runs, wrappers, speech, kwargs), **options), device)
+    return view(Rows(learners_core(id, runs, wrappers, speech, params), **options), device)
 
 
 @functools.cache

@@ -300,7 +300,7 @@ def make_vec(
     """
     if "runs" in kwargs:
         raise TypeError("make_vec takes no parameter 'runs': num_envs says how many are played at once")
-    options, params = task_options(kwargs)
+    options, params = task_options(id, kwargs)
     core = learners_core(id, count("num_envs", num_envs, 1), wrappers, speech, params)
     return VectorView(Rows(core, **options), autoreset=autoreset, render_mode=render_mode)
 

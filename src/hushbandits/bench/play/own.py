@@ -116,9 +116,11 @@ def _data(name: str) -> Path | None:
 
 
 def _policy(name: str) -> list[Path]:
-    """The files of a trained policy, by its agent's name or its folder."""
+    """The files of a trained policy, by its agent's name, its folder or its zip."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):
         folder = Path(name.removeprefix("sb3:")).expanduser()
+        if name.startswith("sb3:") and folder.is_file():
+            return [folder]
         if (folder / "policy.json").is_file():
             return [folder / "policy.json", *sorted(folder.glob("*.npz"))]
     return []

@@ -1,0 +1,92 @@
+"""From a model of Stable-Baselines3 in memory to a `Policy`: plain arrays, and what it was shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from hushbandits.baselines.sb3_file import Policy, heads_of, parts_of, sound
+from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, network
+from hushbandits.core.entries import Model, title
+from hushbandits.core.task import EARNED, Task
+from hushbandits.core.types import Array
+
+__all__ = ["arrays", "policy_of"]
+
+
+def arrays(model: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is.
+
+    Raises
+    ------
+    ValueError
+        A network other than the algorithms' own: layers of one activation, at most one LSTM before them.
+    """
+    its = model.policy
+    cls = type(its)
+    kind = KINDS.get(cls.__module__)
+    if kind is None or kind.cls != cls.__name__:
+        raise ValueError(f"its policy is a {cls.__module__}.{cls.__name__}, which is not played here; {OTHER}")
+    eyes = its.features_extractor_class
+    if eyes.__name__ != "FlattenExtractor":
+        raise ValueError(f"its observations go through a {eyes.__name__}, which is not played here; {OTHER}")
+    state = {name: np.array(tensor.detach().cpu().numpy(), np.float32) for name, tensor in its.state_dict().items()}
+    action, heads = heads_of(model.action_space)
+    weights, found = network(state, len(heads) if action == "MultiBinary" else 0)
+    return weights, {**found, "activation": activation(its.activation_fn.__name__)}
+
+
+def policy_of(model: Model) -> Policy:
+    """Return what a model does, as it is now.
+
+    Of one that was trained in `hb.make_sb3`, and still has that env, it is known what it was shown, part by part;
+    else how wide that is and in which bounds.
+
+    Raises
+    ------
+    ValueError
+        A model that is not played here; the sentence says what to do with it.
+    """
+    name = type(model).__name__
+    try:
+        return _policy_of(model, name)
+    except ValueError as error:
+        raise ValueError(f"model {name}: {error}") from None
+
+
+def _policy_of(model: Any, name: str) -> Policy:
+    scaled = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
+    if scaled is not None and scaled.norm_obs:
+        raise ValueError(f"its observations go through a VecNormalize, which is not played here; {OTHER}")
+    weights, net = arrays(model)
+    kind = KINDS[type(model.policy).__module__]
+    seen = model.observation_space
+    if not isinstance(seen, spaces.Box) or len(seen.shape) != 1:
+        raise ValueError(f"it was trained with observations in {type(seen).__name__}, and here they are flat arrays")
+    action, heads = heads_of(model.action_space)
+    return sound(
+        Policy(
+            algorithm=name, kind=action, heads=heads, layers=tuple(net["layers"]), activation=net["activation"],
+            lstm=net["lstm"], deterministic=kind.deterministic, masked=kind.masked, beats=1, weights=weights, told={},
+            bounds=(np.array(seen.low, float), np.array(seen.high, float)), **_home(model),
+        )
+    )  # fmt: skip
+
+
+def _home(model: Any) -> dict[str, Any]:
+    """What the env of a training tells: setting, env, options of its task, and the parts of an observation."""
+    env = model.get_env() if hasattr(model, "get_env") else None
+    rows = getattr(getattr(env, "unwrapped", None), "rows", None)
+    task = getattr(rows, "task", None)
+    if not isinstance(task, Task) or task.observation_space != model.observation_space:
+        return {"setting": "", "env": {}, "options": {}, "parts": ()}
+    assert rows is not None
+    spec = rows.core.spec
+    return {
+        "setting": rows.core.setting,
+        "env": {} if spec is None else {"use": title(spec[0]), **spec[1]},
+        "options": {option: value for option, value in rows.options.items() if option not in EARNED},
+        "parts": parts_of(task),
+    }

@@ -1,0 +1,230 @@
+"""`Acts` lifts a function, observations in and actions out, to a team."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from hushbandits.core.actions import Action, fits
+from hushbandits.core.face import Face, face
+from hushbandits.core.measure import Measure
+from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.tapes import own_stream
+from hushbandits.core.task import EARNED, Task
+from hushbandits.core.team import Team
+from hushbandits.core.types import Array, Message, Params, Seeds
+from hushbandits.core.validate import integer, shown
+from hushbandits.core.world import World
+
+__all__ = ["Acts", "TaskTeam", "given_options"]
+
+
+class TaskTeam(Team):
+    """Base of teams that look through an env's task for learners, and answer with its actions.
+
+    Parameters
+    ----------
+    beats : int
+        1: arms and message of a round are chosen at once; 2: the message after the own reward was seen.  The metric
+        ``beats`` says which.
+    """
+
+    measures: Mapping[str, Measure] = {"beats": Measure("beats of a step of the policy", "count")}
+    told = ()  # its task sees what there is
+    #: Its task writes the message.
+    improvises = True
+
+    def __init__(self, beats: int):
+        self.beats = integer("beats", beats, 1, 2)
+
+    def look(self, its: Face) -> Task:
+        """Return the task through which it looks at an env; a ``ValueError`` says why there is none."""
+        raise NotImplementedError(f"{type(self).__name__} must define look(its)")
+
+    def begin(self, seeds: Seeds) -> None:
+        """Start R new runs."""
+        raise NotImplementedError(f"{type(self).__name__} must define begin(seeds)")
+
+    def choose(self, task: Task, pull: bool, talk: bool) -> Action:
+        """Everyone's action in the next step, ``(R, M, …)``; `pull`, `talk`: whether it contains that beat."""
+        raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
+
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` where `env` has no task, or none that can be looked at so."""
+        self.look(face(env))
+
+    def looking(self, its: Face, options: Params) -> Task:
+        """Return the task of an env with `options`; ``ValueError`` says what is missing."""
+        if its.horizon is None:
+            raise ValueError(f"{self.name} needs to know how long a run may last: give the env a horizon")
+        if its.learner is None:
+            raise ValueError(f"{self.name} needs an env with a task for learners, and this one declares no learner")
+        task: Task = its.learner.asked(its, options)
+        return task
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        """Which game it played."""
+        return {"beats": np.full(env.runs, self.beats)}
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Forget everything."""
+        self._face = face(env)
+        self._task = self.look(self._face)
+        self._begun = False
+        self.begin(seeds)
+
+    def act(self, obs: Obs) -> Any:
+        """Choose arms, and with one beat also the message."""
+        task = self._task
+        if not self._begun:
+            task.begin(obs)
+            self._begun = True
+        task.obs = obs
+        self._action = task.decode(self.choose(task, True, self.beats == 1))
+        return task.arms(self._action)
+
+    def speak(self, reward: Array) -> Message | None:
+        """Say what was chosen."""
+        task = self._task
+        task.obs = Obs(self._face.t, self._face.live, task.obs.who, reward)
+        task.pulled(task.obs)
+        return task.words(self._action if self.beats == 1 else task.decode(self.choose(task, False, True)))
+
+    def hear(self, inbox: Inbox) -> None:
+        """Take in what arrived."""
+        task = self._task
+        task.heard(Obs(self._face.t, self._face.live, task.obs.who, inbox=inbox))
+
+
+def given_options(task: object) -> dict[str, Any]:
+    """Return what decides what is seen and how an action is written, checked as far as that goes without an env.
+
+    Examples
+    --------
+    >>> given_options({"agent_id": True})
+    {'agent_id': True}
+    """
+    if task is None:
+        return {}
+    if not isinstance(task, Mapping) or not all(isinstance(name, str) for name in task):
+        raise ValueError(f"task={shown(task)} must be a dict of a task's options, such as {{'agent_id': True}}")
+    for name in task:
+        if name in EARNED:
+            raise ValueError(f"task: {name}={shown(task[name])} is about what a learner earns, and agents earn nothing")
+    return dict(task)
+
+
+class Acts(TaskTeam):
+    """A function of observations as an agent: all agents of all runs ask it at once.
+
+    It sees what a learner sees in the env (`hb.make`), and its actions are written as a learner's are.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(observations)`` → actions.  Observations are ``(R, A, D)`` float32, of the A agents that act (one in
+        exploration, all elsewhere), their parts as ``env.layout`` of a view says; actions are ``(R, A)`` or
+        ``(R, A, parts)``, of the task's action space, or a dict of such arrays where that space is one.  Rows of runs
+        that are over count for nothing.  If it has a parameter of one of these names, it is told that as well:
+
+        * ``mask`` — ``(R, A, C)`` bools, which choices count, as ``action_mask`` of a view,
+        * ``who`` — ``(R, A)``, the agents' numbers,
+        * ``rngs`` — R seeded generators, one per run: with these, and row by row, a run plays alone as in a batch.
+
+        Has it a method ``reset``, that is called without arguments when runs begin.
+    task : mapping, optional
+        Options of the task, as for `hb.make`: ``{"actions": "multidiscrete", "agent_id": True}``.
+    beats : int
+        1 or 2, as for `hb.make`.
+    name : str, optional
+        What it is called, and its tape; default: the function's name.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = {"n_agents": 4, "horizon": 50}
+    >>> layout = hb.make("CoopNetwork-v0", **env).layout
+    >>> def greedy(observations):
+    ...     bonus = observations[..., layout["heard_width"]]
+    ...     return (observations[..., layout["heard_mean"]] + 2 * bonus).argmax(-1)
+    >>> hb.evaluate("CoopNetwork-v0", hb.Acts(greedy), runs=3, env=env).final("regret").shape
+    (3,)
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *, task: Params | None = None, beats: int = 1, name: str | None = None
+    ):
+        if not callable(function) or isinstance(function, type):
+            raise ValueError(f"function={shown(function)} must be a function of observations that returns actions")
+        super().__init__(beats)
+        self._function, self._options = function, given_options(task)
+        self._wants = [name for name in ("mask", "who", "rngs") if name in _named(function)]
+        self._name = str(name or getattr(function, "__name__", type(function).__name__))
+
+    @property
+    def name(self) -> str:
+        """The function's name, unless one was given."""
+        return self._name
+
+    def look(self, its: Face) -> Task:
+        """The env's task, with the options that were given."""
+        try:
+            return self.looking(its, self._options)
+        except TypeError as error:
+            raise ValueError(f"{self.name} cannot look at this env: {error}") from None
+
+    def begin(self, seeds: Seeds) -> None:
+        """Open one tape per run where the function draws, and let it forget."""
+        # A function is a stranger, as in `Each`: its generators' ancestry tells nothing about the run's other tapes.
+        self._rngs = [own_stream(seed, f"agent/{self.name}") for seed in seeds] if "rngs" in self._wants else []
+        if callable(reset := getattr(self._function, "reset", None)):
+            reset()
+
+    def choose(self, task: Task, pull: bool, talk: bool) -> Action:
+        """Ask the function for those whose action counts; the others' is 0."""
+        seen, who = task.observe(pull, talk), task.obs.who
+        rows = np.arange(len(who))[:, None]
+        more: dict[str, Any] = {"who": who.copy(), "rngs": self._rngs}
+        if "mask" in self._wants:
+            more["mask"] = task.mask()[rows, who]
+        told = {name: more[name] for name in self._wants}
+        space, shape = task.action_space, seen.shape[:2]
+        asked = self._read(space, self._function(seen[rows, who], **told), who.shape)
+
+        def spread(value: Array) -> Array:
+            full = np.zeros((*shape, *value.shape[2:]), value.dtype)
+            full[rows, who] = value
+            return full
+
+        return {name: spread(value) for name, value in asked.items()} if isinstance(asked, dict) else spread(asked)
+
+    def _read(self, space: spaces.Space[Any], answer: object, lead: tuple[int, ...]) -> Action:
+        """The function's answer as stacked actions of `space`, ``(R, A, …)``."""
+        if isinstance(space, spaces.Dict):
+            if not isinstance(answer, Mapping) or set(answer) != set(space):
+                raise ValueError(f"{self.name} must return a dict of {', '.join(space)}, not {shown(answer)}")
+            return {name: self._read(part, answer[name], lead) for name, part in space.items()}
+        try:
+            action = np.asarray(answer)
+        except Exception as error:  # a tensor that must be detached first, ragged lists
+            raise ValueError(f"{self.name} must return an array of actions: {error}") from error
+        if isinstance(space, spaces.Box) and action.dtype.kind == "f":
+            action = action.astype(space.dtype)
+        if action.shape != (*lead, *(space.shape or ())) or not fits(space, action.reshape(-1, *action.shape[2:])):
+            raise ValueError(
+                f"{self.name} must return actions of {space} in an array {(*lead, *(space.shape or ()))}, and returned "
+                f"{shown(answer)} ({action.dtype}, shape {action.shape})"
+            )
+        return action
+
+
+def _named(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # what is written in C may not say
+        return {}

@@ -1,0 +1,180 @@
+"""`Acts`: a function of observations plays as whoever learned in the same env would."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+
+NET = {"n_agents": 3, "horizon": 12, "n_arms": 3, "means": (0.9, 0.5, 0.1)}
+VOTE = {"n_agents": 6, "horizon": 60, "means": (0.9, 0.5, 0.1), "beta": 0.3, "delta": 0.3}
+BLOCKS = {"n_agents": 2, "horizon": 40, "means": (0.9, 0.5, 0.1)}
+BIT, CODE = {"bit": hb.Field(dtype="?")}, {"code": hb.Field((2,), "f4")}
+GAMES = {
+    "network": ("CoopNetwork-v0", NET, {}),
+    "slots": ("CoopNetwork-v0", NET, {"observation": "slots", "agent_id": True}),
+    "bits": ("CoopNetwork-v0", {**NET, "speech": BIT}, {}),
+    "floats": ("CoopNetwork-v0", {**NET, "speech": CODE}, {}),
+    "exploration": ("DPMASE-v0", VOTE, {}),
+    "votes": ("DPMASE-v0", VOTE, {"actions": "native"}),
+    "one arm": ("DecentralizedExploration-v0", {"horizon": 60}, {}),
+    "feedback": ("DistDP-v0", BLOCKS, {}),
+    "pairs": ("DistDP-v0", BLOCKS, {"actions": "multidiscrete"}),
+}
+
+
+def drawn(space, rngs, wide):
+    """One action of each of `wide` agents per run, from generators."""
+    if hasattr(space, "spaces"):
+        return {name: drawn(part, rngs, wide) for name, part in space.items()}
+    if hasattr(space, "nvec"):
+        return np.stack([rng.integers(space.nvec, size=(wide, *space.shape)) for rng in rngs])
+    if hasattr(space, "low"):
+        return np.stack([rng.uniform(-1, 1, (wide, *space.shape)) for rng in rngs])
+    return np.stack([rng.integers(2 if space.shape else space.n, size=(wide, *space.shape)) for rng in rngs])
+
+
+@pytest.mark.parametrize("beats", [1, 2])
+@pytest.mark.parametrize("game", GAMES)
+def test_it_is_asked_for_all_who_act_and_a_run_alone_is_its_row(game, beats):
+    id, env, task = GAMES[game]
+    view = hb.make(id, **env, **task)
+    space, wide = view.action_space(view.possible_agents[0]), view.observation_space(view.possible_agents[0]).shape
+    shapes = set()
+
+    def luck(observations, who, mask, rngs):
+        assert observations.dtype == np.float32
+        assert observations.shape == (*who.shape, *wide)
+        assert mask.shape[:2] == who.shape
+        shapes.add(who.shape)
+        return drawn(space, rngs, who.shape[1])
+
+    team = hb.Acts(luck, task=task, beats=beats)
+    many, one = (hb.evaluate(id, team, runs=runs, env=env).finals for runs in (3, 1))
+    assert all(np.array_equal(one[name][0], value[0]) for name, value in many.items())
+    assert set(many["beats"]) == {beats}
+    agents = 1 if view.core.setting == "exploration" else view.core.n_agents
+    assert shapes == {(3, agents), (1, agents)}
+
+
+def test_it_sees_and_does_what_a_learner_would():
+    """The same rule in the vector view and as an agent: the same metrics."""
+    layout = hb.make("CoopNetwork-v0", **NET).layout
+
+    def greedy(observations):
+        return (observations[..., layout["heard_mean"]] + observations[..., layout["own_width"]]).argmax(-1)
+
+    view = hb.make_vec("CoopNetwork-v0", 4, **NET)
+    seen, _ = view.reset(seed=5)
+    for _ in range(NET["horizon"]):
+        seen, _, _, _, infos = view.step(greedy(seen))
+    core = hb.make_core("CoopNetwork-v0", 4, permute_arms=True, **NET)
+    found = hb.play(core, hb.Acts(greedy), 5)
+    assert np.array_equal(found["regret"], infos["final_info"]["metrics"]["regret"].reshape(4, 3)[:, 0])
+
+
+def test_masks_are_those_of_the_agents_that_act():
+    def allowed(observations, mask):
+        assert mask.any(-1).all()
+        return mask.argmax(-1)
+
+    found = hb.evaluate("DPMASE-v0", hb.Acts(allowed), runs=3, env=VOTE)
+    assert found.final("rounds").shape == (3,)
+
+
+class Counting:
+    """Remembers, so that it must be told when runs begin."""
+
+    def __init__(self):
+        self.t = 0
+
+    def reset(self):
+        self.t = 0
+
+    def __call__(self, observations):
+        self.t += 1
+        return np.full(observations.shape[:2], self.t % 3)
+
+
+def test_what_remembers_is_told_when_runs_begin():
+    team = hb.Acts(Counting())
+    assert team.name == "Counting"
+    one, two = (hb.evaluate("CoopNetwork-v0", team, runs=30, env={**NET, "horizon": 13}) for _ in range(2))
+    assert np.array_equal(one.final("regret"), two.final("regret"))
+    found = hb.evaluate("CoopNetwork-v0", team, runs=30, jobs=2, env={**NET, "horizon": 13})
+    assert np.array_equal(one.final("regret"), found.final("regret"))
+
+
+def test_it_stands_where_teams_do():
+    team = hb.Acts(Counting(), name="mine")
+    results = hb.evaluate("CoopNetwork-v0", team, runs=12, env=NET)
+    assert results.played[1] == "mine"
+    other = hb.evaluate("CoopNetwork-v0", "Random", runs=12, env=NET)
+    assert hb.compare(results, other).pairs[0].paired
+    assert "mine" in repr(hb.compare(results, other))
+    assert pickle.loads(pickle.dumps(team)).name == "mine"
+    built = hb.evaluate(
+        "CoopNetwork-v0", lambda t: hb.Acts(Counting(), name=t), runs=1, env=NET, agent_kwargs={"t": "x"}
+    )
+    assert built.played[1] == "x"
+
+
+ANSWERS = {
+    "none": (lambda seen: None, "must return actions of Discrete"),
+    "flat": (lambda seen: np.zeros(seen.shape[0], int), r"in an array \(2, 3\), and returned .* shape \(2,\)"),
+    "floats": (lambda seen: np.zeros(seen.shape[:2]), r"float64, shape \(2, 3\)"),
+    "bools": (lambda seen: np.zeros(seen.shape[:2], bool), "bool, shape"),
+    "an arm too far": (lambda seen: np.full(seen.shape[:2], 3), "must return actions of Discrete"),
+    "below": (lambda seen: np.full(seen.shape[:2], -1), "must return actions of Discrete"),
+    "ragged": (lambda seen: [[0], [0, 1, 2]], "must return an array of actions"),
+    "a dict": (lambda seen: {"arm": 0}, "must return actions of Discrete"),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_an_answer_that_is_none_is_a_sentence(case):
+    function, message = ANSWERS[case]
+    with pytest.raises(ValueError, match=message) as error:
+        hb.evaluate("CoopNetwork-v0", hb.Acts(function, name="mine"), runs=2, env=NET)
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith("mine")
+
+
+def test_bad_input_is_a_sentence():
+    def arms(seen):
+        return np.zeros(seen.shape[:2], int)
+
+    with pytest.raises(ValueError, match="must be a function of observations"):
+        hb.Acts(Counting)
+    with pytest.raises(ValueError, match="must be a function of observations"):
+        hb.Acts("UCB1")
+    with pytest.raises(ValueError, match="beats=3 must be"):
+        hb.Acts(arms, beats=3)
+    with pytest.raises(ValueError, match="task=3 must be a dict"):
+        hb.Acts(arms, task=3)
+    with pytest.raises(ValueError, match=r"task: price=\{\} is about what a learner earns"):
+        hb.Acts(arms, task={"price": {}})
+    with pytest.raises(ValueError, match="agent=True: a learner of the network setting has"):
+        hb.evaluate("CoopNetwork-v0", hb.Acts(arms, task={"agent": True}), runs=1, env=NET)
+    with pytest.raises(ValueError, match="arms needs to know how long a run may last: give the env a horizon"):
+        hb.evaluate("DPMASE-v0", hb.Acts(arms), runs=1, env={"n_agents": 6})
+    with pytest.raises(ValueError, match=r"must return a dict of arm, code"):
+        hb.evaluate("CoopNetwork-v0", hb.Acts(arms), runs=1, env={**NET, "speech": CODE})
+    with pytest.raises(ValueError, match=r"agent_kwargs=.* cannot change arms, which is built already"):
+        hb.evaluate("CoopNetwork-v0", hb.Acts(arms), runs=1, env=NET, agent_kwargs={"beats": 2})
+
+
+def test_what_it_is_given_is_its_own_to_write_in():
+    """A function that scribbles over what it is shown changes nobody's game but by its actions."""
+
+    def scribbles(observations, who, mask):
+        observations[:], who[:], mask[:] = 7, 0, False
+        return np.zeros(observations.shape[:2], int)
+
+    def keeps(observations):
+        return np.zeros(observations.shape[:2], int)
+
+    for id, env, _ in (GAMES["network"], GAMES["exploration"], GAMES["feedback"]):
+        one, two = (hb.evaluate(id, hb.Acts(f, name="x"), runs=2, env=env).finals for f in (scribbles, keeps))
+        assert all(np.array_equal(value, two[name]) for name, value in one.items())

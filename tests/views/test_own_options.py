@@ -1,0 +1,144 @@
+"""An option of one's own task goes through every way to make an env, to whoever was trained under it."""
+
+import json
+
+import numpy as np
+import pytest
+from policies import HYPER, NET, SHORT
+
+import hushbandits as hb
+from hushbandits import registry
+from hushbandits.baselines.sb3_file import read
+from hushbandits.core.actions import Coding
+from hushbandits.core.obs import Obs
+from hushbandits.envs.network import CoopNetwork
+from hushbandits.envs.network.task import NetworkTask
+from hushbandits.learning.models import build
+from hushbandits.learning.train import train
+
+
+class Recent(NetworkTask):
+    """Shows the last `window` rewards too, and may turn the arms round."""
+
+    def __init__(self, core, *, window=2, turned=False, **options):
+        self._window, self._turned = window, turned
+        super().__init__(core, **options)
+
+    def _parts(self):
+        return {**super()._parts(), "recent": (self._window, 0.0, 1.0)}
+
+    def _codings(self):
+        last = self.core.n_arms - 1
+        codings = super()._codings()
+        if not self._turned:
+            return codings
+        turn = codings["discrete"]
+        return {"discrete": Coding(turn.space, lambda action: last - action, turn.mask)}
+
+    def pulled(self, obs: Obs):
+        super().pulled(obs)
+        at = self.layout["recent"]
+        self._obs[..., at] = np.concatenate([self._obs[..., at][..., 1:], np.asarray(obs.reward)[..., None]], -1)
+
+
+class Shown(CoopNetwork):
+    learner = Recent
+
+
+class Clashing(CoopNetwork):
+    learner = Recent
+
+    def __init__(self, *, window=1, **rest):
+        super().__init__(**rest)
+
+
+WAYS = {
+    "make": lambda id, **kw: hb.make(id, **kw).observation_space("agent_0"),
+    "make_aec": lambda id, **kw: hb.make_aec(id, **kw).observation_space("agent_0"),
+    "make_vec": lambda id, **kw: hb.make_vec(id, 2, **kw).single_observation_space,
+    "make_sb3": lambda id, **kw: hb.make_sb3(id, 2, **kw).observation_space,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_goes_through_whatever_makes_an_env(way):
+    make = WAYS[way]
+    assert [make(Shown, **NET, **given).shape for given in ({}, {"window": 5})] == [(17,), (20,)]
+    with pytest.raises(TypeError, match="windw"):
+        make(Shown, **NET, windw=5)
+    with pytest.raises(TypeError, match=r"window= is a parameter of env Clashing and an option of its task: rename"):
+        make(Clashing, **NET, window=5)
+    assert make(Clashing, **NET).shape == (17,)
+    with pytest.raises(TypeError, match="takes no parameter 'window'"):
+        make("CoopNetwork-v0", **NET, window=5)
+
+
+def test_torchrl_too():
+    pytest.importorskip("torchrl")
+    env = hb.make_torchrl(Shown, num_envs=2, window=5, **NET)
+    assert env.rows.task.observation_space.shape == (20,)
+
+
+def test_a_parameter_that_an_id_sets_is_the_envs_still():
+    hb.register_env("Clashing-window-v0", Clashing, window=3)
+    try:
+        with pytest.raises(TypeError, match="window= is a parameter of env Clashing-window-v0 and an option"):
+            hb.make("Clashing-window-v0", **NET, window=5)
+    finally:
+        del registry._ENVS["Clashing-window-v0"], registry._BY["an env", "Clashing-window-v0"]
+
+
+def test_a_view_wrapped_or_reset_keeps_it():
+    view = hb.wrap(hb.make(Shown, window=5, **NET), "Loss")
+    assert view.reset(seed=0)[0]["agent_0"].shape == (20,)
+    assert view.layout["recent"].stop - view.layout["recent"].start == 5
+
+
+def test_who_was_trained_under_it_looks_so(tmp_path):
+    """A folder and a model know it; what is asked for otherwise is refused."""
+    task = {"window": 4, "turned": True}
+    venv = hb.make_sb3(Shown, 2, **NET, **task)
+    model = build("ppo", venv, HYPER["ppo"], 0, None)
+    assert hb.make_team(model).policy.options == task
+    mine = hb.evaluate(Shown, model, runs=2, env=NET)
+    model.save(tmp_path / "my.zip")
+    zipped = f"sb3:{tmp_path / 'my.zip'}"
+    again = hb.evaluate(Shown, zipped, runs=2, env=NET, agent_kwargs={"task": task})
+    assert np.array_equal(mine.final("agent_regret"), again.final("agent_regret"))
+    with pytest.raises(
+        ValueError, match="cannot see this env as it was trained to: window=4: a learner of the network"
+    ):
+        hb.evaluate("CoopNetwork-v0", model, runs=1, env=NET)
+
+
+def test_a_training_from_the_shell_keeps_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_recent.py").write_text(
+        "from hushbandits.envs.network import CoopNetwork\nfrom hushbandits.envs.network.task import NetworkTask\n"
+        "class Longer(NetworkTask):\n"
+        "    def __init__(self, core, *, extra=1, **options):\n"
+        "        self._extra = extra\n        super().__init__(core, **options)\n"
+        "    def _parts(self):\n        return {**super()._parts(), 'extra': (self._extra, 0.0, 1.0)}\n"
+        "class Env(CoopNetwork):\n    learner = Longer\n"
+    )
+    given = {**SHORT, "hyper": HYPER["ppo"], "env": NET}
+    train("own_recent:Env", tmp_path / "a", task={"extra": 3, "price": {"messages": 0.1}}, **given)
+    assert read(tmp_path / "a").options == {"extra": 3}
+    last = json.loads((tmp_path / "a" / "policy.json").read_text())["training"]["curve"][-1]
+    found = hb.evaluate("own_recent:Env", f"sb3:{tmp_path / 'a'}", runs=2, env={**NET, "permute_arms": True})
+    assert found.final("regret").shape == (2,)
+    assert set(last["metrics"]) <= {*found.finals}
+    with pytest.raises(TypeError, match=r"a learner's task takes no parameter 'extr'; did you mean extra"):
+        train("own_recent:Env", tmp_path / "b", task={"extr": 3}, **given)
+
+
+def test_a_policy_may_be_of_a_setting_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_elsewhere.py").write_text(
+        "from hushbandits.envs.network import CoopNetwork\nclass Env(CoopNetwork):\n    setting = 'elsewhere'\n"
+    )
+    train("own_elsewhere:Env", tmp_path / "a", **{**SHORT, "hyper": HYPER["ppo"], "env": NET})
+    assert read(tmp_path / "a").setting == "elsewhere"
+    assert hb.evaluate("own_elsewhere:Env", f"sb3:{tmp_path / 'a'}", runs=2, env=NET).final("regret").shape == (2,)
+    with pytest.raises(ValueError, match="plays the elsewhere setting; CoopNetwork-v0 is network"):
+        hb.evaluate("CoopNetwork-v0", f"sb3:{tmp_path / 'a'}", runs=1, env=NET)
