@@ -250,7 +250,8 @@ def _sweep(
     if not columns:
         return None
     x = [c.point[figure.x] for c, _ in columns]
-    numeric = all(isinstance(v, (int, float)) for v in x)
+    # By all that is swept: lines that lack some runs stand along the same axis.
+    numeric = all(isinstance(v, (int, float)) for v in experiment.sweep[figure.x])
     measure = measures(store, experiment)[figure.y]
     center, low, high = np.array([_summary(values, figure, measure) for _, values in columns]).T
     rate = measure.rate
