@@ -209,3 +209,58 @@ def test_profiles_too(size):
     picture = profiles(np.linspace(0, 1, 5), {f"a line of name {i}": np.linspace(1, 0, 5) for i in range(9)}, "share")
     picture.set_size_inches(size)
     assert crowded(picture) == []
+
+
+def plotted(folder, **given):
+    whole = known(runs=3, title="Costs $5 to $10", figures=(Figure(y="regret"),), agents=[Use("UCB1", label="$L$")])
+    with made_up(folder, whole) as store:
+        return drawn(store, whole, [Figure(y="regret", **given)])
+
+
+def said(picture):
+    return [text.get_text() for text in picture.texts]
+
+
+def test_a_figure_may_have_labels_and_a_width_of_its_own_and_no_heading(tmp_path):
+    picture = plotted(tmp_path, xlabel="Zeit", ylabel="Reue", width=3.4, title=None)
+    (axes,) = picture.axes
+    assert (axes.get_xlabel(), axes.get_ylabel(), said(picture)) == ("Zeit", "Reue", ["$L$"])
+    assert picture.get_size_inches()[0] == pytest.approx(3.4)
+    assert crowded(picture) == []
+
+
+def test_without_titles_panels_say_their_values_and_two_labels_stand_both(tmp_path):
+    figures = (Figure(y="regret", by="env.life", title=None), Figure(y="regret", ylabel="Reue", title=None))
+    whole = known(runs=3, sweep={"env.life": (1, 2)}, figures=figures)
+    with made_up(tmp_path, whole) as store:
+        picture = Picture.of(compose(store, whole, panels(store, whole)))
+    assert [axes.get_title("left") for axes in picture.axes] == ["γ = 1", "γ = 2", ""]
+    assert [axes.get_ylabel() for axes in picture.axes] == ["pseudo-regret of all agents", "", "Reue"]
+    assert not any("Rows" in text for text in said(picture))
+    assert Figure.from_dict(figures[0].to_dict()) == figures[0]
+
+
+@pytest.mark.parametrize("width", [0, 0.5, 41, np.nan, True, "wide"])
+def test_a_wrong_width_is_refused(width):
+    with pytest.raises(ValueError, match="width"):
+        Figure(y="regret", width=width)
+
+
+def test_formulas_are_drawn_in_ones_own_labels_alone(tmp_path):
+    picture = plotted(tmp_path, xlabel="rounds $t$", ylabel="$R_t$", title=r"costs \$5")
+    (axes,) = picture.axes
+    assert axes.xaxis.label.get_parse_math()
+    assert axes.yaxis.label.get_parse_math()
+    assert axes._left_title.get_parse_math()
+    assert not any(text.get_parse_math() for text in picture.texts)  # of the folder: its title, its line "$L$"
+    assert crowded(picture) == []
+    with pytest.raises(ValueError, match=r"xlabel='\$\\\\no\{\$' has a formula that cannot be read"):
+        plotted(tmp_path, xlabel=r"$\no{$")
+
+
+def test_formulas_of_a_folder_are_texts(tmp_path):
+    whole = known(runs=3, figures=(Figure(y="regret", xlabel="$t$", title=r"$\no{$"),))
+    with made_up(tmp_path, whole) as store:
+        picture = Picture.of(compose(store, whole, panels(store, whole)))
+    assert not any(text.get_parse_math() for text in picture.findobj(type(picture.texts[0])))
+    assert crowded(picture) == []

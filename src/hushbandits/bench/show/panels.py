@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.declare.vocabulary import metric, words
+from hushbandits.bench.declare.vocabulary import metric, symbol, words
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.ink import Ink, Style, style
 from hushbandits.bench.show.series import Series, caption, figures, joined, series
@@ -69,7 +69,9 @@ class Panel:
     def title(self) -> str:
         """What tells this panel from the others."""
         more = f"{self.left} more lines not drawn" if self.left else ""
-        return ": ".join(part for part in (short(self.figure.title), more) if part)
+        figure = self.figure
+        place = f"{symbol(figure.by)} = {figure.at[figure.by]}" if figure.by in figure.at else ""
+        return ": ".join(part for part in (short(figure.title or place), more) if part)
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -141,8 +143,8 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink) -> None:
     label = panel.measure.label
     if figure.per_time:
         label = f"time-averaged {label}"
-    axes.set_xlabel({"time": panel.time, "runs": label}.get(figure.x, words(figure.x)))
-    axes.set_ylabel("share of runs" if figure.x == "runs" else label)
+    axes.set_xlabel(figure.xlabel or {"time": panel.time, "runs": label}.get(figure.x, words(figure.x)))
+    axes.set_ylabel(figure.ylabel or ("share of runs" if figure.x == "runs" else label))
 
 
 def reach(drawn: Sequence[tuple[Axes, Panel]]) -> None:

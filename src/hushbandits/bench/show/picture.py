@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -68,13 +68,15 @@ class Picture(Canvas):
 def drawn(store: Store, experiment: Experiment, figures: Sequence[Figure]) -> Picture:
     """Draw panels of an experiment; `store` is anything that has `final`, `curve` and `metrics` of its cells.
 
-    Bounds are called: whoever asks for them here has written them.
+    Bounds are called, and formulas (``"$t$"``) drawn in the figures' own titles and labels: whoever asks for them here
+    has written them.  What the store says (lines, the experiment's title) is written as it stands, dollar signs too.
 
     Raises
     ------
     ValueError
-        There is nothing to draw.
+        There is nothing to draw, or a formula that Matplotlib cannot read.
     """
+    formulas = {text for figure in figures for text in _own(figure)}
     trusted = [path for figure in figures for path in figure.bounds.values()]
     shown = panels(store, experiment, trusted, figures)
     for figure in figures:
@@ -83,7 +85,24 @@ def drawn(store: Store, experiment: Experiment, figures: Sequence[Figure]) -> Pi
                 f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve"
             )
     with plots.quietly():
-        return Picture.of(plots.compose(store, experiment, shown))
+        return Picture.of(plots.compose(store, experiment, shown, formulas))
+
+
+def _own(figure: Figure) -> Iterator[str]:
+    """Texts of a figure that have formulas in them."""
+    from matplotlib.mathtext import MathTextParser
+
+    for name in ("title", "xlabel", "ylabel"):
+        text = getattr(figure, name)
+        if not text or "$" not in text:
+            continue
+        try:
+            MathTextParser("path").parse(text)
+        except ValueError:
+            raise ValueError(
+                f"{name}={text!r} has a formula that cannot be read; a dollar sign itself is \\$"
+            ) from None
+        yield text
 
 
 def profiles(thresholds: Array, shares: Mapping[str, Array], label: str) -> Picture:

@@ -177,24 +177,36 @@ def _canvas(ink: Ink) -> Canvas:
     return canvas
 
 
-def compose(store: Store, experiment: Experiment, shown: Sequence[Panel]) -> Canvas:
-    """All panels on white, a title above and one legend below; laid out when it is drawn, for the size it has then."""
+def compose(store: Store, experiment: Experiment, shown: Sequence[Panel], formulas: Collection[str] = ()) -> Canvas:
+    """All panels on white, a title above and one legend below; laid out when it is drawn, for the size it has then.
+
+    `formulas`: texts in which dollar signs enclose formulas; in any other a dollar sign is one.
+    """
     import matplotlib
+    from matplotlib.text import Text
 
     from hushbandits.bench.show.layout import Sheet
 
     columns = _columns(len(shown))
     across, high = _SIZES[columns]
     captions = list(dict.fromkeys(panel.caption for panel in shown))
+    headed = any(panel.figure.title is not None for panel in shown)
     with matplotlib.rc_context(paper(PRINT, experiment.name)):
         canvas = _canvas(PRINT)
         placed = _grid(canvas, shown, PRINT, tell=len(captions) > 1)
         _edges(placed, shown, columns)
-        title = canvas.text(0, 1, short(experiment.title, 400), fontsize=11.5, fontweight="bold", va="top")
-        said = [canvas.text(0, 1, captions[0], fontsize=9, color=PRINT.muted, va="top")] if len(captions) == 1 else []
+        heading = []
+        if headed:
+            heading.append(canvas.text(0, 1, short(experiment.title, 400), fontsize=11.5, fontweight="bold", va="top"))
+        if headed and len(captions) == 1:
+            heading.append(canvas.text(0, 1, captions[0], fontsize=9, color=PRINT.muted, va="top"))
         keys = [entry(canvas, key, PRINT) for key in legend(store, shown)]
-        sheet = Sheet(placed, [title, *said], keys)
-        width = across * columns + 0.4
+        for text in canvas.findobj(Text):
+            text.set_parse_math(text.get_text() in formulas)
+        sheet = Sheet(placed, heading, keys)
+        usual = across + 0.4 / columns
+        width = columns * max(panel.figure.width or usual for panel in shown)
+        high = max(min(high, 2.2), high * width / (columns * usual))
         canvas.set_size_inches(width, high * math.ceil(len(shown) / columns) + sheet.height(width))
         canvas.set_layout_engine(sheet)
     return canvas
@@ -219,7 +231,8 @@ def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) 
         for k in (0, 1):
             first[k].setdefault(panel.axes[k], axes)
         draw(axes, panel, places, ink)
-        title = axes.set_title("\n".join(part for part in (panel.title, panel.caption if tell else "") if part))
+        told = panel.caption if tell and panel.figure.title is not None else ""
+        title = axes.set_title("\n".join(part for part in (panel.title, told) if part))
         placed.append(Placed(axes, title, [short(word) for word in panel.words]))
     reach([(p.axes, panel) for p, panel in zip(placed, shown, strict=True)])
     return placed
@@ -227,11 +240,15 @@ def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) 
 
 def _edges(placed: Sequence[Placed], shown: Sequence[Panel], columns: int) -> None:
     """Leave the numbers of a shared axis, and what they are, at the edge alone."""
-    for i, (place, panel) in enumerate(zip(placed, shown, strict=True)):
-        if i % columns and shown[i - 1].axes[1] == panel.axes[1]:
+    said = [
+        ((panel.axes[0], place.axes.get_xlabel()), (panel.axes[1], place.axes.get_ylabel()))
+        for place, panel in zip(placed, shown, strict=True)
+    ]
+    for i, place in enumerate(placed):
+        if i % columns and said[i - 1][1] == said[i][1]:
             place.axes.tick_params(labelleft=False)
             place.axes.set_ylabel("")
-        if i + columns < len(shown) and shown[i + columns].axes[0] == panel.axes[0]:
+        if i + columns < len(placed) and said[i + columns][0] == said[i][0]:
             place.axes.tick_params(labelbottom=False)
             place.axes.set_xlabel("")
 

@@ -112,6 +112,9 @@ def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
         return [figure]
     name, panels = figure.by, []
     for value in experiment.sweep.get(name, ()):
+        if figure.title is None:  # its value is all that stands above, which the panel says
+            panels.append(replace(figure, at={**figure.at, name: value}))
+            continue
         title = f"{figure.title}, {symbol(name)} = {value}" if figure.title else f"{symbol(name)} = {value}"
         panels.append(replace(figure, by="", at={**figure.at, name: value}, title=title))
     return panels
