@@ -11,6 +11,8 @@ from made_up import known
 from matplotlib.figure import Figure as Canvas
 
 from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.judge.stats import mean_interval
+from hushbandits.bench.play.check import check
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.ink import PRINT
 from hushbandits.bench.show.panels import panels
@@ -264,3 +266,49 @@ def test_formulas_of_a_folder_are_texts(tmp_path):
         picture = Picture.of(compose(store, whole, panels(store, whole)))
     assert not any(text.get_parse_math() for text in picture.findobj(type(picture.texts[0])))
     assert crowded(picture) == []
+
+
+def spent(folder, log="", **sweep):
+    """Rows of an experiment whose ε, as it was spent, is three times what was given; once none holds."""
+    swept = {"agent.v": (1.5, 2.5, 4.0), **sweep}
+    whole = known(runs=3, sweep=swept, figures=(Figure(y="regret", x="epsilon", log=log),))
+    with Store(folder / FILE, [whole], 0) as store:
+        for cell in whole.cells():
+            v = cell.point["agent.v"]
+            epsilon = np.array([2.0, 3.0, 4.0]) * v if (cell.line, v) != ("B", 4.0) else np.full(3, np.inf)
+            store.add(cell, range(3), {"regret": np.array([9.0, 10.0, 11.0]) / v, "epsilon": epsilon}, {}, np.empty(0))
+    return Store(folder / FILE, readonly=True)
+
+
+def test_a_figure_over_a_metric_is_the_front_along_the_sweep(tmp_path):
+    with spent(tmp_path) as store:
+        (panel,) = panels(store, store.experiments[0])
+        picture = Picture.of(compose(store, store.experiments[0], [panel]))
+    one, two = panel.lines
+    assert (one.label, two.label) == ("A <b>", "B")
+    np.testing.assert_allclose(one.x, [4.5, 7.5, 12])
+    np.testing.assert_allclose(one.center, [10 / 1.5, 4, 2.5])
+    low, high = mean_interval(np.array([2.0, 3.0, 4.0]) * 1.5)
+    np.testing.assert_allclose((one.left[0], one.right[0]), (max(0, low), high))
+    np.testing.assert_array_equal(np.isnan(two.x), [False, False, True])  # no ε holds there
+    assert panel.caption == ("points: mean of both axes along the sweep; bars: 95 % interval (Student); 3 runs")
+    assert picture.axes[0].get_xlabel() == panel.over.label != ""
+    for size in ((3.4, 2.6), (12, 8)):
+        picture.set_size_inches(size)
+        assert crowded(picture) == []
+
+
+def test_what_else_is_swept_makes_lines_of_a_front(tmp_path):
+    with spent(tmp_path, **{"env.n_agents": (4, 8)}) as store:
+        whole = store.experiments[0]
+        (panel,) = panels(store, whole)
+        picked = panels(store, whole, wanted=[replace(whole.figures[0], at={"agent.v": 2.5})])
+    assert [line.label for line in panel.lines] == [f"{a}, agents = {n}" for n in (4, 8) for a in ("A <b>", "B")]
+    assert [line.label for line in picked[0].lines] == ["A <b>", "B"]  # along what is left of the sweep
+
+
+def test_what_is_no_metric_is_refused_before_a_run():
+    for x in ("epsilon", "n_agents", ""):
+        with pytest.raises(ValueError, match="neither swept nor a metric"):
+            check([known(figures=(Figure(y="regret", x=x),))])
+    check([known(figures=(Figure(y="regret", x="messages"),))])

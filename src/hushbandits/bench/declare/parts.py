@@ -97,8 +97,9 @@ class Figure:
     y : str
         A metric.
     x : str
-        ``"time"``: the curve; a swept parameter such as ``"env.n_agents"``; or ``"runs"``: the distribution
-        over runs of the final value (an ECDF with medians).
+        ``"time"``: the curve; a swept parameter such as ``"env.n_agents"``; ``"runs"``: the distribution over runs of
+        the final value (an ECDF with medians); or a metric such as ``"epsilon"``: each line has a point for every value
+        of a swept parameter, of the metric's name (``agent.epsilon``) if there is one, else of the first.
     log : str
         Axes on a logarithmic scale: ``""``, ``"x"``, ``"y"`` or ``"xy"``.
     center : str

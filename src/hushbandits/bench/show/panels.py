@@ -58,7 +58,7 @@ class Panel:
     def caption(self) -> str:
         """What is drawn, in words."""
         dashed = "; dashed: theory" if self.bounds else ""
-        return caption(self.figure, self.runs, self.joined, self.measure) + dashed
+        return caption(self.figure, self.runs, self.joined, self.measure, self.over is not None) + dashed
 
     @property
     def measure(self) -> Measure:
@@ -79,9 +79,14 @@ class Panel:
         return tuple(dict.fromkeys(name for line in self.lines for name in line.bounds))
 
     @property
+    def over(self) -> Measure | None:
+        """What x is, where that is a metric."""
+        return self.lines[0].along
+
+    @property
     def swept(self) -> bool:
         """Whether it runs along a parameter."""
-        return self.figure.x not in ("time", "runs")
+        return self.figure.x not in ("time", "runs") and self.over is None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -136,6 +141,8 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink) -> None:
         elif not panel.joined:
             aside = (i - (len(lines) - 1) / 2) * min(0.14, 0.8 / len(lines))
             _apart(axes, line, panel.words, aside, how, colour, ink)
+        elif panel.over is not None:
+            _front(axes, line, how, colour, ink)
         else:
             _joined(axes, line, i, how, colour, ink)
         for y in line.bounds.values():
@@ -143,7 +150,8 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink) -> None:
     label = panel.measure.label
     if figure.per_time:
         label = f"time-averaged {label}"
-    axes.set_xlabel(figure.xlabel or {"time": panel.time, "runs": label}.get(figure.x, words(figure.x)))
+    along = panel.over.label if panel.over is not None else words(figure.x)
+    axes.set_xlabel(figure.xlabel or {"time": panel.time, "runs": label}.get(figure.x, along))
     axes.set_ylabel(figure.ylabel or ("share of runs" if figure.x == "runs" else label))
 
 
@@ -251,6 +259,20 @@ def _apart(axes: Axes, line: Series, words: Sequence[str], aside: float, how: St
         axes.plot(at, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5.5, zorder=3)
     axes.errorbar(
         at, line.center, errors, linestyle="none", color=colour, marker=how.mark, markersize=5.5,
+        markeredgecolor=ink.paper, markeredgewidth=0.6, capsize=2.5, elinewidth=1.3, zorder=4,
+    )  # fmt: skip
+
+
+def _front(axes: Axes, line: Series, how: Style, colour: str, ink: Ink) -> None:
+    """Points over what was measured, each with its bars, joined in the order of the sweep."""
+    assert line.left is not None
+    assert line.right is not None
+    bars = [
+        np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)
+        for at, low, high in ((line.center, line.low, line.high), (line.x, line.left, line.right))
+    ]
+    axes.errorbar(
+        line.x, line.center, *bars, linestyle=how.line, color=colour, marker=how.mark, markersize=5.5,
         markeredgecolor=ink.paper, markeredgewidth=0.6, capsize=2.5, elinewidth=1.3, zorder=4,
     )  # fmt: skip
 
