@@ -149,7 +149,7 @@ def test_profiles_are_shares_at_or_above(tmp_path):
     assert shares["a"] == pytest.approx([1, 1, 2 / 3, 0, 0])
     assert shares["b"] == pytest.approx([1, 0.5, 0.5, 0.5, 0])
     picture = hb.Comparison(**vars(compared)).plot()
-    assert [label.get_text() for label in picture.axes[0].get_legend().get_texts()] == ["a", "b"]
+    assert [label.get_text() for label in picture.texts] == ["a", "b"]
     assert picture.save(tmp_path / "p.pdf").stat().st_size > 1000
 
 

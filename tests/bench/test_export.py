@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import math
+import re
 import sys
+import unicodedata
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from bench_helpers import small
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.export import export, tidy
+from hushbandits.bench.show.latex import escape
 from hushbandits.cli.main import main
 from hushbandits.core.rewards import Gaussian
 
@@ -104,8 +107,8 @@ def test_parquet_has_one_type_a_column(folder):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--format", "xls"], "format='xls' is not one of csv, json, parquet"),
-        (["--out", "rows.txt"], "out='rows.txt' does not end with .csv, .json, .parquet: give a format"),
+        (["--format", "xls"], "format='xls' is not one of csv, json, latex, parquet"),
+        (["--out", "rows.txt"], "out='rows.txt' does not end with .csv, .json, .parquet, .tex: give a format"),
         (["--out", "rows"], "out='rows' does not end with"),
         (["--out", "no/where.csv"], "cannot write no/where.csv"),
         (["--format", "parquet"], "give a file (--out rows.parquet), or a pipe"),
@@ -130,6 +133,47 @@ def test_the_ending_decides_unless_a_format_is_given(folder, tmp_path, monkeypat
     a, b, c = (path.read_text() for path in sorted(tmp_path.iterdir()))
     assert a == b == c
     assert math.isinf(next(r["value"] for r in json.loads(a) if r["metric"] == "regret" and r["run"] == 1))
+
+
+def test_latex_has_the_tables_with_their_intervals(tmp_path, capsys):
+    label = r"A_1 \\input{x} $5 & 10 % ~^#{} ε Ωλ"
+    whole = small(
+        agents=[Use("UCB1", label=label)], runs=3, sweep={"env.n_agents": (5, 7)}, metrics=("regret", "odd_1")
+    )
+    with Store(tmp_path / FILE, [whole]) as store:
+        for cell in whole.cells():
+            finals = {"regret": np.array([-1.0, -2000.5, -3.0]), "odd_1": np.array([1.0, np.inf, 2.0])}
+            store.add(cell, range(3), finals, {}, np.empty(0))
+    assert main(["export", str(tmp_path), "--format", "latex"]) == 0
+    text = capsys.readouterr().out
+    assert main(["export", str(tmp_path), "--out", str(tmp_path / "x.tex")]) == 0
+    assert (tmp_path / "x.tex").read_text() == text
+    body = [line for line in text.splitlines() if not line.startswith("%")]
+    assert body[:2] == [r"\begin{tabular}{lrlrrrrr}", r"\toprule"]
+    assert body[-2:] == [r"\bottomrule", r"\end{tabular}"]
+    rows = [line for line in body if line.endswith(r" \\")]
+    assert [len(re.split(r"(?<!\\)&", row)) for row in rows] == [8] * 5
+    name = (
+        r"A\_1 \textbackslash{}\textbackslash{}input\{x\} \$5 \& 10 \% \textasciitilde{}\textasciicircum{}\#\{\} "
+        r"$\varepsilon$ $\Omega$$\lambda$"
+    )
+    assert rows[1].startswith(f"{name} & $5$ & pseudo-regret of all agents & $3$ & $-668.2$ & [$-")
+    assert r"\infty" in rows[2]
+    assert rows[2].startswith(" &  & odd 1 & ")
+
+
+@pytest.mark.parametrize("code", [*range(0x20, 0x7F), *range(0x391, 0x3CA)])
+def test_no_letter_of_a_name_is_a_command(code):
+    name = unicodedata.name(chr(code), "WITH")
+    text = escape(f"{chr(code)}b")
+    bare = re.sub(r"\\[#$%&_{}]|\\(text[a-z]+|char34)\{\}|\$(\\[A-Za-z]+|\\mathrm\{[A-Z]\})\$|\{[][*]\}", "", text)
+    assert not set(bare) & set("#$%&_{}\\~^`'\"")
+    assert bare.isascii() or "WITH" in name  # letters with accents stay as they are
+    assert text[0] not in "[*"  # which would belong to the row before
+
+
+def test_a_name_has_no_ligature():
+    assert escape("a--b---c – —") == r"a-{}-b-{}-{}-c \textendash{} \textemdash{}"
 
 
 def test_parquet_goes_into_a_pipe(folder, capfdbinary):

@@ -21,7 +21,7 @@ from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.ink import PRINT, SHAPES, style
 from hushbandits.bench.show.panels import draw, panels
-from hushbandits.bench.show.plots import FORMATS, _grid, inline, legend, pictures
+from hushbandits.bench.show.plots import FORMATS, _columns, _edges, _grid, inline, legend, pictures
 from hushbandits.bench.show.series import series
 
 SWEPT = {"env.n_agents": (4, 8), "env.life": (1, 2)}
@@ -30,7 +30,7 @@ SWEPT = {"env.n_agents": (4, 8), "env.life": (1, 2)}
 def grid(store, experiment):
     shown = panels(store, experiment)
     canvas = Canvas()
-    _grid(canvas, shown, PRINT)
+    _edges(_grid(canvas, shown, PRINT), shown, _columns(len(shown)))
     return shown, canvas.axes
 
 
@@ -98,7 +98,7 @@ def test_joined_points_stand_where_they_are(tmp_path):
     with filled(tmp_path, whole) as store:
         (panel,) = panels(store, whole)
         (axes,) = Canvas().subplots(1, 1, squeeze=False)[0]
-        draw(axes, panel, {"A <b>": 0, "B": 1}, PRINT, 3.0)
+        draw(axes, panel, {"A <b>": 0, "B": 1}, PRINT)
     assert [x for x in places(axes) if len(x) > 1] == [[4, 8]] * 2
     assert all(set(line.get_xdata()) <= {4, 8} for line in axes.get_lines())
     assert panel.caption == "line: mean; band: 95 % interval (Student); ○ median; dots: runs; 12 runs"
@@ -109,7 +109,7 @@ def test_points_over_words_stand_apart_and_are_not_joined(tmp_path):
     with filled(tmp_path, whole) as store:
         (panel,) = panels(store, whole)
         (axes,) = Canvas().subplots(1, 1, squeeze=False)[0]
-        draw(axes, panel, {"A <b>": 0, "B": 1}, PRINT, 3.0)
+        draw(axes, panel, {"A <b>": 0, "B": 1}, PRINT)
     assert places(axes) == []
     centres = [bar.lines[0].get_xdata() for bar in axes.containers]
     assert np.all(centres[0] < centres[1])

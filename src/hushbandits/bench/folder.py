@@ -228,7 +228,7 @@ class RunFolder:
             along = next((k for k in experiment.sweep if k not in fixed), None)
             if "x" not in shown and along is not None:
                 shown = {"x": along, **shown}
-            if (x := shown.get("x", "time")) not in ("time", "runs") and x not in experiment.sweep:
+            if (x := shown.get("x", "time")) not in ("time", "runs", *metrics) and x not in experiment.sweep:
                 raise ValueError(f"x={x!r} is not swept here{nearest(str(x), ['time', 'runs', *experiment.sweep])}")
             names = [first] if first else metrics
             curves = [n for n in names if len(store.curve(cells[0], n, experiment.runs)[0])]

@@ -15,15 +15,16 @@ __all__ = ["export"]
 
 def export(
     folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
-    format: Annotated[str | None, arg(metavar="csv|json|parquet")] = None,
+    format: Annotated[str | None, arg(metavar="csv|json|latex|parquet")] = None,
     out: Annotated[Path | None, arg(name="output", metavar="FILE", aliases=("--out",))] = None,
 ) -> int:
-    """Write the rows of a run folder: experiment, cell, line, swept values, run, metric, time, value.
+    """Write the rows of a run folder: experiment, cell, line, swept values, run, metric, time, value; or its tables.
 
     Counts (messages, rounds), runs, times and swept integers are integers, measures are floats. Examples:
 
       hushbandits export runs/quickstart --out rows.csv
       hushbandits export runs/quickstart --out rows.parquet
+      hushbandits export runs/quickstart --out tables.tex
       hushbandits export runs/quickstart --format json | jq length
 
     Parameters
@@ -31,7 +32,7 @@ def export(
     folder
         Such as runs/quickstart.
     format
-        csv, json or parquet; default: what FILE ends with, or csv.
+        csv, json, latex (the tables, with booktabs) or parquet; default: what FILE ends with (latex: .tex), or csv.
     out
         A file; default: standard output (parquet: only into a pipe).
     """

@@ -30,7 +30,7 @@ def check_declared(experiment: Experiment) -> None:
     wrappers = [use for uses in experiment._choices().values() for use in uses]
     given_once(f"{name}: sweep", list(sweep), experiment.env, experiment.agents, wrappers)
     for figure in experiment.figures:
-        if figure.x not in ("time", "runs", *sweep):
+        if figure.x not in ("time", "runs", *sweep) and "." in figure.x:  # without a prefix it is a metric
             raise ValueError(
                 f"{name}: a figure runs along {shown(figure.x)}, which is not swept{_near(figure.x, sweep)}"
             )

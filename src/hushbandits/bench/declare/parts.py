@@ -9,7 +9,7 @@ from typing import Any
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import plain, thaw
 from hushbandits.core.types import Params
-from hushbandits.core.validate import choice, shown
+from hushbandits.core.validate import choice, real, shown
 
 __all__ = ["Figure", "Use", "named"]
 
@@ -97,8 +97,9 @@ class Figure:
     y : str
         A metric.
     x : str
-        ``"time"``: the curve; a swept parameter such as ``"env.n_agents"``; or ``"runs"``: the distribution
-        over runs of the final value (an ECDF with medians).
+        ``"time"``: the curve; a swept parameter such as ``"env.n_agents"``; ``"runs"``: the distribution over runs of
+        the final value (an ECDF with medians); or a metric such as ``"epsilon"``: each line has a point for every value
+        of a swept parameter, of the metric's name (``agent.epsilon``) if there is one, else of the first.
     log : str
         Axes on a logarithmic scale: ``""``, ``"x"``, ``"y"`` or ``"xy"``.
     center : str
@@ -115,8 +116,14 @@ class Figure:
         A swept parameter: one panel per value of it.
     at : mapping
         Values of swept parameters: draw only there.
-    title : str
-        Above the panel; default: none.
+    title : str, optional
+        Above the panel; default: none.  ``None``: nothing but the value of its `by` stands there, and where all panels
+        say so, no heading above the picture either, since a paper has a caption.
+    xlabel, ylabel : str
+        Along the axes; default: what is shown, in words.
+    width : float, optional
+        Inches of paper that the panel takes, its labels included, from 1 to 40; of several panels the widest counts.
+        Default: 6 alone in its row, less beside others.
     bounds : mapping of str to str
         Dashed lines of theory: a label and ``"package.module:function"``, called with the cell's env parameters,
         its agent's parameters and the x values (times, or the swept parameter's values) as ``(env, agent, x)``,
@@ -137,7 +144,10 @@ class Figure:
     lines: Sequence[str] = ()
     by: str = ""
     at: Params = field(default_factory=dict)
-    title: str = ""
+    title: str | None = ""
+    xlabel: str = ""
+    ylabel: str = ""
+    width: float | None = None
     bounds: Mapping[str, str] = field(default_factory=dict)
     reading: str = ""
 
@@ -146,6 +156,8 @@ class Figure:
         choice("log", self.log, ("", "x", "y", "xy"))
         choice("center", self.center, ("mean", "median"))
         choice("band", self.band, ("interval", "quantiles"))
+        if self.width is not None:
+            object.__setattr__(self, "width", real("figure: width", self.width, 1, 40, closed="both"))
         object.__setattr__(self, "lines", tuple(self.lines))
         object.__setattr__(self, "at", thaw(plain(self.at)))
 

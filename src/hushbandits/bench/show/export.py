@@ -1,4 +1,7 @@
-"""Rows of a run folder as CSV, JSON or Parquet: what counts something is an integer there, what measures is a float."""
+"""Rows of a run folder as CSV, JSON or Parquet, and its tables as LaTeX.
+
+What counts something is an integer among the rows, what measures is a float.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from typing import IO, Any, TextIO
 from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
+from hushbandits.bench.show import latex
 from hushbandits.core.files import replacing
 from hushbandits.core.measure import NATURES
 from hushbandits.core.validate import LARGEST, choice
@@ -146,9 +150,11 @@ def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
         yield chunk
 
 
-_TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json}
-#: Formats that `export` writes; a file of that name's ending has it.
+_TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json, "latex": latex.write}
+#: Formats that `export` writes.
 FORMATS = (*_TEXT, "parquet")
+#: Which of them a file has whose name ends so.
+_ENDINGS = {f".{name}": name for name in FORMATS if name != "latex"} | {".tex": "latex"}
 
 
 def format_of(out: Path | None, format: str | None = None) -> str:
@@ -163,20 +169,20 @@ def format_of(out: Path | None, format: str | None = None) -> str:
         return choice("format", format, FORMATS)
     if out is None:
         return "csv"
-    ending = out.suffix.lower().removeprefix(".")
-    if ending not in FORMATS:
-        raise ValueError(f"out={str(out)!r} does not end with {', '.join(f'.{f}' for f in FORMATS)}: give a format")
-    return ending
+    ending = out.suffix.lower()
+    if ending not in _ENDINGS:
+        raise ValueError(f"out={str(out)!r} does not end with {', '.join(_ENDINGS)}: give a format")
+    return _ENDINGS[ending]
 
 
 def export(store: Store, format: str | None = None, out: Path | None = None) -> None:
-    """Write all rows, in a fixed order, to a file (whole or not at all) or to standard output.
+    """Write all rows, in a fixed order (LaTeX: tables), to a file (whole or not at all) or to standard output.
 
     Parameters
     ----------
     store : Store
     format : str, optional
-        ``"csv"``, ``"json"`` or ``"parquet"``; default: what `out` ends with, or CSV.
+        ``"csv"``, ``"json"``, ``"latex"`` or ``"parquet"``; default: what `out` ends with, or CSV.
     out : Path, optional
         A file; default: standard output.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.declare.vocabulary import metric, words
+from hushbandits.bench.declare.vocabulary import metric, symbol, words
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.ink import Ink, Style, style
 from hushbandits.bench.show.series import Series, caption, figures, joined, series
@@ -21,7 +20,7 @@ from hushbandits.registry import clock, list_envs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Panel", "draw", "panels", "scales", "short"]
+__all__ = ["Panel", "draw", "panels", "reach", "short"]
 
 _MOST = 12  # lines per panel
 
@@ -59,7 +58,7 @@ class Panel:
     def caption(self) -> str:
         """What is drawn, in words."""
         dashed = "; dashed: theory" if self.bounds else ""
-        return caption(self.figure, self.runs, self.joined, self.measure) + dashed
+        return caption(self.figure, self.runs, self.joined, self.measure, self.over is not None) + dashed
 
     @property
     def measure(self) -> Measure:
@@ -70,7 +69,9 @@ class Panel:
     def title(self) -> str:
         """What tells this panel from the others."""
         more = f"{self.left} more lines not drawn" if self.left else ""
-        return ": ".join(part for part in (short(self.figure.title), more) if part)
+        figure = self.figure
+        place = f"{symbol(figure.by)} = {figure.at[figure.by]}" if figure.by in figure.at else ""
+        return ": ".join(part for part in (short(figure.title or place), more) if part)
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -78,12 +79,27 @@ class Panel:
         return tuple(dict.fromkeys(name for line in self.lines for name in line.bounds))
 
     @property
+    def over(self) -> Measure | None:
+        """What x is, where that is a metric."""
+        return self.lines[0].along
+
+    @property
+    def swept(self) -> bool:
+        """Whether it runs along a parameter."""
+        return self.figure.x not in ("time", "runs") and self.over is None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What stands along x where that has no order: the words of all lines."""
+        return () if self.joined else tuple(dict.fromkeys(word for line in self.lines for word in line.x))
+
+    @property
     def axes(self) -> tuple[tuple[object, ...], tuple[object, ...]]:
         """Two panels share an axis, x or y, where these are equal: the same quantity on the same scale."""
         f = self.figure
         quantity = (f.y, f.per_time and f.x == "time")
         law = f.x == "runs"
-        along = (f.x, *quantity) if law else (f.x, *(() if self.joined else self.lines[0].x))
+        along = (f.x, *quantity) if law else (f.x, *self.words)
         return (*along, "x" in f.log), ("share", "y" in f.log) if law else (*quantity, "y" in f.log)
 
 
@@ -112,8 +128,8 @@ def _played(store: Store, experiment: Experiment) -> int:
     return max(len(store.present(cell, experiment.runs)) for cell in experiment.cells())
 
 
-def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink, high: float) -> None:
-    """Draw a panel of `high` inches; `places` says which style each label has."""
+def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink) -> None:
+    """Draw a panel; `places` says which style each label has.  What its axes reach is for `reach` to say."""
     figure, lines = panel.figure, panel.lines
     axes.grid(True, color=ink.grid, linewidth=0.8)
     axes.set_facecolor("none")
@@ -124,24 +140,78 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink, high: float
             _law(axes, line, how, colour, ink)
         elif not panel.joined:
             aside = (i - (len(lines) - 1) / 2) * min(0.14, 0.8 / len(lines))
-            _apart(axes, line, aside, how, colour, ink)
+            _apart(axes, line, panel.words, aside, how, colour, ink)
+        elif panel.over is not None:
+            _front(axes, line, how, colour, ink)
         else:
             _joined(axes, line, i, how, colour, ink)
         for y in line.bounds.values():
             axes.plot(line.x, y, "--", color=colour, linewidth=1.1)
-    if "x" in figure.log and panel.joined:
-        axes.set_xscale("log")
-    if "y" in figure.log:
-        axes.set_yscale("log")
-    if figure.x == "runs" or panel.measure.rate:
-        axes.set_ylim(-0.03, 1.03)
-    elif "y" not in figure.log and not any(np.nanmin(np.r_[line.low, line.center]) < 0 for line in lines):
-        axes.set_ylim(bottom=0)
     label = panel.measure.label
     if figure.per_time:
         label = f"time-averaged {label}"
-    axes.set_xlabel({"time": panel.time, "runs": label}.get(figure.x, words(figure.x)))
-    axes.set_ylabel(fill("share of runs" if figure.x == "runs" else label, int(9 * high)))
+    along = panel.over.label if panel.over is not None else words(figure.x)
+    axes.set_xlabel(figure.xlabel or {"time": panel.time, "runs": label}.get(figure.x, along))
+    axes.set_ylabel(figure.ylabel or ("share of runs" if figure.x == "runs" else label))
+
+
+def reach(drawn: Sequence[tuple[Axes, Panel]]) -> None:
+    """Say what axes reach once all panels are drawn: what is shared has room for the data of all who share it."""
+    for k in (0, 1):
+        groups: dict[object, list[tuple[Axes, Panel]]] = {}
+        for axes, panel in drawn:
+            groups.setdefault(panel.axes[k], []).append((axes, panel))
+        for group in groups.values():
+            (_across if k == 0 else _up)(group)
+
+
+def _across(group: Sequence[tuple[Axes, Panel]]) -> None:
+    """Scale and numbers along x."""
+    panels = [panel for _, panel in group]
+    first = panels[0]
+    log = "x" in first.figure.log and first.joined
+    values = {float(v) for p in panels for line in p.lines for v in line.x} if first.swept and first.joined else ()
+    for axes, _ in group:
+        if log:
+            axes.set_xscale("log")
+        if first.joined:
+            _numbers(axes.xaxis, log, sorted(values) if len(values) <= 10 else ())
+        else:
+            axes.set_xlim(-0.5, len(first.words) - 0.5)
+
+
+def _up(group: Sequence[tuple[Axes, Panel]]) -> None:
+    """Scale, limits and numbers along y."""
+    first = group[0][1]
+    log = "y" in first.figure.log
+    share = first.figure.x == "runs" or any(panel.measure.rate for _, panel in group)
+    negative = any(np.nanmin(np.r_[line.low, line.center]) < 0 for _, panel in group for line in panel.lines)
+    for axes, _ in group:
+        if log:
+            axes.set_yscale("log")
+        _numbers(axes.yaxis, log)
+    if share and not log:
+        group[0][0].set_ylim(-0.03, 1.03)
+    elif not log and not negative:
+        group[0][0].set_ylim(bottom=0)
+
+
+def _numbers(axis: Any, log: bool, values: Sequence[float] = ()) -> None:
+    """Write numbers along an axis: these, else round ones, as many as have room."""
+    from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    from hushbandits.bench.show.ticks import Spaced, plain
+
+    written = (lambda v, _=None: f"{v:g}") if values else plain
+    low, high = axis.get_view_interval()
+    # A narrow axis would show one power of ten, or none.
+    steps = (1.0, 2.0, 3.0, 5.0) if low > 0 and high / low < 50 else (1.0,)
+    found = LogLocator(subs=steps, numticks=12) if log else AutoLocator()
+    axis.set_major_locator(Spaced(values or found, written))
+    axis.set_major_formatter(FuncFormatter(written))
+    axis.set_minor_formatter(NullFormatter())
+    if values:
+        axis.set_minor_locator(NullLocator())
 
 
 def short(text: str, most: int = 80) -> str:
@@ -179,9 +249,9 @@ def _joined(axes: Axes, line: Series, i: int, how: Style, colour: str, ink: Ink)
     )  # fmt: skip
 
 
-def _apart(axes: Axes, line: Series, aside: float, how: Style, colour: str, ink: Ink) -> None:
-    """Points of a sweep over what has no order: each with its bar, a little beside the others'."""
-    at = np.arange(len(line.x)) + aside
+def _apart(axes: Axes, line: Series, words: Sequence[str], aside: float, how: Style, colour: str, ink: Ink) -> None:
+    """Points of a sweep over what has no order: each with its bar at its word, a little beside the others'."""
+    at = np.array([words.index(word) for word in line.x]) + aside
     errors = np.nan_to_num(np.abs(np.stack([line.center - line.low, line.high - line.center])))
     for x, values in zip(at, line.runs, strict=False):
         _runs(axes, x, values, colour)
@@ -193,36 +263,19 @@ def _apart(axes: Axes, line: Series, aside: float, how: Style, colour: str, ink:
     )  # fmt: skip
 
 
+def _front(axes: Axes, line: Series, how: Style, colour: str, ink: Ink) -> None:
+    """Points over what was measured, each with its bars, joined in the order of the sweep."""
+    assert line.left is not None
+    assert line.right is not None
+    bars = [
+        np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)
+        for at, low, high in ((line.center, line.low, line.high), (line.x, line.left, line.right))
+    ]
+    axes.errorbar(
+        line.x, line.center, *bars, linestyle=how.line, color=colour, marker=how.mark, markersize=5.5,
+        markeredgecolor=ink.paper, markeredgewidth=0.6, capsize=2.5, elinewidth=1.3, zorder=4,
+    )  # fmt: skip
+
+
 def _runs(axes: Axes, x: float, values: np.ndarray, colour: str) -> None:
     axes.plot(np.full(len(values), x), values, ".", color=colour, alpha=0.35, markersize=5, markeredgewidth=0)
-
-
-def scales(axes: Axes, panel: Panel) -> None:
-    """Write numbers along the axes; their limits must be known."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-    figure, lines = panel.figure, panel.lines
-    for axis, log in ((axes.xaxis, "x" in figure.log and panel.joined), (axes.yaxis, "y" in figure.log)):
-        if log:
-            low, high = axis.get_view_interval()
-            # A narrow axis would show one power of ten, or none.
-            steps = (1.0, 2.0, 3.0, 5.0) if low > 0 and high / low < 50 else (1.0,)
-            axis.set_major_locator(LogLocator(subs=steps, numticks=12))
-            axis.set_minor_formatter(NullFormatter())
-        axis.set_major_formatter(FuncFormatter(_plain))
-    if not panel.joined:
-        axes.set_xticks(range(len(lines[0].x)), [short(x, 30) for x in lines[0].x])
-    elif figure.x not in ("time", "runs"):
-        values = sorted({float(v) for line in lines for v in line.x})
-        if len(values) <= 10:
-            axes.set_xticks(values, [f"{v:g}" for v in values])
-            axes.xaxis.set_minor_locator(NullLocator())
-
-
-def _plain(value: float, _: float | None) -> str:
-    if value == 0:
-        return "0"
-    for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= 10 * unit or (abs(value) >= unit and suffix != "k"):
-            return f"{value / unit:g}{suffix}"
-    return f"{value:g}"

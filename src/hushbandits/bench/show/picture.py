@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +14,8 @@ from matplotlib.figure import Figure as Canvas
 from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import plots
-from hushbandits.bench.show.ink import PRINT
+from hushbandits.bench.show.ink import PRINT, Style, style
+from hushbandits.bench.show.layout import Placed, Sheet
 from hushbandits.bench.show.panels import panels
 from hushbandits.core.files import replacing
 from hushbandits.core.types import Array
@@ -22,8 +23,16 @@ from hushbandits.core.types import Array
 __all__ = ["Picture", "drawn", "profiles"]
 
 
+_STYLE = plots.paper(PRINT, "hushbandits")
+
+
 class Picture(Canvas):
-    """A Matplotlib figure, as `drawn` makes it."""
+    """A Matplotlib figure, as `drawn` makes it: whatever size it is given, nothing in it overlaps."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it; ticks that are made only now look like all others."""
+        with matplotlib.rc_context(_STYLE):
+            super().draw(renderer)
 
     def save(self, path: Path | str) -> Path:
         """Write it to a file, whole or not at all: PNG, SVG or PDF, as the name ends, without a date.
@@ -38,10 +47,7 @@ class Picture(Canvas):
         if format not in plots.FORMATS:
             raise ValueError(f"path={str(path)!r} must end with {', '.join(f'.{f}' for f in plots.FORMATS)}")
         try:
-            with (
-                replacing(path, binary=True, device=True) as out,
-                matplotlib.rc_context({"svg.hashsalt": "hushbandits"}),
-            ):
+            with replacing(path, binary=True, device=True) as out, matplotlib.rc_context(_STYLE):
                 self.savefig(out, format=format, **plots.FORMATS[format])
         except OSError as error:
             raise ValueError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
@@ -62,13 +68,15 @@ class Picture(Canvas):
 def drawn(store: Store, experiment: Experiment, figures: Sequence[Figure]) -> Picture:
     """Draw panels of an experiment; `store` is anything that has `final`, `curve` and `metrics` of its cells.
 
-    Bounds are called: whoever asks for them here has written them.
+    Bounds are called, and formulas (``"$t$"``) drawn in the figures' own titles and labels: whoever asks for them here
+    has written them.  What the store says (lines, the experiment's title) is written as it stands, dollar signs too.
 
     Raises
     ------
     ValueError
-        There is nothing to draw.
+        There is nothing to draw, or a formula that Matplotlib cannot read.
     """
+    formulas = {text for figure in figures for text in _own(figure)}
     trusted = [path for figure in figures for path in figure.bounds.values()]
     shown = panels(store, experiment, trusted, figures)
     for figure in figures:
@@ -77,22 +85,43 @@ def drawn(store: Store, experiment: Experiment, figures: Sequence[Figure]) -> Pi
                 f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve"
             )
     with plots.quietly():
-        return Picture.of(plots.compose(store, experiment, shown))
+        return Picture.of(plots.compose(store, experiment, shown, formulas))
+
+
+def _own(figure: Figure) -> Iterator[str]:
+    """Texts of a figure that have formulas in them."""
+    from matplotlib.mathtext import MathTextParser
+
+    for name in ("title", "xlabel", "ylabel"):
+        text = getattr(figure, name)
+        if not text or "$" not in text:
+            continue
+        try:
+            MathTextParser("path").parse(text)
+        except ValueError:
+            raise ValueError(
+                f"{name}={text!r} has a formula that cannot be read; a dollar sign itself is \\$"
+            ) from None
+        yield text
 
 
 def profiles(thresholds: Array, shares: Mapping[str, Array], label: str) -> Picture:
     """Draw performance profiles: each line's share of runs at or above the thresholds."""
-    figure = Picture(figsize=(6.0, 3.9), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.grid(True, color=PRINT.grid, linewidth=0.8)
-    for i, (name, share) in enumerate(shares.items()):
-        dashes = "-" if i < len(PRINT.lines) else "-."
-        # A share falls behind the value: it is of runs at or above.
-        axes.step(thresholds, share, dashes, where="pre", color=PRINT.lines[i % len(PRINT.lines)], label=name)
-    axes.set_ylim(-0.03, 1.03)
-    axes.set_xlabel(f"{label}: x", parse_math=False)
-    axes.set_ylabel("share of runs at or above x")
-    for text in axes.legend(frameon=False, fontsize=8).get_texts() if shares else ():
-        text.set_parse_math(False)
+    with matplotlib.rc_context(_STYLE):
+        figure = Picture()
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        axes.grid(True, color=PRINT.grid, linewidth=0.8)
+        keys = []
+        for i, (name, share) in enumerate(shares.items()):
+            how = Style(i % len(PRINT.lines), style(i).dashes, "")
+            # A share falls behind the value: it is of runs at or above.
+            axes.step(thresholds, share, linestyle=how.line, where="pre", color=PRINT.lines[how.colour])
+            keys.append(plots.entry(figure, plots.Key(name, how), PRINT))
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_xlabel(f"{label}: x")
+        axes.set_ylabel("share of runs at or above x")
+        sheet = Sheet([Placed(axes, axes.set_title(""))], keys=keys)
+        figure.set_size_inches(6.0, 3.5 + sheet.height(6.0))
+        figure.set_layout_engine(sheet)
     return figure

@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import math
 import re
-import textwrap
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +17,21 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.files import picture
 from hushbandits.bench.show.ink import CSS, NAMES, PRINT, SCREEN, Ink, Style, style
-from hushbandits.bench.show.panels import Panel, draw, panels, scales, short
+from hushbandits.bench.show.panels import Panel, draw, panels, reach, short
 from hushbandits.bench.show.spent import spent
 from hushbandits.core.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
 
-__all__ = ["CSS", "FORMATS", "Inline", "Key", "compose", "inline", "legend", "pictures", "png", "quietly"]
+    from hushbandits.bench.show.layout import Placed
+
+__all__ = [
+    "CSS", "FORMATS", "Inline", "Key", "compose", "entry", "inline", "legend", "paper", "pictures", "png", "quietly",
+]  # fmt: skip
 
 #: Formats of a picture, and what each is told so that the same numbers give the same bytes.
 FORMATS: dict[str, dict[str, Any]] = {
@@ -97,6 +101,8 @@ def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collec
         return []
     with quietly():
         canvas = compose(store, experiment, shown)
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")  # what is laid out stays: the formats differ in nothing else
         return [_save(canvas, experiment.name, folder / picture(experiment.name, f), f) for f in FORMATS]
 
 
@@ -106,12 +112,7 @@ def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None
     if not shown:
         return None
     with quietly():
-        drawn: dict[str, list[str]] = {room: [] for room in _ROOMS}
-        for i, (panel, limits) in enumerate(zip(shown, _limits(shown), strict=True)):
-            for room, sizes in _ROOMS.items():
-                drawn[room].append(
-                    _alone(panel, _places(shown), limits, sizes[len(shown) > 1], f"{experiment.name}-{room}{i}")
-                )
+        drawn = _separate(shown, experiment.name)
     return Inline(shown, legend(store, shown), **drawn)
 
 
@@ -139,7 +140,8 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def _style(ink: Ink, name: str) -> dict[str, Any]:
+def paper(ink: Ink, name: str) -> dict[str, Any]:
+    """Return what Matplotlib goes by while it draws, whatever the user has set."""
     return {
         "font.family": ["DejaVu Sans"],
         "font.size": 9.5,
@@ -165,47 +167,48 @@ def _style(ink: Ink, name: str) -> dict[str, Any]:
     }
 
 
-def _canvas(size: tuple[float, float], ink: Ink) -> Canvas:
+def _canvas(ink: Ink) -> Canvas:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=size, layout="constrained")
+    canvas = Canvas()
     FigureCanvasAgg(canvas)
     canvas.patch.set_facecolor(ink.paper)
     return canvas
 
 
-def compose(store: Store, experiment: Experiment, shown: Sequence[Panel]) -> Canvas:
-    """All panels on white, a title above and one legend below."""
+def compose(store: Store, experiment: Experiment, shown: Sequence[Panel], formulas: Collection[str] = ()) -> Canvas:
+    """All panels on white, a title above and one legend below; laid out when it is drawn, for the size it has then.
+
+    `formulas`: texts in which dollar signs enclose formulas; in any other a dollar sign is one.
+    """
     import matplotlib
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.text import Text
+
+    from hushbandits.bench.show.layout import Sheet
 
     columns = _columns(len(shown))
-    rows = math.ceil(len(shown) / columns)
     across, high = _SIZES[columns]
-    width = across * columns + 0.4
-    keys = legend(store, shown)
     captions = list(dict.fromkeys(panel.caption for panel in shown))
-    title = textwrap.fill(short(experiment.title, 400), int(10 * width))
-    said = textwrap.fill(captions[0], int(15 * width)) if len(captions) == 1 else ""
-    entries = _abreast([len(key.label) for key in keys], int(14.5 * width))
-    head = 0.19 * (title.count("\n") + 1) + (0.17 * (said.count("\n") + 1) if said else 0) + 0.12
-    height = high * rows + head + 0.21 * math.ceil(len(keys) / entries)
-    with matplotlib.rc_context(_style(PRINT, experiment.name)):
-        canvas = _canvas((width, height), PRINT)
-        canvas.set_layout_engine(ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - head / height)))
-        _grid(canvas, shown, PRINT, tell=len(captions) > 1)
-        canvas.legend(
-            handles=[_handle(key, PRINT) for key in keys], loc="outside lower center", ncols=entries, frameon=False,
-            fontsize=9, labelcolor=PRINT.text, handlelength=2.6, columnspacing=1.6,
-        )  # fmt: skip
-        x, y = 0.1 / width, 1 - 0.08 / height
-        above = canvas.text(x, y, title, fontsize=11.5, fontweight="bold", va="top")
-        below = canvas.text(x, 1 - (head - 0.06) / height, said, fontsize=9, color=PRINT.muted, va="bottom")
-        for text in (above, below):
-            text.set_in_layout(False)
-        canvas.draw_without_rendering()
-        canvas.set_layout_engine("none")  # what is laid out stays: the formats differ in nothing else
+    headed = any(panel.figure.title is not None for panel in shown)
+    with matplotlib.rc_context(paper(PRINT, experiment.name)):
+        canvas = _canvas(PRINT)
+        placed = _grid(canvas, shown, PRINT, tell=len(captions) > 1)
+        _edges(placed, shown, columns)
+        heading = []
+        if headed:
+            heading.append(canvas.text(0, 1, short(experiment.title, 400), fontsize=11.5, fontweight="bold", va="top"))
+        if headed and len(captions) == 1:
+            heading.append(canvas.text(0, 1, captions[0], fontsize=9, color=PRINT.muted, va="top"))
+        keys = [entry(canvas, key, PRINT) for key in legend(store, shown)]
+        for text in canvas.findobj(Text):
+            text.set_parse_math(text.get_text() in formulas)
+        sheet = Sheet(placed, heading, keys)
+        usual = across + 0.4 / columns
+        width = columns * max(panel.figure.width or usual for panel in shown)
+        high = max(min(high, 2.2), high * width / (columns * usual))
+        canvas.set_size_inches(width, high * math.ceil(len(shown) / columns) + sheet.height(width))
+        canvas.set_layout_engine(sheet)
     return canvas
 
 
@@ -213,53 +216,59 @@ def _columns(n: int) -> int:
     return n if n <= 3 else 2 if n == 4 else 3
 
 
-def _abreast(lengths: Sequence[int], room: int) -> int:
-    """How many entries of a legend stand in one row, columns filled one after the other, each with its own width.
+def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) -> list[Placed]:
+    """Draw panels row by row; those of one quantity share its axis."""
+    from hushbandits.bench.show.layout import Placed
 
-    Examples
-    --------
-    >>> _abreast([10, 10, 60, 10], 90), _abreast([10, 10], 90), _abreast([200], 90)
-    (2, 2, 1)
-    """
-    for n in range(min(4, len(lengths)), 1, -1):
-        ends = [0, *(len(lengths) // n * (c + 1) + min(c + 1, len(lengths) % n) for c in range(n))]
-        if sum(9 + max(lengths[a:b]) for a, b in pairwise(ends)) <= room:
-            return n
-    return 1
-
-
-def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) -> None:
-    """Draw panels row by row; those of one quantity share its axis, and its numbers stand at the edge alone."""
     columns = _columns(len(shown))
     rows = math.ceil(len(shown) / columns)
     places = _places(shown)
     first: tuple[dict[Any, Axes], dict[Any, Axes]] = {}, {}  # by quantity: the panels whose x and y axis it is
-    drawn = []
+    placed = []
     for i, panel in enumerate(shown):
         share = [first[k].get(panel.axes[k]) for k in (0, 1)]
         axes = canvas.add_subplot(rows, columns, i + 1, sharex=share[0], sharey=share[1])
         for k in (0, 1):
             first[k].setdefault(panel.axes[k], axes)
-        draw(axes, panel, places, ink, _SIZES[min(3, columns)][1])
-        axes.set_title("\n".join(part for part in (panel.title, panel.caption if tell else "") if part))
-        drawn.append(axes)
-    for i, (axes, panel) in enumerate(zip(drawn, shown, strict=True)):
-        scales(axes, panel)
-        if i % columns and shown[i - 1].axes[1] == panel.axes[1]:
-            axes.tick_params(labelleft=False)
-            axes.set_ylabel("")
-        if i + columns < len(shown) and shown[i + columns].axes[0] == panel.axes[0]:
-            axes.tick_params(labelbottom=False)
-            axes.set_xlabel("")
+        draw(axes, panel, places, ink)
+        told = panel.caption if tell and panel.figure.title is not None else ""
+        title = axes.set_title("\n".join(part for part in (panel.title, told) if part))
+        placed.append(Placed(axes, title, [short(word) for word in panel.words]))
+    reach([(p.axes, panel) for p, panel in zip(placed, shown, strict=True)])
+    return placed
 
 
-def _handle(key: Key, ink: Ink) -> Any:
+def _edges(placed: Sequence[Placed], shown: Sequence[Panel], columns: int) -> None:
+    """Leave the numbers of a shared axis, and what they are, at the edge alone."""
+    said = [
+        ((panel.axes[0], place.axes.get_xlabel()), (panel.axes[1], place.axes.get_ylabel()))
+        for place, panel in zip(placed, shown, strict=True)
+    ]
+    for i, place in enumerate(placed):
+        if i % columns and said[i - 1][1] == said[i][1]:
+            place.axes.tick_params(labelleft=False)
+            place.axes.set_ylabel("")
+        if i + columns < len(placed) and said[i + columns][0] == said[i][0]:
+            place.axes.tick_params(labelbottom=False)
+            place.axes.set_xlabel("")
+
+
+def entry(canvas: Canvas, key: Key, ink: Ink) -> tuple[Line2D, Text]:
+    """An entry of the legend, not yet in its place."""
+    line = _handle(key, ink)
+    line.set(transform=canvas.transFigure, markevery=[1])
+    canvas.add_artist(line)
+    return line, canvas.text(0, 0, key.label, fontsize=9)
+
+
+def _handle(key: Key, ink: Ink) -> Line2D:
     from matplotlib.lines import Line2D
 
+    nowhere = [0.0] * 3, [0.0] * 3  # until it is laid out
     if key.style is None:
-        return Line2D([], [], linestyle="--", color=ink.muted, linewidth=1.1, label=key.label)
+        return Line2D(*nowhere, linestyle="--", color=ink.muted, linewidth=1.1, label=key.label)
     return Line2D(
-        [], [], linestyle=key.style.line, color=ink.lines[key.style.colour], marker=key.style.mark, markersize=5.5,
+        *nowhere, linestyle=key.style.line, color=ink.lines[key.style.colour], marker=key.style.mark, markersize=5.5,
         markeredgecolor=ink.paper, markeredgewidth=0.6, label=key.label,
     )  # fmt: skip
 
@@ -267,31 +276,45 @@ def _handle(key: Key, ink: Ink) -> Any:
 def _save(canvas: Canvas, name: str, path: Path, format: str) -> Path:
     import matplotlib
 
-    with replacing(path, binary=True) as out, matplotlib.rc_context(_style(PRINT, name)):
+    with replacing(path, binary=True) as out, matplotlib.rc_context(paper(PRINT, name)):
         canvas.savefig(out, format=format, **FORMATS[format])
     return path
 
 
-def _limits(shown: Sequence[Panel]) -> list[tuple[Any, Any]]:
-    """What axes reach where panels share them."""
-    canvas = _canvas((1, 1), SCREEN)
-    _grid(canvas, shown, SCREEN)
-    return [(axes.get_xlim(), axes.get_ylim()) for axes in canvas.axes]
-
-
-def _alone(panel: Panel, places: dict[str, int], limits: tuple[Any, Any], size: tuple[float, float], name: str) -> str:
+def _separate(shown: Sequence[Panel], name: str) -> dict[str, list[str]]:
+    """Draw all panels once, for the axes that they share, and give each by itself, room by room."""
     import matplotlib
 
-    out = io.StringIO()
-    with matplotlib.rc_context({**_style(SCREEN, name), "svg.fonttype": "none"}):
-        canvas = _canvas(size, SCREEN)
-        axes = canvas.add_subplot()
-        draw(axes, panel, places, SCREEN, size[1])
-        axes.set(xlim=limits[0], ylim=limits[1])
-        scales(axes, panel)
-        axes.set_title("\n".join(textwrap.wrap(panel.title, int(11 * size[0]))))
-        canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _tagged(out.getvalue(), name, panel)
+    with matplotlib.rc_context(paper(SCREEN, name)):
+        canvas = _canvas(SCREEN)
+        placed = _grid(canvas, shown, SCREEN)
+    for place in placed:
+        place.axes.set(visible=False, in_layout=False)
+    drawn: dict[str, list[str]] = {room: [] for room in _ROOMS}
+    for i, (place, panel) in enumerate(zip(placed, shown, strict=True)):
+        for room, text in _alone(canvas, place, f"{name}-{i}").items():
+            drawn[room].append(_tagged(text, f"{name}-{room}{i}", panel))
+    return drawn
+
+
+def _alone(canvas: Canvas, place: Placed, name: str) -> dict[str, str]:
+    """One panel of a canvas by itself, as SVG for each of the rooms."""
+    import matplotlib
+
+    from hushbandits.bench.show.layout import Sheet
+
+    several = len(canvas.axes) > 1
+    found = {}
+    place.axes.set(visible=True, in_layout=True, subplotspec=canvas.add_gridspec(1, 1)[0])
+    for room, sizes in _ROOMS.items():
+        out = io.StringIO()
+        canvas.set_size_inches(sizes[several])
+        canvas.set_layout_engine(Sheet([place]))
+        with matplotlib.rc_context({**paper(SCREEN, f"{name}-{room}"), "svg.fonttype": "none"}):
+            canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        found[room] = out.getvalue()
+    place.axes.set(visible=False, in_layout=False)
+    return found
 
 
 def _tagged(text: str, name: str, panel: Panel) -> str:

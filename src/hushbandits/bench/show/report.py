@@ -113,8 +113,8 @@ def _notes(store: Store, experiment: Experiment, strange: Collection[str]) -> It
     if strange:
         paths = ", ".join(sorted(strange))
         yield f"Not drawn: {paths}. A page calls no code that a store names; a run of your own does."
-    if along := list(dict.fromkeys(f.x for f in experiment.figures if not drawable(experiment, f))):
-        yield f"No figure along {', '.join(along)} is drawn: that is not swept."
+    if along := list(dict.fromkeys(f.x for f in experiment.figures if not drawable(experiment, f, store))):
+        yield f"No figure along {', '.join(along)} is drawn: that is neither swept nor measured."
     if not store.held:
         yield UNHELD
 

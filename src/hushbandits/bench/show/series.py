@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import FunctionType
@@ -56,6 +56,10 @@ class Series:
         Whose runs these are.
     measure : Measure
         What is shown.
+    along : Measure or None
+        What x is, where that is a metric.
+    left, right : (n,) arrays or None
+        The interval of x, where that is a metric.
     """
 
     label: str
@@ -70,6 +74,9 @@ class Series:
     spent: str = ""
     cells: tuple[Cell, ...] = ()
     measure: Measure | None = None
+    along: Measure | None = None
+    left: Array | None = None
+    right: Array | None = None
 
     @property
     def legend(self) -> str:
@@ -80,7 +87,7 @@ class Series:
 def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
     """Return the declared figures, panel by panel, or a fitting one: along the sweep, else over time or runs."""
     if experiment.figures:
-        drawn = [figure for figure in experiment.figures if drawable(experiment, figure)]
+        drawn = [figure for figure in experiment.figures if drawable(experiment, figure, store)]
         return tuple(panel for figure in drawn for panel in _panels(experiment, figure))
     cell = experiment.cells()[0]
     names = list(experiment.metrics) or store.metrics(cell)
@@ -94,8 +101,9 @@ def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
     return (Figure(y=names[0], x="runs", log=""),)
 
 
-def drawable(experiment: Experiment, figure: Figure) -> bool:
-    """Whether a figure runs along time, runs or what is swept; one that is read may run along anything.
+def drawable(experiment: Experiment, figure: Figure, store: Store | None = None) -> bool:
+    """Whether a figure runs along time, runs, what is swept, or a metric of the store; one that is read may run along
+    anything.
 
     Examples
     --------
@@ -104,7 +112,9 @@ def drawable(experiment: Experiment, figure: Figure) -> bool:
     >>> drawable(tiny, Figure(y="regret")), drawable(tiny, Figure(y="regret", x="env.n_agents"))
     (True, False)
     """
-    return figure.x in ("time", "runs", *experiment.sweep)
+    if figure.x in ("time", "runs", *experiment.sweep):
+        return True
+    return store is not None and any(figure.x in store.metrics(cell) for cell in experiment.cells())
 
 
 def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
@@ -112,6 +122,9 @@ def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
         return [figure]
     name, panels = figure.by, []
     for value in experiment.sweep.get(name, ()):
+        if figure.title is None:  # its value is all that stands above, which the panel says
+            panels.append(replace(figure, at={**figure.at, name: value}))
+            continue
         title = f"{figure.title}, {symbol(name)} = {value}" if figure.title else f"{symbol(name)} = {value}"
         panels.append(replace(figure, by="", at={**figure.at, name: value}, title=title))
     return panels
@@ -122,22 +135,30 @@ def series(store: Store, experiment: Experiment, figure: Figure, trusted: Collec
 
     Of its bounds only those in `trusted` are called: a store may come from anyone, and `figure` with it.
     """
+    front = figure.x not in ("time", "runs", *experiment.sweep)
+    along = _along(experiment, figure) if front else figure.x
     groups: dict[str, list[Cell]] = {}
     for cell in experiment.cells():
         if any(canonical(cell.point.get(k)) != canonical(v) for k, v in figure.at.items()):
             continue
-        rest = {k: v for k, v in cell.point.items() if k != figure.x and k not in figure.at}
+        rest = {k: v for k, v in cell.point.items() if k != along and k not in figure.at}
         label = ", ".join([cell.line, *(f"{symbol(k)} = {v}" for k, v in rest.items())])
         if figure.lines and not label.startswith(tuple(figure.lines)):
             continue
         groups.setdefault(label, []).append(cell)
     measure = measures(store, experiment)[figure.y]
-    build = {"time": _curve, "runs": _law}.get(figure.x, _sweep)
+    build = {"time": _curve, "runs": _law}.get(figure.x, _front if front else _sweep)
     found = []
     for label, cells in groups.items():
         if (line := build(store, experiment, figure, label, cells, trusted)) is not None:
             found.append(replace(line, spent=spent(store, cells, experiment.runs), cells=tuple(cells), measure=measure))
     return found
+
+
+def _along(experiment: Experiment, figure: Figure) -> str:
+    """The swept parameter that a line over a metric runs along: of the metric's name if there is one, or the first."""
+    free = [name for name in experiment.sweep if name not in figure.at]
+    return next((name for name in free if name.rpartition(".")[2] == figure.x), free[0] if free else "")
 
 
 def joined(figure: Figure, lines: Sequence[Series]) -> bool:
@@ -151,8 +172,10 @@ def joined(figure: Figure, lines: Sequence[Series]) -> bool:
     return figure.x in ("time", "runs") or not any(isinstance(line.x, list) for line in lines)
 
 
-def caption(figure: Figure, runs: int, joined: bool = True, measure: Measure | None = None) -> str:
+def caption(figure: Figure, runs: int, joined: bool = True, measure: Measure | None = None, front: bool = False) -> str:
     """Say in words what line, band and marks are; `measure`: what is shown, if not what ships by that name.
+
+    `front`: points over a metric.
 
     Examples
     --------
@@ -167,6 +190,8 @@ def caption(figure: Figure, runs: int, joined: bool = True, measure: Measure | N
     band = f"95 % interval ({exact})"
     if figure.band == "quantiles" and not rate:
         band = "2.5 % to 97.5 % of the runs"
+    if front:
+        return f"points: {center} of both axes along the sweep; bars: {band}; {runs} runs"
     marks = ""
     if figure.x != "time" and not rate:
         marks = f"; ○ {'median' if figure.center == 'mean' else 'mean'}; dots: runs"
@@ -250,18 +275,13 @@ def _sweep(
     if not columns:
         return None
     x = [c.point[figure.x] for c, _ in columns]
-    numeric = all(isinstance(v, (int, float)) for v in x)
+    # By all that is swept: lines that lack some runs stand along the same axis.
+    numeric = all(isinstance(v, (int, float)) for v in experiment.sweep[figure.x])
     measure = measures(store, experiment)[figure.y]
     center, low, high = np.array([_summary(values, figure, measure) for _, values in columns]).T
     rate = measure.rate
     other = None if rate else np.array([(np.median if figure.center == "mean" else np.mean)(v) for _, v in columns])
-    bounds: Mapping[str, Array] = {}
-    if numeric and figure.bounds:
-        # Each point has its own cell: a bound is asked for cell by cell.
-        parts = [_theory(figure, c, np.array([float(v)]), trusted) for (c, _), v in zip(columns, x, strict=True)]
-        nothing = np.full(1, np.nan)
-        names = dict.fromkeys(name for p in parts for name in p)
-        bounds = {name: np.concatenate([p.get(name, nothing) for p in parts]) for name in names}
+    bounds = _theories(figure, [c for c, _ in columns], np.array(x, float), trusted) if numeric else {}
     return Series(
         label,
         np.array(x, float) if numeric else [str(v) for v in x],
@@ -270,5 +290,32 @@ def _sweep(
         high,
         other=other,
         runs=[] if rate else [values for _, values in columns],
-        bounds=dict(bounds),
+        bounds=bounds,
     )
+
+
+def _theories(figure: Figure, cells: Sequence[Cell], x: Array, trusted: Collection[str]) -> dict[str, Array]:
+    """Each point has its own cell: a bound is asked for cell by cell."""
+    if not figure.bounds:
+        return {}
+    parts = [_theory(figure, c, np.array([v]), trusted) for c, v in zip(cells, x, strict=True)]
+    nothing = np.full(1, np.nan)
+    names = dict.fromkeys(name for p in parts for name in p)
+    return {name: np.concatenate([p.get(name, nothing) for p in parts]) for name in names}
+
+
+def _front(
+    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
+) -> Series | None:
+    """A point for every cell, in the order of the sweep: one metric over another."""
+    kinds = measures(store, experiment)
+    found = [(c, store.final(c, figure.x, experiment.runs), store.final(c, figure.y, experiment.runs)) for c in cells]
+    found = [(c, x, y) for c, x, y in found if len(x) and len(y)]
+    if not found:
+        return None
+    at = replace(figure, per_time=False)
+    x, left, right = np.array([_summary(values, at, kinds[figure.x]) for _, values, _ in found]).T
+    x = np.where(np.isfinite(x), x, np.nan)  # what lies at ∞ has no place on the axes
+    center, low, high = np.array([_summary(values, figure, kinds[figure.y]) for *_, values in found]).T
+    bounds = _theories(figure, [c for c, *_ in found], x, trusted)
+    return Series(label, x, center, low, high, bounds=bounds, along=kinds[figure.x], left=left, right=right)

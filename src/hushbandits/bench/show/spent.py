@@ -19,7 +19,7 @@ _SAME = 0.005
 
 
 def spent(store: Store, cells: Sequence[Cell], runs: int) -> str:
-    """Return ``"spent 9.1"`` for what the dearest reward of any run cost; empty where that is the parameter.
+    """Return ``"spent ε = 9.1"`` for what the dearest reward of any run cost; empty where that is the parameter.
 
     ``"no ε holds"`` where a run's promise did not hold, so that nothing can be said to be spent of it.  Of a line with
     several cells, from the cell that spent least to the one that spent most.
@@ -36,11 +36,11 @@ def spent(store: Store, cells: Sequence[Cell], runs: int) -> str:
 
 
 def _cost(store: Store, known: Sequence[tuple[Cell, float]], runs: int) -> str:
-    text = f"spent {_span([most for _, most in known])}"
-    weaker = [_worst(store.final(cell, "epsilon_delta", runs)) for cell, _ in known]
-    told = [value for value in weaker if value is not None]
-    if told and any(not _equal(value, most) for value, (_, most) in zip(told, known, strict=False)):
-        return f"{text}, or {_span(told)} with δ > 0"
+    text = f"spent ε = {_span([most for _, most in known])}"
+    weaker = [(_worst(store.final(cell, "epsilon_delta", runs)), most) for cell, most in known]
+    told = [(value, most) for value, most in weaker if value is not None]
+    if any(not _equal(value, most) for value, most in told):
+        return f"{text}, or {_span([value for value, _ in told])} with δ > 0"
     deltas = [_worst(store.final(cell, "delta", runs)) for cell, _ in known]
     largest = max((d for d in deltas if d is not None), default=0.0)
     return f"{text}, δ = {number(largest)}" if largest else text

@@ -1,0 +1,123 @@
+"""The final tables as LaTeX, for a paper: means and medians with their 95 % intervals."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import TextIO
+
+from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.stats import Interval
+from hushbandits.bench.play.store import Store
+from hushbandits.bench.show.tables import Line, lines
+from hushbandits.bench.show.tables import number as written
+from hushbandits.core.strangers import printable
+
+__all__ = ["escape", "number", "write"]
+
+#: What is a command to LaTeX, also behind the end of a row (``[``, ``*``), or stands in none of its usual fonts.
+_SIGNS = {
+    **{c: f"\\{c}" for c in "#$%&_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}", "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}", "[": "{[}", "]": "{]}", "*": "{*}",
+    "·": r"\textperiodcentered{}", "×": r"$\times$", "−": "$-$", "±": r"$\pm$", "∞": r"$\infty$", "≤": r"$\leq$",
+    "≥": r"$\geq$", "≈": r"$\approx$", "→": r"$\to$", "–": r"\textendash{}", "—": r"\textemdash{}", "…": r"\ldots{}",
+    "’": "'", "‘": "`",
+    "“": "``", "”": "''", "√": r"$\surd$", "²": r"\textsuperscript{2}", "³": r"\textsuperscript{3}",
+    "\N{NO-BREAK SPACE}": "~", "ε": r"$\varepsilon$", "ς": r"$\varsigma$", "ο": "o",
+}  # fmt: skip
+
+
+def escape(text: object) -> str:
+    r"""Return the text as LaTeX writes it: nothing in it is a command, and Greek letters stand in math.
+
+    Examples
+    --------
+    >>> print(escape("DP_SE, ε = 50 %"))
+    DP\_SE, $\varepsilon$ = 50 \%
+    """
+    written = "".join(_SIGNS.get(c) or _greek(c) for c in " ".join(printable(text).split()))
+    return re.sub("-(?=-)", "-{}", written)  # two hyphens are no dash
+
+
+def _greek(letter: str) -> str:
+    name = unicodedata.name(letter, "").split()
+    if len(name) != 4 or name[0] != "GREEK" or name[2] != "LETTER":
+        return letter
+    command = {"LAMDA": "lambda"}.get(name[3], name[3].lower())
+    if name[1] == "SMALL":
+        return rf"$\{command}$"
+    # Capitals that look like Latin ones have no command.
+    latin = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧ", "ABEZHIKMNOPTX", strict=True))
+    return rf"$\mathrm{{{latin[letter]}}}$" if letter in latin else rf"$\{command.capitalize()}$"
+
+
+def number(x: float | None) -> str:
+    r"""Return a number in math, of four figures; a dash for none.
+
+    Examples
+    --------
+    >>> number(-1234567.8), number(1e-05), number(math.inf), number(math.nan)
+    ('$-1{,}234{,}568$', '$1 \\times 10^{-5}$', '$\\infty$', '--')
+    """
+    if x is None or math.isnan(x):
+        return "--"
+    if math.isinf(x):
+        return r"$\infty$" if x > 0 else r"$-\infty$"
+    digits, _, power = written(x).partition("e")
+    digits = digits.replace(",", "{,}")
+    return rf"${digits} \times 10^{{{int(power)}}}$" if power else f"${digits}$"
+
+
+def _interval(ends: Interval | None) -> str:
+    if ends is None or ends == (-math.inf, math.inf):  # there is no such statistic; too few runs
+        return "--"
+    return f"[{number(ends[0])}, {number(ends[1])}]"
+
+
+def write(store: Store, out: TextIO) -> None:
+    r"""Write a table for each experiment of a store; a paper needs ``\usepackage{booktabs}`` for them."""
+    for i, experiment in enumerate(store.experiments):
+        out.write("\n" if i else "% \\usepackage{booktabs}\n")
+        _table(store, experiment, out)
+
+
+def _table(store: Store, experiment: Experiment, out: TextIO) -> None:
+    swept = list(experiment.sweep)
+    heads = [
+        "agent",
+        *map(symbol, swept),
+        "metric",
+        "runs",
+        "mean",
+        r"95 % of the mean",
+        "median",
+        "95 % of the median",
+    ]
+    out.write(
+        f"% {printable(experiment.name)}: means with Student's interval, medians with that of order statistics,\n"
+    )
+    out.write("% rates with Clopper and Pearson's\n")
+    out.write(f"\\begin{{tabular}}{{l{'r' * len(swept)}lrrrrr}}\n\\toprule\n")
+    out.write(" & ".join(map(escape, heads)) + " \\\\\n\\midrule\n")
+    before = None
+    for line in lines(store, experiment):
+        fresh = before is None or line.cell is not before
+        out.write(" & ".join(_row(line, swept, fresh)) + " \\\\\n")
+        before = line.cell
+    out.write("\\bottomrule\n\\end{tabular}\n")
+
+
+def _row(line: Line, swept: list[str], fresh: bool) -> list[str]:
+    point = [line.cell.point[name] for name in swept]
+    names = [escape(line.cell.line), *(_value(value) for value in point)] if fresh else [""] * (1 + len(swept))
+    means = number(line.mean), _interval(line.mean_interval)
+    return [*names, escape(line.label), number(line.runs), *means, number(line.median), _interval(line.median_interval)]
+
+
+def _value(value: object) -> str:
+    """A swept value as it was given: no figure of it is rounded away."""
+    return f"${value!r}$" if type(value) is int else escape(value)
