@@ -32,6 +32,7 @@ from hushbandits.core.entries import (
     title,
 )  # fmt: skip
 from hushbandits.core.env import Env
+from hushbandits.core.face import known_settings
 from hushbandits.core.rewards import UniformMeans
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
@@ -325,7 +326,9 @@ def assemble(
     owners = [(f"agent {team.name}", parameters(type(team)), "in agent_kwargs (agent.{} in an experiment)")]
     owners += [(f"wrapper {w.name}", parameters(type(w)), "to the wrapper") for w in made]
     misplaced(f"env {title(env_id)}", given, spec.load(), _env_parameters(spec), owners)
-    protocol = team.protocol({**spec.defaults, **given, "mechanism": _mechanism(spec, made)})
+    brought = {p for names in _brought(spec).values() for p in names}
+    known = known_settings(spec.load(), {**spec.defaults, **given}, brought)
+    protocol = team.protocol({**known, "mechanism": _mechanism(spec, made)})
     implied = dict(protocol.env)
     own = []
     for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled

@@ -55,6 +55,10 @@ class Env(World, ABC):
     linear: ClassVar[bool] = False
     #: What a team may know of this env besides what `Face` shows of every one.
     public: ClassVar[tuple[str, ...]] = ()
+    #: Of its parameters, those that a team's `protocol` may go by besides what `Face` shows.
+    settings: ClassVar[tuple[str, ...]] = ()
+    #: What a team's `metrics` may ask for besides, when all is over.
+    truth: ClassVar[tuple[str, ...]] = ("means", "gaps", "locations")
     #: What its messages answer to.
     payload: ClassVar[type[Payload]] = Payload
     #: How a learner meets it.

@@ -11,6 +11,7 @@ from hushbandits.core.world import World
 
 __all__ = ["ADJACENCIES", "ONCE", "ONE_USER", "Adjacency", "Guarantee", "Promising", "Run", "void"]
 
+_PACKAGE = __name__.partition(".")[0] + "."
 #: What neighbouring inputs differ in, as data: one reward; all rewards of one agent or user; nothing that is replaced
 #: (two inputs that a secure function makes alike); not said, except in words.
 ADJACENCIES = ("reward", "participant", "none", "unknown")
@@ -132,6 +133,10 @@ class Promising:
         super().__init_subclass__(**kwargs)
         if "privacy" in vars(cls):
             raise TypeError(f"{cls.__name__} must define promises(env), not privacy(env): the base says what holds")
+
+    def _ships(self, hook: str) -> bool:
+        """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
+        return str(getattr(getattr(type(self), hook), "__module__", "")).startswith(_PACKAGE)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """What it promises on rewards in [0, 1], where all is well; empty: nothing.  For subclasses."""

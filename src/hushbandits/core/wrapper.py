@@ -19,7 +19,6 @@ from hushbandits.core.world import World
 
 __all__ = ["Wrapper", "distinct"]
 
-_PACKAGE = __name__.partition(".")[0] + "."
 #: What it does to a run.
 _HOOKS = ("reset", "tell", "told", "send", "deliver")
 
@@ -128,10 +127,6 @@ class Wrapper(Promising):
         if self.drops is not None:
             return float(self.drops > 0)
         return float("drop" in self.verbs or not self._ships("send"))
-
-    def _ships(self, hook: str) -> bool:
-        """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
-        return str(getattr(getattr(type(self), hook), "__module__", "")).startswith(_PACKAGE)
 
     # -- for subclasses -------------------------------------------------------------------------------------
 

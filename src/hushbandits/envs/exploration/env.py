@@ -125,6 +125,7 @@ class Exploration(Env):
     fixed_length = False
     public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
               "precision", "resets")  # fmt: skip
+    settings = ("eta", "strict", "vote_cost", "round_cost")
     learner = ExplorationTask
 
     def __init__(

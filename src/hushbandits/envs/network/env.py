@@ -99,6 +99,7 @@ class CoopNetwork(Rounds):
     setting = "network"
     public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay", "routing", "root",
               "most_arrivals")  # fmt: skip
+    settings = ("graph", "edge_probability")
     learner = NetworkTask
     payload = GraphReports
 
