@@ -24,6 +24,7 @@ __all__ = [
     "checked_seeds",
     "checked_speech",
     "count",
+    "handed",
     "inside",
     "locked",
     "spoken_fields",
@@ -39,7 +40,7 @@ _FAST = (np.dtype("f8"), np.dtype("i8"))
 
 
 def locked(value: Array) -> Array:
-    """Return a read-only view: an agent that writes to what it was handed gets an error, and changes nothing.
+    """Return a read-only view, for use inside: whoever writes to it by mistake gets an error, and changes nothing.
 
     Examples
     --------
@@ -51,6 +52,19 @@ def locked(value: Array) -> Array:
     view = value.view()
     view.setflags(write=False)
     return view
+
+
+def handed(value: Array) -> Array:
+    """Return a read-only copy, for those who must not find what others hold behind it: its memory is its own.
+
+    Examples
+    --------
+    >>> handed(np.zeros((2, 3))[0]).base is None
+    True
+    """
+    copy = value.copy()
+    copy.setflags(write=False)
+    return copy
 
 
 def count(name: str, value: object, low: int, high: int = MOST) -> int:

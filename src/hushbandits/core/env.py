@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, count, locked, spoken_fields
+from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, count, handed, spoken_fields
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox, require
@@ -294,7 +294,7 @@ class Env(World, ABC):
         reward = self._pull(self._check_action(action))
         self._told = reward = self._telling.reward(reward, self.wrappers, self._strangers, self)
         self._phase = "talk"
-        return self._seen(reward=locked(reward) if "reward" in self.told else None)
+        return self._seen(reward=handed(reward) if "reward" in self.told else None)
 
     def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (``None``: the standard report), inboxes out."""
@@ -327,6 +327,8 @@ class Env(World, ABC):
 
     def _standard(self) -> Message:
         message = {"sent": np.ones(self.who.shape, bool), **self._report()}
+        if self._strangers:  # they may write to what passes
+            message = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in message.items()}
         if self._whole:
             return message
         if missing := [name for name in self.fields if name not in message]:
@@ -335,7 +337,7 @@ class Env(World, ABC):
         return checked_message("standard report", known, self.fields, self.who.shape)
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
-        return Obs(locked(self.t), locked(self.live), locked(self.who), reward, inbox)
+        return Obs(handed(self.t), handed(self.live), handed(self.who), reward, inbox)
 
     def _said(self, message: Message) -> Message:
         """Return what the team says, checked, with what is said of its agents without their being told."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.edge import locked
+from hushbandits.core.edge import handed
 from hushbandits.core.rewards import LAWS
 from hushbandits.core.types import Array
 from hushbandits.core.world import World
@@ -64,12 +64,12 @@ class Face(World):
     @property
     def live(self) -> Array:
         """``(R,)`` bool: which runs go on."""
-        return locked(self._env.live)
+        return handed(self._env.live)
 
     @property
     def t(self) -> Array:
         """``(R,)`` rounds so far (users, in feedback), as in an `Obs`."""
-        return locked(self._env.t)
+        return handed(self._env.t)
 
     @property
     def agents_speak(self) -> bool:
@@ -92,7 +92,7 @@ class Face(World):
                 f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
             )
         if isinstance(value, np.ndarray):
-            return locked(value)
+            return handed(value)
         return MappingProxyType(value) if isinstance(value, dict) else value
 
     def __dir__(self) -> list[str]:

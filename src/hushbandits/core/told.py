@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, locked
+from hushbandits.core.edge import checked, checked_message, handed
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Message
 from hushbandits.core.world import World
@@ -59,7 +59,7 @@ class Told:
         """Return what agents are told in place of their rewards, ``(R, A, …)`` each, checked."""
         found = {name: value for wrapper in wrappers for name, value in wrapper.told(env).items()}
         out = checked_message("what agents are told", found, self.beside, lead)
-        return {name: locked(out[name]) for name in self.beside}
+        return {name: handed(out[name]) for name in self.beside}
 
     def filled(self, message: Message, report: Message) -> Message:
         """Return what a team says, with what is reported of its agents without their being told."""

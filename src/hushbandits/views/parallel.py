@@ -253,8 +253,8 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return told
 
     def _observe(self) -> dict[str, Array]:
-        # Rows of a fresh array: nobody else will write to them.
-        return dict(zip(self.possible_agents, self.seen(), strict=True))
+        # A copy each: a row would lead to everybody's.
+        return {agent: row.copy() for agent, row in zip(self.possible_agents, self.seen(), strict=True)}
 
     def seen(self) -> Array:
         """Return what everyone sees now, ``(M, D)``; at the end as if it went on, so that a value can be told of it."""

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.edge import as_array, count, inside
+from hushbandits.core.edge import as_array, count, handed, inside
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
@@ -157,8 +157,7 @@ class CoopNetwork(Rounds):
                 raise ValueError(f"{self._meddlers[0].name} at relays needs routing='flood': there copies differ")
 
     def _place(self, matrix: Array, distance: Array) -> None:
-        matrix.flags.writeable = distance.flags.writeable = False
-        self.adjacency, self.distance = matrix, distance
+        self.adjacency, self.distance = matrix, distance = handed(matrix), handed(distance)
         #: (G,) diameter of each graph, G = 1 or R.
         self.diameter = distance.max((1, 2))
         #: (G,) root of each tree, and its edges.
