@@ -200,8 +200,11 @@ def test_what_a_strangers_wrapper_writes_to_is_no_array_of_the_env():
         keeps_promises = True
 
         def send(self, message, env):
-            message["reward"][:] = 0.5
-            message["arm"][:] = 1
+            for name in ("arm", "reward"):
+                with pytest.raises(ValueError, match="read-only"):
+                    message[name][:] = 1
+                root(message[name]).setflags(write=True)
+                root(message[name])[:] = 1
             return message
 
     env, obs = at_talk(wrappers=[Careless()])

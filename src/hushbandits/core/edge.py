@@ -13,7 +13,7 @@ import numpy as np
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer, nearest
+from hushbandits.core.validate import integer, nearest, short, shown
 
 __all__ = [
     "MOST",
@@ -92,7 +92,7 @@ def as_array(value: object) -> Array:
     dtype('O')
     """
     try:
-        return np.asarray(value)
+        return np.asarray(value) if short(value) else np.empty((), object)
     except (ValueError, TypeError):
         return np.empty((), object)
 
@@ -206,7 +206,7 @@ def checked_speech(what: str, speech: object, report: Fields, n_arms: int) -> Fi
     4
     """
     if not isinstance(speech, Mapping) or not all(isinstance(k, str) for k in speech):
-        raise ValueError(f"{what}={speech!r} must be a dict of fields by name")
+        raise ValueError(f"{what}={shown(speech)} must be a dict of fields by name")
     out = {}
     for name, field in speech.items():
         if not isinstance(field, Field) or name in ("sent", "sender"):

@@ -79,6 +79,8 @@ class Face(World):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "_shown" not in self.__dict__:
             raise AttributeError(name)
+        if hasattr(type(self), name):  # a property that fails says why
+            return object.__getattribute__(self, name)
         if name in _ANSWERS:
             return getattr(self._env, name)
         if name not in self._shown:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
+from hushbandits.core.hooks import measurements
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs
@@ -112,7 +113,7 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
     """
     if type(team).metrics is not Team.metrics:
         with revealed(env) as its:
-            finals = {**finals, **copy.deepcopy(team).metrics(its)}
+            finals = {**finals, **measurements(team.name, copy.deepcopy(team).metrics(its), env.runs, finals)}
     agree(finals, gathered(env, team))
     return finals
 

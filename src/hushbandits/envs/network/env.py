@@ -128,15 +128,16 @@ class CoopNetwork(Rounds):
     ):
         n_agents = count("n_agents", n_agents, 1)
         self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
-        if life is not None and life not in _LIVES:
-            if isinstance(life, str):
+        if isinstance(life, str):
+            if life not in _LIVES:
                 raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(_LIVES)}")
+        elif life is not None:
             count("life", life, 0)
         self.life = life
         self.edge_loss = probability("edge_loss", edge_loss)
         self.extra_delay = count("extra_delay", extra_delay, 0)
         self.routing = choice("routing", routing, ("flood", "tree"))
-        self._root = root if root == "median" else integer("root", root, 0, n_agents - 1)
+        self._root = root if isinstance(root, str) and root == "median" else integer("root", root, 0, n_agents - 1)
         if self.routing == "tree" and self.edge_loss:
             raise ValueError(f"edge_loss={edge_loss!r}: a tree has no detours; a graph that loses edges needs flood")
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
