@@ -134,3 +134,23 @@ def test_options_change_neither_runs_nor_agents(options):
     with pytest.raises(ValueError, match=r"^options=.* of reset"):
         env.reset(options=options)
     assert len(env.reset(seed=0)[0]) == 2
+
+
+def test_a_flood_has_no_average():
+    env, _ = at_talk(life=1, edge_loss=0.1)
+    with pytest.raises(ValueError, match="this inbox has no averages of 'reward'"):
+        env.talk().inbox.mix("reward", np.eye(5)[None])
+
+
+def test_a_shuffle_leaves_a_sum_as_it_is():
+    plain, _ = at_talk(wrappers=[SecAgg()])
+    both, _ = at_talk(wrappers=[Shuffle(), SecAgg()])
+    for one, other in zip(plain.talk().inbox.tally(), both.talk().inbox.tally(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_seeds_are_named_in_one_line():
+    env, _ = at_talk()
+    with pytest.raises(ValueError, match="^seeds must be an integer") as caught:
+        env.reset(np.zeros((2, 2)))
+    assert "\n" not in str(caught.value)

@@ -269,10 +269,13 @@ def checked_seeds(seeds: object, runs: int, sow: Callable[[int, int], Seeds]) ->
     """
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
         return list(sow(integer("seed", seeds, 0, np.inf), runs))
-    if not isinstance(seeds, Sequence) or not seeds or not all(isinstance(s, np.random.SeedSequence) for s in seeds):
-        shown = repr(seeds)
-        shown = shown if len(shown) < 60 else f"{type(seeds).__name__}"
+    if (
+        not isinstance(seeds, Sequence)
+        or not short(seeds)
+        or not seeds
+        or not all(isinstance(s, np.random.SeedSequence) for s in seeds)
+    ):
         raise ValueError(
-            f"seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not {shown}"
+            f"seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not {shown(seeds)}"
         )
     return list(seeds)
