@@ -151,6 +151,6 @@ def test_a_shuffle_leaves_a_sum_as_it_is():
 
 def test_seeds_are_named_in_one_line():
     env, _ = at_talk()
-    with pytest.raises(ValueError, match="^seeds must be an integer") as caught:
+    with pytest.raises(ValueError, match=r"^seeds must be an integer") as caught:
         env.reset(np.zeros((2, 2)))
     assert "\n" not in str(caught.value)
