@@ -10,9 +10,12 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from hushbandits import shipped
 from hushbandits.announce import announce, announce_bandit
 from hushbandits.core.each import Each
+from hushbandits.core.edge import as_array, count
 from hushbandits.core.entries import (
     AGENT,
     ENV,
@@ -36,6 +39,7 @@ from hushbandits.core.entries import (
     title,
 )  # fmt: skip
 from hushbandits.core.env import Env
+from hushbandits.core.face import known_settings
 from hushbandits.core.rewards import UniformMeans
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
@@ -279,7 +283,8 @@ def _means_of(entry: Callable[..., object], spec: Spec, given: Params) -> Params
     usual = spec.defaults.get("means", default(entry, "means"))
     if "n_arms" not in given or given.get("n_arms") is None or {"means", "problem"} & set(given):
         return {}
-    return {"means": UniformMeans()} if isinstance(usual, tuple) and len(usual) != given["n_arms"] else {}
+    asked = count("n_arms", given["n_arms"], 2)
+    return {"means": UniformMeans()} if isinstance(usual, tuple) and len(usual) != asked else {}
 
 
 def takes(id: AnyEnv, name: str) -> bool:
@@ -320,7 +325,9 @@ def assemble(
     owners = [(f"agent {team.name}", parameters(type(team)), "in agent_kwargs (agent.{} in an experiment)")]
     owners += [(f"wrapper {w.name}", parameters(type(w)), "to the wrapper") for w in made]
     misplaced(f"env {title(env_id)}", given, spec.load(), _env_parameters(spec), owners)
-    protocol = team.protocol({**spec.defaults, **given, "mechanism": _mechanism(spec, made)})
+    brought = {p for names in _brought(spec).values() for p in names}
+    known = known_settings(spec.load(), {**spec.defaults, **given}, brought)
+    protocol = team.protocol({**known, "mechanism": _mechanism(spec, made)})
     implied = dict(protocol.env)
     own = []
     for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
@@ -329,7 +336,7 @@ def assemble(
         else:
             own.append(make_wrapper(name, **params))
     for key, value in implied.items():
-        if key in given and given[key] != value:
+        if key in given and not _same(given[key], value):
             raise ValueError(
                 f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}; "
                 f"set it in agent_kwargs, or leave it out of env"
@@ -337,6 +344,13 @@ def assemble(
     if team.fields is not None:
         given["fields"] = team.fields
     return make_core(env_id, runs=runs, wrappers=(*made, *own), **{**given, **implied})
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values of a parameter are equal, arrays included."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(as_array(one), as_array(other))
+    return bool(one == other)
 
 
 def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:

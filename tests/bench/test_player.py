@@ -27,6 +27,7 @@ from hushbandits.bench.play.task import Failed, Task, attempted
 from hushbandits.bench.play.worker import packed, unpacked, work
 from hushbandits.bench.run import run
 from hushbandits.core.rewards import Gaussian, UniformMeans
+from hushbandits.core.rounds import Rounds
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.registry import _SHIPPED
 
@@ -229,14 +230,11 @@ def test_an_error_of_ones_own_is_raised_as_it_was(jobs):
 
 
 def test_what_a_worker_cannot_send_back_is_an_error_and_no_loss():
-    class Metrics(Raises):
-        def act(self, obs):
-            return np.zeros(obs.who.shape, int)
+    class Metrics(Rounds):
+        def _metrics(self):
+            return {**super()._metrics(), "mine": np.array([lambda: 0] * self.runs)}
 
-        def metrics(self, env):
-            return {"mine": np.array([lambda: 0] * env.runs)}
-
-    task = Task("", "x", "CoopNetwork-v0", Metrics(None), (), {"n_agents": 2, "horizon": 3}, {}, [], "w", 0, (0,))
+    task = Task("", "x", Metrics, "Random", (), {"n_agents": 2, "horizon": 3}, {}, [], "w", 0, (0,))
     assert not isinstance(attempted(task), Failed)
     ((reply, _),) = unpacked(work(packed([task], None)))
     assert isinstance(reply, Failed)

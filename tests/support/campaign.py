@@ -13,18 +13,37 @@ import sys
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 import hushbandits as hb
 from hushbandits.core.face import Face
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import assemble, list_agents, list_envs
 
 ALLOWED = (ValueError, TypeError, RuntimeError, KeyError)
 PACKAGE = os.path.dirname(hb.__file__)
 SLOWEST = 200  # seconds per call
 
-WRONG = [None, "x", -1, 0, 1.5, True, np.nan, np.inf, -np.inf, 1e300, 10**9, 10**18, 10**30, [], [1], {}, object()]
+
+class Endless(Sequence):
+    """A list that says that it is endless."""
+
+    def __len__(self):
+        return 2**62
+
+    def __getitem__(self, i):
+        return 0.5
+
+
+WRONG = [
+    None, "x", -1, 0, 1.5, True, np.nan, np.inf, -np.inf, 1e300, 10**9, 10**18, 10**30, [], [1], {}, object(), 5e-324,
+    np.array([1, 2]), np.array(["a"]), np.zeros((2, 2)), np.float16(0.5), [[1], [2, 3]], Endless(), "no", -3, 1j,
+    np.datetime64("2020-01-01"),
+]  # fmt: skip
+#: What the hooks of a wrapper of one's own return.
+HOOKS = ["sends", "hears", "tells", "tell", "told", "send", "deliver", "promises", "metrics", "reset"]
 COUNTS = [1, 2, 3, 4, 9, 2.0]
 MEANS = [[0.9, 0.1], [0.5, 0.5, 0.5], [0.2, 0.4, 0.6, 0.8], [1.0, 0.0]]
 LAWS = ["bernoulli", "beta", "truncated-gaussian", "clipped-gaussian", "gaussian", "uniform", "constant"]
@@ -137,7 +156,15 @@ class Campaign:
             some = self.some(setting)
             wrappers = [self.call("make_wrapper", hb.make_wrapper, name, **params) for name, params in some]
             kwargs["wrappers"] = [w for w in wrappers if w is not None]
+        if self.rng.random() < 0.1:
+            kwargs["wrappers"] = [*kwargs.get("wrappers", ()), self.stranger()]
         return kwargs
+
+    def stranger(self):
+        """A wrapper of one's own, one hook of which returns something odd."""
+        hook, value = self.pick(HOOKS), self.pick([*WRONG, {"regret": [0.0]}, {"x": ["a"]}, {"x": Endless()}])
+        says = {"drops": self.pick([None, None, np.nan, 2.0]), "verbs": self.pick([(), (), "drop", ("dorp",)])}
+        return type("Stranger", (Wrapper,), {hook: lambda *_: value, **says})()
 
     def some(self, setting):
         return [self.pick(WRAPPERS[setting]) for _ in range(self.rng.integers(1, 4))]
@@ -209,6 +236,9 @@ class Campaign:
         if tally is not None:
             self.finite("inbox.tally", {"pulls": tally[0], "sums": tally[1]})
         self.call("inbox.arrived", lambda: inbox.arrived)
+        mixed = self.call("inbox.mix", inbox.mix, "reward", self.pick([*WRONG, np.ones((1, 3, 3)), np.eye(2)[None]]))
+        if mixed is not None:
+            self.finite("inbox.mix", {"mixed": mixed})
         for name in ("of", "at"):
             if hasattr(inbox, name):
                 agents = self.rng.integers(3, size=runs)
@@ -281,13 +311,18 @@ class Campaign:
     def view(self, env_id, setting):
         kwargs = self.parameters(env_id, setting)
         env = self.call(f"make {env_id}", hb.make, env_id, **{**kwargs, "beats": self.pick([1, 2, 2, 3])})
-        if env is None or self.call("view.reset", env.reset, self.pick([0, 1, None, "x"])) is None:
+        if env is None:
+            return
+        options = self.pick([None, None, {}, {"runs": 2}, {"n_agents": 3}, {"means": [0.3, 0.6]}, *WRONG])
+        self.call("view.reset", env.reset, self.pick([0, 1, None, "x"]), options)
+        if self.call("view.reset", env.reset, self.pick([0, 1, None, "x"])) is None:
             return
         for _ in range(4):
             actions = {agent: env.action_space(agent).sample() for agent in env.agents}
             if actions and self.rng.random() < 0.4:
                 agent = self.pick(list(actions))
                 actions[agent] = self.pick(WRONG) if self.rng.random() < 0.5 else self.spoil(np.array(actions[agent]))
+            actions = self.pick(WRONG) if self.rng.random() < 0.1 else actions
             self.call(f"view.step {env_id}", env.step, actions)
 
     def run(self):

@@ -9,6 +9,7 @@ import numpy as np
 
 from hushbandits.audits.told import Told
 from hushbandits.core.env import Env
+from hushbandits.core.face import Face
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
@@ -84,7 +85,7 @@ def rounds(
     """
     with reading_ahead(_AHEAD):
         obs = env.reset(seed)
-        team.reset(env, env.seeds)
+        team.reset(Face(env), env.seeds)
     t = 0
     while obs.live.any() and (told is None or t < len(told)) and (most is None or t < most):
         if told is not None:

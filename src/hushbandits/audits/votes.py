@@ -11,6 +11,7 @@ from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.audits.events import judged, power
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
+from hushbandits.core.face import Face
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.types import Array
 from hushbandits.policies.successive import epoch_length, radii
@@ -48,7 +49,7 @@ def ballots(team: DPMASE, epsilon: float, short: float, more: int, runs: int, se
     earned = [float(t >= due - wins) for t in range(due)]  # the reward that differs is one in the middle
     found = []
     obs = env.reset(seed)
-    team.reset(env, env.seeds)
+    team.reset(Face(env), env.seeds)
     for _ in range(again):
         begin = _jump(team, earned, due)
         at = np.zeros((env.runs, 2))

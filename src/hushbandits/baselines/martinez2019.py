@@ -10,7 +10,7 @@ import numpy as np
 from hushbandits.baselines.gossip import Gossip, second_eigenvalue
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import flag, real
+from hushbandits.core.validate import LEAST, flag, real
 from hushbandits.core.world import World
 from hushbandits.policies.policy import argmax
 
@@ -166,7 +166,7 @@ class DDUCB(Gossip):
 
     def __init__(self, eta: float = 2.0, sigma: float = 0.5, epsilon: float = 1 / 22, rechoose: bool = False):
         self.eta, self.sigma = real("eta", eta, 1), real("sigma", sigma, 0)
-        self.epsilon, self.rechoose = real("epsilon", epsilon, 0, 1), flag("rechoose", rechoose)
+        self.epsilon, self.rechoose = real("epsilon", epsilon, LEAST, 1, closed="low"), flag("rechoose", rechoose)
 
     @property
     def name(self) -> str:

@@ -121,7 +121,7 @@ class Each(Team):
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
         """Collect the agents' messages."""
-        said = {(r, a): agent.speak(reward[r, a]) for r, a, agent in self._acting() if hasattr(agent, "speak")}
+        said = {(r, a): agent.speak(reward[r, a].copy()) for r, a, agent in self._acting() if hasattr(agent, "speak")}
         said = {seat: words for seat, words in said.items() if words is not None}
         if self.fields is None and not said:
             return None
@@ -168,9 +168,12 @@ class Each(Team):
             return
         arrived = inbox.arrived
         gathered = {field: inbox[field] for field in inbox.fields}
+        wide = [k for k, v in gathered.items() if v.ndim > 3]
         for r, a, agent in listening:
-            slots = np.flatnonzero(arrived[r, a])
-            agent.hear([{k: v[r, a, s] for k, v in gathered.items()} for s in slots])
+            heard = [{k: v[r, a, s] for k, v in gathered.items()} for s in np.flatnonzero(arrived[r, a])]
+            for message in heard if wide else ():
+                message.update((k, message[k].copy()) for k in wide)  # an array would lead to everybody's
+            agent.hear(heard)
 
 
 def _an(field: Field) -> str:

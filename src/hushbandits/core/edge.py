@@ -13,7 +13,7 @@ import numpy as np
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer, nearest
+from hushbandits.core.validate import integer, nearest, short, shown
 
 __all__ = [
     "MOST",
@@ -24,6 +24,7 @@ __all__ = [
     "checked_seeds",
     "checked_speech",
     "count",
+    "handed",
     "inside",
     "locked",
     "spoken_fields",
@@ -39,7 +40,7 @@ _FAST = (np.dtype("f8"), np.dtype("i8"))
 
 
 def locked(value: Array) -> Array:
-    """Return a read-only view: an agent that writes to what it was handed gets an error, and changes nothing.
+    """Return a read-only view, for use inside: whoever writes to it by mistake gets an error, and changes nothing.
 
     Examples
     --------
@@ -51,6 +52,19 @@ def locked(value: Array) -> Array:
     view = value.view()
     view.setflags(write=False)
     return view
+
+
+def handed(value: Array) -> Array:
+    """Return a read-only copy, for those who must not find what others hold behind it: its memory is its own.
+
+    Examples
+    --------
+    >>> handed(np.zeros((2, 3))[0]).base is None
+    True
+    """
+    copy = value.copy()
+    copy.setflags(write=False)
+    return copy
 
 
 def count(name: str, value: object, low: int, high: int = MOST) -> int:
@@ -78,7 +92,7 @@ def as_array(value: object) -> Array:
     dtype('O')
     """
     try:
-        return np.asarray(value)
+        return np.asarray(value) if short(value) else np.empty((), object)
     except (ValueError, TypeError):
         return np.empty((), object)
 
@@ -192,7 +206,7 @@ def checked_speech(what: str, speech: object, report: Fields, n_arms: int) -> Fi
     4
     """
     if not isinstance(speech, Mapping) or not all(isinstance(k, str) for k in speech):
-        raise ValueError(f"{what}={speech!r} must be a dict of fields by name")
+        raise ValueError(f"{what}={shown(speech)} must be a dict of fields by name")
     out = {}
     for name, field in speech.items():
         if not isinstance(field, Field) or name in ("sent", "sender"):
@@ -255,10 +269,13 @@ def checked_seeds(seeds: object, runs: int, sow: Callable[[int, int], Seeds]) ->
     """
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
         return list(sow(integer("seed", seeds, 0, np.inf), runs))
-    if not isinstance(seeds, Sequence) or not seeds or not all(isinstance(s, np.random.SeedSequence) for s in seeds):
-        shown = repr(seeds)
-        shown = shown if len(shown) < 60 else f"{type(seeds).__name__}"
+    if (
+        not isinstance(seeds, Sequence)
+        or not short(seeds)
+        or not seeds
+        or not all(isinstance(s, np.random.SeedSequence) for s in seeds)
+    ):
         raise ValueError(
-            f"seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not {shown}"
+            f"seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not {shown(seeds)}"
         )
     return list(seeds)

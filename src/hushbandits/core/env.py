@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, count, locked, spoken_fields
+from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, count, handed, spoken_fields
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.hooks import arrived, check_declared, declared_fields, measurements
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.obs import Obs
@@ -22,6 +23,7 @@ from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.told import Told
 from hushbandits.core.types import Action, Array, Message, Params, Seeds
+from hushbandits.core.validate import shown
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper, distinct
 
@@ -55,6 +57,10 @@ class Env(World, ABC):
     linear: ClassVar[bool] = False
     #: What a team may know of this env besides what `Face` shows of every one.
     public: ClassVar[tuple[str, ...]] = ()
+    #: Of its parameters, those that a team's `protocol` may go by besides what `Face` shows.
+    settings: ClassVar[tuple[str, ...]] = ()
+    #: What a team's `metrics` may ask for besides, when all is over.
+    truth: ClassVar[tuple[str, ...]] = ("means", "gaps", "locations")
     #: What its messages answer to.
     payload: ClassVar[type[Payload]] = Payload
     #: How a learner meets it.
@@ -114,6 +120,7 @@ class Env(World, ABC):
         sent, before = dict(self.fields), set[str]()
         self._stages: list[Fields] = []  # what a message must hold behind each wrapper
         for wrapper in self.wrappers:
+            check_declared(wrapper)
             for verb in wrapper.verbs:
                 if verb not in self.payload.verbs:
                     noun = self.payload.noun
@@ -123,7 +130,7 @@ class Env(World, ABC):
                 require(wrapper.name, self.payload.verbs[verb], sent)
                 self.payload.follows(wrapper.name, verb, sent, before)
             before |= {*wrapper.verbs}
-            sent = dict(wrapper.sends(sent, self))
+            sent = declared_fields(wrapper, "sends", wrapper.sends(dict(sent), self))
             self._stages.append(_carried(sent))
         #: Fields that reach the transport, behind all wrappers.
         self.sent_fields: Fields = sent
@@ -134,7 +141,7 @@ class Env(World, ABC):
         heard = dict(self._offers(sent))
         self._heard: list[frozenset[str]] = []  # what an inbox must offer behind each wrapper, innermost first
         for wrapper in reversed(self.wrappers):
-            heard = dict(wrapper.hears(heard, self))
+            heard = declared_fields(wrapper, "hears", wrapper.hears(dict(heard), self))
             self._heard.append(frozenset(heard))
         #: Fields that an inbox offers.
         self.inbox_fields: Fields = heard
@@ -252,7 +259,9 @@ class Env(World, ABC):
         self.runs = len(self.seeds)
         self._reset(self.seeds)
         for wrapper in self.wrappers:
-            wrapper.reset(self, self.seeds)
+            told: object = wrapper.reset(self, tuple(self.seeds))  # type: ignore[func-returns-value]
+            if told is not None:
+                raise TypeError(f"{wrapper.name}.reset must return nothing, not {shown(told)}")
         self._phase = "pull"
         return self._seen()
 
@@ -290,7 +299,7 @@ class Env(World, ABC):
         reward = self._pull(self._check_action(action))
         self._told = reward = self._telling.reward(reward, self.wrappers, self._strangers, self)
         self._phase = "talk"
-        return self._seen(reward=locked(reward) if "reward" in self.told else None)
+        return self._seen(reward=handed(reward) if "reward" in self.told else None)
 
     def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (``None``: the standard report), inboxes out."""
@@ -312,10 +321,7 @@ class Env(World, ABC):
             message = self.payload(self._checked("message that leaves", message, self._leaving))
         inbox = self._transport(message)
         for wrapper, heard in zip(reversed(self.wrappers), self._heard, strict=True):
-            inbox = wrapper.deliver(inbox, self)
-            if heard.symmetric_difference(inbox.fields):
-                offers = f"{', '.join(inbox.fields) or 'nothing'}, not {', '.join(sorted(heard))} as it declared"
-                raise ValueError(f"the inbox behind {wrapper.name} offers {offers}")
+            inbox = arrived(wrapper, wrapper.deliver(inbox, self), heard)
         if self._telling.beside:
             inbox.own = self._telling.published(self.wrappers, self.who.shape, self)
         self._phase = "pull" if self.live.any() else "over"
@@ -323,6 +329,8 @@ class Env(World, ABC):
 
     def _standard(self) -> Message:
         message = {"sent": np.ones(self.who.shape, bool), **self._report()}
+        if self._strangers:  # what the env goes by is not theirs to change
+            message = {k: handed(v) if isinstance(v, np.ndarray) else v for k, v in message.items()}
         if self._whole:
             return message
         if missing := [name for name in self.fields if name not in message]:
@@ -331,7 +339,7 @@ class Env(World, ABC):
         return checked_message("standard report", known, self.fields, self.who.shape)
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
-        return Obs(locked(self.t), locked(self.live), locked(self.who), reward, inbox)
+        return Obs(handed(self.t), handed(self.live), handed(self.who), reward, inbox)
 
     def _said(self, message: Message) -> Message:
         """Return what the team says, checked, with what is said of its agents without their being told."""
@@ -354,11 +362,16 @@ class Env(World, ABC):
     def metrics(self) -> dict[str, Array]:
         """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure."""
         self._begun("metrics")
-        return {**self._metrics(), **{name: value for w in self.wrappers for name, value in self._measured(w).items()}}
+        found = self._metrics()
+        for wrapper in self.wrappers:
+            found = {**found, **self._measured(wrapper, found)}
+        return found
 
-    def _measured(self, wrapper: Wrapper) -> dict[str, Array]:
+    def _measured(self, wrapper: Wrapper, taken: Collection[str]) -> dict[str, Array]:
         """What a wrapper measures; what it spent of a promise that does not hold here is ∞."""
         found = wrapper.metrics(self)
+        if wrapper in self._strangers:
+            found = measurements(wrapper.name, found, self.runs, taken, wrapper.curve_metrics)
         spent = [name for name in wrapper.spends if name in found]
         if not spent or not self.vain(wrapper):
             return found
@@ -386,8 +399,9 @@ class Env(World, ABC):
             raise RuntimeError(f"{what} before the start: call reset(seeds) first")
 
     def __getattr__(self, name: str) -> Any:
-        if hasattr(type(self), name):  # a property of what only a reset puts there
+        if hasattr(type(self), name):  # a property, of what only a reset puts there, or one that fails
             self._begun(name)
+            return object.__getattribute__(self, name)  # it says why
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _expect(self, phase: str) -> None:

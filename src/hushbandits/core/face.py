@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from hushbandits.core.edge import locked
+from hushbandits.core.edge import handed
 from hushbandits.core.rewards import LAWS
 from hushbandits.core.types import Array
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["Face", "face"]
+__all__ = ["Face", "face", "known_settings", "revealed"]
 
 #: What every env shows.
 _SHOWN = (
@@ -51,6 +53,9 @@ class Face(World):
         self._env = env
         self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers"))
 
+    def __deepcopy__(self, memo: object) -> Face:
+        return self  # it is no part of a team that keeps it
+
     @property
     def wrappers(self) -> tuple[Wrapper, ...]:
         """The wrappers as configured, without their state."""
@@ -59,12 +64,12 @@ class Face(World):
     @property
     def live(self) -> Array:
         """``(R,)`` bool: which runs go on."""
-        return locked(self._env.live)
+        return handed(self._env.live)
 
     @property
     def t(self) -> Array:
         """``(R,)`` rounds so far (users, in feedback), as in an `Obs`."""
-        return locked(self._env.t)
+        return handed(self._env.t)
 
     @property
     def agents_speak(self) -> bool:
@@ -74,6 +79,8 @@ class Face(World):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "_shown" not in self.__dict__:
             raise AttributeError(name)
+        if hasattr(type(self), name):  # a property that fails says why
+            return object.__getattribute__(self, name)
         if name in _ANSWERS:
             return getattr(self._env, name)
         if name not in self._shown:
@@ -87,7 +94,7 @@ class Face(World):
                 f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
             )
         if isinstance(value, np.ndarray):
-            return locked(value)
+            return handed(value)
         return MappingProxyType(value) if isinstance(value, dict) else value
 
     def __dir__(self) -> list[str]:
@@ -107,3 +114,49 @@ def face(env: World) -> Face:
     'exploration'
     """
     return env if isinstance(env, Face) else Face(env)
+
+
+@contextmanager
+def revealed(env: World) -> Iterator[Face]:
+    """Yield the face of an env whose game is over: while the block lasts, it shows the arms as well (`Env.truth`).
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4)
+    >>> obs = env.reset(0)
+    >>> with revealed(env) as its:
+    ...     its.means.shape
+    (1, 10)
+    >>> hasattr(its, "means")
+    False
+    """
+    its = Face(env)
+    shown = its._shown
+    its._shown = shown | {*env.truth}
+    try:
+        yield its
+    finally:
+        its._shown = shown
+
+
+def known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> dict[str, Any]:
+    """Return those of an env's parameters that a team may know before there is an env: none that says what arms pay.
+
+    Parameters
+    ----------
+    entry : callable
+        What builds the env: what its face shows, and the parameters that it lists in `Env.settings`.
+    given : mapping
+    brought : iterable of str
+        Parameters of the wrappers that are part of it.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> network = type(hb.make_core("CoopNetwork-v0"))
+    >>> known_settings(network, {"means": [0.9, 0.1], "graph": "star", "n_agents": 4}, ())
+    {'graph': 'star', 'n_agents': 4}
+    """
+    known = {*_SHOWN, *getattr(entry, "public", ()), *getattr(entry, "settings", ()), *brought}
+    return {name: value for name, value in given.items() if name in known}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass, replace
 from typing import final
 
-from hushbandits.core.validate import choice
+from hushbandits.core.validate import choice, probability, shown
 from hushbandits.core.world import World
 
 __all__ = ["ADJACENCIES", "ONCE", "ONE_USER", "Adjacency", "Guarantee", "Promising", "Run", "void"]
 
+_PACKAGE = __name__.partition(".")[0] + "."
 #: What neighbouring inputs differ in, as data: one reward; all rewards of one agent or user; nothing that is replaced
 #: (two inputs that a secure function makes alike); not said, except in words.
 ADJACENCIES = ("reward", "participant", "none", "unknown")
@@ -110,6 +112,9 @@ class Guarantee:
     def __post_init__(self) -> None:
         if isinstance(self.adjacency, str):
             object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+        if not isinstance(self.epsilon, numbers.Real) or isinstance(self.epsilon, bool) or not self.epsilon >= 0:
+            raise ValueError(f"epsilon={shown(self.epsilon)} of a Guarantee must be a number ≥ 0, or inf")
+        probability("delta", self.delta)
 
 
 def void(guarantee: Guarantee, why: str) -> Guarantee:
@@ -133,6 +138,10 @@ class Promising:
         if "privacy" in vars(cls):
             raise TypeError(f"{cls.__name__} must define promises(env), not privacy(env): the base says what holds")
 
+    def _ships(self, hook: str) -> bool:
+        """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
+        return str(getattr(getattr(type(self), hook), "__module__", "")).startswith(_PACKAGE)
+
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """What it promises on rewards in [0, 1], where all is well; empty: nothing.  For subclasses."""
         return ()
@@ -141,6 +150,9 @@ class Promising:
     def privacy(self, env: World) -> tuple[Guarantee, ...]:
         """What of its `promises` holds in `env`: none with an ε where rewards have no bound, or parts are unknown."""
         held, why = self._holding(env), self._refuted(env)
+        if not isinstance(held, (tuple, list)) or not all(isinstance(g, Guarantee) for g in held):
+            name = getattr(self, "name", type(self).__name__)
+            raise TypeError(f"{name}.promises must return a tuple of Guarantee, not {shown(held)}")
         return tuple(void(g, why) if why and math.isfinite(g.epsilon) else g for g in held)
 
     def _refuted(self, env: World) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from hushbandits.core.env import Env
-from hushbandits.core.face import Face
+from hushbandits.core.face import Face, revealed
+from hushbandits.core.hooks import measurements
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 
-__all__ = ["log_checkpoints", "meet", "play", "record"]
+__all__ = ["log_checkpoints", "measured", "meet", "play", "played", "record"]
 
 
 def meet(env: Env, team: Team) -> None:
@@ -27,6 +29,10 @@ def meet(env: Env, team: Team) -> None:
     if untold := [name for name in team.told if name not in env.told]:
         raise ValueError(
             f"{team.name} goes by its agents' own {untold[0]}s, and here these are told {', '.join(env.told)} alone"
+        )
+    if not team._ships("episode"):
+        raise ValueError(
+            f"{team.name} defines episode(env), which plays the env's side as well: that is for what ships"
         )
     team.meets(Face(env))
     env.admit(team)
@@ -91,14 +97,25 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     obs = _begin(env, team, seed)
     if step is not None or not team.episode(env):
         _beats(env, team, obs, step)
-    return _measured(env, team)
+    return measured(env, team, env.metrics())
 
 
-def _measured(env: Env, team: Team) -> dict[str, Array]:
-    """Metrics of env and team at the end, held against what they are declared to be."""
-    found = {**env.metrics(), **team.metrics(env)}
-    agree(found, gathered(env, team))
-    return found
+def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
+    """Return the final metrics of an env, and what the team says of itself, held against what is declared of them.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env, team = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=2), hb.make_team("Multi-UCB")
+    >>> found, _ = played(env, team, 0, [], [])
+    >>> measured(env, team, found) == found
+    True
+    """
+    if type(team).metrics is not Team.metrics:
+        with revealed(env) as its:
+            finals = {**finals, **measurements(team.name, copy.deepcopy(team).metrics(its), env.runs, finals)}
+    agree(finals, gathered(env, team))
+    return finals
 
 
 def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
@@ -131,9 +148,19 @@ def record(
         Values when the clock stood at each checkpoint: exact where the clock ticks in ones, linear inside
         a step where the env says that its metrics are (a block of users); NaN past a run's end.
     """
-    if not metrics:
-        return play(env, team, seed), {}
+    finals, curves = played(env, team, seed, checkpoints, metrics)
+    return measured(env, team, finals), curves
+
+
+def played(
+    env: Env, team: Team, seed: int | Seeds, checkpoints: Sequence[int], metrics: Sequence[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Play, and return what `record` does, less what the team says of itself (`measured`)."""
     obs = _begin(env, team, seed)
+    if not metrics:
+        if not team.episode(env):
+            _beats(env, team, obs, None)
+        return env.metrics(), {}
     curves = _Curves(env, checkpoints, metrics)
     first, *later = (*np.unique(curves.grid), math.inf)
     if not env.linear and team.episode(env, first):
@@ -142,7 +169,7 @@ def record(
             team.episode(env, until)
     else:
         _beats(env, team, obs, curves.look)
-    return _measured(env, team), curves.values
+    return env.metrics(), curves.values
 
 
 class _Curves:

@@ -297,7 +297,7 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
         return means, integer("n_arms", n_arms, 2)
     values = reals("means", means)
     if values.ndim != 1 or len(values) < 2:
-        raise ValueError(f"means={means!r} must list at least two arm means")
+        raise ValueError(f"means={shown(means)} must list at least two arm means")
     if n_arms is not None and n_arms != len(values):
         raise ValueError(f"n_arms={n_arms} but means lists {len(values)} arms; give one of them")
     for k, mean in enumerate(values):

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hushbandits.core.guarantee import Promising
+from hushbandits.core.face import face
+from hushbandits.core.guarantee import Guarantee, Promising
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
@@ -70,22 +71,29 @@ class Team(Promising):
         return type(self).__name__
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """What this agent needs of an env with these `settings`."""
+        """What this agent needs of an env with these `settings`: of its parameters those that say nothing of arms."""
         return Protocol()
 
     def meets(self, env: World) -> None:
         """Raise ``ValueError`` where it cannot play in `env` (its public face, before the start)."""
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """What the algorithm says of itself at the end of a game in `env`, each ``(R, …)``; `env` has its own."""
+        """What the algorithm says of itself when all is over, each ``(R, …)``; the env has its own.
+
+        `env` is the face of that game, and shows for the time of this call what the arms were (`Env.truth`).  A copy
+        of the team is asked, so that no later game can go by what it sees.
+        """
         return {}
 
     def runs_at_once(self, env: World) -> int | None:
-        """How many runs of `env` to play at once: with more, what a round touches no longer fits the caches.
+        """How many runs of `env` (its face) to play at once: with more, a round's arrays no longer fit the caches.
 
-        ``None``: any number.  No result depends on it.
+        ``None``: any number.  No result depends on it; every part is played by a copy of the team as it was built.
         """
         return None
+
+    def _holding(self, env: World) -> tuple[Guarantee, ...]:
+        return self.promises(face(env))
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs.

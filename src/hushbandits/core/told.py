@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, locked
+from hushbandits.core.edge import as_array, checked, handed
+from hushbandits.core.hooks import declared_fields
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Message
+from hushbandits.core.validate import nearest, shown
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
@@ -39,7 +41,7 @@ class Told:
         #: Who changes what agents are told: its place among the wrappers, and the reward as it declares it.
         self._tellers: list[tuple[int, Field]] = []
         for i, wrapper in enumerate(wrappers):
-            fields = dict(wrapper.tells(fields, env))
+            fields = declared_fields(wrapper, "tells", wrapper.tells(dict(fields), env))
             if type(wrapper).tell is not Wrapper.tell:
                 self._tellers.append((i, fields.get("reward", Field())))
         self.fields = fields
@@ -57,9 +59,20 @@ class Told:
 
     def published(self, wrappers: Sequence[Wrapper], lead: tuple[int, ...], env: World) -> dict[str, Array]:
         """Return what agents are told in place of their rewards, ``(R, A, …)`` each, checked."""
-        found = {name: value for wrapper in wrappers for name, value in wrapper.told(env).items()}
-        out = checked_message("what agents are told", found, self.beside, lead)
-        return {name: locked(out[name]) for name in self.beside}
+        out: dict[str, Array] = {}
+        for wrapper in wrappers:
+            said = wrapper.told(env)
+            if not isinstance(said, Mapping):
+                raise TypeError(f"{wrapper.name}.told must return a dict of arrays by field, not {shown(said)}")
+            for name, value in said.items():
+                if name not in self.beside:
+                    raise ValueError(
+                        f"{wrapper.name}.told: no tells() declares {name!r}{nearest(str(name), self.beside)}"
+                    )
+                out[name] = handed(checked(name, value, self.beside[name], lead, f"{wrapper.name}.told"))
+        if missing := [name for name in self.beside if name not in out]:
+            raise ValueError(f"tells() declares {missing[0]!r}, and no wrapper's told() gives it")
+        return out
 
     def filled(self, message: Message, report: Message) -> Message:
         """Return what a team says, with what is reported of its agents without their being told."""
@@ -73,9 +86,11 @@ class Told:
 def _held(wrapper: Wrapper, field: Field, before: Array, told: Array) -> Array:
     """Return what a wrapper tells, NaN where nothing was seen; ``ValueError`` where it is not what it declares."""
     seen = ~np.isnan(before)
-    inner = replace(field, shape=before.shape[2:])
+    inner, array = replace(field, shape=before.shape[2:]), as_array(told)
+    if array.shape == before.shape and array.dtype.kind in "iuf":  # else it is refused as it stands
+        array = np.where(seen, array, max(0.0, field.range[0]))
     try:
-        known = checked("reward", np.where(seen, told, max(0.0, field.range[0])), inner, before.shape[:2])
+        known = checked("reward", array, inner, before.shape[:2])
     except ValueError as error:
         raise ValueError(f"{wrapper.name}.tell, by what its tells() declares: {error}") from None
     return np.where(seen, known, np.nan)

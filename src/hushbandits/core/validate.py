@@ -6,7 +6,7 @@ import difflib
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hushbandits.core.types import Array
 
 __all__ = [
     "LARGEST",
+    "LEAST",
     "check_flags",
     "check_keywords",
     "choice",
@@ -23,11 +24,14 @@ __all__ = [
     "probability",
     "real",
     "reals",
+    "short",
     "shown",
 ]
 
 #: The largest integer that an array can hold.
 LARGEST = 2**63 - 1
+#: The least ε that is one: below it, what is divided by it is no number any more.
+LEAST = 1e-9
 _SHOWN = 80  # characters of a bad value in its sentence
 
 
@@ -186,12 +190,26 @@ def reals(name: str, values: object) -> Array:
     ValueError: means=[0.5, 'high'] must be numbers
     """
     try:
-        array = np.asarray(values)
+        array = np.asarray(values if short(values) else "too long")
         if array.dtype.kind in "biufO":  # O: fractions, or integers that may be too large
             return array.astype(float)
     except (ValueError, TypeError, OverflowError):
         pass
     raise ValueError(f"{name}={shown(values)} must be numbers")
+
+
+def short(values: object) -> bool:
+    """Whether a sequence may be read to its end: what says that it has more than 2²⁸ values is no list of them.
+
+    Examples
+    --------
+    >>> short([1, 2]), short(range(2**40)), short(3)
+    (True, False, True)
+    """
+    try:
+        return not isinstance(values, Sized) or len(values) <= 1 << 28
+    except (OverflowError, ValueError, TypeError):  # its length is none
+        return isinstance(values, np.ndarray)
 
 
 def check_keywords(

@@ -15,11 +15,11 @@ from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.tapes import Uniforms, streams
 from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import shown
 from hushbandits.core.world import World
 
 __all__ = ["Wrapper", "distinct"]
 
-_PACKAGE = __name__.partition(".")[0] + "."
 #: What it does to a run.
 _HOOKS = ("reset", "tell", "told", "send", "deliver")
 
@@ -63,6 +63,8 @@ class Wrapper(Promising):
     measures: ClassVar[Mapping[str, Measure]] = {}
 
     def __init__(self, *, name: str | None = None):
+        if name is not None and not (isinstance(name, str) and name):
+            raise ValueError(f"name={shown(name)} of a {type(self).__name__} must be a text")
         self.name = name or type(self).__name__
 
     def sends(self, fields: Fields, env: World) -> Fields:
@@ -129,10 +131,6 @@ class Wrapper(Promising):
             return float(self.drops > 0)
         return float("drop" in self.verbs or not self._ships("send"))
 
-    def _ships(self, hook: str) -> bool:
-        """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
-        return str(getattr(getattr(type(self), hook), "__module__", "")).startswith(_PACKAGE)
-
     # -- for subclasses -------------------------------------------------------------------------------------
 
     def uniforms(self, seeds: Seeds, shape: tuple[int, ...], part: str = "") -> Uniforms:
@@ -162,6 +160,10 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
     """
     if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
         raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
+    for w in wrappers:
+        name = vars(w).get("name", getattr(type(w), "name", None))
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"name={shown(name)} of a {type(w).__name__} must be a text; Wrapper.__init__ sets it")
     names = [w.name for w in wrappers]
     for name in names:
         if names.count(name) > 1:

@@ -168,6 +168,8 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     def _take(self, options: Params | None) -> None:
         """Play an episode as its options have it."""
+        if not isinstance(options, Mapping | None):
+            raise TypeError(f"options={shown(options)} of reset must be a dict of the env's parameters, or None")
         # PettingZoo's own tests say {"options": 1}.
         asked = {name: value for name, value in (options or {}).items() if name != "options"}
         home = self._home or (self.core, self.task)
@@ -175,12 +177,15 @@ class ParallelView(ParallelEnv[str, Array, object]):
             (self.core, self.task), self._home = home, None
             return
         core, task = home
+        if fixed := [name for name in asked if name in ("runs", "wrappers")]:
+            raise ValueError(f"options={shown(asked)} of reset: {fixed[0]} is fixed; make another env")
         if core.spec is None:
             raise ValueError(f"options={shown(asked)} of reset need an env from make")
         id, kwargs, wrappers = core.spec
         other = make_core(id, wrappers=wrappers, **{**kwargs, **asked})
         its = other.task(**self.options)
-        if (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
+        same = other.n_agents == core.n_agents
+        if not same or (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
             raise ValueError(f"options={shown(asked)} of reset would change the spaces: make another env")
         self.core, self.task, self._home = other, its, home
 
@@ -253,14 +258,16 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return told
 
     def _observe(self) -> dict[str, Array]:
-        # Rows of a fresh array: nobody else will write to them.
-        return dict(zip(self.possible_agents, self.seen(), strict=True))
+        # A copy each: a row would lead to everybody's.
+        return {agent: row.copy() for agent, row in zip(self.possible_agents, self.seen(), strict=True)}
 
     def seen(self) -> Array:
         """Return what everyone sees now, ``(M, D)``; at the end as if it went on, so that a value can be told of it."""
         return self.task.observe(self.beats == 1 or not self._open, self.beats == 1 or self._open)[0]
 
     def _read(self, actions: Mapping[str, object]) -> object:
+        if not isinstance(actions, Mapping):
+            raise TypeError(f"actions={shown(actions)} must be a dict with an action of every agent")
         try:
             values = [actions[agent] for agent in self.agents]
         except KeyError as missing:

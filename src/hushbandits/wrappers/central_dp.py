@@ -10,6 +10,7 @@ from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, void
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer
+from hushbandits.core.validate import flag
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.accounting import pure_curve
@@ -56,7 +57,7 @@ class CentralLaplace(Mechanism):
         name: str | None = None,
     ):
         super().__init__(epsilon, confidence, 1.0, sampler, name=name)
-        self.discrete = bool(discrete)
+        self.discrete = flag("discrete", discrete)
 
     hidden_by = "server"
 

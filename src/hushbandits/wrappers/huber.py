@@ -10,7 +10,7 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.rewards import Law, Uniform, make_law
 from hushbandits.core.tapes import streams
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import probability, real
+from hushbandits.core.validate import flag, probability, real
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
@@ -71,7 +71,7 @@ class Huber(Wrapper):
         low, high = self.law.locations
         self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
         self.fraction = probability("fraction", fraction)
-        self.relays = bool(relays)
+        self.relays = flag("relays", relays)
 
     @property
     def verbs(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -63,7 +63,7 @@ class SecAgg(Passage, SecureFunction):
     ):
         super().__init__(name=name)
         self.bound = real("bound", bound, 0, LARGEST)
-        self.window = window
+        self.window = None if window is None else integer("window", window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
         self.grid = integer("grid", grid, 1, 1 << 30)
 

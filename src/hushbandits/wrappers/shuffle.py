@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
+from hushbandits.core.validate import integer
 from hushbandits.core.world import World
 from hushbandits.wrappers.passage import Passage
 
@@ -36,7 +37,8 @@ class Shuffle(Passage):
 
     def __init__(self, window: int | None = None, min_cohort: int = 2, *, name: str | None = None):
         super().__init__(name=name)
-        self.window, self.min_cohort = window, min_cohort
+        self.window = None if window is None else integer("window", window, 2)
+        self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def channel(self, env: World) -> Channel:
         """The setting's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Sequence
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
-from hushbandits.core.play import log_checkpoints, meet, record
+from hushbandits.core.face import Face
+from hushbandits.core.play import log_checkpoints, measured, meet, played, record
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.core.validate import integer
@@ -117,9 +119,29 @@ def play_batch(
     built, team = prepare(env, agent, len(seeds), env_params, params, wrappers)
     points = sampled(checkpoints, built)
     curves = built.curve_metrics if points else ()
-    most = team.runs_at_once(built) or len(seeds)
-    parts = [record(built, team, seeds[i : i + most], points, curves) for i in range(0, len(seeds), most)]
+    most = _at_once(built, team) or len(seeds)
+    if most >= len(seeds):
+        return *record(built, team, seeds, points, curves), np.asarray(points)
+    parts = _in_parts(built, team, [seeds[i : i + most] for i in range(0, len(seeds), most)], points, curves)
     return _joined([p[0] for p in parts]), _joined([p[1] for p in parts]), np.asarray(points)
+
+
+def _at_once(env: Env, team: Team) -> int | None:
+    asked = team.runs_at_once(Face(env))
+    return None if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
+
+
+def _in_parts(
+    env: Env, team: Team, parts: Sequence[Seeds], points: Sequence[int], curves: Sequence[str]
+) -> list[tuple[dict[str, Array], dict[str, Array]]]:
+    """Play every part with a team of its own; what teams say of themselves is asked when the last part is over."""
+    says = type(team).metrics is not Team.metrics
+    over: list[tuple[Env, Team, dict[str, Array], dict[str, Array]]] = []
+    for seeds in parts:
+        mine = copy.deepcopy(team)
+        finals, lines = played(env, mine, seeds, points, curves)
+        over.append((copy.deepcopy(env) if says else env, mine if says else team, finals, lines))
+    return [(measured(its, mine, finals), lines) for its, mine, finals, lines in over]
 
 
 def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:

@@ -11,8 +11,10 @@ from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import BATCH, prepare, sampled
 from hushbandits.bench.play.natures import join
+from hushbandits.core.face import Face
 from hushbandits.core.limits import affordable
 from hushbandits.core.measure import Measure, gathered
+from hushbandits.core.play import measured
 from hushbandits.core.validate import integer, nearest
 from hushbandits.registry import make_wrapper
 
@@ -70,8 +72,8 @@ def check(experiments: Sequence[Experiment]) -> None:
                 if players not in offered:
                     join(kinds, gathered(env, team))
                     env.reset(0)
-                    team.reset(env, env.seeds)
-                    offered[players] = {*env.metrics(), *team.metrics(env)}, set(env.curve_metrics)
+                    team.reset(Face(env), env.seeds)
+                    offered[players] = {*measured(env, team, env.metrics())}, set(env.curve_metrics)
             except (ValueError, TypeError) as error:
                 raise type(error)(f"{experiment.name}, {cell.label}: {error}") from error
         for finals, curves in offered.values():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core.edge import locked
+from hushbandits.core.edge import handed
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.measure import Measure
@@ -99,7 +99,7 @@ class GlobalSet(Inbox):
     """What the coordinator tells everyone: the global set 𝒦 (and whether all begin afresh), in one slot."""
 
     def __init__(self, **told: Array):
-        self._told = {name: locked(value) for name, value in told.items()}
+        self._told = {name: handed(value) for name, value in told.items()}
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]

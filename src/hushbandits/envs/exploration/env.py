@@ -17,7 +17,7 @@ from hushbandits.core.rewards import Law, UniformMeans
 from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Message, Seeds
-from hushbandits.core.validate import choice, real
+from hushbandits.core.validate import choice, flag, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration import coordinator
 from hushbandits.envs.exploration.coordinator import GlobalSet
@@ -125,6 +125,7 @@ class Exploration(Env):
     fixed_length = False
     public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
               "precision", "resets")  # fmt: skip
+    settings = ("eta", "strict", "vote_cost", "round_cost")
     learner = ExplorationTask
 
     def __init__(
@@ -139,6 +140,8 @@ class Exploration(Env):
         fields: Fields | None = None, runs: int = 1,
     ):  # fmt: skip
         known = PROBLEMS[choice("problem", problem, PROBLEMS)]
+        drift = drift if drift is None else real("drift", drift, 0, closed="low")
+        n_arms = None if n_arms is None else count("n_arms", n_arms, 2)
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
         if self.horizon is None and count("switches", switches, 0):
             raise ValueError(f"switches={switches!r} needs a horizon, such as horizon=100_000")
@@ -158,16 +161,20 @@ class Exploration(Env):
         self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
         self.xi = real("xi", xi, 0, 1, closed="low")
         self.judge = choice("judge", judge, ("coordinator", "everyone"))
-        per_round = n_agents - 1 if round_cost == "others" else count("round_cost", round_cost, 0)
+        per_round = (
+            n_agents - 1
+            if isinstance(round_cost, str) and round_cost == "others"
+            else count("round_cost", round_cost, 0)
+        )
         self.costs = count("vote_cost", vote_cost, 0), per_round
         self.comparison = choice("comparison", comparison, (">", ">="))
         self.idle = choice("idle", idle, ("leaves", "stays"))
         self.stop = choice("stop", stop, STOPS)
-        self.single = bool(single)
+        self.single = flag("single", single)
         self.precision = real("precision", precision, 0, closed="low")
         local = confidence_under_loss(self.beta, self.xi, n_arms)
         voters = int((self.weights > 0).sum())  # an agent that never acts cannot vote
-        if strict and threshold is None and self.judge == "coordinator":
+        if flag("strict", strict) and threshold is None and self.judge == "coordinator":
             check_confidence(self.delta, local, voters)
         self.threshold = vote_threshold(delta, local) if threshold is None else count("threshold", threshold, 0)
         #: Votes that remove an arm.
@@ -176,7 +183,7 @@ class Exploration(Env):
             self.votes_needed = n_agents + 1
         if self.votes_needed < 1:
             raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
-        self.resets = bool(resets)
+        self.resets = flag("resets", resets)
         check_time(self)
         if self.stop == "horizon":
             self.fixed_length = True

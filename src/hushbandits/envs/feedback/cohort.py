@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from hushbandits.core.edge import locked
+from hushbandits.core.edge import handed, locked
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.payload import Noise
@@ -275,7 +275,7 @@ class BlockInbox(Inbox):
 
     def __init__(self, total: Array, n: Array, arrived: Array, individuals: Callable[[], Array] | None = None):
         self._slots = {"reward": locked(np.where(arrived, total, 0)), "n": locked(np.where(arrived, n, 0))}
-        self._arrived = locked(arrived)
+        self._arrived = handed(arrived)
         self._individuals = individuals
 
     @property
@@ -292,7 +292,7 @@ class BlockInbox(Inbox):
         if field in self._slots:
             return self._slots[field][:, :, None]
         if field == "users" and self._individuals is not None:
-            return self._individuals()[:, :, None]
+            return handed(self._individuals())[:, :, None]
         raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self.fields)}")
 
     def total(self, field: str, weight: str | None = None) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.edge import as_array, count, inside
+from hushbandits.core.edge import as_array, count, handed, inside
 from hushbandits.core.limits import affordable
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
@@ -99,6 +99,7 @@ class CoopNetwork(Rounds):
     setting = "network"
     public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay", "routing", "root",
               "most_arrivals")  # fmt: skip
+    settings = ("graph", "edge_probability")
     learner = NetworkTask
     payload = GraphReports
 
@@ -127,15 +128,16 @@ class CoopNetwork(Rounds):
     ):
         n_agents = count("n_agents", n_agents, 1)
         self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
-        if life is not None and life not in _LIVES:
-            if isinstance(life, str):
+        if isinstance(life, str):
+            if life not in _LIVES:
                 raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(_LIVES)}")
+        elif life is not None:
             count("life", life, 0)
         self.life = life
         self.edge_loss = probability("edge_loss", edge_loss)
         self.extra_delay = count("extra_delay", extra_delay, 0)
         self.routing = choice("routing", routing, ("flood", "tree"))
-        self._root = root if root == "median" else integer("root", root, 0, n_agents - 1)
+        self._root = root if isinstance(root, str) and root == "median" else integer("root", root, 0, n_agents - 1)
         if self.routing == "tree" and self.edge_loss:
             raise ValueError(f"edge_loss={edge_loss!r}: a tree has no detours; a graph that loses edges needs flood")
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
@@ -156,8 +158,7 @@ class CoopNetwork(Rounds):
                 raise ValueError(f"{self._meddlers[0].name} at relays needs routing='flood': there copies differ")
 
     def _place(self, matrix: Array, distance: Array) -> None:
-        matrix.flags.writeable = distance.flags.writeable = False
-        self.adjacency, self.distance = matrix, distance
+        self.adjacency, self.distance = matrix, distance = handed(matrix), handed(distance)
         #: (G,) diameter of each graph, G = 1 or R.
         self.diameter = distance.max((1, 2))
         #: (G,) root of each tree, and its edges.

@@ -260,6 +260,10 @@ class FloodInbox(SlotInbox):
         seat = np.ix_(np.arange(value.shape[0]), np.arange(value.shape[1]))
         return value[(*seat, slot)], mine.any(2)
 
+    def mix(self, field: str, matrix: Array) -> Array:
+        """A flood's copies come by many ways: there is no average of one round."""
+        return Inbox.mix(self, field, matrix)
+
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """As `SlotInbox.at`."""
         self._needs_event(field)

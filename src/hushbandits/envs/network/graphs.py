@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import shortest_path
 from hushbandits.core.edge import count
 from hushbandits.core.limits import affordable
 from hushbandits.core.types import Array
-from hushbandits.core.validate import nearest
+from hushbandits.core.validate import nearest, shown
 
 __all__ = [
     "GRAPHS",
@@ -65,7 +65,10 @@ def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
     """
     n_agents = count("n_agents", n_agents, 1)
     pairs = 64.0 * n_agents**2
-    affordable(f"n_agents={n_agents} on graph={graph!s:.40}", pairs * (3 if graph == "complete" else 1))
+    affordable(
+        f"n_agents={n_agents} on graph={shown(graph):.40}",
+        pairs * (3 if isinstance(graph, str) and graph == "complete" else 1),
+    )
     if isinstance(graph, nx.Graph):
         if graph.is_directed():
             raise ValueError("graph must be undirected")
@@ -75,7 +78,7 @@ def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
     elif isinstance(graph, str) and graph in GRAPHS:
         matrix = nx.to_numpy_array(GRAPHS[graph](n_agents), weight=None) > 0
     else:
-        raise ValueError(f"graph={graph!r} is no graph{nearest(str(graph), [*GRAPHS, 'erdos-renyi'])}")
+        raise ValueError(f"graph={shown(graph)} is no graph{nearest(str(graph), [*GRAPHS, 'erdos-renyi'])}")
     np.fill_diagonal(matrix, False)
     return matrix
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushbandits.core.edge import checked
+from hushbandits.core.edge import as_array, checked
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.types import Array
 from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
@@ -313,6 +313,10 @@ class SlotInbox(Inbox):
         ring, slots = self._ring, self._slots
         if slots.depth != 1:
             raise ValueError("gossip goes from neighbour to neighbour in a round: it needs life=1 and extra_delay=0")
+        runs, m = self._shape
+        given = as_array(matrix)
+        graphs = given.shape[0] if given.ndim == 3 and given.shape[0] in (1, runs) else 1
+        matrix = checked("matrix", given, Field((m, m)), (graphs,))
         now = ring.t % ring.depth
         flat = np.ascontiguousarray(ring.values[field][now].reshape(*ring.sent.shape[1:], -1), float)
         out = np.empty(flat.shape)

@@ -1,0 +1,165 @@
+"""Whatever hook of a team is asked, it is shown a face: no part of a batch leads to the next one's arms."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.play.batch import play_batch
+from hushbandits.bench.play.check import check
+from hushbandits.core.face import Face
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.play import meet, play
+from hushbandits.core.tapes import run_seeds
+from hushbandits.registry import assemble, list_agents
+
+MET: list[tuple[str, object]] = []
+ROUNDS = {"n_agents": 3, "means": [0.1, 0.2, 0.9], "horizon": 4, "permute_arms": True}
+
+
+class Peeking(hb.Team):
+    """Keeps all that it is given, and plays for the arm of which any of that says that it is the best."""
+
+    setting = "network"
+    kept: object = None
+
+    def note(self, hook, env):
+        MET.append((hook, env))
+        self.kept = self.kept or env
+
+    def protocol(self, settings):
+        assert "means" not in settings
+        MET.append(("protocol", settings))
+        return super().protocol(settings)
+
+    def meets(self, env):
+        self.note("meets", env)
+
+    def runs_at_once(self, env):
+        self.note("runs_at_once", env)
+        return 2
+
+    def promises(self, env):
+        self.note("promises", env)
+        return (Guarantee("none", np.inf, 0.0, "one reward", "nobody", (), "here"),)
+
+    def reset(self, env, seeds):
+        self.note("reset", env)
+        self.best = [int(row.argmax()) for row in getattr(self.kept, "means", np.zeros((len(seeds), 3)))]
+
+    def act(self, obs):
+        return np.tile(np.array(self.best)[:, None], obs.who.shape[1])
+
+    def metrics(self, env):
+        MET.append(("metrics", env))
+        self.kept = env
+        return {"best": env.means.argmax(1), "runs": np.full(env.runs, len(self.best))}
+
+
+class Short(Peeking):
+    def runs_at_once(self, env):
+        return 0
+
+
+@pytest.fixture(autouse=True)
+def met():
+    MET.clear()
+    return MET
+
+
+def faces(*hooks):
+    assert {hook for hook, _ in MET} == {*hooks}
+    for hook, env in MET:
+        if hook == "protocol":
+            assert set(env) <= {"n_agents", "horizon", "mechanism"}
+            continue
+        assert type(env) is Face
+        for name in ("means", "gaps", "locations", "metrics", "reset", "arms"):
+            assert not hasattr(env, name), (hook, name)  # `metrics` may ask while it runs, and not later
+
+
+def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
+    finals, curves, _ = play_batch("CoopNetwork-v0", Peeking(), run_seeds(0, 5), ROUNDS, {}, [], [1, 4])
+    faces("protocol", "meets", "runs_at_once", "reset", "metrics")
+    # All of them pull arm 0, whatever earlier parts have shown; what a part says of itself is about its own arms.
+    alone = [play_batch("CoopNetwork-v0", Peeking(), [seed], ROUNDS, {}, [], [1, 4]) for seed in run_seeds(0, 5)]
+    assert finals["runs"].tolist() == [2, 2, 2, 2, 1]
+    for name in ("regret", "best"):
+        np.testing.assert_array_equal(finals[name], np.concatenate([one[0][name] for one in alone]))
+    np.testing.assert_array_equal(curves["regret"], np.concatenate([one[1]["regret"] for one in alone]))
+    assert len(set(finals["best"])) > 1
+    assert finals["regret"].max() > 0
+
+
+def test_metrics_are_asked_for_when_all_parts_are_over():
+    play_batch("CoopNetwork-v0", Peeking(), run_seeds(0, 5), ROUNDS, {}, [], [])
+    hooks = [hook for hook, _ in MET if hook in ("reset", "metrics")]
+    assert hooks == ["reset"] * 3 + ["metrics"] * 3
+
+
+def test_a_game_leaves_no_team_the_arms_of_the_next():
+    env, team = hb.make_core("CoopNetwork-v0", runs=4, **ROUNDS), Peeking()
+    first = play(env, team, 1)
+    again = play(env, team, 1)
+    np.testing.assert_array_equal(first["regret"], again["regret"])
+    assert team.kept is None or type(team.kept) is Face
+    assert not hasattr(team.kept, "means")
+
+
+def test_promises_protection_and_check_show_faces():
+    env, team = hb.make_core("CoopNetwork-v0", runs=2, **ROUNDS), Peeking()
+    team.privacy(env)
+    hb.privacy(env, agent=team)
+    check(
+        [
+            Experiment(
+                name="e",
+                title="e",
+                env=Use("CoopNetwork-v0", n_agents=3, horizon=4),
+                agents=[Use(f"{__name__}:Peeking")],
+            )
+        ]
+    )
+    assert all(type(env) is Face for hook, env in MET if hook != "protocol")
+
+
+@pytest.mark.parametrize("asked", [0, -1, 1.5, np.nan, "all", [2]])
+def test_runs_at_once_is_a_number_of_runs(asked):
+    class Asks(Peeking):
+        def runs_at_once(self, env):
+            return asked
+
+    with pytest.raises(ValueError, match=r"runs_at_once of Asks=.* must be an integer ≥ 1"):
+        play_batch("CoopNetwork-v0", Asks(), run_seeds(0, 2), ROUNDS, {}, [], [])
+
+
+def test_an_episode_is_for_what_ships():
+    class Fast(Peeking):
+        def episode(self, env, until=np.inf):
+            return False
+
+    with pytest.raises(ValueError, match=r"Fast defines episode\(env\), which plays the env's side as well"):
+        meet(hb.make_core("CoopNetwork-v0", **ROUNDS), Fast())
+
+
+HOMES = {"network": "CoopNetwork-v0", "exploration": "DPMASE-v0", "feedback": "DistDP-v0"}
+ARMS = {"means": [0.9, 0.2, 0.1], "rewards": "bernoulli", "n_arms": 3}
+
+
+@pytest.mark.parametrize("agent", list_agents())
+def test_no_protocol_needs_to_know_the_arms(agent, monkeypatch):
+    """What ships asks for what it is shown: an env with other arms is put together alike."""
+    given = []
+    team = hb.make_team(agent)
+    protocol = type(team).protocol
+    monkeypatch.setattr(
+        type(team), "protocol", lambda self, settings: given.append(settings) or protocol(self, settings)
+    )
+    env_id = HOMES.get(team.setting, "CoopNetwork-v0")
+    with contextlib.suppress(ValueError):  # where it needs another env, it has been asked all the same
+        assemble(env_id, team, runs=1, env=ARMS)
+    assert not given or not {"means", "rewards", "problem"} & set(given[0])

@@ -1,0 +1,214 @@
+"""What is handed out owns its memory: no `.base` leads to what others hold, and none to the env's own arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from talk import NET, at_talk, default_action
+
+import hushbandits as hb
+from hushbandits.core.face import Face
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+ENVS = {
+    **{env_id: (env_id, {}, []) for env_id in hb.list_envs()},
+    "shuffled": ("CoopNetwork-v0", NET, [Shuffle()]),
+    "flood": ("CoopNetwork-v0", {**NET, "edge_loss": 0.1}, []),
+    "states": ("CoopNetwork-v0", {**NET, "fields": {"x": hb.Field((2,), latest=True)}}, []),
+    "state flood": ("CoopNetwork-v0", {**NET, "edge_loss": 0.1, "fields": {"x": hb.Field(latest=True)}}, []),
+    "gossip": ("CoopNetwork-v0", {**NET, "life": 1}, []),
+    "random graphs": ("CoopNetwork-v0", {**NET, "graph": "erdos-renyi", "edge_probability": 0.8}, []),
+    "tree": ("CoopNetwork-v0", {**NET, "routing": "tree", "graph": "grid", "n_agents": 4}, []),
+    "sums": ("CoopNetwork-v0", NET, [SecAgg()]),
+    "withheld": ("CoopNetwork-v0", NET, [LocalLaplace(1.0)]),
+    "users": ("CentralDP-v0", {"users": "each"}, []),
+    "resets": ("DPMASE-v0", {"resets": True, "stop": "horizon", "horizon": 9, "means": [0.9, 0.1]}, []),
+    "window": ("DPMASE-v0", {}, [SecAgg(window=5)]),
+}
+
+
+def arrays(value, seen, name):
+    """All arrays that an object holds, by where they stand."""
+    if id(value) in seen:
+        return
+    seen[id(value)] = value
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, part in list(value.items()):
+            yield from arrays(part, seen, f"{name}[{key!r}]")
+    elif isinstance(value, (list, tuple)):
+        for i, part in enumerate(value):
+            yield from arrays(part, seen, f"{name}[{i}]")
+    elif type(value).__module__.startswith("hushbandits") and not isinstance(value, type):
+        for key in [*getattr(value, "__dict__", ()), *getattr(type(value), "__slots__", ())]:
+            if hasattr(value, key):
+                yield from arrays(getattr(value, key), seen, f"{name}.{key}")
+
+
+def root(array):
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def owned(what, value, env):
+    for name, array in value if isinstance(value, list) else [("", value)]:
+        assert root(array).size <= array.size, f"{what}{name} leads to a larger array"
+        for where, inner in arrays(env, {}, "env"):
+            assert not np.shares_memory(array, inner), f"{what}{name} is {where}"
+
+
+def offered(inbox):
+    """All that an inbox answers."""
+    yield "arrived", inbox.arrived
+    for field in (*inbox.fields, "tally", "users"):
+        for name, read in (("[]", lambda f: inbox[f]), ("total", inbox.total)):
+            try:
+                yield f"{name} {field}", read(field)
+            except (KeyError, ValueError):
+                continue
+    try:
+        for part in inbox.tally():
+            # Pulls and sums lie side by side: both are what this inbox says.
+            yield "tally", np.array(part) if root(part).size == 2 * part.size else part
+    except (KeyError, ValueError):
+        pass
+    for name in inbox.own:
+        yield f"own {name}", inbox.own[name]
+
+
+@pytest.mark.parametrize("case", ENVS)
+def test_what_a_team_is_handed_owns_its_memory(case):
+    env_id, kwargs, wrappers = ENVS[case]
+    env = hb.make_core(env_id, 2, wrappers=wrappers, **kwargs)
+    face = Face(env)
+    for obs in _game(env):
+        for name in ("t", "live", "who", "reward"):
+            if getattr(obs, name) is not None:
+                owned(f"obs.{name}", getattr(obs, name), env)
+        for name in dir(face):
+            value = getattr(face, name, None)
+            if isinstance(value, np.ndarray):
+                owned(f"face.{name}", value, env)
+        if obs.inbox is not None:
+            for name, value in offered(obs.inbox):
+                owned(f"inbox {name}", value, env)
+    if slots := getattr(face, "slots", None):
+        for name, array in arrays(slots, {}, "slots"):
+            assert not root(array).flags.writeable, name
+
+
+def _game(env):
+    yield env.reset(0)
+    for _ in range(3):
+        yield env.pull(_action(env))
+        yield env.talk(_words(env))
+
+
+def _action(env):
+    if getattr(env, "single", False):
+        return np.eye(1, env.n_arms, dtype=bool)[None].repeat(env.runs, 0)
+    return default_action(env)
+
+
+def _words(env):
+    if {*env.fields} <= {*env.report}:
+        return None
+    return {k: np.zeros((*env.who.shape, *f.shape), f.dtype) for k, f in env.fields.items()}
+
+
+class Member:
+    """Follows `.base` from whatever it is handed, and notes how far it gets."""
+
+    sizes: list[tuple[str, int, int]]
+
+    def __init__(self, m, rng, n_arms):
+        self.k = n_arms
+
+    def note(self, what, value):
+        if isinstance(value, np.ndarray):
+            Member.sizes.append((what, root(value).size, value.size))
+
+    def act(self, t):
+        return 0
+
+    def speak(self, reward):
+        self.note("reward", reward)
+        return None
+
+    def hear(self, messages):
+        for message in messages:
+            for name, value in message.items():
+                self.note(name, value)
+
+
+class Voter(Member):
+    def act(self, t):
+        return np.ones(self.k, bool)
+
+
+class Asker(Member):
+    def act(self, t):
+        return 0, 8
+
+
+class Talker(Member):
+    def speak(self, reward):
+        return {"x": np.arange(2.0)}
+
+
+@pytest.mark.parametrize(
+    ("factory", "env_id", "kwargs"),
+    [
+        (Member, "CoopNetwork-v0", NET),
+        (Talker, "CoopNetwork-v0", {**NET, "speech": {"x": hb.Field((2,))}}),
+        (Talker, "CoopNetwork-v0", {**NET, "speech": {"x": hb.Field((2,))}, "edge_loss": 0.2}),
+        (Voter, "DPMASE-v0", {"means": [0.9, 0.5, 0.1]}),
+        (Asker, "DistDP-v0", {}),
+        (Asker, "LTR-v0", {"users": "each"}),
+    ],
+)
+def test_a_member_sees_its_own_column_only(factory, env_id, kwargs):
+    Member.sizes = []
+    hb.play(hb.make_core(env_id, 3, **{**kwargs, "horizon": 40}), hb.Each(factory))
+    assert all(reached == own for _, reached, own in Member.sizes), Member.sizes[0]
+    assert Member.sizes or env_id in ("CoopNetwork-v0", "DistDP-v0")
+
+
+@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("beats", [1, 2])
+def test_a_learner_is_handed_nobody_elses_observation(env_id, beats):
+    env = hb.make(env_id, beats=beats, **({} if "LTR" in env_id else {"n_agents": 30}))
+    observations, infos = env.reset(seed=0)
+    for _ in range(3):
+        for agent, seen in observations.items():
+            assert root(seen).size == seen.size
+            mask = infos[agent].get("action_mask", ())
+            for part in mask if isinstance(mask, tuple) else [mask]:
+                assert root(part).size == part.size
+        observations, _, _, _, infos = env.step({a: env.action_space(a).sample() for a in env.agents})
+
+
+def test_what_a_strangers_wrapper_writes_to_is_no_array_of_the_env():
+    """A message may be changed in place: what was pulled and paid stays what it was."""
+
+    class Careless(Wrapper):
+        keeps_promises = True
+
+        def send(self, message, env):
+            for name in ("arm", "reward"):
+                with pytest.raises(ValueError, match="read-only"):
+                    message[name][:] = 1
+                root(message[name]).setflags(write=True)
+                root(message[name])[:] = 1
+            return message
+
+    env, obs = at_talk(wrappers=[Careless()])
+    paid = obs.reward.copy()
+    env.talk()
+    np.testing.assert_array_equal(env.standard_report()["reward"], paid)
+    assert (env.standard_report()["arm"] == 0).all()

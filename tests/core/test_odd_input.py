@@ -1,0 +1,156 @@
+"""Odd values: each is refused in one sentence that names the argument, by the package itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from talk import NET, at_talk
+
+import hushbandits as hb
+from hushbandits.core.validate import reals
+from hushbandits.registry import assemble, shipped_classes
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+
+class Endless(Sequence):
+    def __len__(self):
+        return 2**62
+
+    def __getitem__(self, i):
+        return 0.5
+
+
+FLAGS = [
+    (cls, name)
+    for cls in shipped_classes()
+    for name, parameter in inspect.signature(cls).parameters.items()
+    if isinstance(parameter.default, bool)
+]
+
+
+def test_no_word_stands_for_true_or_false():
+    assert FLAGS
+    for cls, name in FLAGS:
+        for value in ("no", 1, None, np.array([True])):
+            with pytest.raises(ValueError, match=f"^{name}=.* must be true or false$"):
+                cls(**{name: value})
+
+
+@pytest.mark.parametrize("cls", [Shuffle, SecAgg])
+@pytest.mark.parametrize("name", ["window", "min_cohort"])
+@pytest.mark.parametrize("value", [-3, 0, 1, "x", np.array([2, 3]), np.nan], ids=repr)
+def test_a_window_is_a_number_where_it_is_given(cls, name, value):
+    with pytest.raises(ValueError, match=f"^{name}=.* must be an integer ≥ 2"):
+        cls(**{name: value})
+
+
+NAMED = {
+    "network": ("CoopNetwork-v0", ["life", "root", "graph", "n_arms", "n_agents", "drift", "routing"]),
+    "exploration": ("DPMASE-v0", ["round_cost", "drift", "n_arms", "problem", "stop", "single"]),
+    "feedback": ("DistDP-v0", ["confidence", "epsilon", "users", "n_arms"]),
+}
+
+
+@pytest.mark.parametrize("setting", NAMED)
+def test_an_array_is_no_value_of_a_parameter(setting):
+    env_id, names = NAMED[setting]
+    for name in names:
+        for value in (np.array([1, 2]), np.zeros((2, 2)), np.array(["a", "b"])):
+            with pytest.raises(ValueError, match=name) as caught:
+                hb.make_core(env_id, **{name: value})
+            assert "ambiguous" not in str(caught.value)
+            assert "\n" not in str(caught.value)
+
+
+def test_an_array_may_agree_with_what_an_agent_implies():
+    team = hb.make_team("DP-MASE")
+    with pytest.raises(ValueError, match=r"env beta=array.* conflicts with beta=0.5 of agent DP-MASE"):
+        assemble("DPMASE-v0", team, runs=1, env={"beta": np.array([0.5, 0.5])})
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-310, 1e-300, 1e-100, 0.0, -1.0])
+@pytest.mark.parametrize("agent", ["Private-UCB", "DP-MASE", "DP-UCB-INT", "DDUCB", "0-Privacy-Naive"])
+def test_a_level_that_nothing_can_be_divided_by_is_none(agent, epsilon):
+    with pytest.raises(ValueError, match=r"epsilon=.* must (be a number ≥|lie in \[)"):
+        hb.make_team(agent, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("name", ["LocalLaplace", "PrivateMeans", "LocalBernoulli"])
+def test_the_least_level_gives_noise_that_is_finite(name):
+    with pytest.raises(ValueError, match=r"epsilon=5e-324 must"):
+        hb.make_wrapper(name, epsilon=5e-324)
+    env = hb.make_core("CoopNetwork-v0", wrappers=[hb.make_wrapper(name, epsilon=1e-9)], **{**NET, "horizon": 20})
+    assert np.isfinite(hb.play(env, hb.make_team("Random"))["regret"]).all()
+
+
+def test_what_has_no_end_is_not_read():
+    with pytest.raises(ValueError, match=r"^means=.* must be numbers$"):
+        reals("means", Endless())
+    env, _ = at_talk()
+    with pytest.raises(ValueError, match=r"field 'reward' of message must be numbers"):
+        env.talk({"arm": np.zeros((1, 5), int), "reward": Endless()})
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [None, "x", [[1], [2, 3]], np.zeros((5, 5)), np.zeros((1, 5, 4)), np.zeros((3, 5, 5)), np.zeros((1, 5, 5), object),
+     np.full((1, 5, 5), np.nan), np.zeros((1, 5, 5), complex), Endless()],
+    ids=range(10),
+)  # fmt: skip
+def test_gossip_takes_a_matrix(matrix):
+    env, _ = at_talk(life=1)
+    with pytest.raises(ValueError, match=r"^matrix (must be numbers of shape|holds nan)"):
+        env.talk().inbox.mix("reward", matrix)
+
+
+@pytest.mark.parametrize("form", ["f2", "f4", "f8", "i1", "u8"])
+def test_gossip_takes_any_real_matrix(form):
+    env, obs = at_talk(life=1)
+    mixed = env.talk().inbox.mix("reward", np.eye(5)[None].astype(form))
+    np.testing.assert_array_equal(mixed, obs.reward)
+
+
+@pytest.mark.parametrize("actions", [None, 0, "x", [0, 1], np.zeros(2)], ids=repr)
+def test_a_step_takes_a_dict_of_actions(actions):
+    env = hb.make("CoopNetwork-v0", n_agents=2)
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match=r"^actions=.* must be a dict with an action of every agent"):
+        env.step(actions)
+
+
+@pytest.mark.parametrize("options", [1, "x", [1], ["n_agents"], np.zeros(2), True], ids=repr)
+def test_options_are_a_dict(options):
+    with pytest.raises(TypeError, match=r"^options=.* of reset must be a dict"):
+        hb.make("CoopNetwork-v0", n_agents=2).reset(options=options)
+
+
+@pytest.mark.parametrize("options", [{"runs": 2}, {"n_agents": 3}, {"wrappers": []}, {"n_arms": 3}])
+def test_options_change_neither_runs_nor_agents(options):
+    env = hb.make("CoopNetwork-v0", n_agents=2)
+    with pytest.raises(ValueError, match=r"^options=.* of reset"):
+        env.reset(options=options)
+    assert len(env.reset(seed=0)[0]) == 2
+
+
+def test_a_flood_has_no_average():
+    env, _ = at_talk(life=1, edge_loss=0.1)
+    with pytest.raises(ValueError, match="this inbox has no averages of 'reward'"):
+        env.talk().inbox.mix("reward", np.eye(5)[None])
+
+
+def test_a_shuffle_leaves_a_sum_as_it_is():
+    plain, _ = at_talk(wrappers=[SecAgg()])
+    both, _ = at_talk(wrappers=[Shuffle(), SecAgg()])
+    for one, other in zip(plain.talk().inbox.tally(), both.talk().inbox.tally(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_seeds_are_named_in_one_line():
+    env, _ = at_talk()
+    with pytest.raises(ValueError, match=r"^seeds must be an integer") as caught:
+        env.reset(np.zeros((2, 2)))
+    assert "\n" not in str(caught.value)
