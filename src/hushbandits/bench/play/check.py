@@ -84,9 +84,9 @@ def check(experiments: Sequence[Experiment]) -> None:
                 known = curves if figure.x == "time" else finals
                 if figure.y not in known:
                     raise ValueError(f"{experiment.name}: a figure shows {figure.y!r}{nearest(figure.y, known)}")
-                measured = {name for names, _ in offered.values() for name in names}
-                if figure.x not in ("time", "runs", *experiment.sweep, *measured):
-                    what = f"which is neither swept nor a metric{nearest(figure.x, [*experiment.sweep, *measured])}"
+                offers = {name for names, _ in offered.values() for name in names}
+                if figure.x not in ("time", "runs", *experiment.sweep, *offers):
+                    what = f"which is neither swept nor a metric{nearest(figure.x, [*experiment.sweep, *offers])}"
                     raise ValueError(f"{experiment.name}: a figure runs along {figure.x!r}, {what}")
             check_claims(experiment, kinds)
             for effect in (c.effect for c in experiment.claims):
