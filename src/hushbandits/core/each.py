@@ -65,7 +65,7 @@ class Each(Team):
         fields: Fields | None = None,
         name: str | None = None,
     ):
-        self._factory = factory
+        self.factory = factory
         self._name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
@@ -78,15 +78,15 @@ class Each(Team):
     @property
     def improvises(self) -> bool:  # type: ignore[override]
         """Whether its agents speak; where they do not, the standard report is all that they send."""
-        return not isinstance(self._factory, type) or hasattr(self._factory, "speak")
+        return not isinstance(self.factory, type) or hasattr(self.factory, "speak")
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Build the M agents of every run."""
         self._face = face(env)
-        told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self._factory).parameters else {}
+        told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self.factory).parameters else {}
         # An agent is a stranger: its generator's ancestry tells it nothing about the run's other tapes.
         self._seats = [
-            [self._factory(m, own_stream(seed, f"agent/{self.name}/{m}"), **told) for m in range(env.n_agents)]
+            [self.factory(m, own_stream(seed, f"agent/{self.name}/{m}"), **told) for m in range(env.n_agents)]
             for seed in seeds
         ]
 
