@@ -38,6 +38,8 @@ from hushbandits.core.team import Team
 from hushbandits.core.types import Params
 from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.policies.policy import Policy
+from hushbandits.policies.shelf import POLICIES, POLICY
 
 __all__ = [
     "adopt",
@@ -186,7 +188,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     >>> make_team("DP-MASE", epsilon=0.5).epsilon
     0.5
     """
-    plain = callable(agent) and not isinstance(agent, (type, str))
+    plain = callable(agent) and not isinstance(agent, (type, str, Wrapper))
     spec = Spec(agent) if plain else find(_AGENTS, AGENT, agent)
     entry = spec.load()
     if not isinstance(entry, type) or issubclass(entry, Team):
@@ -336,8 +338,8 @@ def assemble(
     for key, value in implied.items():
         if key in given and given[key] != value:
             raise ValueError(
-                f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}; "
-                f"set it in agent_kwargs, or leave it out of env"
+                f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}: what both have is "
+                f"given on one side, or alike; set it in agent_kwargs, or leave it out of env"
             )
     if team.fields is not None:
         given["fields"] = team.fields
@@ -356,6 +358,39 @@ def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
 
 def _env_parameters(spec: Spec) -> list[str]:
     return [*parameters(spec.load()), *(p for names in _brought(spec).values() for p in names)]
+
+
+def misread(given: object, wanted: str) -> str:
+    """Return what stands where something else is wanted, and where it belongs; ``""``: it is nothing that is known.
+
+    Examples
+    --------
+    >>> misread("CoopNetwork-v0", "agent")
+    'CoopNetwork-v0 is an env: the env comes first, and then the agent'
+    """
+    kinds = {
+        "env": (_ENVS, Env),
+        "agent": (_AGENTS, Team),
+        "wrapper": (_WRAPPERS, Wrapper),
+        "policy": (POLICIES, Policy),
+    }
+    cls = given if isinstance(given, type) else type(given)
+    found = [
+        k for k, (table, base) in kinds.items() if issubclass(cls, base) or (isinstance(given, str) and given in table)
+    ]
+    name = given if isinstance(given, str) else cls.__name__
+    if wanted in found and not isinstance(given, (str, type)):
+        return f"it is built already; give its class, {name}"
+    if not found and not isinstance(given, (str, type)) and callable(getattr(given, "act", None)):
+        return f"give its class, {name}, of which every seat gets its own"
+    places = {
+        "env": "the env comes first, and then the agent",
+        "agent": "the agent comes after the env",
+        "wrapper": "wrappers stand in wrappers=[…]",
+        "policy": f"an agent plays it, 'Alone' or 'QuACK', with agent_kwargs={{'policy': {name}}}",
+    }
+    an = {"env": "an env", "agent": "an agent"}
+    return next((f"{name} is {an.get(k, f'a {k}')}: {places[k]}" for k in found if k != wanted), "")
 
 
 def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Params) -> None:
@@ -389,6 +424,10 @@ def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
         _BY.update(((what, name), {}) for name in entries.get(kind, {}))
 
 
+AGENT.instead.append(lambda given: misread(given, "agent"))
+ENV.instead.append(lambda given: misread(given, "env"))
+WRAPPER.instead.append(lambda given: misread(given, "wrapper"))
+POLICY.instead.append(lambda given: misread(given, "policy"))
 #: ``sb3:FOLDER``: a policy that somebody has trained.
 AGENT.shelves["sb3"] = lambda folder: Spec("hushbandits.baselines.sb3:Trained", {"folder": folder})
 for _name, _spec in shipped.ENVS:

@@ -11,6 +11,7 @@ import numpy as np
 from hushbandits.core.edge import checked
 from hushbandits.core.face import face
 from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.names import words
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import own_stream
 from hushbandits.core.team import Team
@@ -44,6 +45,11 @@ class Each(Team):
     name : str
         Names its random tapes.
 
+    Raises
+    ------
+    ValueError
+        What is given is a `Team`, an agent that is built already, or cannot be built from ``(m, rng)``.
+
     Examples
     --------
     >>> import hushbandits as hb
@@ -65,7 +71,7 @@ class Each(Team):
         fields: Fields | None = None,
         name: str | None = None,
     ):
-        self.factory = factory
+        self.factory = _buildable(factory)
         self._name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
@@ -170,7 +176,32 @@ class Each(Team):
         gathered = {field: inbox[field] for field in inbox.fields}
         for r, a, agent in listening:
             slots = np.flatnonzero(arrived[r, a])
-            agent.hear([{k: v[r, a, s] for k, v in gathered.items()} for s in slots])
+            try:
+                agent.hear([{k: v[r, a, s] for k, v in gathered.items()} for s in slots])
+            except KeyError as error:
+                raise ValueError(
+                    f"{self._name_of(r, a)}: hear raised {words(error)}; a message here has: {', '.join(gathered)}"
+                ) from error
+
+
+def _buildable(factory: object) -> Callable[..., Any]:
+    """Return what builds an agent, or say what to hand over instead."""
+    if isinstance(factory, Team) or (isinstance(factory, type) and issubclass(factory, Team)):
+        name = factory.__name__ if isinstance(factory, type) else factory.name
+        raise ValueError(f"Each({name}): a Team plays all seats already; hand over {name} itself, without Each")
+    if not callable(factory):
+        name = type(factory).__name__
+        hint = f"; give its class, Each({name}), of which every seat gets its own" * hasattr(factory, "act")
+        raise ValueError(f"factory={_brief(factory)} must be a class, or a function of (m, rng){hint}")
+    if isinstance(factory, type) and not callable(getattr(factory, "act", None)):
+        raise ValueError(f"Each({factory.__name__}): the class must define act(t), which returns its action")
+    try:
+        signature = inspect.signature(factory)
+        signature.bind(0, None, **({"n_arms": 2} if "n_arms" in signature.parameters else {}))
+    except TypeError as error:
+        name = getattr(factory, "__name__", type(factory).__name__)
+        raise ValueError(f"Each({name}): an agent is built as {name}(m, rng), and that fails: {error}") from None
+    return factory
 
 
 def _an(field: Field) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -180,7 +181,9 @@ def grounds(
         for size in sizes if "n_agents" not in env else [{}]:
             built = _built(make, id, {**small, **size, **env}, wrappers)
             try:
-                setting = built(2)[0].setting
+                with warnings.catch_warnings():  # of a size that is only tried
+                    warnings.simplefilter("ignore")
+                    setting = built(2)[0].setting
             except (ValueError, TypeError) as error:
                 refusal = error
                 continue
