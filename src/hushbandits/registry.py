@@ -188,7 +188,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     >>> make_team("DP-MASE", epsilon=0.5).epsilon
     0.5
     """
-    plain = callable(agent) and not isinstance(agent, (type, str, Wrapper))
+    plain = callable(agent) and not isinstance(agent, (type, str))
     spec = Spec(agent) if plain else find(_AGENTS, AGENT, agent)
     entry = spec.load()
     if not isinstance(entry, type) or issubclass(entry, Team):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 import numpy as np
 
@@ -132,11 +132,6 @@ class Wrapper(Promising):
     def _ships(self, hook: str) -> bool:
         """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
         return str(getattr(getattr(type(self), hook), "__module__", "")).startswith(_PACKAGE)
-
-    def __call__(self, env: object) -> NoReturn:
-        """Raise ``TypeError``: an env is built with its wrappers, or wrapped by `hushbandits.views.make.wrap`."""
-        it = f"{type(self).__name__}(…)"
-        raise TypeError(f"{it} is no function of an env; write wrap(env, {it}), or give wrappers=[{it}] to make")
 
     # -- for subclasses -------------------------------------------------------------------------------------
 
