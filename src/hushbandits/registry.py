@@ -338,8 +338,8 @@ def assemble(
     for key, value in implied.items():
         if key in given and not _same(given[key], value):
             raise ValueError(
-                f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}; "
-                f"set it in agent_kwargs, or leave it out of env"
+                f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}: what both have is "
+                f"given on one side, or alike; set it in agent_kwargs, or leave it out of env"
             )
     if team.fields is not None:
         given["fields"] = team.fields

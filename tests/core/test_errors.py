@@ -67,7 +67,7 @@ def test_bad_agent(agent, kwargs, message):
     (lambda: Huber(1.5), r"rate=1.5 must lie in \[0, 1\]"),
     (lambda: Loss(-0.1), r"rate=-0.1 must lie in \[0, 1\]"),
     (lambda: LocalLaplace(0), "epsilon=0 must be a number > 0"),
-    (lambda: Huber(0.1, law="cauchy"), "rewards='cauchy' is no reward law"),
+    (lambda: Huber(0.1, law="cauchy"), "law='cauchy' is no reward law"),
     (lambda: hb.make_core("CoopNetwork-v0", rewards="gaussian", wrappers=[LocalLaplace(1)]), r"rewards in \[0, 1\]"),
     (lambda: hb.make_core("DPMASE-v0", wrappers=[hb.make_wrapper("Shuffle")]), "needs a declared window"),
     (

@@ -4,6 +4,7 @@ import copy
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -293,3 +294,30 @@ def test_bad_use_is_refused():
         check_env(hb.make("CoopNetwork-v0"), horizon=3)
     with pytest.raises(TypeError, match="must be an id"):
         check_env(3)
+
+
+class Endless(ParallelView):
+    """Counts its steps."""
+
+    stepped = 0
+
+    def step(self, actions):
+        Endless.stepped += 1
+        return super().step(actions)
+
+
+@pytest.mark.parametrize("beats", [1, 2])
+def test_long_episodes_are_cut(beats):
+    core = hb.make_core("CoopNetwork-v0", n_agents=3, horizon=10**6)
+    Endless.stepped = 0
+    check_env(lambda: Endless(core, beats=beats), steps=5)
+    assert Endless.stepped <= 5 * 20
+    with pytest.raises(ValueError, match="steps=0 must be an integer ≥ 1"):
+        check_env("CoopNetwork-v0", steps=0)
+
+
+@pytest.mark.parametrize("env_id", hb.list_envs())
+def test_default_sizes_take_seconds(env_id):
+    begun = time.process_time()
+    check_env(env_id)
+    assert time.process_time() - begun < 10  # five on a quiet machine whose caches are warm

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
@@ -167,6 +168,10 @@ class ByzantineUCB(Team):
         self.epsilon = real("epsilon", epsilon, 0, 0.5, closed="low")
         self.sigma = real("sigma", sigma, 0)
         self.mean = make_estimator(mean, self.epsilon)
+
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
+        """Nothing: its ε is a share of false reports, no privacy."""
+        return ()
 
     def runs_at_once(self, env: World) -> int | None:
         """As many as keep their samples within some 8 MB."""

@@ -11,6 +11,7 @@ import numpy as np
 from hushbandits.core.edge import checked
 from hushbandits.core.face import face
 from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.names import words
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import own_stream
 from hushbandits.core.team import Team
@@ -44,6 +45,11 @@ class Each(Team):
     name : str
         Names its random tapes.
 
+    Raises
+    ------
+    ValueError
+        What is given is a `Team`, an agent that is built already, or cannot be built from ``(m, rng)``.
+
     Examples
     --------
     >>> import hushbandits as hb
@@ -65,7 +71,7 @@ class Each(Team):
         fields: Fields | None = None,
         name: str | None = None,
     ):
-        self._factory = factory
+        self.factory = _buildable(factory)
         self._name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
@@ -78,15 +84,15 @@ class Each(Team):
     @property
     def improvises(self) -> bool:  # type: ignore[override]
         """Whether its agents speak; where they do not, the standard report is all that they send."""
-        return not isinstance(self._factory, type) or hasattr(self._factory, "speak")
+        return not isinstance(self.factory, type) or hasattr(self.factory, "speak")
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Build the M agents of every run."""
         self._face = face(env)
-        told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self._factory).parameters else {}
+        told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self.factory).parameters else {}
         # An agent is a stranger: its generator's ancestry tells it nothing about the run's other tapes.
         self._seats = [
-            [self._factory(m, own_stream(seed, f"agent/{self.name}/{m}"), **told) for m in range(env.n_agents)]
+            [self.factory(m, own_stream(seed, f"agent/{self.name}/{m}"), **told) for m in range(env.n_agents)]
             for seed in seeds
         ]
 
@@ -173,7 +179,32 @@ class Each(Team):
             heard = [{k: v[r, a, s] for k, v in gathered.items()} for s in np.flatnonzero(arrived[r, a])]
             for message in heard if wide else ():
                 message.update((k, message[k].copy()) for k in wide)  # an array would lead to everybody's
-            agent.hear(heard)
+            try:
+                agent.hear(heard)
+            except KeyError as error:
+                raise ValueError(
+                    f"{self._name_of(r, a)}: hear raised {words(error)}; a message here has: {', '.join(gathered)}"
+                ) from error
+
+
+def _buildable(factory: object) -> Callable[..., Any]:
+    """Return what builds an agent, or say what to hand over instead."""
+    if isinstance(factory, Team) or (isinstance(factory, type) and issubclass(factory, Team)):
+        name = factory.__name__ if isinstance(factory, type) else factory.name
+        raise ValueError(f"Each({name}): a Team plays all seats already; hand over {name} itself, without Each")
+    if not callable(factory):
+        name = type(factory).__name__
+        hint = f"; give its class, Each({name}), of which every seat gets its own" * hasattr(factory, "act")
+        raise ValueError(f"factory={_brief(factory)} must be a class, or a function of (m, rng){hint}")
+    if isinstance(factory, type) and not callable(getattr(factory, "act", None)):
+        raise ValueError(f"Each({factory.__name__}): the class must define act(t), which returns its action")
+    try:
+        signature = inspect.signature(factory)
+        signature.bind(0, None, **({"n_arms": 2} if "n_arms" in signature.parameters else {}))
+    except TypeError as error:
+        name = getattr(factory, "__name__", type(factory).__name__)
+        raise ValueError(f"Each({name}): an agent is built as {name}(m, rng), and that fails: {error}") from None
+    return factory
 
 
 def _an(field: Field) -> str:

@@ -216,7 +216,10 @@ def checked_speech(what: str, speech: object, report: Fields, n_arms: int) -> Fi
             continue
         own = report[name].sized(n_arms)
         if (own.shape, own.form) != (field.shape, field.form):
-            raise ValueError(f"{what}[{name!r}] must be declared as in the standard report: {own.dtype} {own.shape}")
+            form = f"Field({own.shape}, {own.dtype!r})" if own.shape else f"Field(dtype={own.dtype!r})"
+            raise ValueError(
+                f"{what}[{name!r}]={field!r} must be declared as in the standard report, {form}, or have another name"
+            )
         if (own.low, own.high) != (None, None):
             out[name] = replace(field, low=own.low, high=own.high)
     return out

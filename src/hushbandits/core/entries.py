@@ -84,7 +84,9 @@ def find(table: dict[str, Spec], kind: Kind, given: object) -> Spec:
             return spec
         return Spec(own_class(kind, given))
     if not isinstance(given, str):
-        raise ValueError(f"{kind.name}={shown(given)} must be {kind.says}, or a name")
+        raise ValueError(f"{kind.name}={shown(given)} must be {kind.says}, or a name{kind.advice(given)}")
+    if advice := kind.advice(given):
+        raise ValueError(f"no {kind.name} is named {shown(given)}{advice}")
     hint = "; one of your own reads module:Class" if "." in given else ""
     raise ValueError(f"no {kind.name} is named {shown(given)}{nearest(str(given), table)}{hint}")
 

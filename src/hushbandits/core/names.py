@@ -28,6 +28,8 @@ class Kind:
         What fits, in words.
     shelves : mapping of str to callable
         What ``"prefix:rest"`` stands for besides a class, by its prefix: a function of the rest.
+    instead : list of callable
+        ``instead(given)`` → what something that does not fit is, and where it belongs; ``""``: it does not know.
     """
 
     name: str
@@ -35,12 +37,18 @@ class Kind:
     says: str
     shelves: dict[str, Callable[[str], Any]] = field(default_factory=dict, compare=False)
 
+    instead: list[Callable[[object], str]] = field(default_factory=list, compare=False)
+
+    def advice(self, given: object) -> str:
+        """Return what to do with something that does not fit, to end a sentence; ``""``: nothing is known."""
+        return next((f"; {said}" for ask in self.instead if (said := ask(given))), "")
+
     def checked(self, what: str, found: object) -> type:
         """Return `found` if it is a class that fits, else raise ``ValueError``; nothing of it is called."""
         if isinstance(found, type) and self.fits(found):
             return found
         kind = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-        raise ValueError(f"{what} must be {self.says}; it is {kind}")
+        raise ValueError(f"{what} must be {self.says}; it is {kind}{self.advice(found)}")
 
 
 def own_class(kind: Kind, path: str) -> type:

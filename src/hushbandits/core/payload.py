@@ -14,9 +14,10 @@ import numpy as np
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.rewards import Law
 from hushbandits.core.types import Array, Seeds
+from hushbandits.core.validate import shown
 from hushbandits.core.world import World
 
-__all__ = ["VERBS", "Channel", "Noise", "Payload", "PointNoise", "Sealing", "Shuffling"]
+__all__ = ["VERBS", "Channel", "Noise", "Payload", "PointNoise", "Sealing", "Shuffling", "check_noise"]
 
 #: What can be done to messages, and how an error message says that it cannot.
 VERBS = {
@@ -44,6 +45,22 @@ class Noise(Protocol):
 
     def total(self, rng: np.random.Generator, n: int) -> float:
         """Return a draw from the law of the sum over `n` senders."""
+
+
+def check_noise(noise: object) -> None:
+    """Raise ``TypeError`` unless `noise` is a function of n, as the verb `add` takes it.
+
+    Examples
+    --------
+    >>> check_noise(3)
+    Traceback (most recent call last):
+        ...
+    TypeError: noise=3 must be a function of n, the senders planned, as in message.add(lambda n: law, luck)
+    """
+    if not callable(noise):
+        raise TypeError(
+            f"noise={shown(noise)} must be a function of n, the senders planned, as in message.add(lambda n: law, luck)"
+        )
 
 
 class PointNoise(Noise, Protocol):

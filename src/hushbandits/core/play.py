@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from hushbandits.core.edge import checked_seeds
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
 from hushbandits.core.hooks import measurements
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs
+from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
 
@@ -120,7 +122,7 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
 
 def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
     meet(env, team)
-    obs = env.reset(seed)
+    obs = env.reset(checked_seeds(seed, env.runs, run_seeds))  # a reset of one's own gets seeds, however it is called
     team.reset(Face(env), env.seeds)
     return obs
 

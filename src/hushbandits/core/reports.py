@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core.payload import Payload, PointNoise
+from hushbandits.core.payload import Payload, PointNoise, check_noise
 from hushbandits.core.rewards import Law
 from hushbandits.core.tapes import Uniforms
 from hushbandits.core.types import Array, Seeds
@@ -57,4 +57,5 @@ class Reports(Payload):
 
     def add(self, noise: Callable[[int], PointNoise], luck: Uniforms) -> Self:
         """Noise on each report alone."""
+        check_noise(noise)
         return self.but(reward=noise(1).onto(self["reward"], luck.next()))

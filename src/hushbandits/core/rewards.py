@@ -234,8 +234,8 @@ LAWS: dict[str, type[Law]] = {
 _LAW = Kind("reward law", lambda cls: issubclass(cls, Law), "a Law class")
 
 
-def make_law(rewards: str | Law | type[Law] | Mapping[str, Params]) -> Law:
-    """Return the law of that name, or the law itself.
+def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
+    """Return the law of that name, or the law itself; `name` is the argument's, in errors.
 
     A name is one of `LAWS`, or ``"module:Class"`` of one's own; ``{"module:Class": {"sigma": 0.5}}`` has parameters.
 
@@ -251,13 +251,13 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params]) -> Law:
         ((rewards, given),) = rewards.items()
     made: type[Law] | None = None
     if isinstance(rewards, type):
-        made = _LAW.checked(f"rewards={shown(rewards)}", rewards)
+        made = _LAW.checked(f"{name}={shown(rewards)}", rewards)
     elif isinstance(rewards, str):
         made = own_class(_LAW, rewards) if ":" in rewards else LAWS.get(rewards)
     if made is None:
-        raise ValueError(f"rewards={shown(rewards)} is no reward law{nearest(str(rewards), LAWS)}")
+        raise ValueError(f"{name}={shown(rewards)} is no reward law{nearest(str(rewards), LAWS)}")
     if not isinstance(given, Mapping):
-        raise ValueError(f"rewards={shown({rewards: given})} must be a law with a table of its parameters")
+        raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
     check_keywords(f"reward law {shown(rewards)}", made, given)
     law: Law = made(**given)
     return law

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Field
+from hushbandits.core.validate import shown
 from hushbandits.registry import make_core
 from hushbandits.views.learners import learners_core, task_options
 from hushbandits.views.parallel import ParallelView
@@ -112,7 +113,11 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     >>> [w.name for w in env.core.wrappers]
     ['Huber', 'Loss']
     """
-    core: Env = env.core if isinstance(env, ParallelView) else env
+    core: Any = env.core if isinstance(env, ParallelView) else env
+    if not isinstance(core, Env):
+        raise ValueError(
+            f"env={shown(env)} must be an env from make or make_core, and comes first: wrap(env, *wrappers)"
+        )
     if core.spec is None:
         raise ValueError(
             f"wrap needs an env from make or make_core, not {env!r}; else give wrappers= when you build it"

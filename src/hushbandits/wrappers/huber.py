@@ -67,7 +67,7 @@ class Huber(Wrapper):
     ):
         super().__init__(name=name)
         self.rate = probability("rate", rate)
-        self.law = make_law(law)
+        self.law = make_law(law, "law")
         low, high = self.law.locations
         self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
         self.fraction = probability("fraction", fraction)

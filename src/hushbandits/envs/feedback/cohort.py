@@ -19,7 +19,7 @@ import numpy as np
 from hushbandits.core.edge import handed, locked
 from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
-from hushbandits.core.payload import Noise
+from hushbandits.core.payload import Noise, check_noise
 from hushbandits.core.rewards import Law
 from hushbandits.core.types import Array
 
@@ -312,5 +312,6 @@ def not_encoded(crowd: Cohort) -> None:
 
 
 def fits(crowd: Cohort, noise: Callable[[int], Noise]) -> None:
+    check_noise(noise)
     if crowd.encoded and not noise(int(crowd.planned.max(initial=1))).integer:
         raise ValueError("rewards have been encoded as integers: only integer noise can be added to them")

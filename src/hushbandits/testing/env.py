@@ -7,9 +7,7 @@ import math
 import numbers
 import pickle
 import pkgutil
-import random
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,11 +18,14 @@ from hushbandits.core.actions import Space
 from hushbandits.core.env import Env
 from hushbandits.core.obs import Obs
 from hushbandits.core.types import Array, Message, Params
-from hushbandits.core.validate import nearest
-from hushbandits.registry import list_envs
+from hushbandits.core.validate import integer, nearest
+from hushbandits.registry import list_envs, takes
+from hushbandits.testing.compare import difference, globals_kept, required, same, shaken, untouched
 
 __all__ = ["Policy", "check_env"]
 
+#: Steps after which an episode is cut, unless it has ended before, and the horizon of an env that is given none.
+STEPS, ROUNDS = 60, 12
 #: ``policy(agent, observation, space)`` → an action; the space is a seeded copy of the agent's own.
 Policy = Callable[[str, Any, Space], object]
 
@@ -35,11 +36,12 @@ def check_env(
     seed: int = 0,
     policy: Policy | None = None,
     random_rewards: bool = True,
+    steps: int = STEPS,
     **kwargs: object,
 ) -> None:
     """Raise ``AssertionError``, with the step and the agent, unless a parallel env keeps its promises.
 
-    Whole episodes are played, several times.  What is checked:
+    Episodes are played several times, each to its end or for `steps` steps.  What is checked:
 
     * the API: every agent's spaces are its own and stay the same objects; every observation is an array of its
       space's dtype and lies in it; rewards are finite floats; flags are bools; nobody leaves before the joint end;
@@ -62,40 +64,45 @@ def check_env(
         How agents act; by default they sample their action spaces.
     random_rewards : bool
         Set to false for an env without luck: then seeds need not make a difference.
+    steps : int
+        After how many steps an episode is cut that goes on.
     **kwargs
-        For an id or a class: parameters of the env (a shorter ``horizon``).
+        For an id or a class: parameters of the env.
+        One that takes a ``horizon`` and is given none plays twelve rounds.
 
     Examples
     --------
     >>> check_env("CoopNetwork-v0", n_agents=4, horizon=10)
     """
-    build = _builder(env, kwargs)
+    steps = integer("steps", steps, 1)
+    build = _builder(env, kwargs, steps)
     policy = policy or (lambda agent, observation, space: space.sample())
-    with _globals_kept():
+    with globals_kept():
         _check_spaces(build())
-        first = _guarded(build, seed, policy)
-        for trial, note in ((1, "numpy.random.seed(1)"), (2, "numpy.random.seed(2)")):
-            np.random.seed(trial)  # noqa: NPY002
-            random.seed(trial)
-            again = _guarded(build, seed, policy)
-            _same(first, again, f"the same seed, after {note}: the env draws from a global generator, or")
+        first = _guarded(build, seed, policy, steps)
+        for trial in (1, 2):
+            note = shaken(trial)
+            again = _guarded(build, seed, policy, steps)
+            same(first, again, f"the same seed, after {note}: the env draws from a global generator, or")
         used = build()
-        _episode(used, seed + 1, policy)
-        again = _episode(used, seed, policy)
-        _same(first, again, "a second episode against the first of a fresh env: the env remembers, or")
+        _episode(used, seed + 1, policy, steps)
+        again = _episode(used, seed, policy, steps)
+        same(first, again, "a second episode against the first of a fresh env: the env remembers, or")
         if random_rewards:
             _check_luck(build, seed, first)
-        _check_pickle(build, seed, policy, first)
+        _check_pickle(build, seed, policy, steps, first)
         if isinstance(getattr(build().unwrapped, "core", None), Env):
-            _check_row(build().unwrapped, seed, policy)
+            _check_row(build().unwrapped, seed, policy, steps)
 
 
 def _builder(
-    env: str | type[Env] | ParallelEnv | Callable[[], ParallelEnv], kwargs: Params
+    env: str | type[Env] | ParallelEnv | Callable[[], ParallelEnv], kwargs: Params, steps: int
 ) -> Callable[[], ParallelEnv]:
     if isinstance(env, str) or (isinstance(env, type) and issubclass(env, Env)):
         if isinstance(env, str) and env not in list_envs() and ":" not in env:
             raise ValueError(f"no env is named {env!r}{nearest(env, list_envs())}")
+        if takes(env, "horizon"):
+            kwargs = {"horizon": ROUNDS, **kwargs}
         make = pkgutil.resolve_name("hushbandits.views.make:make")  # by name: a view may use the checker
         return lambda: make(env, **copy.deepcopy(kwargs))
     if kwargs:
@@ -108,27 +115,13 @@ def _builder(
     raise TypeError(f"env={env!r} must be an id, a pettingzoo.ParallelEnv, or a function that builds one")
 
 
-@contextmanager
-def _globals_kept() -> Iterator[None]:
-    numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(numpy_state)  # noqa: NPY002
-        random.setstate(python_state)
-
-
 # -- episodes ---------------------------------------------------------------------------------------------------
 
 
-def _guarded(build: Callable[[], ParallelEnv], seed: int, policy: Policy) -> _Trace:
+def _guarded(build: Callable[[], ParallelEnv], seed: int, policy: Policy, steps: int) -> _Trace:
     """Build, play, and see that the global generators were left alone."""
-    before = np.random.get_state(), random.getstate()  # noqa: NPY002
-    trace = _episode(build(), seed, policy)
-    after = np.random.get_state(), random.getstate()  # noqa: NPY002
-    for name, one, two in zip(("numpy.random", "random"), before, after, strict=True):
-        _require(_difference(one, two) is None, f"the env moved the global state of {name}")
-    return trace
+    with untouched("the env"):
+        return _episode(build(), seed, policy, steps)
 
 
 def _actors(env: ParallelEnv, seed: int) -> dict[str, Space]:
@@ -149,23 +142,23 @@ _Trace = dict[str, dict[str, Any]]
 _PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
-def _episode(env: ParallelEnv, seed: int | None, policy: Policy, pickle_at: int | None = None) -> _Trace:
-    """Play one episode, checking every step; return all that was seen."""
+def _episode(env: ParallelEnv, seed: int | None, policy: Policy, steps: int, pickle_at: int | None = None) -> _Trace:
+    """Play one episode, or its first `steps` steps, checking every step; return all that was seen."""
     actors = _actors(env, 0 if seed is None else seed)
     observations, infos = env.reset(seed=seed)
     everyone = list(env.agents)
-    _require(everyone == list(env.possible_agents), f"after reset agents are {everyone}, not all of possible_agents")
-    _require(isinstance(infos, dict) and set(infos) >= set(everyone), "reset must return infos for all agents")
+    required(everyone == list(env.possible_agents), f"after reset agents are {everyone}, not all of possible_agents")
+    required(isinstance(infos, dict) and set(infos) >= set(everyone), "reset must return infos for all agents")
     _check_observations(env, observations, everyone, "reset")
     trace: _Trace = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
-    while env.agents:
+    while env.agents and len(trace) <= steps:
         at = f"step {len(trace)}"
         if pickle_at == len(trace):
             env = pickle.loads(pickle.dumps(env))
         before = copy.deepcopy(observations)
         actions = _act(env, observations, actors, policy)
         returned = env.step(actions)
-        _same(before, observations, f"{at} wrote to what an earlier one had returned")
+        same(before, observations, f"{at} wrote to what an earlier one had returned")
         _check_returns(env, returned, everyone, at)
         observations = returned[0]
         _check_observations(env, observations, everyone, at)
@@ -175,20 +168,20 @@ def _episode(env: ParallelEnv, seed: int | None, policy: Policy, pickle_at: int 
 
 def _check_spaces(env: ParallelEnv) -> None:
     agents = list(env.possible_agents)
-    _require(len(agents) > 0 and len(set(agents)) == len(agents), f"possible_agents={agents} must be distinct names")
+    required(len(agents) > 0 and len(set(agents)) == len(agents), f"possible_agents={agents} must be distinct names")
     for kind in ("observation_space", "action_space"):
         own = [getattr(env, kind)(agent) for agent in agents]
         for agent, space in zip(agents, own, strict=True):
-            _require(isinstance(space, spaces.Space), f"{kind}({agent!r}) is no gymnasium space: {space!r}")
-            _require(getattr(env, kind)(agent) is space, f"{kind}({agent!r}) returns another object at each call")
-        _require(
+            required(isinstance(space, spaces.Space), f"{kind}({agent!r}) is no gymnasium space: {space!r}")
+            required(getattr(env, kind)(agent) is space, f"{kind}({agent!r}) returns another object at each call")
+        required(
             len({id(space) for space in own}) == len(own),
             f"two agents share one {kind}: it carries a generator, so each needs its own",
         )
 
 
 def _check_observations(env: ParallelEnv, observations: Any, everyone: list[str], at: str) -> None:
-    _require(
+    required(
         isinstance(observations, dict) and set(observations) >= set(everyone),
         f"{at}: observations must be a dict of all agents",
     )
@@ -200,36 +193,36 @@ def _check_observations(env: ParallelEnv, observations: Any, everyone: list[str]
 
 def _check_member(space: Space, value: Any, what: str) -> None:
     if isinstance(space, spaces.Box):
-        _require(isinstance(value, np.ndarray), f"{what} is a {type(value).__name__}, not an array")
-        _require(value.dtype == space.dtype, f"{what} has dtype {value.dtype}, its space {space.dtype}")
-        _require(value.shape == space.shape, f"{what} has shape {value.shape}, its space {space.shape}")
+        required(isinstance(value, np.ndarray), f"{what} is a {type(value).__name__}, not an array")
+        required(value.dtype == space.dtype, f"{what} has dtype {value.dtype}, its space {space.dtype}")
+        required(value.shape == space.shape, f"{what} has shape {value.shape}, its space {space.shape}")
         outside = np.argwhere(~((value >= space.low) & (value <= space.high)))
         if len(outside):
             index = tuple(outside[0].tolist())
             low, high = space.low[index], space.high[index]
             entry = f"entry {index} is {value[index]}, not in [{low}, {high}]"
             raise AssertionError(f"{what} lies outside its space: {entry}")
-    _require(space.contains(value), f"{what} lies outside its space {space}: {value!r}")
+    required(space.contains(value), f"{what} lies outside its space {space}: {value!r}")
 
 
 def _check_returns(env: ParallelEnv, returned: Any, everyone: list[str], at: str) -> None:
-    _require(isinstance(returned, tuple) and len(returned) == 5, f"{at} must return five dicts")
+    required(isinstance(returned, tuple) and len(returned) == 5, f"{at} must return five dicts")
     for name, part in zip(_PARTS, returned, strict=True):
-        _require(isinstance(part, dict) and set(part) >= set(everyone), f"{at}: {name} must be a dict of all agents")
+        required(isinstance(part, dict) and set(part) >= set(everyone), f"{at}: {name} must be a dict of all agents")
     rewards, terminations, truncations, _ = returned[1:]
     for agent in everyone:
         reward = rewards[agent]
-        _require(
+        required(
             isinstance(reward, numbers.Real) and math.isfinite(reward),
             f"{at}: the reward of {agent} is {reward!r}, not a finite number",
         )
         for flags in (terminations, truncations):
-            _require(
+            required(
                 isinstance(flags[agent], (bool, np.bool_)), f"{at}: flags of {agent} must be bools: {flags[agent]!r}"
             )
     left = {agent for agent in everyone if terminations[agent] or truncations[agent]}
-    _require(len(left) in (0, len(everyone)), f"{at}: {sorted(left)} left before the joint end")
-    _require(list(env.agents) == ([] if left else everyone), f"{at}: agents={env.agents} contradicts the flags")
+    required(len(left) in (0, len(everyone)), f"{at}: {sorted(left)} left before the joint end")
+    required(list(env.agents) == ([] if left else everyone), f"{at}: agents={env.agents} contradicts the flags")
 
 
 # -- promises -----------------------------------------------------------------------------------------------------
@@ -241,13 +234,13 @@ def _check_luck(build: Callable[[], ParallelEnv], seed: int, first: _Trace) -> N
 
     def vary(seeds: list[int | None]) -> bool:
         one = _replayed(build(), seeds[0], played)
-        return any(_difference(one, _replayed(build(), other, played)) is not None for other in seeds[1:])
+        return any(difference(one, _replayed(build(), other, played)) is not None for other in seeds[1:])
 
-    _require(
+    required(
         vary([seed, seed + 1, seed + 2, seed + 3]),
         f"seeds {seed}..{seed + 3} give the same episode: the env ignores its seed",
     )
-    _require(
+    required(
         vary([None, None, None]),
         "three resets without a seed give the same episode: the env falls back to a fixed seed",
     )
@@ -262,16 +255,16 @@ def _replayed(env: ParallelEnv, seed: int | None, played: list[dict[str, object]
     return trace
 
 
-def _check_pickle(build: Callable[[], ParallelEnv], seed: int, policy: Policy, first: _Trace) -> None:
+def _check_pickle(build: Callable[[], ParallelEnv], seed: int, policy: Policy, steps: int, first: _Trace) -> None:
     middle = max(1, len(first) // 2)
     try:
-        again = _episode(build(), seed, policy, pickle_at=middle)
+        again = _episode(build(), seed, policy, steps, pickle_at=middle)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise AssertionError(f"the env cannot be pickled in mid-episode: {error}") from error
-    _same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
+    same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
 
 
-def _check_row(view: ParallelEnv, seed: int, policy: Policy) -> None:
+def _check_row(view: ParallelEnv, seed: int, policy: Policy, steps: int) -> None:
     """Step `view` beat by beat, and a row of the core with a task of its own next to it."""
     row = copy.deepcopy(view.core).task(**view.options)
     view.beats, view.max_cycles = 2, None
@@ -287,22 +280,22 @@ def _check_row(view: ParallelEnv, seed: int, policy: Policy) -> None:
     observations, _ = view.reset(seed=seed)
     row.reset(seed)
     names, at = list(view.agents), 0
-    while view.agents:
+    while view.agents and at < steps:
         at += 1
         arms = _act(view, observations, actors, policy)
         observations, paid, *_ = view.step(arms)
-        _require(view.agents, f"round {at}: the view ended between the beats")
+        required(view.agents, f"round {at}: the view ended between the beats")
         earned = row.pull(row.read(list(arms.values()), names))[0]
-        _same(_each(names, earned), paid, f"round {at}: rewards after the pull: row and view")
+        same(_each(names, earned), paid, f"round {at}: rewards after the pull: row and view")
         words = _act(view, observations, actors, policy)
         observations, paid, *_ = view.step(words)
         earned = row.talk(row.read(list(words.values()), names))[0]
         if not row.obs.live[0]:
             earned = earned + row.final_reward()[0]
-        _same(_slots(row.obs.inbox), _slots(heard[-1].inbox), f"round {at}: the inbox: row and view")
-        _same(row.core.metrics(), view.core.metrics(), f"round {at}: metrics: row and view")
-        _same(_each(names, earned), paid, f"round {at}: rewards after the talk: row and view")
-    _require(not row.core.live.any(), f"round {at}: the view ended, its row goes on")
+        same(_slots(row.obs.inbox), _slots(heard[-1].inbox), f"round {at}: the inbox: row and view")
+        same(row.core.metrics(), view.core.metrics(), f"round {at}: metrics: row and view")
+        same(_each(names, earned), paid, f"round {at}: rewards after the talk: row and view")
+    required(bool(view.agents) or not row.core.live.any(), f"round {at}: the view ended, its row goes on")
 
 
 def _each(names: list[str], earned: Array) -> dict[str, float]:
@@ -316,41 +309,3 @@ def _slots(inbox: Any) -> dict[str, object]:
         return {**seen, "tally": inbox.tally()}
     except ValueError:  # it has none
         return seen
-
-
-def _require(promise: bool, broken: str) -> None:
-    # Not an assert statement: python -O would make the checker agree with everything.
-    if not promise:
-        raise AssertionError(broken)
-
-
-# -- comparing ----------------------------------------------------------------------------------------------------
-
-
-def _same(one: object, two: object, what: str) -> None:
-    found = _difference(one, two)
-    _require(found is None, f"{what} differ at {found}")
-
-
-def _difference(one: object, two: object) -> str | None:
-    """Where two nested values first differ and how, or ``None``; NaN equals NaN."""
-    if isinstance(one, Mapping) and isinstance(two, Mapping):
-        for key, value in one.items():
-            if key not in two:
-                return f"{key}: missing in the second"
-            if (found := _difference(value, two[key])) is not None:
-                return f"{key}, {found}"
-        return next((f"{key}: missing in the first" for key in two if key not in one), None)
-    if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)):
-        if len(one) != len(two):
-            return f"the length: {len(one)} and {len(two)}"
-        pairs = enumerate(zip(one, two, strict=True))
-        return next((f"{i}, {found}" for i, pair in pairs if (found := _difference(*pair))), None)
-    a, b = np.asarray(one), np.asarray(two)
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return f"the type: {a.dtype} {a.shape} and {b.dtype} {b.shape}"
-    unequal = np.argwhere(~((a == b) | ((a != a) & (b != b))))
-    if not len(unequal):
-        return None
-    index = tuple(unequal[0].tolist())
-    return f"{f'entry {index}' if index else 'the value'}: {a[index]!r} and {b[index]!r}"

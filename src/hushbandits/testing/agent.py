@@ -1,0 +1,193 @@
+"""A checker for agents: what a `Team`, or a class for `Each`, owes to every env that it plays in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.each import Each
+from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, parameters
+from hushbandits.core.env import Env
+from hushbandits.core.face import Face
+from hushbandits.core.tapes import run_seeds
+from hushbandits.core.team import Team
+from hushbandits.core.types import Array, Message, Params, Seeds
+from hushbandits.registry import make_team
+from hushbandits.testing.compare import globals_kept, same, shaken, untouched
+from hushbandits.testing.parts import (
+    Built,
+    calling,
+    check_hooks,
+    check_metrics,
+    check_promises,
+    grounds,
+    other_than,
+    remembering,
+    row,
+)
+
+__all__ = ["check_agent", "played"]
+
+_HOOKS = ("act", "speak", "hear")
+_TEAM_HOOKS = (*_HOOKS, "reset", "meets", "protocol", "metrics", "promises", "episode", "runs_at_once")
+
+
+def check_agent(
+    agent: AnyAgent,
+    env_id: AnyEnv | None = None,
+    *,
+    seed: int = 0,
+    env: Params | None = None,
+    wrappers: Sequence[AnyWrapper] = (),
+    **kwargs: object,
+) -> None:
+    """Raise ``AssertionError``, in a sentence with class and hook, unless an agent keeps what every agent promises.
+
+    A few short games are played, with a number of runs that is neither that of the agents nor that of the arms.
+    What is checked:
+
+    * names: no method is called almost as a hook (``heer``, ``speeks``), and what is data in `Team` (``hears``) is no
+      method;
+    * actions and messages: shape, dtype and range, ``(R, A, …)``; runs and agents exchanged are noticed;
+    * the seed decides all actions, messages and metrics, whatever the global random generators hold, and leaves these
+      alone;
+    * a run alone plays as its row of a batch;
+    * `reset` forgets: an instance that has played plays again as a new one, and no data of the class changes;
+    * metrics are finite numbers, a row per run;
+    * whoever has an ``epsilon`` meets a promise: its own (``promises``, which returns ``()`` where that ε is no
+      privacy), or its env's.
+
+    Parameters
+    ----------
+    agent : str, class or callable
+        As in `make_team`; every game gets a new one.
+    env_id : str or class, optional
+        Where it plays; default: the first env of `list_envs` that takes it.
+    seed : int
+        Seeds the runs.
+    env : dict, optional
+        Parameters of the env; by default it is small and short.
+    wrappers : sequence of Wrapper, of their names or classes
+        On messages' way.
+    **kwargs
+        The agent's parameters.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Unknown names, bad parameters, or no env takes it.
+
+    Examples
+    --------
+    >>> check_agent("Multi-UCB")
+    >>> class Stuck:
+    ...     def __init__(self, m, rng):
+    ...         self.rng = np.random.default_rng()
+    ...     def act(self, t):
+    ...         return int(self.rng.integers(2))
+    >>> check_agent(Stuck, "CoopNetwork-v0")
+    Traceback (most recent call last):
+        ...
+    AssertionError: Stuck: the same seed, after numpy.random.seed(1): ... differ at round 1, act, ...
+    """
+
+    def make() -> Team:
+        return agent if isinstance(agent, Team) else make_team(agent, **kwargs)
+
+    cls = _class_of(make())
+    if issubclass(cls, Team):
+        check_hooks(cls, Team, _TEAM_HOOKS)
+    else:
+        check_hooks(cls, object, _HOOKS)
+    with globals_kept(), remembering(cls):
+        (build,) = grounds(make, env_id, dict(env or {}), wrappers)
+        core, team = build(1)
+        noises = "has an epsilon" if _says_epsilon(team, cls) and not core.privacy() else ""
+        check_promises(team, core, noises)
+        _check_play(build, cls, run_seeds(seed, other_than(core.n_agents, core.n_arms)))
+
+
+def _class_of(team: Team) -> type:
+    """The class that somebody wrote: the agent's, where `Each` lifts it."""
+    factory: Any = team.factory if isinstance(team, Each) else type(team)
+    return factory if isinstance(factory, type) else Each
+
+
+def _says_epsilon(team: Team, cls: type) -> bool:
+    return getattr(team, "epsilon", None) is not None or "epsilon" in parameters(cls)
+
+
+def _check_play(build: Built, cls: type, seeds: Seeds) -> None:
+    name = cls.__name__
+
+    def guarded(runs: Seeds) -> dict[str, Any]:
+        core, team = build(len(runs))
+        with untouched(f"{name}: it"):
+            return played(core, team, runs, cls)
+
+    first = guarded(seeds)
+    for trial in (1, 2):
+        note = shaken(trial)
+        same(
+            first,
+            guarded(seeds),
+            f"{name}: the same seed, after {note}: it draws from elsewhere than its seeds, or two plays",
+        )
+    core, team = build(len(seeds))
+    played(core, team, run_seeds(7, len(seeds)), cls)
+    again = played(core, team, seeds, cls)
+    same(first, again, f"{name}.reset: a second game of one instance and the first of a new one")
+    for r in range(len(seeds)):
+        alone = guarded(seeds[r : r + 1])
+        for at, seen in alone.items():
+            batch = row(first[at], r, len(seeds)) if at in first else None
+            same(seen, batch, f"{name}: run {r} alone and its row of a batch, {at},")
+
+
+def played(core: Env, team: Team, seeds: Seeds, cls: type) -> dict[str, Any]:
+    """Play a game by the beats; return what was done and said, by round, with metrics at the end."""
+    obs = core.reset(seeds)
+    with calling(cls, "reset"):
+        team.reset(Face(core), core.seeds)
+    trace: dict[str, Any] = {}
+    while obs.live.any():
+        at = f"round {len(trace) + 1}"
+        live = obs.live.copy()
+        with calling(cls, "act", at):
+            action = team.act(obs)
+            obs = core.pull(action)
+            done = _kept(action, live)
+        with calling(cls, "speak", at):
+            said = team.speak(obs.reward)  # type: ignore[arg-type]
+            words = _kept(_said(core, said), live)
+            obs = core.talk(said)
+        assert obs.inbox is not None
+        with calling(cls, "hear", at):
+            team.hear(obs.inbox)
+        trace[at] = {"act": done, "speak": words, "live": live}
+    with calling(cls, "metrics"):
+        own = team.metrics(core)
+    check_metrics(cls, own, len(seeds))
+    trace["metrics"] = {**core.metrics(), **own}
+    return trace
+
+
+def _said(core: Env, message: Message | None) -> Message:
+    """What a message says: ``None`` is the standard report, and whoever is not named as silent speaks."""
+    if not core.payload.named:
+        return {}
+    said = core.standard_report() if message is None else message
+    return {"sent": np.ones(core.who.shape, bool), **said}
+
+
+def _kept(said: object, live: Array) -> object:
+    """A copy of what was done or said, 0 where a run has ended: there it is ignored."""
+    if isinstance(said, dict):
+        return {name: _kept(value, live) for name, value in said.items()}
+    if isinstance(said, tuple):
+        return tuple(_kept(value, live) for value in said)
+    array = np.array(said)
+    array[~live] = 0
+    return array

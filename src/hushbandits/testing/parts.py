@@ -1,0 +1,216 @@
+"""What the checkers of agents, wrappers and policies share: names of hooks, memory of a class, promises, a ground."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import math
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.env import Env
+from hushbandits.core.guarantee import Guarantee, Promising
+from hushbandits.core.names import words
+from hushbandits.core.play import meet
+from hushbandits.core.team import Team
+from hushbandits.core.types import Array, Params
+from hushbandits.registry import assemble, list_envs, takes
+from hushbandits.testing.compare import difference, required
+
+__all__ = ["calling", "check_hooks", "check_metrics", "check_promises", "grounds", "other_than", "remembering"]
+
+#: Tried in turn where nobody says how many: fewer agents may have no way to remove an arm.
+AGENTS = (3, 5, 8, 16, 32, 64)
+ROUNDS = 24
+_LIKE = 0.75
+
+
+def check_hooks(cls: type, base: type, hooks: Sequence[str]) -> None:
+    """Raise ``AssertionError`` where a method is called almost as a hook that nobody else of the class defines.
+
+    Parameters
+    ----------
+    cls, base : type
+        The class, and where its contract stands; what is declared there is no misprint.
+    hooks : sequence of str
+        The methods that somebody calls.
+
+    Examples
+    --------
+    >>> class Deaf(Team):
+    ...     def heer(self, inbox): ...
+    >>> check_hooks(Deaf, Team, ("act", "speak", "hear"))
+    Traceback (most recent call last):
+        ...
+    AssertionError: Deaf.heer is called by nobody; the hook is hear
+    """
+    own = [c for c in cls.__mro__ if c not in base.__mro__]
+    defined = {name for c in own for name in vars(c)}
+    for c in own:
+        for name, value in vars(c).items():
+            plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+            if name.startswith("__") or not callable(plain) or isinstance(plain, type):
+                continue
+            if name in hooks:
+                continue
+            if hasattr(base, name):
+                declared = not callable(getattr(base, name)) and not isinstance(getattr(base, name), property)
+                required(
+                    not declared, f"{c.__name__}.{name} is a method; {name} of {base.__name__} is no hook, but data"
+                )
+                continue
+            near = difflib.get_close_matches(name.strip("_").casefold(), hooks, n=1, cutoff=_LIKE)
+            required(
+                not near or near[0] in defined,
+                f"{c.__name__}.{name} is called by nobody; the hook is {near[0] if near else ''}",
+            )
+
+
+@contextmanager
+def calling(cls: type, hook: str, when: str = "") -> Iterator[None]:
+    """Turn what a hook raises into an ``AssertionError`` that names class, hook and time."""
+    try:
+        yield
+    except AssertionError:
+        raise
+    except Exception as error:
+        raise AssertionError(f"{cls.__name__}.{hook}{when and f', {when}'}: {words(error)}") from error
+
+
+@contextmanager
+def remembering(cls: type) -> Iterator[None]:
+    """Raise ``AssertionError`` where data of a class changes meanwhile: its next instance would begin with it."""
+    before = {(c, name): copy.deepcopy(value) for c, name, value in _data(cls)}
+    yield
+    for c, name, value in _data(cls):
+        required(
+            (c, name) in before and difference(_plain(before[c, name]), _plain(value)) is None,
+            f"{c.__name__}.{name} is data of the class and changed in play: all instances share it; "
+            f"what a run learns belongs to self, and begins anew in reset",
+        )
+
+
+def _data(cls: type) -> Iterator[tuple[type, str, object]]:
+    kinds = (int, float, str, bytes, list, dict, set, bytearray, np.ndarray, np.generic, type(None))
+    for c in cls.__mro__[:-1]:
+        for name, value in list(vars(c).items()):
+            if not name.startswith(("__", "_abc_")) and isinstance(value, kinds):
+                yield c, name, value
+
+
+def _plain(value: object) -> object:
+    """Containers as `difference` reads them."""
+    if isinstance(value, set):
+        return sorted(map(repr, value))
+    if isinstance(value, dict):
+        return {key: _plain(x) for key, x in value.items()}
+    return [_plain(x) for x in value] if isinstance(value, (list, tuple)) else value
+
+
+def check_promises(who: Promising, env: Env, noises: str) -> None:
+    """Raise ``AssertionError`` unless promises are whole, and there is one where `noises` says why there must be."""
+    cls = type(who)
+    with calling(cls, "promises"):
+        promised = who.promises(env)
+        who.privacy(env)
+    required(
+        isinstance(promised, tuple) and all(isinstance(g, Guarantee) for g in promised),
+        f"{cls.__name__}.promises must return a tuple of Guarantee, not {promised!r}",
+    )
+    for g in promised:
+        required(
+            not math.isnan(g.epsilon) and g.epsilon >= 0 and 0 <= g.delta <= 1,
+            f"{cls.__name__}.promises names ε = {g.epsilon}, δ = {g.delta}; allowed are ε ≥ 0 and δ in [0, 1]",
+        )
+        lacking = [name for name in ("mechanism", "view", "source") if not str(getattr(g, name)).strip()]
+        required(not lacking, f"{cls.__name__}.promises leaves {lacking[0] if lacking else ''} empty")
+    required(
+        bool(promised) or not noises or cls.promises is not Promising.promises,
+        f"{cls.__name__}.promises is not defined, but {cls.__name__} {noises}: return its Guarantee, or () for none",
+    )
+
+
+def check_metrics(cls: type, metrics: object, runs: int, infinite: Collection[str] = ()) -> None:
+    """Raise ``AssertionError`` unless metrics are finite numbers ``(R, …)``; those in `infinite` may be ∞."""
+    required(isinstance(metrics, Mapping), f"{cls.__name__}.metrics must return a dict of arrays, not {metrics!r}")
+    assert isinstance(metrics, Mapping)
+    for name, value in metrics.items():
+        array = np.asarray(value)
+        what = f"{cls.__name__}.metrics, {name!r}"
+        required(array.dtype.kind in "biuf", f"{what}: must be numbers, not {array.dtype}")
+        required(array.shape[:1] == (runs,), f"{what}: must have shape ({runs}, …), not {array.shape}")
+        bad = np.isnan(array) if name in infinite else ~np.isfinite(array)
+        required(not bad.any(), f"{what}: must be finite numbers, and holds {array[bad][:1]}")
+
+
+def other_than(*sizes: int) -> int:
+    """Return a number of runs that is none of these sizes, so that no axis can stand for another.
+
+    Examples
+    --------
+    >>> other_than(2, 3)
+    4
+    """
+    return next(n for n in range(2, len(sizes) + 3) if n not in sizes)
+
+
+Built = Callable[[int], tuple[Env, Team]]
+
+
+def grounds(
+    make: Callable[[], Team], env_id: AnyEnv | None, env: Params, wrappers: Sequence[AnyWrapper], each: bool = False
+) -> list[Built]:
+    """Return where a team can play, as functions of the number of runs; `each`: in one env of every setting.
+
+    Without an id the envs of the registry are tried, then more agents; without sizes the game is small and short.
+
+    Raises
+    ------
+    ValueError
+        It can play nowhere; the last refusal is told.
+    """
+    found: dict[str, Built] = {}
+    refusal: Exception | None = None
+    for id in [env_id] if env_id is not None else list_envs():
+        small = {"horizon": ROUNDS} if takes(id, "horizon") and "horizon" not in env else {}
+        sizes: Sequence[Params] = [{"n_agents": n} for n in AGENTS] if takes(id, "n_agents") else [{}]
+        for size in sizes if "n_agents" not in env else [{}]:
+            built = _built(make, id, {**small, **size, **env}, wrappers)
+            try:
+                with warnings.catch_warnings():  # of a size that is only tried
+                    warnings.simplefilter("ignore")
+                    setting = built(2)[0].setting
+            except (ValueError, TypeError) as error:
+                refusal = error
+                continue
+            found.setdefault(setting, built)
+            break
+        if found and not each:
+            break
+    if not found:
+        raise ValueError(f"no env to play in: {refusal}")
+    return list(found.values())
+
+
+def _built(make: Callable[[], Team], env_id: AnyEnv, env: Params, wrappers: Sequence[AnyWrapper]) -> Built:
+    def build(runs: int) -> tuple[Env, Team]:
+        team = make()
+        core = assemble(env_id, team, runs=runs, env=copy.deepcopy(env), wrappers=copy.deepcopy(wrappers))
+        meet(core, team)
+        return core, team
+
+    return build
+
+
+def row(value: object, r: int, runs: int) -> object:
+    """Return run r of what was seen of all runs; what has no axis of runs is left as it is."""
+    if isinstance(value, Mapping):
+        return {key: row(x, r, runs) for key, x in value.items()}
+    if isinstance(value, tuple):
+        return tuple(row(x, r, runs) for x in value)
+    array: Array = np.asarray(value)
+    return array[r : r + 1] if array.shape[:1] == (runs,) else array

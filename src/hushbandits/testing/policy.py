@@ -1,0 +1,122 @@
+"""A checker for policies: what two rules on rows of state owe to whoever plays them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.tapes import run_seeds, streams
+from hushbandits.core.types import Array
+from hushbandits.core.validate import integer
+from hushbandits.policies.luck import words
+from hushbandits.policies.policy import Policy
+from hushbandits.policies.shelf import AnyPolicy, make_policy
+from hushbandits.policies.watched import Watched
+from hushbandits.testing.compare import difference, globals_kept, required, same, shaken, untouched
+from hushbandits.testing.parts import calling, check_hooks, remembering
+
+__all__ = ["check_policy"]
+
+_PLAYS, _LEARNERS = 40, 3
+_HOOKS = ("state", "choose", "update")
+
+
+def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params: object) -> None:
+    """Raise ``AssertionError``, in a sentence with class and rule, unless a policy keeps what every policy promises.
+
+    What is checked:
+
+    * names: no method is called almost as a rule (``chose``, ``updated``);
+    * `state` returns a named tuple, whose arrays have a leading axis of learners;
+    * ``choose`` answers an arm, an integer in 0..K − 1;
+    * rows: a learner's update touches no other learner's row, and a learner alone plays as its row among others;
+    * the seed decides all arms, whatever the global random generators hold, and leaves these alone;
+    * a new state knows nothing of an old one, and no data of the class changes.
+
+    Parameters
+    ----------
+    policy : str, class or Policy
+        As in `make_policy`.
+    n_arms : int
+        K; a square, for policies that play duels.
+    seed : int
+        Seeds its luck, and the rewards in [0, 1].
+    **params
+        The policy's.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Unknown names or bad parameters.
+
+    Examples
+    --------
+    >>> check_policy("UCB1")
+    """
+    n_arms = integer("n_arms", n_arms, 2)
+    for cls in (policy, type(policy)):
+        if isinstance(cls, type) and issubclass(cls, Policy):  # a rule that is misspelt is missing in `make_policy`
+            check_hooks(cls, Policy, _HOOKS)
+    made = make_policy(policy, **params)
+    cls = type(made)
+    check_hooks(cls, Policy, _HOOKS)
+    learners = _LEARNERS + (n_arms == _LEARNERS)
+    luck = words(streams(run_seeds(seed, 1), "policy"), learners) if made.random else None
+    rewards = np.random.default_rng(seed).random((learners, _PLAYS))
+    with globals_kept(), remembering(cls):
+        first = _arms(made, n_arms, rewards, luck)
+        for trial in (1, 2):
+            note = shaken(trial)
+            again = _arms(made, n_arms, rewards, luck)
+            same(
+                first,
+                again,
+                f"{cls.__name__}: the same luck, after {note}: it draws from elsewhere, or remembers, or two plays",
+            )
+        for r in range(learners):
+            alone = _arms(made, n_arms, rewards[r : r + 1], None if luck is None else luck[r : r + 1])
+            same(alone, first[:, r : r + 1], f"{cls.__name__}: learner {r} alone and its row among {learners}")
+
+
+def _arms(policy: Policy, n_arms: int, rewards: Array, luck: Array | None) -> Array:
+    """Play, and return the arms, (plays, L)."""
+    cls, (learners, plays) = type(policy), rewards.shape
+    with untouched(f"{cls.__name__}: it"):
+        with calling(cls, "state"):
+            state = policy.state(learners, n_arms, plays, None if luck is None else luck.copy())
+        _check_state(cls, state, learners)
+        asked, arms = Watched(policy, state, n_arms), np.zeros((plays, learners), np.int64)
+        for t in range(plays):
+            for r in range(learners):
+                with calling(cls, "choose", f"play {t + 1} of learner {r}"):
+                    arms[t, r] = asked.ask(r, t + 1)
+                before = copy.deepcopy(_rows(state, learners))
+                with calling(cls, "update", f"play {t + 1} of learner {r}"):
+                    asked.tell(r, int(arms[t, r]), float(rewards[r, t]), t + 1)
+                _check_rows(cls, before, _rows(state, learners), r)
+    return arms
+
+
+def _check_state(cls: type, state: Any, learners: int) -> None:
+    required(
+        isinstance(state, tuple) and hasattr(state, "_fields"),
+        f"{cls.__name__}.state must return a named tuple of arrays, not {type(state).__name__}",
+    )
+    for name, value in zip(state._fields, state, strict=True):
+        if isinstance(value, np.ndarray):
+            required(
+                value.shape[:1] == (learners,),
+                f"{cls.__name__}.state: {name} must have shape ({learners}, …), a row per learner, not {value.shape}",
+            )
+
+
+def _rows(state: Any, learners: int) -> dict[str, Array]:
+    return {name: value for name, value in zip(state._fields, state, strict=True) if isinstance(value, np.ndarray)}
+
+
+def _check_rows(cls: type, before: dict[str, Array], after: dict[str, Array], r: int) -> None:
+    for name, was in before.items():
+        found = difference(np.delete(was, r, 0), np.delete(after[name], r, 0))
+        required(found is None, f"{cls.__name__}.update of learner {r} writes to {name} of another learner")

@@ -1,0 +1,243 @@
+"""A checker for wrappers: what they send, hear, tell and measure is what they declare."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.entries import AnyEnv, AnyWrapper, parameters
+from hushbandits.core.env import Env
+from hushbandits.core.messages import Inbox
+from hushbandits.core.payload import Payload
+from hushbandits.core.tapes import run_seeds
+from hushbandits.core.team import Team
+from hushbandits.core.types import Params, Seeds
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.registry import known_wrappers, make_team, make_wrapper
+from hushbandits.testing.agent import played
+from hushbandits.testing.compare import difference, globals_kept, required, same, shaken, untouched
+from hushbandits.testing.parts import (
+    Built,
+    calling,
+    check_hooks,
+    check_metrics,
+    check_promises,
+    grounds,
+    other_than,
+    remembering,
+    row,
+)
+
+__all__ = ["check_wrapper"]
+
+_HOOKS = ("reset", "send", "deliver", "tell", "told", "sends", "hears", "tells", "metrics", "promises")
+
+
+def check_wrapper(
+    wrapper: AnyWrapper,
+    env_id: AnyEnv | None = None,
+    *,
+    seed: int = 0,
+    env: Params | None = None,
+    before: Sequence[AnyWrapper] = (),
+    **kwargs: object,
+) -> None:
+    """Raise ``AssertionError``, in a sentence with class and hook, unless a wrapper keeps what every wrapper promises.
+
+    Short games are played by the agent ``Random``, in one env of every setting that takes the wrapper.  Checked are:
+
+    * names: no method is called almost as a hook (``sent``, ``delivers``);
+    * what leaves it, what is heard behind it and what agents are told are what `sends`, `hears` and `tells` declare:
+      fields, shapes, dtypes and ranges; `send` changes no message in place, but returns a new one;
+    * `drops`, `most_lost` and `reach` are numbers; where `drops` is a rate, nothing is sent that was not said, and at
+      rate 0 nothing gets lost;
+    * the seed decides everything, whatever the global random generators hold, and leaves these alone;
+    * a run alone goes as its row of a batch;
+    * an instance that was used elsewhere works as a new one, and no data of the class changes;
+    * metrics are finite numbers, a row per run (what is spent, `spends`, may be ∞);
+    * what has an ``epsilon``, or adds noise, makes its promise (``promises``, which returns ``()`` for none).
+
+    Parameters
+    ----------
+    wrapper : Wrapper, its name or class
+    env_id : str or class, optional
+        Where it works; default: one env of every setting that takes it.
+    seed : int
+        Seeds the runs.
+    env : dict, optional
+        Parameters of the env; by default it is small and short.
+    before : sequence of Wrapper, of their names or classes
+        In front of it, where it cannot stand alone.
+    **kwargs
+        The wrapper's parameters, where it is not built yet.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Unknown names, bad parameters, or no env takes it.
+
+    Examples
+    --------
+    >>> check_wrapper("Loss", rate=0.5)
+    >>> class Lost(Wrapper):
+    ...     def sned(self, message, env): ...
+    >>> check_wrapper(Lost)
+    Traceback (most recent call last):
+        ...
+    AssertionError: Lost.sned is called by nobody; the hook is send
+    """
+    made = (
+        make_wrapper(wrapper, **kwargs) if kwargs and not isinstance(wrapper, Wrapper) else known_wrappers([wrapper])[0]
+    )
+    cls = type(made)
+    check_hooks(cls, Wrapper, _HOOKS)
+    _check_numbers(made)
+    with globals_kept(), remembering(cls):
+        for build in grounds(lambda: make_team("Random"), env_id, dict(env or {}), [*before, made], each=True):
+            core, _ = build(1)
+            noises = "adds noise" if "add" in made.verbs else "has an epsilon" * _says_epsilon(made)
+            check_promises(_of(core, made), core, noises)
+            _check_play(build, made, run_seeds(seed, other_than(core.n_agents, core.n_arms)))
+
+
+def _says_epsilon(wrapper: Wrapper) -> bool:
+    return getattr(wrapper, "epsilon", None) is not None or "epsilon" in parameters(type(wrapper))
+
+
+def _of(core: Env, wrapper: Wrapper) -> Wrapper:
+    """The env's own copy of a wrapper."""
+    return next(w for w in core.wrappers if w.name == wrapper.name)
+
+
+def _check_numbers(wrapper: Wrapper) -> None:
+    name, rate = type(wrapper).__name__, wrapper.drops
+    required(
+        rate is None or (isinstance(rate, (int, float)) and 0 <= rate <= 1),
+        f"{name}.drops must be a rate in [0, 1] or None, not {rate!r}",
+    )
+    for what, low, high in (("most_lost", 0.0, 1.0), ("reach", 0.0, math.inf)):
+        value = getattr(wrapper, what)
+        required(
+            isinstance(value, (int, float, np.number)) and bool(low <= value <= high),
+            f"{name}.{what} must be a number in [{low:g}, {high:g}], not {value!r}",
+        )
+
+
+def _check_play(build: Built, made: Wrapper, seeds: Seeds) -> None:
+    name = type(made).__name__
+
+    def guarded(runs: Seeds) -> dict[str, Any]:
+        core, team = build(len(runs))
+        with untouched(f"{name}: it"):
+            return _passed(core, team, made, runs)
+
+    first = guarded(seeds)
+    for trial in (1, 2):
+        note = shaken(trial)
+        same(
+            first,
+            guarded(seeds),
+            f"{name}: the same seed, after {note}: it draws from elsewhere than its seeds, or two games",
+        )
+    core, team = build(len(seeds))
+    _passed(core, team, made, run_seeds(7, len(seeds)))
+    same(
+        first,
+        _passed(core, team, made, seeds),
+        f"{name}.reset: a second game of one instance and the first of a new one",
+    )
+    for r in range(len(seeds)):
+        for at, seen in guarded(seeds[r : r + 1]).items():
+            batch = row(first[at], r, len(seeds)) if at in first else None
+            same(seen, batch, f"{name}: run {r} alone and its row of a batch, {at},")
+
+
+def _passed(core: Env, team: Team, made: Wrapper, seeds: Seeds) -> dict[str, Any]:
+    """Play a game with a wrapper watched; return what was seen of it, with metrics at the end."""
+    own, name = _of(core, made), type(made).__name__
+    for hook in ("reset", "tell", "told"):
+        setattr(own, hook, _named(type(made), hook, getattr(own, hook)))
+    send, deliver = own.send, own.deliver
+
+    def sent(message: Payload, env: World) -> Payload:
+        before = {field: copy.deepcopy(value) for field, value in message.items()}
+        with calling(type(made), "send"):
+            out = send(message, env)
+        required(isinstance(out, Payload), f"{name}.send must return a message, not {type(out).__name__}")
+        for field, was in before.items():
+            if isinstance(was, np.ndarray):
+                unchanged = field in message and difference(was, message[field]) is None
+                required(
+                    unchanged,
+                    f"{name}.send writes to {field!r} of the message that it was given; return message.but(…)",
+                )
+        _check_drops(own, before, out)
+        return out
+
+    def delivered(inbox: Inbox, env: World) -> Inbox:
+        with calling(type(made), "deliver"):
+            out = deliver(inbox, env)
+        required(isinstance(out, Inbox), f"{name}.deliver must return an Inbox, not {type(out).__name__}")
+        return out
+
+    own.send, own.deliver = sent, delivered  # type: ignore[method-assign]
+    talk = core.talk
+
+    def heard(message: Any = None) -> Any:
+        with calling(type(made), "send"):
+            obs = talk(message)
+        _check_inbox(core, name, obs.inbox)
+        return obs
+
+    core.talk = heard  # type: ignore[method-assign]
+    try:
+        trace = played(core, team, seeds, type(team))
+    finally:
+        del core.talk, own.send, own.deliver, own.reset, own.tell, own.told
+    with calling(type(made), "metrics"):
+        measured = own.metrics(core)
+    check_metrics(type(made), measured, len(seeds), own.spends)
+    return trace
+
+
+def _named(cls: type, hook: str, function: Any) -> Any:
+    def call(*args: Any) -> Any:
+        with calling(cls, hook):
+            return function(*args)
+
+    return call
+
+
+def _check_drops(wrapper: Wrapper, before: dict[str, Any], out: Payload) -> None:
+    """Where a rate is declared, nobody speaks who did not, and at rate 0 nothing gets lost."""
+    if wrapper.drops is None or not isinstance(before["sent"], np.ndarray):
+        return
+    name, gone = type(wrapper).__name__, before["sent"] & ~out["sent"]
+    required(
+        not (out["sent"] & ~before["sent"]).any(), f"{name}.send sends what nobody said, and drops={wrapper.drops}"
+    )
+    required(
+        wrapper.drops > 0 or not np.any(gone),
+        f"{name}.send loses messages, and drops={wrapper.drops} says that none gets lost",
+    )
+
+
+def _check_inbox(core: Env, name: str, inbox: Inbox | None) -> None:
+    """An inbox must give what is declared of it."""
+    assert inbox is not None
+    arrived = inbox.arrived
+    required(arrived.dtype == bool and arrived.ndim == 3, f"{name}.deliver: arrived must be bools (R, A, S)")
+    for field, form in core.inbox_fields.items():
+        with calling(type(core), f"inbox[{field!r}] behind {name}.deliver"):
+            value = np.asarray(inbox[field])
+        required(
+            value.shape == (*arrived.shape, *form.sized(core.n_arms).shape),
+            f"{name}.deliver: {field!r} of the inbox has shape {value.shape}, declared is "
+            f"{(*arrived.shape, *form.shape)}",
+        )
+        required(bool(np.isfinite(value).all()), f"{name}.deliver: {field!r} of the inbox is not finite")

@@ -1,0 +1,191 @@
+"""What stands where something else belongs is refused in a sentence that says where it belongs."""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.privacy.samplers import DiscreteLaplace
+from hushbandits.wrappers.huber import Huber
+
+NET = {"n_agents": 4, "horizon": 5}
+
+
+class Stay(hb.Team):
+    setting = "network"
+
+    def act(self, obs):
+        return np.zeros(obs.who.shape, int)
+
+
+class One:
+    def __init__(self, m, rng):
+        pass
+
+    def act(self, t):
+        return 0
+
+
+class Known(NamedTuple):
+    n: np.ndarray
+
+
+class Flat(hb.Policy):
+    def state(self, learners, n_arms, plays, luck=None):
+        return Known(np.zeros((learners, n_arms)))
+
+    @staticmethod
+    def choose(state, r):
+        return 0
+
+    @staticmethod
+    def update(state, r, arm, reward):
+        pass
+
+
+class NoHands:
+    """No act."""
+
+
+class Lonely:
+    """Built of nothing."""
+
+    def act(self, t):
+        return 0
+
+
+def refused(says, call, *args, error=ValueError, **kwargs):
+    with pytest.raises(error, match=says) as caught:
+        call(*args, **kwargs)
+    assert "\n" not in str(caught.value)
+
+
+EACH = [
+    (Stay, r"Each\(Stay\): a Team plays all seats already; hand over Stay itself, without Each"),
+    (Stay(), r"Each\(Stay\): a Team plays all seats"),
+    (hb.Each(One), r"Each\(One\): a Team plays all seats"),
+    (One(0, 1), r"must be a class, or a function of \(m, rng\); give its class, Each\(One\)"),
+    (3, r"factory=3 must be a class, or a function of \(m, rng\)$"),
+    ("UCB1", r"factory='UCB1' must be a class"),
+    (NoHands, r"Each\(NoHands\): the class must define act\(t\)"),
+    (Lonely, r"Each\(Lonely\): an agent is built as Lonely\(m, rng\), and that fails"),
+    (lambda m: One(m, None), r"is built as <lambda>\(m, rng\)"),
+]
+
+
+@pytest.mark.parametrize(("given", "says"), EACH, ids=[str(i) for i in range(len(EACH))])
+def test_each_says_what_it_lifts(given, says):
+    refused(says, hb.Each, given)
+
+
+def test_each_lifts_functions_as_before():
+    assert hb.Each(lambda m, rng: One(m, rng)).name == "<lambda>"
+    assert hb.Each(lambda *a, **k: One(*a)).name == "<lambda>"
+
+
+@pytest.mark.parametrize("policy", [Flat, Flat()], ids=["class", "built"])
+def test_a_policy_is_sent_to_those_who_play_it(policy):
+    for kwargs in ({}, {"agent_kwargs": {"x": 1}}):
+        refused(
+            "Flat is a policy: an agent plays it, 'Alone' or 'QuACK'",
+            hb.evaluate, "CoopNetwork-v0", policy, env=NET, **kwargs,
+        )  # fmt: skip
+    refused("Flat is a policy: an agent plays it", hb.make_team, policy)
+    for agent in ("Alone", "QuACK"):
+        results = hb.evaluate("CoopNetwork-v0", agent, runs=1, env=NET, agent_kwargs={"policy": policy})
+        assert results.final("regret").shape == (1,)
+
+
+AGENTS, ENVS = ["UCB", "QuACK", Stay, One], ["CoopNetwork-v0", "DPMASE-v0", type(hb.make_core("CoopNetwork-v0"))]
+
+
+@pytest.mark.parametrize(
+    ("agent", "env"), list(product(AGENTS, ENVS)), ids=[str(i) for i in range(len(AGENTS) * len(ENVS))]
+)
+def test_env_and_agent_exchanged(agent, env):
+    refused("is an env: the env comes first, and then the agent", hb.evaluate, agent, env)
+
+
+def test_other_kinds_are_named_for_what_they_are():
+    refused("UCB1 is an agent: the agent comes after the env", hb.make_core, "UCB1")
+    refused("UCB1 is an agent", hb.make, "UCB1")
+    refused(r"Huber is a wrapper: wrappers stand in wrappers=\[…\]", hb.make_core, "Huber")
+    refused("Huber is a wrapper", hb.make_team, Huber)
+    refused("Huber is a wrapper", hb.make_team, Huber(0.1))
+    refused("CoopNetwork-v0 is an env", hb.make_wrapper, "CoopNetwork-v0")
+    refused("give its class, One, of which every seat gets its own", hb.make_team, One(0, 1))
+    refused("did you mean UCB1", hb.make_team, "UCB11")  # a misprint stays a misprint
+
+
+@pytest.mark.parametrize("build", [hb.make, hb.make_core])
+def test_wrapping_the_wrong_way_round(build):
+    env = build("CoopNetwork-v0", **NET)
+    for first in (Huber(0.1), "Huber", "CoopNetwork-v0", None):
+        refused(r"must be an env from make or make_core, and comes first: wrap\(env, \*wrappers\)", hb.wrap, first, env)
+
+
+def test_a_law_is_named_by_its_argument():
+    refused("^law='konstant' is no reward law; did you mean constant", Huber, 0.1, law="konstant")
+    refused(
+        "^rewards='konstant' is no reward law; did you mean constant",
+        hb.make_core,
+        "CoopNetwork-v0",
+        rewards="konstant",
+    )
+
+
+def test_a_field_of_the_report_says_how_it_is_declared():
+    for declared in (hb.Field(), hb.Field((2,), "i8")):
+        says = r"must be declared as in the standard report, Field\(dtype='i8'\), or have another name"
+        refused(says, hb.make_core, "CoopNetwork-v0", fields={"arm": declared})
+
+
+class Noised(hb.Wrapper):
+    verbs = ("add",)
+    noise = DiscreteLaplace(1.0)
+
+    def reset(self, env, seeds):
+        self._luck = env.payload.luck("add", self.name, env, seeds)
+
+    def send(self, message, env):
+        return message.add(self.noise, self._luck)
+
+
+@pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "CentralDP-v0"])
+def test_a_law_is_no_noise(env_id):
+    says = r"noise=.* must be a function of n, the senders planned, as in message.add\(lambda n: law, luck\)"
+    env = hb.make_core(env_id, n_agents=3, horizon=50, wrappers=[Noised])
+    refused(says, hb.play, env, hb.make_team("Random"), error=TypeError)
+
+
+class Misreads(One):
+    def hear(self, messages):
+        for message in messages:
+            message["rewrd"]
+
+
+def test_a_field_that_no_message_has_names_agent_and_round():
+    says = r"agent \d of Misreads in round 1 of run 0: hear raised KeyError: .rewrd.; a message here has: arm, reward"
+    refused(says, hb.evaluate, "CoopNetwork-v0", Misreads, runs=1, env={**NET, "graph": "complete"})
+
+
+def test_what_env_and_agent_share_is_given_on_one_side():
+    says = "what both have is given on one side, or alike; set it in agent_kwargs, or leave it out of env"
+    refused(says, hb.evaluate, "PrivateNetwork-v0", "Private-UCB", env={"epsilon": 0.5})
+
+
+class Seeded(type(hb.make_core("CoopNetwork-v0"))):
+    got = None
+
+    def reset(self, seeds=0, rows=None):
+        Seeded.got = seeds
+        return super().reset(seeds, rows)
+
+
+def test_a_reset_of_ones_own_gets_seeds():
+    for seed in (7, hb.run_seeds(7, 2)):
+        hb.play(Seeded(runs=2, **NET), hb.make_team("Multi-UCB"), seed=seed)
+        assert [type(s) for s in Seeded.got] == [np.random.SeedSequence] * 2
+        assert [s.spawn_key for s in Seeded.got] == [s.spawn_key for s in hb.run_seeds(7, 2)]
