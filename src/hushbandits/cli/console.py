@@ -89,7 +89,7 @@ def assignment(text: str) -> tuple[str, object]:
 
 def into(
     folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int, accept_edits: bool = False, *,
-    backend: str | None = None, address: str | None = None, shard: Shard = (1, 1),
+    skip_invalid: bool = False, backend: str | None = None, address: str | None = None, shard: Shard = (1, 1),
 ) -> int:  # fmt: skip
     """Run into a folder, show and publish what is there; return the exit code."""
     from hushbandits.bench.judge.stages import said
@@ -101,10 +101,10 @@ def into(
     with bad_input_is_a_sentence():
         workers(jobs)
         checked(backend, address)
-        opened = begin(experiments, folder, seed)
+        opened = begin(experiments, folder, seed, skip_invalid=skip_invalid)
     try:
         outcome = go_on(
-            opened, jobs, notify=lambda text: console.print(escape(text)), accept_edits=accept_edits,
+            opened, jobs, notify=lambda text: console.print(escape(text), soft_wrap=True), accept_edits=accept_edits,
             backend=backend, address=address, shard=shard,
         )  # fmt: skip
     except KeyboardInterrupt:
@@ -114,7 +114,7 @@ def into(
         show(store)
         for line in (f"{e.name}: {text}" for e in store.experiments if (text := said(store, e))):
             console.print(escape(line), soft_wrap=True)
-        if outcome.played or outcome.failures or not (folder / "report.html").exists():
+        if outcome.played or outcome.failures or store.restyled or not (folder / "report.html").exists():
             publish(store, bounds(experiments))  # what was asked for is the user's own
     for failure in outcome.failures:
         console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
