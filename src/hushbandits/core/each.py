@@ -10,6 +10,7 @@ import numpy as np
 
 from hushbandits.core.edge import checked
 from hushbandits.core.face import face
+from hushbandits.core.hooks import listen
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import own_stream
@@ -66,6 +67,8 @@ class Each(Team):
         name: str | None = None,
     ):
         self._factory = factory
+        if isinstance(factory, type):
+            listen(factory, object, ("act", "speak", "hear"))
         self._name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
@@ -74,6 +77,11 @@ class Each(Team):
     def name(self) -> str:
         """The factory's name, unless one was given."""
         return self._name
+
+    @property
+    def code(self) -> Callable[..., object]:
+        """The factory: its agents act."""
+        return self._factory
 
     @property
     def improvises(self) -> bool:  # type: ignore[override]

@@ -9,17 +9,21 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
+from hushbandits.core.hooks import listen, steady
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
+from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["log_checkpoints", "meet", "play", "record"]
 
 
 def meet(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless `team` can play in `env`: same setting, fields sent, fields heard, and an end."""
+    for part, base in ((team, Team), *((w, Wrapper) for w in env.wrappers)):
+        listen(type(part), base)
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
     _speaks(env, team)
@@ -88,10 +92,11 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     >>> play(env, hb.make_team("Multi-UCB"))["regret"].shape
     (2,)
     """
-    obs = _begin(env, team, seed)
-    if step is not None or not team.episode(env):
-        _beats(env, team, obs, step)
-    return _measured(env, team)
+    with steady(*_code(env, team)):
+        obs = _begin(env, team, seed)
+        if step is not None or not team.episode(env):
+            _beats(env, team, obs, step)
+        return _measured(env, team)
 
 
 def _measured(env: Env, team: Team) -> dict[str, Array]:
@@ -99,6 +104,11 @@ def _measured(env: Env, team: Team) -> dict[str, Array]:
     found = {**env.metrics(), **team.metrics(env)}
     agree(found, gathered(env, team))
     return found
+
+
+def _code(env: Env, team: Team) -> list[object]:
+    """Whose code plays."""
+    return [team.code, type(env), type(env.law), *(type(w) for w in env.wrappers)]
 
 
 def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
@@ -133,16 +143,17 @@ def record(
     """
     if not metrics:
         return play(env, team, seed), {}
-    obs = _begin(env, team, seed)
-    curves = _Curves(env, checkpoints, metrics)
-    first, *later = (*np.unique(curves.grid), math.inf)
-    if not env.linear and team.episode(env, first):
-        for until in later:
-            curves.look()
-            team.episode(env, until)
-    else:
-        _beats(env, team, obs, curves.look)
-    return _measured(env, team), curves.values
+    with steady(*_code(env, team)):
+        obs = _begin(env, team, seed)
+        curves = _Curves(env, checkpoints, metrics)
+        first, *later = (*np.unique(curves.grid), math.inf)
+        if not env.linear and team.episode(env, first):
+            for until in later:
+                curves.look()
+                team.episode(env, until)
+        else:
+            _beats(env, team, obs, curves.look)
+        return _measured(env, team), curves.values
 
 
 class _Curves:
