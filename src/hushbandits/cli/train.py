@@ -12,7 +12,6 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.cli.console import assignments, bad_input_is_a_sentence, escape, make_console
-from hushbandits.core.validate import shown
 
 __all__ = ["train"]
 
@@ -109,7 +108,7 @@ def _asked(set: tuple[str, ...], wrappers: tuple[str, ...]) -> dict[str, Any]:
     for key, value in assignments("--set", set).items():
         prefix, dot, name = key.rpartition(".")
         if not dot or prefix not in tables:
-            raise ValueError(f"--set {shown(key)} must begin with {', '.join(f'{p}.' for p in tables)}")
+            raise ValueError(f"--set {key}={value}: {key!r} must begin with {', '.join(f'{p}.' for p in tables)}")
         tables[prefix][name] = value
     uses = [Use.from_dict({**tables[name], "use": name}) for name in wrappers]
     return {"wrappers": uses, **{name: tables[prefix] for prefix, name in _TABLES.items()}}

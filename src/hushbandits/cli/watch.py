@@ -153,7 +153,7 @@ def _game(env: str, agent: str, seed: int, set: Sequence[str], wrappers: Sequenc
     for key, value in assignments("--set", set).items():
         part, _, name = key.partition(".")
         if part not in given or not name:
-            raise ValueError(f"--set {shown(key)} must begin with env. or agent., such as env.n_agents=8")
+            raise ValueError(f"--set {shown(f'{key}={value}')} must begin with env. or agent., such as env.n_agents=8")
         given[part][name] = value
     integer("seed", seed, 0, float("inf"))
     with warnings.catch_warnings(record=True) as noted:
