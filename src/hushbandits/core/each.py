@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.core.edge import checked
 from hushbandits.core.face import face
-from hushbandits.core.hooks import listen
+from hushbandits.core.habits import listen
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import own_stream

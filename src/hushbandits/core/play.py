@@ -9,7 +9,7 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
-from hushbandits.core.hooks import listen, steady
+from hushbandits.core.habits import listen, steady
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs

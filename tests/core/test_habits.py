@@ -11,7 +11,7 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.core import hooks
-from hushbandits.core.hooks import misspelt
+from hushbandits.core.habits import misspelt
 from hushbandits.registry import shipped_classes
 
 ENV = {"n_agents": 3, "horizon": 6}
