@@ -318,6 +318,12 @@ def assemble(
     """
     given = dict(env or {})
     spec = env_entry(env_id)
+    for key in _PLAYERS:
+        if key in given and (key in ("runs", "wrappers") or not takes(env_id, key)):
+            raise TypeError(
+                f"{key}={shown(given[key])} is no parameter of env {title(env_id)}: give {key} to whoever plays it, "
+                f"beside env= (evaluate, an experiment, the command line's --{key})"
+            )
     setting = getattr(spec.load(), "setting", team.setting)
     if team.setting and setting != team.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
@@ -344,6 +350,10 @@ def assemble(
     if team.fields is not None:
         given["fields"] = team.fields
     return make_core(env_id, runs=runs, wrappers=(*made, *own), **{**given, **implied})
+
+
+#: What is said of a game as a whole, beside the env and its parameters.
+_PLAYERS = ("runs", "wrappers", "seed", "seeds", "jobs", "checkpoints")
 
 
 def _same(one: object, other: object) -> bool:

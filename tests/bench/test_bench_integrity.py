@@ -347,10 +347,25 @@ def test_a_failed_agent_may_be_mended(tmp_path, own):
     assert again.failures or again.played == 2  # the module of old may still be loaded here
 
 
-def test_what_is_complete_is_shown_whatever_was_edited(tmp_path, own):
+def test_what_is_complete_is_shown_whatever_was_edited_and_says_so(tmp_path, own):
     experiment = small(agents=[Use(f"{own}:Bold")], runs=2, sweep={})
     first = played(experiment, tmp_path / "o")
     (tmp_path / f"{own}.py").write_text("nothing = 0")
+    with pytest.warns(UserWarning, match=f"nothing was played, and '{own}:Bold' changed since rows of .*--out") as told:
+        assert played(experiment, tmp_path / "o") == first
+    assert len(told) == 1
+    assert played(experiment, tmp_path / "o", accept_edits=True) == first  # knowingly: without a word
+
+
+def test_a_run_that_is_refused_leaves_the_declaration_as_it_was(tmp_path, own):
+    experiment = small(agents=[Use(f"{own}:Bold")], runs=2, sweep={})
+    first = played(experiment, tmp_path / "o")
+    file = tmp_path / f"{own}.py"
+    good = file.read_text()
+    file.write_text(good + "# edited\n")
+    with pytest.raises(StoreError, match=f"'{own}:Bold' changed since"):
+        run(replace(experiment, runs=4, title="Other"), tmp_path / "o", progress=False)
+    file.write_text(good)
     assert played(experiment, tmp_path / "o") == first
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -175,6 +176,36 @@ def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
     assert {"a", "b", "paired", "runs_a", "interval_low", "p_laws_holm"} <= set(frame.columns)
     assert whole._repr_html_().count("<tr>") == 16
     assert len(heads()) == len(rows(whole)[0])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ({}, {"horizon": 90}, "horizon 60 (UCB1 (1)); 90 (UCB1 (2))"),
+        ({}, {"n_agents": 4}, "n_agents 3 (UCB1 (1)); 4 (UCB1 (2))"),
+        ({}, {"means": (0.9, 0.1)}, "means by default (UCB1 (1)); [0.9, 0.1] (UCB1 (2))"),
+        ({"n_arms": 3}, {"n_arms": 4, "horizon": 61}, "horizon 60 (UCB1 (1)); 61 (UCB1 (2)), and n_arms 3"),
+        ({"means": [0.9, 0.1]}, {"means": (0.9, 0.1)}, ""),
+    ],
+    ids=["horizon", "agents", "means", "two", "same"],
+)
+def test_lines_of_different_envs_are_compared_with_a_word(one, other, told):
+    lines = [hb.evaluate("CoopNetwork-v0", "UCB1", runs=6, env={**ENV, **given}) for given in (one, other)]
+    for known in (lines, [pickle.loads(pickle.dumps(line)) for line in lines]):
+        table = hb.compare(*known)
+        assert ("Not all lines faced the same env" in repr(table)) == bool(told)
+        assert told in repr(table)
+        assert ("Not all lines" in table._repr_html_()) == bool(told)
+
+
+def test_points_of_a_sweep_against_each_other_are_different_envs(folder):
+    part = hb.open_run(folder)
+    assert "n_agents 3 (Multi-UCB, agents = 3, " in repr(hb.compare(part))
+    assert "Not all lines" not in repr(hb.compare(part.select(at={"env.n_agents": 3})))
+    on = hb.evaluate("CoopNetwork-v0", "UCB1", runs=4, env={"n_agents": 3, "horizon": 60})
+    mixed = repr(hb.compare(part.select("UCB1", at={"env.n_agents": 3}), on))
+    assert "means " in mixed
+    assert "env CoopNetwork-v0" not in mixed
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def compare(
                 raise ValueError(f"{metric!r} has several numbers a run: only one number a run can be compared")
             label = line.played[1] or f"results {i + 1}"
             told = line.measures.get(metric)
-            found.append(Sample(label, np.asarray(values, float), np.arange(len(values)), line.world, told))
+            found.append(Sample(label, np.asarray(values, float), np.arange(len(values)), line.world, told, line.faced))
         else:
             raise TypeError(f"compare takes Results and RunFolders, not {shown(line)}")
     if len(found) < 2:

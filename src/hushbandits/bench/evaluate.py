@@ -9,6 +9,7 @@ import numpy as np
 
 from hushbandits.bench.declare.canonical import digest
 from hushbandits.bench.declare.world import seeds, world
+from hushbandits.bench.judge.compare import faced
 from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import Played, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
@@ -114,7 +115,10 @@ def evaluate(
     finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
     curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
     names = title(env_id), title(agent)
-    return Results(finals, curves, parts[0][2], made, world=world_of(seeds(seed, where, 0, 1)), names=names)
+    known = world_of(seeds(seed, where, 0, 1))
+    return Results(
+        finals, curves, parts[0][2], made, world=known, names=names, faced=faced(names[0], params)
+    )  # fmt: skip
 
 
 def _met(

@@ -101,7 +101,7 @@ def reproduce(
         outcome = go_on(opened, jobs, progress=progress, backend=backend, address=address)
         with outcome.store as store:
             verdicts = judge(store, experiment, together(experiment))
-            if outcome.played or not (folder / PAGE).exists():
+            if outcome.played or store.restyled or not (folder / PAGE).exists():
                 write_report(store, folder / PAGE)
         yield Reproduction(paper, experiment, verdicts, outcome.failures)
 

@@ -49,6 +49,8 @@ class Results:
         compared run by run.
     names : (str, str), optional
         Env and agent, as they were asked for.
+    faced : dict of str, optional
+        The env's name and parameters, as they were asked for, in words: a comparison says where they differ.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Results:
     met: tuple[Env, Team] | None = None
     world: int | None = field(default=None, kw_only=True)
     names: tuple[str, str] | None = field(default=None, kw_only=True)
+    faced: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     @property
     def runs(self) -> int:

@@ -29,6 +29,7 @@ def run(
     progress: bool = True,
     notify: Callable[[str], None] | None = None,
     accept_edits: bool = False,
+    skip_invalid: bool = False,
     backend: str | None = None,
     address: str | None = None,
     shard: str | None = None,
@@ -40,7 +41,8 @@ def run(
     experiments : Experiment or sequence of Experiment
         What to run.
     out : path
-        The folder: a new one, or one that holds the same experiments and seed (then it resumes).
+        The folder: a new one, or one that holds the same experiments and seed (then it resumes; an experiment
+        without claims may have got more runs).
     seed : int
         Master seed; a run's own seed depends on it and on the env part of its cell.
     jobs, batch : int
@@ -48,9 +50,12 @@ def run(
     progress : bool
         Show a bar on a terminal's stderr.
     notify : callable, optional
-        Told once, in words, if rows of other source code are there already.
+        Told in words if rows of other source code are there already, if own code was edited since a complete folder
+        was made, and what is skipped.  Default: the last two are warnings.
     accept_edits : bool
         Go on although an agent, env, wrapper or data file of one's own was edited since rows of it were made.
+    skip_invalid : bool
+        Leave out the cells whose env, wrappers and agent cannot meet, as long as some of their experiment can.
     backend : str, optional
         Who plays: ``"serial"`` (this process), ``"processes"``, ``"dask"``, ``"ray"`` or ``"slurm"``; default: this
         process for one job, else processes.  No number depends on it.
@@ -92,16 +97,18 @@ def run(
     integer("batch", batch, 1)
     checked(backend, address)
     part = parse_shard(shard) if shard is not None else (1, 1)
-    opened = begin(experiments, out, seed, batch)
+    opened = begin(experiments, out, seed, batch, skip_invalid)
     return go_on(
         opened, jobs, batch=batch, progress=progress, notify=notify, accept_edits=accept_edits, backend=backend,
         address=address, shard=part,
     )  # fmt: skip
 
 
-def begin(experiments: Sequence[Experiment], out: Path | str, seed: int = 0, batch: int = BATCH) -> Store:
+def begin(
+    experiments: Sequence[Experiment], out: Path | str, seed: int = 0, batch: int = BATCH, skip_invalid: bool = False
+) -> Store:
     """Open a run folder for writing; see `open_folder`.  The first look of a new one must be able to decide."""
-    return open_folder(experiments, out, seed, batch, also=check_looks)
+    return open_folder(experiments, out, seed, batch, also=check_looks, skip_invalid=skip_invalid)
 
 
 def go_on(store: Store, jobs: int = 1, *, shard: Shard = (1, 1), **how: Any) -> Outcome:

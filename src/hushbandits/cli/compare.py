@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from hushbandits.cli.console import assignment, bad_input_is_a_sentence, escape, make_console
+from hushbandits.cli.console import assignments, bad_input_is_a_sentence, escape, make_console
 
 __all__ = ["compare"]
 
@@ -45,20 +45,18 @@ def compare(
     statistic
         mean, median or iqm (the mean of the middle half).
     """
-    from rich import box
-    from rich.table import Table
-
     from hushbandits.bench.folder import open_run
     from hushbandits.bench.judge.compare import comparisons
     from hushbandits.bench.judge.stats import STATISTICS
     from hushbandits.bench.play.store import FILE, Store
     from hushbandits.bench.show.compared import heads, notes, rows
+    from hushbandits.bench.show.terminal import print_table
     from hushbandits.core.validate import choice
 
     console = make_console()
     with bad_input_is_a_sentence():
         choice("statistic", statistic, STATISTICS)
-        part = open_run(folder).select(lines or None, experiment=experiment, at=dict(map(assignment, at)))
+        part = open_run(folder).select(lines or None, experiment=experiment, at=assignments("--at", at))
         known = part.metrics
         if metric is not None and metric not in known:
             from hushbandits.core.validate import nearest
@@ -70,17 +68,11 @@ def compare(
                 found = comparisons(store, one, metric or "", statistic, most=None)
                 for compared in found:
                     where = f", {compared.where}" if compared.where else ""
-                    table = Table(
-                        box=box.SIMPLE_HEAD, title=escape(f"{one.name}{where}: {compared.metric}"), title_justify="left"
-                    )
-                    for i, head in enumerate(heads(compared.level)):
-                        table.add_column(escape(head), justify="left" if i < 2 else "right")
-                    for row in rows(compared):
-                        table.add_row(*map(escape, row))
-                    console.print(table)
+                    title = f"{one.name}{where}: {compared.metric}"
+                    print_table(console, title, heads(compared.level), rows(compared), named=2, left=(0, 1))
                     shown += 1
                 for note in notes(found) if found else ():
-                    console.print(escape(note), soft_wrap=True)
+                    console.print(escape(note))
         if not shown:
             raise ValueError(f"{folder} has no two lines with runs to compare at one point")
     return 0

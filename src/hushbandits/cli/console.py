@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +31,9 @@ Backend = Annotated[str | None, arg(metavar="serial|processes|dask|ray|slurm")]
 #: Where claims are judged besides; see `Experiment.staged`.
 Looks = Annotated[str | None, arg(metavar="N,N")]
 
-__all__ = ["Backend", "Looks", "asked", "bad_input_is_a_sentence", "into", "make_console", "publish", "show"]
+__all__ = [
+    "Backend", "Looks", "asked", "assignments", "bad_input_is_a_sentence", "into", "make_console", "publish", "show",
+]  # fmt: skip
 
 
 def asked(
@@ -46,7 +50,7 @@ def asked(
     from hushbandits.bench.declare.spec import Use
     from hushbandits.experiments import find
 
-    changes = dict(map(assignment, set)) | ({} if runs is None else {"runs": runs})
+    changes = assignments("--set", set) | ({} if runs is None else {"runs": runs})
     whole = experiments = find(name)
     if looks is not None:  # in the place of those that are declared, so that runs may be others
         experiments = tuple(replace(e, looks=()) for e in experiments)
@@ -70,26 +74,63 @@ def asked(
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
-def assignment(text: str) -> tuple[str, object]:
-    """Split ``key=value``; the value is a TOML literal, ``none``, ``True`` or ``False``, or else a string."""
+def assignment(text: str, option: str = "--set") -> tuple[str, object]:
+    """Split ``key=value``; the value is a literal of TOML or Python, ``none``, ``True`` or ``False``, else a string."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise ValueError(f"--set {shown(text)} must read KEY=VALUE, such as env.n_agents=128")
+        raise ValueError(f"{option} {shown(text)} must read KEY=VALUE, such as env.n_agents=128")
     key, value = key.strip(), value.strip()
     if value.lower() in _WORDS:
         return key, _WORDS[value.lower()]
     try:
         table = tomllib.loads(f"x = {value}")
     except tomllib.TOMLDecodeError:
-        return key, value
+        return key, _python(f"{option} {shown(text)}", value)
     except (ValueError, RecursionError):
-        raise ValueError(f"--set {shown(text)} is too long a number, or has too many brackets in each other") from None
+        why = "is too long a number, or has too many brackets in each other"
+        raise ValueError(f"{option} {shown(text)} {why}") from None
     return key, table["x"] if len(table) == 1 else value
+
+
+def _python(what: str, value: str) -> object:
+    """What is no TOML: a number or a list as Python writes it (``.5``, ``(1, 2)``), or else a word."""
+    try:
+        found = ast.literal_eval(value)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        found = value
+    if isinstance(found, (int, float, list, tuple, dict)):
+        return found
+    if value[:1] in ("[", "{", "("):
+        raise ValueError(f"{what} is no list and no table: write lists as [0.5, 0.4], tables as {{a = 1}}")
+    return value
+
+
+def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
+    """Read several ``key=value`` of an option, each key once.
+
+    Examples
+    --------
+    >>> assignments("--at", ["env.n_agents=4", "env.life=[1, 2]"])
+    {'env.n_agents': 4, 'env.life': [1, 2]}
+    >>> assignments("--at", ["env.n_agents=4", "env.n_agents=5"])
+    Traceback (most recent call last):
+        ...
+    ValueError: --at env.n_agents is given twice, as 4 and 5; give it once (a list stands for several values)
+    """
+    found: dict[str, object] = {}
+    for key, value in (assignment(text, option) for text in texts):
+        if key in found:
+            raise ValueError(
+                f"{option} {key} is given twice, as {shown(found[key])} and {shown(value)}; give it once (a list "
+                f"stands for several values)"
+            )
+        found[key] = value
+    return found
 
 
 def into(
     folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int, accept_edits: bool = False, *,
-    backend: str | None = None, address: str | None = None, shard: Shard = (1, 1),
+    skip_invalid: bool = False, backend: str | None = None, address: str | None = None, shard: Shard = (1, 1),
 ) -> int:  # fmt: skip
     """Run into a folder, show and publish what is there; return the exit code."""
     from hushbandits.bench.judge.stages import said
@@ -101,10 +142,10 @@ def into(
     with bad_input_is_a_sentence():
         workers(jobs)
         checked(backend, address)
-        opened = begin(experiments, folder, seed)
+        opened = begin(experiments, folder, seed, skip_invalid=skip_invalid)
     try:
         outcome = go_on(
-            opened, jobs, notify=lambda text: console.print(escape(text)), accept_edits=accept_edits,
+            opened, jobs, notify=lambda text: console.print(escape(text), soft_wrap=True), accept_edits=accept_edits,
             backend=backend, address=address, shard=shard,
         )  # fmt: skip
     except KeyboardInterrupt:
@@ -114,7 +155,7 @@ def into(
         show(store)
         for line in (f"{e.name}: {text}" for e in store.experiments if (text := said(store, e))):
             console.print(escape(line), soft_wrap=True)
-        if outcome.played or outcome.failures or not (folder / "report.html").exists():
+        if outcome.played or outcome.failures or store.restyled or not (folder / "report.html").exists():
             publish(store, bounds(experiments))  # what was asked for is the user's own
     for failure in outcome.failures:
         console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
@@ -158,8 +199,10 @@ def make_console(stderr: bool = False) -> Console:
             raise BrokenPipeError  # the program's own business, not rich's
 
     console = Plain(stderr=stderr)
-    # Piped output has no width of its own: leave the table whole.
-    return console if console.is_terminal else Plain(stderr=stderr, width=140)
+    # Piped output has no width of its own unless somebody gives it one: leave the table whole.
+    return (
+        console if console.is_terminal or "COLUMNS" in os.environ else Plain(stderr=stderr, width=140, soft_wrap=True)
+    )
 
 
 @contextmanager

@@ -72,14 +72,16 @@ def run(
     agents: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = (),
     looks: Looks = None,
     accept_edits: bool = False,
+    skip_invalid: bool = False,
     backend: Backend = None,
     address: str | None = None,
     shard: Annotated[str | None, arg(metavar="I/N")] = None,
 ) -> int:
     """Run an experiment, or go on with one; show a table, draw pictures, write a page.
 
-    Results go to one SQLite file in the folder of --out. A stopped run goes on with the same command; neither
-    --jobs, --backend, --shard nor an interruption changes a number. Examples:
+    Results go to one SQLite file in the folder of --out. A stopped run goes on with the same command, and what makes
+    no claims gets more runs with a larger --runs; neither --jobs, --backend, --shard nor an interruption changes a
+    number. Examples:
 
       hushbandits run quickstart
       hushbandits run rio2023-fig1 --quick
@@ -118,6 +120,8 @@ def run(
         is played from one to the next, and no further once all claims are decided; --runs is the last one.
     accept_edits
         Go on in a folder although own code or a data file was edited since: old and new rows mix.
+    skip_invalid
+        Leave out cells whose env, wrappers and agent cannot meet, with a line about each.
     backend
         Who plays: serial (this process), processes (of this machine), dask, ray or slurm (a cluster, or without
         --address, for slurm with --address local, one on this machine); default: processes, serial for one job.
@@ -131,7 +135,10 @@ def run(
         part = parse_shard(shard) if shard is not None else (1, 1)
         of = "" if part == (1, 1) else "-{}of{}".format(*part)
         folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else "") + of)
-    return into(folder, experiments, seed, jobs, accept_edits, backend=backend, address=address, shard=part)
+    return into(
+        folder, experiments, seed, jobs, accept_edits, skip_invalid=skip_invalid, backend=backend, address=address,
+        shard=part,
+    )  # fmt: skip
 
 
 def merge(

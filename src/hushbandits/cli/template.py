@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import keyword
 import re
 import sys
@@ -86,10 +87,16 @@ def new_agent(name: str, folder: Path) -> tuple[Path, Path]:
     """
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
     title, module = "".join(w[0].upper() + w[1:] for w in words), "_".join(w.lower() for w in words)
-    if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier() or keyword.iskeyword(module):
+    if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():
         raise ValueError(f"name={shown(name)} must be a name for a class, such as Bold")
+    for word, place in ((module, f"{module}.py"), (title, f"a class {title}")):
+        if keyword.iskeyword(word):
+            raise ValueError(
+                f"name={name!r} would be written as {place}, and {word!r} is a word of Python's own that cannot be "
+                f"imported; choose another name, such as {title}Agent"
+            )
     plain_name("name", module)
-    if module in (*sys.stdlib_module_names, "hushbandits", "numpy"):
+    if module in sys.stdlib_module_names or _installed(module, folder):
         raise ValueError(f"name={name!r} would be written to {module}.py, which hides the module of that name")
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder")
@@ -104,3 +111,9 @@ def new_agent(name: str, folder: Path) -> tuple[Path, Path]:
     except OSError as error:
         raise ValueError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
     return files
+
+
+def _installed(module: str, folder: Path) -> bool:
+    """Whether there is a module of that name elsewhere than in `folder`."""
+    found = importlib.machinery.PathFinder.find_spec(module)
+    return found is not None and found.origin is not None and Path(found.origin).parent != folder.resolve()

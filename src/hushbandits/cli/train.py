@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, UseAppendAction, arg
 
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.cli.console import assignment, bad_input_is_a_sentence, escape, make_console
+from hushbandits.cli.console import assignments, bad_input_is_a_sentence, escape, make_console
 
 __all__ = ["train"]
 
@@ -105,11 +105,10 @@ def _asked(set: tuple[str, ...], wrappers: tuple[str, ...]) -> dict[str, Any]:
     from hushbandits.bench.declare.spec import Use
 
     tables: dict[str, dict[str, object]] = {prefix: {} for prefix in (*_TABLES, *wrappers)}
-    for text in set:
-        key, value = assignment(text)
+    for key, value in assignments("--set", set).items():
         prefix, dot, name = key.rpartition(".")
         if not dot or prefix not in tables:
-            raise ValueError(f"--set {text}: {key!r} must begin with {', '.join(f'{p}.' for p in tables)}")
+            raise ValueError(f"--set {key}={value}: {key!r} must begin with {', '.join(f'{p}.' for p in tables)}")
         tables[prefix][name] = value
     uses = [Use.from_dict({**tables[name], "use": name}) for name in wrappers]
     return {"wrappers": uses, **{name: tables[prefix] for prefix, name in _TABLES.items()}}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, UseAppendAction, arg
 
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.cli.console import assignment, bad_input_is_a_sentence
+from hushbandits.cli.console import assignments, bad_input_is_a_sentence
 from hushbandits.core.validate import integer, real, shown
 
 if TYPE_CHECKING:
@@ -150,11 +150,10 @@ def _game(env: str, agent: str, seed: int, set: Sequence[str], wrappers: Sequenc
     from hushbandits.bench.play.batch import prepare
 
     given: dict[str, dict[str, object]] = {"env": {}, "agent": {}}
-    for text in set:
-        key, value = assignment(text)
+    for key, value in assignments("--set", set).items():
         part, _, name = key.partition(".")
         if part not in given or not name:
-            raise ValueError(f"--set {shown(text)} must begin with env. or agent., such as env.n_agents=8")
+            raise ValueError(f"--set {shown(f'{key}={value}')} must begin with env. or agent., such as env.n_agents=8")
         given[part][name] = value
     integer("seed", seed, 0, float("inf"))
     with warnings.catch_warnings(record=True) as noted:

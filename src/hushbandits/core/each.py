@@ -10,6 +10,7 @@ import numpy as np
 
 from hushbandits.core.edge import checked
 from hushbandits.core.face import face
+from hushbandits.core.habits import listen
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.names import words
 from hushbandits.core.obs import Obs
@@ -72,6 +73,8 @@ class Each(Team):
         name: str | None = None,
     ):
         self.factory = _buildable(factory)
+        if isinstance(factory, type):
+            listen(factory, object, ("act", "speak", "hear"))
         self._name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
@@ -80,6 +83,11 @@ class Each(Team):
     def name(self) -> str:
         """The factory's name, unless one was given."""
         return self._name
+
+    @property
+    def code(self) -> Callable[..., object]:
+        """The factory: its agents act."""
+        return self.factory
 
     @property
     def improvises(self) -> bool:  # type: ignore[override]

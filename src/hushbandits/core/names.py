@@ -101,6 +101,7 @@ def _file(path: str) -> str:
     )
 
 
+_PACKAGE = __name__.partition(".")[0]
 #: Folders that `reach` has put on the path.
 _reached: set[str] = set()
 
@@ -109,7 +110,15 @@ def reach(folder: str) -> None:
     """Make modules in `folder` importable, before those of folders that were reached earlier.
 
     A worker may have been started elsewhere, and a session may have gone elsewhere since.
+
+    Raises
+    ------
+    ValueError
+        A file there has this package's name: workers would import it in the package's place.
     """
+    own = Path(folder, f"{_PACKAGE}.py")
+    if own.is_file():
+        raise ValueError(f"{own} hides the package {_PACKAGE}: give your file another name")
     if folder in _reached and folder in sys.path:
         sys.path.remove(folder)
     if folder not in sys.path:

@@ -11,6 +11,7 @@ import numpy as np
 from hushbandits.core.edge import checked_seeds
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
+from hushbandits.core.habits import listen, steady
 from hushbandits.core.hooks import measurements
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
@@ -18,12 +19,15 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Seeds
+from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["log_checkpoints", "measured", "meet", "play", "played", "record"]
 
 
 def meet(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless `team` can play in `env`: same setting, fields sent, fields heard, and an end."""
+    for part, base in ((team, Team), *((w, Wrapper) for w in env.wrappers)):
+        listen(type(part), base)
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
     _speaks(env, team)
@@ -96,10 +100,11 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     >>> play(env, hb.make_team("Multi-UCB"))["regret"].shape
     (2,)
     """
-    obs = _begin(env, team, seed)
-    if step is not None or not team.episode(env):
-        _beats(env, team, obs, step)
-    return measured(env, team, env.metrics())
+    with steady(*_code(env, team)):
+        obs = _begin(env, team, seed)
+        if step is not None or not team.episode(env):
+            _beats(env, team, obs, step)
+        return measured(env, team, env.metrics())
 
 
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
@@ -118,6 +123,11 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
             finals = {**finals, **measurements(team.name, copy.deepcopy(team).metrics(its), env.runs, finals)}
     agree(finals, gathered(env, team))
     return finals
+
+
+def _code(env: Env, team: Team) -> list[object]:
+    """Whose code plays."""
+    return [team.code, type(env), type(env.law), *(type(w) for w in env.wrappers)]
 
 
 def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
@@ -158,20 +168,21 @@ def played(
     env: Env, team: Team, seed: int | Seeds, checkpoints: Sequence[int], metrics: Sequence[str]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Play, and return what `record` does, less what the team says of itself (`measured`)."""
-    obs = _begin(env, team, seed)
-    if not metrics:
-        if not team.episode(env):
-            _beats(env, team, obs, None)
-        return env.metrics(), {}
-    curves = _Curves(env, checkpoints, metrics)
-    first, *later = (*np.unique(curves.grid), math.inf)
-    if not env.linear and team.episode(env, first):
-        for until in later:
-            curves.look()
-            team.episode(env, until)
-    else:
-        _beats(env, team, obs, curves.look)
-    return env.metrics(), curves.values
+    with steady(*_code(env, team)):
+        obs = _begin(env, team, seed)
+        if not metrics:
+            if not team.episode(env):
+                _beats(env, team, obs, None)
+            return env.metrics(), {}
+        curves = _Curves(env, checkpoints, metrics)
+        first, *later = (*np.unique(curves.grid), math.inf)
+        if not env.linear and team.episode(env, first):
+            for until in later:
+                curves.look()
+                team.episode(env, until)
+        else:
+            _beats(env, team, obs, curves.look)
+        return env.metrics(), curves.values
 
 
 class _Curves:

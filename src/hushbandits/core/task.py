@@ -130,7 +130,8 @@ class Task(ABC):
         if not isinstance(price, Mapping | None):
             raise ValueError(f"price={shown(price)} must be a dict, such as {{'messages': 0.01}}")
         for name in price or {}:
-            choice("price", name, [name for name in PRICED if name in self.core.measures])
+            if name not in (known := [cost for cost in PRICED if cost in self.core.measures]):
+                raise ValueError(f"price={shown(price)}: {shown(name)} has no price here; {', '.join(known)} may have")
             for wrapper in self.core.wrappers:
                 if name in wrapper.spends and name in gathered(wrapper) and self.core.vain(wrapper):
                     raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hushbandits.core.face import face
@@ -69,6 +69,11 @@ class Team(Promising):
     def name(self) -> str:
         """Names the tape that its own randomness comes from."""
         return type(self).__name__
+
+    @property
+    def code(self) -> Callable[..., object]:
+        """Whose code acts: the class."""
+        return type(self)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """What this agent needs of an env with these `settings`: of its parameters those that say nothing of arms."""

@@ -52,6 +52,8 @@ def find(name: str) -> tuple[Experiment, ...]:
     known: dict[str, tuple[Experiment, ...]] = {e.name: (e,) for _, all in modules().values() for e in all}
     known |= {module: declared for module, (_, declared) in modules().items()}
     if name not in known:
+        if Path(f"{name}.toml").is_file():
+            raise ValueError(f"no experiment is named {name!r}; there is a file {name}.toml: name it with its ending")
         raise ValueError(f"no experiment is named {name!r}{nearest(name, known)}")
     return known[name]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,9 +33,10 @@ from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 from hushbandits.core.limits import affordable
 from hushbandits.core.measure import Measure
-from hushbandits.core.types import Array
+from hushbandits.core.types import Array, Params
+from hushbandits.core.validate import shown
 
-__all__ = ["Compared", "Pair", "Sample", "against", "comparisons", "sample", "swapped"]
+__all__ = ["Compared", "Pair", "Sample", "against", "comparisons", "faced", "sample", "swapped"]
 
 _RESAMPLES = 9_999
 _BYTES = 60.0 * 10_000  # of one run in one comparison
@@ -57,6 +58,8 @@ class Sample:
         is not known.
     measure : Measure or None
         What the metric is; ``None``: what ships by its name.
+    faced : dict of str
+        The env that they played in, as it was asked for (`faced`); empty: it is not known.
     """
 
     label: str
@@ -64,6 +67,18 @@ class Sample:
     runs: Array
     world: int | None = None
     measure: Measure | None = None
+    faced: Mapping[str, str] = field(default_factory=dict)
+
+
+def faced(env: str, params: Params) -> dict[str, str]:
+    """Return what runs faced, in words: the env's name and the parameters that it was given.
+
+    Examples
+    --------
+    >>> faced("CoopNetwork-v0", {"horizon": 100, "means": (0.5, 0.4)})
+    {'env': 'CoopNetwork-v0', 'horizon': '100', 'means': '[0.5, 0.4]'}
+    """
+    return {"env": env, **{k: shown(list(v) if isinstance(v, tuple) else v) for k, v in params.items()}}
 
 
 @dataclass(frozen=True)
@@ -305,7 +320,8 @@ def sample(store: Store, experiment: Experiment, cell: Cell, metric: str, label:
     values, numbers = store.final(cell, metric, runs), store.present(cell, runs)
     if len(values) != len(numbers):  # runs of another version may lack a metric: which, is not told
         numbers, world = np.arange(len(values)), None
-    return Sample(label or cell.line, values, numbers, world, measures(store, experiment)[metric])
+    told = measures(store, experiment)[metric]
+    return Sample(label or cell.line, values, numbers, world, told, faced(cell.env.name, cell.env.params))
 
 
 def comparisons(

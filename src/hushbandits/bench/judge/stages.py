@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.points import points
@@ -22,13 +22,16 @@ def together(experiment: Experiment) -> int:
     return max(family(experiment.name) or 0, len(experiment.claims))
 
 
-def check_looks(experiment: Experiment) -> None:
-    """Raise ``ValueError`` if one of the claims could not be decided at the first look, whatever its runs were."""
+def check_looks(experiment: Experiment, but: Container[str] = ()) -> None:
+    """Raise ``ValueError`` if one of the claims could not be decided at the first look, whatever its runs were.
+
+    `but`: keys of cells that cannot meet.
+    """
     if not experiment.looks:
         return
     first, looks, m = experiment.looks[0], len(experiment.looks), together(experiment)
     level = 1 - ALPHA / m / looks
-    kinds = Measures(declared(experiment))
+    kinds = Measures(declared(experiment, but))
     for claim in experiment.claims:
         how = procedure(claim.effect, kinds[claim.effect.metric])
         needs = max((how.fewest(level, len(cells)) for _, cells in points(experiment, claim)), default=1)
@@ -77,7 +80,7 @@ class Stages:
         return {e.name: self._asked(store, e, done) if e.looks else e.runs for e in store.experiments}
 
     def _asked(self, store: Store, experiment: Experiment, done: Mapping[str, set[int]]) -> int:
-        there = [done[cell.key] for cell in experiment.cells()]
+        there = [done[cell.key] for cell in experiment.cells() if cell.key not in store.skipped]
         whole = [look for look in experiment.looks if all(runs.issuperset(range(look)) for runs in there)]
         if whole:
             end = self._end(store, experiment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.misread import check_declared
@@ -47,54 +47,99 @@ def afford(experiment: Experiment, batch: int = BATCH) -> None:
     afford_points(experiment.checkpoints, min(batch, experiment.runs))
 
 
-def check(experiments: Sequence[Experiment]) -> None:
+def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> dict[str, str]:
     """Build every env and team once and let them meet; of a large sweep, every line at each single value.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+    skip_invalid : bool
+        Put up with cells that cannot meet, as long as some of their experiment can; then all cells are looked at.
+
+    Returns
+    -------
+    dict of str
+        Why such cells cannot meet, by their keys.
 
     Raises
     ------
     ValueError, TypeError
         Whatever a run would stumble over at its start, with the experiment's name.
     """
+    skipped: dict[str, str] = {}
     names = [e.name for e in experiments]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two experiments are called {name!r}")
     for experiment in experiments:
         check_declared(experiment)
-        offered: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
-        kinds: dict[str, Measure] = {}
-        for cell in _telling(experiment):
-            try:
-                wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-                env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-                sampled(cell.checkpoints, env)
-                players = cell.env.name, cell.agent.name
-                if players not in offered:
-                    join(kinds, gathered(env, team))
-                    env.reset(0)
-                    team.reset(Face(env), env.seeds)
-                    offered[players] = {*measured(env, team, env.metrics())}, set(env.curve_metrics)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"{experiment.name}, {cell.label}: {error}") from error
-        for finals, curves in offered.values():
-            for name in experiment.metrics:
-                if name not in finals:
-                    raise ValueError(f"{experiment.name}: no metric is named {name!r}{nearest(name, finals)}")
-            for figure in experiment.figures:
-                known = curves if figure.x == "time" else finals
-                if figure.y not in known:
-                    raise ValueError(f"{experiment.name}: a figure shows {figure.y!r}{nearest(figure.y, known)}")
-                offers = {name for names, _ in offered.values() for name in names}
-                if figure.x not in ("time", "runs", *experiment.sweep, *offers):
-                    what = f"which is neither swept nor a metric{nearest(figure.x, [*experiment.sweep, *offers])}"
-                    raise ValueError(f"{experiment.name}: a figure runs along {figure.x!r}, {what}")
-            check_claims(experiment, kinds)
-            for effect in (c.effect for c in experiment.claims):
-                known = finals if effect.time is None else curves
-                if effect.metric not in known:
-                    raise ValueError(
-                        f"{experiment.name}: a claim is about {effect.metric!r}{nearest(effect.metric, known)}"
-                    )
+        offered, kinds, invalid = _met(experiment, skip_invalid)
+        skipped |= invalid
+        check_claims(experiment, kinds)
+        finals = {who: names for who, (names, _) in offered.items()}
+        curves = {who: names for who, (_, names) in offered.items()}
+        for name in experiment.metrics:
+            _had(experiment.name, "no metric is named", name, finals)
+        for figure in experiment.figures:
+            _had(experiment.name, "a figure shows", figure.y, curves if figure.x == "time" else finals)
+            if figure.x in ("time", "runs", *experiment.sweep):
+                continue
+            offers = {name for names in finals.values() for name in names}
+            if figure.x not in offers:
+                what = f"which is neither swept nor a metric{nearest(figure.x, [*experiment.sweep, *offers])}"
+                raise ValueError(f"{experiment.name}: a figure runs along {figure.x!r}, {what}")
+            _had(experiment.name, "a figure runs along", figure.x, finals)
+        for effect in (c.effect for c in experiment.claims):
+            _had(experiment.name, "a claim is about", effect.metric, finals if effect.time is None else curves)
+    return skipped
+
+
+#: Metrics at the end and metrics with curves, by env and agent.
+_Offered = dict[tuple[str, str], tuple[set[str], set[str]]]
+
+
+def _met(experiment: Experiment, skip_invalid: bool) -> tuple[_Offered, dict[str, Measure], dict[str, str]]:
+    """Let everybody meet; return what is measured, what that is, and why cells cannot be played, by their keys."""
+    offered: _Offered = {}
+    kinds: dict[str, Measure] = {}
+    invalid: dict[str, str] = {}
+    first: ValueError | TypeError | None = None
+    for cell in experiment.cells() if skip_invalid else _telling(experiment):
+        try:
+            wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
+            env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
+            sampled(cell.checkpoints, env)
+            players = cell.env.name, cell.agent.name
+            if players not in offered:
+                join(kinds, gathered(env, team))
+                env.reset(0)
+                team.reset(Face(env), env.seeds)
+                offered[players] = {*measured(env, team, env.metrics())}, set(env.curve_metrics)
+        except (ValueError, TypeError) as error:
+            told = f"{experiment.name}, {cell.label}: {error}"
+            first = first or error
+            invalid[cell.key] = told
+        if first is not None and offered and not skip_invalid:
+            break  # that is enough to say what is wrong, and that others meet
+    if first is not None and not (skip_invalid and offered):
+        way = "; --skip-invalid (skip_invalid=True) leaves out the cells that cannot meet" if offered else ""
+        raise type(first)(next(iter(invalid.values())) + way) from first
+    return offered, kinds, invalid
+
+
+def _had(experiment: str, what: str, name: str, by: Mapping[tuple[str, str], set[str]]) -> None:
+    """Raise ``ValueError`` unless all envs and agents have a metric."""
+    lacking = next((who for who, names in by.items() if name not in names), None)
+    if lacking is None:
+        return
+    having = next((who for who, names in by.items() if name in names), None)
+    if having is None:
+        raise ValueError(f"{experiment}: {what} {name!r}{nearest(name, by[lacking])}")
+    one, other = (f"{agent} on {env}" if lacking[1] == having[1] else agent for env, agent in (having, lacking))
+    raise ValueError(
+        f"{experiment}: {name!r} must be a metric of all lines: {one} has it, {other} does not; leave it out (every "
+        f"metric is stored all the same), or play the two in experiments of their own"
+    )
 
 
 def _telling(experiment: Experiment) -> list[Cell]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import multiprocessing
 import os
 import platform
 import shutil
@@ -24,6 +25,10 @@ from hushbandits.core.validate import shown
 __all__ = ["Dask", "Ray", "Slurm", "connect"]
 
 _KNOCK = 20.0  # seconds in which a scheduler must answer
+_UNGUARDED = (
+    "Dask's workers import the script that starts them, so what it does must stand below "
+    "if __name__ == '__main__':, or else each worker would do it again"
+)
 _SLURM_JOBS = 32  # at once, where --jobs does not say
 
 
@@ -43,11 +48,16 @@ class Dask(Executor):
         self._distributed, self._cluster = distributed, None
         if address is None:
             self.parent = platform.node(), os.getpid()
-            with held_back():  # workers inherit it: ctrl-C is the parent's business
-                self._cluster = distributed.LocalCluster(
-                    n_workers=workers(jobs), threads_per_worker=1, processes=True, dashboard_address=None,
-                    silence_logs=logging.CRITICAL,
-                )  # fmt: skip
+            if getattr(multiprocessing.current_process(), "_inheriting", False):  # as Python's own check asks
+                raise RunError(_UNGUARDED)
+            try:
+                with held_back():  # workers inherit it: ctrl-C is the parent's business
+                    self._cluster = distributed.LocalCluster(
+                        n_workers=workers(jobs), threads_per_worker=1, processes=True, dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                    )  # fmt: skip
+            except RuntimeError as error:
+                raise RunError(f"Dask's workers could not start ({words(error)}). In a script: {_UNGUARDED}") from None
         try:
             self._client = distributed.Client(self._cluster or address, timeout=_KNOCK, set_as_default=False)
         except (OSError, ValueError) as error:

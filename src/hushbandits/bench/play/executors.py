@@ -117,8 +117,21 @@ class Executor(ABC):
 
 
 def workers(jobs: int) -> int:
-    """Return the number of processes that `jobs` stands for."""
-    return int(loky.cpu_count()) if jobs == -1 else integer("jobs", jobs, 1)
+    """Return the number of processes that `jobs` stands for.
+
+    Examples
+    --------
+    >>> workers(0)
+    Traceback (most recent call last):
+        ...
+    ValueError: jobs=0 must be an integer ≥ 1, or -1: one process per core
+    """
+    if jobs == -1:
+        return int(loky.cpu_count())
+    try:
+        return integer("jobs", jobs, 1)
+    except ValueError as error:
+        raise ValueError(f"{error}, or -1: one process per core") from None
 
 
 def checked(backend: str | None, address: str | None) -> None:

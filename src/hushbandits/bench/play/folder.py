@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 
 from hushbandits.bench.declare.points import check_claims
@@ -26,14 +26,26 @@ def open_folder(
     out: Path | str,
     seed: int = 0,
     batch: int = BATCH,
-    also: Callable[[Experiment], None] = lambda experiment: None,
+    also: Callable[[Experiment, Container[str]], None] = lambda experiment, but: None,
+    skip_invalid: bool = False,
 ) -> Store:
-    """Open a run folder for writing: a new one after `check`, or one that holds the same spec.
+    """Open a run folder for writing: a new one, or one that holds the same rows, or the first of them.
 
-    `also`: what else a new one is held to.
+    A declaration is held to `check` before it is taken over, whether the folder is new or not.
+
+    Parameters
+    ----------
+    experiments, out, seed, batch
+        As in `bench.run.run`.
+    also : callable
+        What else an experiment is held to, told the keys of its cells that are left out.
+    skip_invalid : bool
+        Leave out the cells that cannot meet (`Store.skipped`) instead of refusing them.
 
     Raises
     ------
+    ValueError, TypeError
+        A bad declaration; nothing is written then.
     StoreError
         The folder cannot be written, holds another spec, or another process goes on writing it.
     """
@@ -42,10 +54,7 @@ def open_folder(
     for experiment in experiments:
         afford(experiment, batch)
     renew(named(*experiments))
-    if not (out / FILE).exists():
-        check(experiments)
-        for experiment in experiments:
-            also(experiment)
+    skipped = _checked(experiments, also, skip_invalid) if skip_invalid or not (out / FILE).exists() else {}
     made: list[Path] = []
     try:
         lock = _lock(out, made, experiments, seed)
@@ -59,9 +68,12 @@ def open_folder(
     try:
         store = Store(out / FILE, experiments, seed)
         _refuse_other(store, experiments, seed)
+        if not new and not skip_invalid and not store.declares(experiments):
+            _checked(experiments, also)
         for experiment in experiments:
             check_claims(experiment)
         store.restyle(experiments)
+        store.skipped = skipped
     except BaseException:
         if store is not None:
             store.close()
@@ -75,8 +87,17 @@ def open_folder(
     return store
 
 
+def _checked(
+    experiments: Sequence[Experiment], also: Callable[[Experiment, Container[str]], None], skip_invalid: bool = False
+) -> dict[str, str]:
+    skipped = check(experiments, skip_invalid=skip_invalid)
+    for experiment in experiments:
+        also(experiment, skipped)
+    return skipped
+
+
 def _refuse_other(store: Store, experiments: Sequence[Experiment], seed: int) -> None:
-    if other := store.differs(experiments, seed):
+    if other := store.differs(experiments, seed, growing=True):
         folder = store.path.parent
         raise StoreError(f"{folder} holds another run: {other}; choose another --out, or delete that folder")
 

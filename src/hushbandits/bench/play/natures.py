@@ -5,7 +5,7 @@ What a store names is not imported; of a folder of an earlier version only what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from hushbandits.bench.declare.shapes import text
 from hushbandits.bench.declare.spec import Experiment
@@ -31,8 +31,10 @@ class Measures(dict[str, Measure]):
         return Measure.of(name)
 
 
-def told(experiments: Iterable[Experiment]) -> dict[str, dict[str, list[str]]]:
+def told(experiments: Iterable[Experiment], but: Container[str] = ()) -> dict[str, dict[str, list[str]]]:
     """Return what the metrics of each experiment are declared to be, by its name: ``{metric: [label, nature]}``.
+
+    `but`: keys of cells that cannot meet.
 
     Raises
     ------
@@ -46,16 +48,19 @@ def told(experiments: Iterable[Experiment]) -> dict[str, dict[str, list[str]]]:
     >>> told([tiny])["tiny"]["messages"]
     ['messages sent', 'count']
     """
-    return {e.name: {n: [m.label, m.nature] for n, m in declared(e).items()} for e in experiments}
+    return {e.name: {n: [m.label, m.nature] for n, m in declared(e, but).items()} for e in experiments}
 
 
-def declared(experiment: Experiment) -> dict[str, Measure]:
-    """Return what an experiment's envs, agents and wrappers declare; each combination of them is built once."""
+def declared(experiment: Experiment, but: Container[str] = ()) -> dict[str, Measure]:
+    """Return what an experiment's envs, agents and wrappers declare; each combination of them is built once.
+
+    `but`: keys of cells that cannot meet.
+    """
     found: dict[str, Measure] = {}
     seen = set()
     for cell in experiment.cells():
         players = cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers)
-        if players in seen:
+        if players in seen or cell.key in but:
             continue
         seen.add(players)
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]

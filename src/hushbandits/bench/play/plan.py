@@ -65,9 +65,9 @@ def declared(store: Store) -> dict[str, int]:
 def wanted(
     store: Store, shard: Shard = (1, 1), asked: Mapping[str, int] | None = None
 ) -> dict[str, tuple[Cell, range]]:
-    """Return all cells, in the order of the declaration, and those of their runs that the shard is to play, by key.
+    """Return all cells that are not skipped, in the order of the declaration, and their runs that the shard is to play.
 
-    `asked`: how many runs of each experiment, by its name; default: `declared`.
+    By key.  `asked`: how many runs of each experiment, by its name; default: `declared`.
     """
     asked = declared(store) if asked is None else asked
     cells: dict[str, tuple[Cell, int]] = {}
@@ -75,7 +75,8 @@ def wanted(
         for cell in experiment.cells():
             known = cells.get(cell.key, (cell, 0))
             cells[cell.key] = known[0], max(known[1], asked[experiment.name])
-    return {key: (cell, part(runs, i, shard)) for i, (key, (cell, runs)) in enumerate(cells.items())}
+    numbered = enumerate(cells.items())
+    return {key: (cell, part(runs, i, shard)) for i, (key, (cell, runs)) in numbered if key not in store.skipped}
 
 
 def missing(

@@ -5,7 +5,7 @@ A page reads these texts and builds nothing: what a store names is not imported,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import prepare
@@ -25,8 +25,8 @@ MOST = 400
 _Rows = tuple[tuple[str, ...], ...]
 
 
-def told(experiments: Iterable[Experiment]) -> dict[str, list[list[str]]]:
-    """Return the tables of the first cells of each experiment, by the cell's key.
+def told(experiments: Iterable[Experiment], but: Container[str] = ()) -> dict[str, list[list[str]]]:
+    """Return the tables of the first cells of each experiment, by the cell's key, without those whose keys `but` holds.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def told(experiments: Iterable[Experiment]) -> dict[str, list[list[str]]]:
     >>> [[row[0] for row in rows] for rows in told([tiny]).values()]
     [['nobody']]
     """
-    return {cell.key: _table(cell) for e in experiments for cell in e.cells()[:MOST]}
+    return {cell.key: _table(cell) for e in experiments for cell in e.cells()[:MOST] if cell.key not in but}
 
 
 def _table(cell: Cell) -> list[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -104,17 +105,29 @@ def fill(
     it is closed.
     """
     try:
+        tell = _warned if notify is None else notify
+        for why in store.skipped.values():
+            tell(f"skipped: {why}")
         tasks = missing(store, workers(jobs), batch, shard, asked(store))
+        here = about(store.experiments)
+        edited = _edited(store, here.get("own", {}))
+        if edited and not accept_edits:
+            ways = "choose another --out, or mix old and new rows knowingly with --accept-edits (accept_edits=True)"
+            if tasks:
+                raise StoreError(f"{edited}; {ways}")
+            tell(
+                f"nothing was played, and {edited}: its numbers are the old ones; choose another --out for new ones, "
+                f"or show these knowingly with --accept-edits (accept_edits=True)"
+            )
+        store.declare()  # what is refused changes nothing
         if not tasks:
             store.seal()
             return Outcome(store, 0, [])
-        here = about(store.experiments)
-        if not accept_edits:
-            _refuse_edits(store, here.get("own", {}))
         others = {s.get("sources") for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
-        here["privacy"], here["measures"] = told(store.experiments), natures.told(store.experiments)
+        here["privacy"] = told(store.experiments, store.skipped)
+        here["measures"] = natures.told(store.experiments, store.skipped)
         total, failures = 0, list[Failure]()
         with executor(backend, jobs, address, store.path.parent, most=len(tasks)) as by:
             here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}
@@ -135,23 +148,25 @@ def fill(
         raise
 
 
-def _refuse_edits(store: Store, own: dict[str, str]) -> None:
-    """Raise if own code or data differs from what rows there were made with; of failed cells there are no rows."""
+def _warned(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=4)  # where `run` was called
+
+
+def _edited(store: Store, own: dict[str, str]) -> str:
+    """Say which own code or data differs from what rows there were made with; of failed cells there are no rows."""
     noted: dict[str, str] = {}
     for _, session in store.sessions():
         noted |= session.get("own", {})
     edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}
     if not edited:
-        return
+        return ""
     done = store.done()
     for experiment in store.experiments:
         for cell in experiment.cells():
             if done[cell.key] and (mine := edited & used(cell.env, cell.agent, *cell.wrappers)):
                 names = " and ".join(map(repr, sorted(mine)))
-                raise StoreError(
-                    f"{names} changed since rows of {store.path.parent} were made with it; choose another --out, "
-                    f"or mix old and new rows knowingly with --accept-edits (accept_edits=True)"
-                )
+                return f"{names} changed since rows of {store.path.parent} were made with it"
+    return ""
 
 
 def _write(store: Store, answers: Iterable[tuple[Task, Reply]], bar: Silent) -> list[Failure]:

@@ -96,6 +96,10 @@ class Store(Reader):
         self.version = schema.identify(self._db, self.path)
         self.experiments, self.seed, self._ids = schema.described(self._db, self.path, self.version)
         self._names = {i: key for key, i in self._ids.items()}
+        #: Whether it goes by another declaration than the one that was in the file when it was opened.
+        self.restyled = False
+        #: Why cells are left out, by key: env, wrappers and agent cannot meet there.
+        self.skipped: dict[str, str] = {}
 
     def seal(self) -> None:
         """Let others write: from now on this store is only read."""
@@ -117,11 +121,12 @@ class Store(Reader):
 
     # -- writing ----------------------------------------------------------------------------------------------
 
-    def differs(self, experiments: Sequence[Experiment], seed: int) -> str:
+    def differs(self, experiments: Sequence[Experiment], seed: int, *, growing: bool = False) -> str:
         """Say in words how the rows of this store differ from those of another spec; empty: they are the same.
 
         What only decides how rows are shown (titles, labels, figures, claims) does not count; see `restyle`.  When
-        they are judged, does: looks are no matter of taste once there are rows.
+        they are judged, does: looks are no matter of taste once there are rows.  `growing`: more runs of what nobody
+        judges do not count either, since run r depends on r alone.
         """
         if self.seed != seed:
             return f"it holds seed {self.seed}, asked for is {seed}"
@@ -130,7 +135,8 @@ class Store(Reader):
             return f"it holds {there}; asked for is {here}"
         for mine, yours in zip(self.experiments, experiments, strict=True):
             same = mine.runs == yours.runs and tuple(mine.looks) == tuple(yours.looks)
-            if same and [c.key for c in mine.cells()] == [c.key for c in yours.cells()]:
+            more = growing and mine.runs < yours.runs and not (mine.claims or yours.claims)
+            if (same or more) and [c.key for c in mine.cells()] == [c.key for c in yours.cells()]:
                 continue
             old, new = mine.to_dict(), yours.to_dict()
             for key in ("runs", "looks", "luck", "paired", "env", "sweep", "wrappers", "checkpoints", "agents"):
@@ -140,16 +146,23 @@ class Store(Reader):
                     return f"{mine.name} has " + (f"{key} {there} there, {here} here" if short else f"other {key}")
         return ""
 
+    def declares(self, experiments: Sequence[Experiment]) -> bool:
+        """Whether the file holds this very declaration, titles, figures and claims included."""
+        return canonical([e.to_dict() for e in experiments]) == canonical([e.to_dict() for e in self.experiments])
+
     def restyle(self, experiments: Sequence[Experiment]) -> None:
-        """Take over titles, labels, figures and claims of a spec whose rows are the same."""
-        wanted = canonical([e.to_dict() for e in experiments])
-        if wanted == canonical([e.to_dict() for e in self.experiments]):
+        """Go by a spec whose rows are the same, or more; the file keeps its own until `declare`."""
+        self.restyled = not self.declares(experiments)
+        self.experiments = tuple(experiments)
+
+    def declare(self) -> None:
+        """Write the titles, labels, figures, claims and numbers of runs that `restyle` has taken over."""
+        if not self.restyled:
             return
         with self._clearly():
             self._db.execute("BEGIN IMMEDIATE")
-            schema.write_spec(self._db, experiments, self.seed, self.version)
+            schema.write_spec(self._db, self.experiments, self.seed, self.version)
             self._db.execute("COMMIT")
-        self.experiments = tuple(experiments)
 
     def begin_session(self, started: str, about: Params) -> None:
         """Note where the rows to come are made."""

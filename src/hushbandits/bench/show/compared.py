@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hushbandits.bench.declare.vocabulary import smaller_is_better
-from hushbandits.bench.judge.compare import Compared
+from hushbandits.bench.judge.compare import Compared, Sample
 from hushbandits.bench.show.tables import interval, number
 
 __all__ = ["heads", "notes", "rows"]
@@ -40,6 +40,21 @@ def _p(p: float) -> str:
     return "–" if math.isnan(p) else "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
+def _apart(samples: Sequence[Sample]) -> str:
+    """Say in which parameters the envs of lines differ; empty: in none that is known."""
+    known = [s for s in samples if s.faced]
+    told = []
+    for key in dict.fromkeys(k for s in known for k in s.faced):
+        by: dict[str, list[str]] = {}
+        for s in known:
+            by.setdefault(s.faced.get(key, "by default"), []).append(s.label)
+        if len(by) > 1:
+            told.append(f"{key} " + "; ".join(f"{value} ({', '.join(labels)})" for value, labels in by.items()))
+    if not told:
+        return ""
+    return f"Not all lines faced the same env, so that a difference may be the envs': {', and '.join(told)}."
+
+
 def notes(compared: Compared | Sequence[Compared]) -> list[str]:
     """What the columns are, and which sign is whose; of several comparisons of one metric, once."""
     several = [compared] if isinstance(compared, Compared) else list(compared)
@@ -49,6 +64,7 @@ def notes(compared: Compared | Sequence[Compared]) -> list[str]:
     better = {True: "less is better: below 0 speaks for A", False: "more is better: above 0 speaks for A"}
     direction = better.get(smaller_is_better(first.metric), "nothing here says whether less or more of it is better")  # type: ignore[arg-type]
     said = [f"A − B: the {first.statistic} of A minus that of B, of {first.metric} ({what}); {direction}."]
+    said += [text for one in several if (text := _apart(one.samples))][:1]
     if any(pair.paired for pair in pairs):
         said.append(
             "“n pairs”: runs of one seed are compared with each other (common random numbers); p: exchange of A and B "

@@ -13,7 +13,7 @@ from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.judge.summary import summary
 from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.terminal import escape
+from hushbandits.bench.show.terminal import escape, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,33 +83,27 @@ def interval(bounds: Interval | None) -> str:
 
 def print_tables(store: Store, console: Console, most: int = 40) -> None:
     """Print one table per experiment, of at most `most` cells."""
-    from rich import box
-    from rich.table import Table
-
     for experiment in store.experiments:
         swept = list(experiment.sweep)
-        table = Table(box=box.SIMPLE_HEAD, title=escape(f"{experiment.name}: {experiment.title}"), title_justify="left")
-        table.add_column("agent", no_wrap=True)
-        for parameter in swept:
-            table.add_column(escape(symbol(parameter)), justify="right")
-        table.add_column("metric", style="dim")
-        for column in ("runs", "mean", "95 % of the mean", "median", "95 % of the median"):
-            table.add_column(column, justify="right", no_wrap=True)
-        before = None
-        for line in lines(store, experiment, most):
-            fresh = before is None or line.cell is not before
-            names = [escape(line.cell.line), *(escape(line.cell.point[p]) for p in swept)]
-            table.add_row(
-                *(names if fresh else [""] * len(names)),
-                escape(line.metric),
+        heads = ["agent", *map(symbol, swept), "metric"]
+        rows = [
+            [
+                line.cell.line,
+                *(str(line.cell.point[p]) for p in swept),
+                line.metric,
                 str(line.runs),
                 number(line.mean),
                 interval(line.mean_interval),
                 number(line.median),
                 interval(line.median_interval),
-            )
-            before = line.cell
-        console.print(table)
+            ]
+            for line in lines(store, experiment, most)
+        ]
+        print_table(
+            console, f"{experiment.name}: {experiment.title}",
+            [*heads, "runs", "mean", "95 % of the mean", "median", "95 % of the median"], rows,
+            named=len(swept) + 1, left=(0, len(swept) + 1),
+        )  # fmt: skip
         left = len(experiment.cells()) - most
         if left > 0:
             console.print(

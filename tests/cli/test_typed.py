@@ -1,0 +1,118 @@
+"""What is typed slightly wrong ends in a sentence that says what to do, and what is printed can be read."""
+
+from __future__ import annotations
+
+import keyword
+
+import pytest
+from bench_helpers import small
+
+import hushbandits as hb
+from hushbandits.bench.run import run
+from hushbandits.cli.console import assignment
+from hushbandits.cli.main import main
+
+TOML = """runs = 2
+metrics = ["regret"]
+env = { use = "CoopNetwork-v0", n_agents = 3, horizon = 20 }
+agents = ["Multi-UCB", "UCB1"]
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(TOML)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["run", "mine.toml", "--jobs", "0"], "jobs=0 must be an integer ≥ 1, or -1: one process per core"),
+        (["run", "mine"], "no experiment is named 'mine'; there is a file mine.toml: name it with its ending"),
+        (["run", "mine.toml", "--set", "env.means=[.5,.4"], "--set 'env.means=[.5,.4' is no list and no table"),
+        (["run", "mine.toml", "--set", "env.horizon=5", "--set", "env.horizon=6"], "--set env.horizon is given twice"),
+        (["run", "mine.toml", "--set", "env.seed=3"], "seed=3 is no parameter of env CoopNetwork-v0: give seed to"),
+        (["run", "mine.toml", "--set", "env.runs=3"], "'env.runs' is no parameter of the env's; runs = … of the"),
+        (["compare", "mine", "--at", "a=1", "--at", "b=1", "--at", "a=1"], "--at a is given twice, as 1 and 1"),
+        (["watch", "CoopNetwork-v0", "--agent", "UCB1", "--set", "env.life=1", "--set", "env.life=2"], "given twice"),
+        (["new-agent", "Class"], "'class' is a word of Python's own that cannot be imported; choose another name"),
+        (["new-agent", "None"], "'None' is a word of Python's own that cannot be imported; choose another name"),
+        (["new-agent", "Scipy"], "would be written to scipy.py, which hides the module of that name"),
+    ],
+)
+def test_a_slip_is_one_sentence_that_says_what_to_do(here, capsys, args, message):
+    if args[0] == "compare":
+        run(small(runs=2), here / "mine", progress=False).store.close()
+    assert main(args) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_no_word_of_python_becomes_an_agent(here, capsys):
+    for word in keyword.kwlist:
+        assert main(["new-agent", word.capitalize()]) == 2
+        assert "choose another name" in capsys.readouterr().err
+
+
+def test_a_file_of_this_package_s_name_is_pointed_out(here, capsys):
+    (here / "hushbandits.py").write_text("")
+    assert main(["run", "mine.toml", "--jobs", "1"]) == 2
+    assert "hushbandits.py hides the package hushbandits: give your file another name" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="hides the package"):
+        hb.evaluate("CoopNetwork-v0", "UCB1", runs=1)
+
+
+@pytest.mark.parametrize("key", ["runs", "seed", "seeds", "jobs", "checkpoints", "wrappers"])
+def test_what_is_said_of_the_whole_game_is_no_parameter_of_its_env(key):
+    with pytest.raises(TypeError, match=f"{key}=3 is no parameter of env CoopNetwork-v0: give {key} to whoever plays"):
+        hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env={key: 3})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[.5,.4]", [0.5, 0.4]),
+        (".5", 0.5),
+        ("-.5", -0.5),
+        ("(1, 2)", (1, 2)),
+        ("[True, None]", [True, None]),
+        ("[0.5, 0.4]", [0.5, 0.4]),
+        ("{low = .25}", None),
+        ("star", "star"),
+        ("1/2", "1/2"),
+        ("a-b", "a-b"),
+        ("my_module:Law", "my_module:Law"),
+    ],
+)
+def test_values_are_read_as_toml_or_python_writes_them(text, value):
+    if value is None:
+        with pytest.raises(ValueError, match="is no list and no table"):
+            assignment(f"x={text}")
+    else:
+        assert assignment(f"x={text}") == ("x", value)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("wide")
+    run(small(runs=6, metrics=("regret", "messages")), path, progress=False).store.close()
+    return path
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_tables_are_whole_at_any_width(folder, capsys, monkeypatch, command, columns):
+    assert main([command, str(folder)]) == 0
+    whole = capsys.readouterr().out
+    numbers = [word for word in whole.replace("[", " ").replace("]", " ").split() if word[:1].isdigit()]
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main([command, str(folder)]) == 0
+    text = capsys.readouterr().out
+    mine = [line for line in text.splitlines() if str(folder) not in line]
+    assert max(map(len, mine)) <= columns
+    assert "…" not in text
+    flat = " ".join(text.replace("[", " ").replace("]", " ").split())
+    assert all(number in flat for number in numbers)
