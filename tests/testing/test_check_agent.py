@@ -193,10 +193,10 @@ PLANTED = [
     (Common, "Common.seen is data of the class and changed in play"),
     (Counted, "Counted.games is data of the class and changed in play"),
     (Infinite, r"Infinite.metrics, 'worth': must be finite numbers, and holds \[inf\]"),
-    (Scalar, r"Scalar.metrics, 'worth': must have shape \(\d, …\), not \(\)"),
-    (Worded, "Worded.metrics, 'worth': must be numbers, not <U4"),
+    (Scalar, r"Scalar.metrics: .*'worth' must be numbers of shape \(\d, …\), not .* \(\)"),
+    (Worded, "Worded.metrics: .*'worth' must be numbers of shape .*, not <U4"),
     (Promiseless, "Promiseless.promises is not defined, but Promiseless has an epsilon"),
-    (Absurd, r"Absurd.promises names ε = -1.0, δ = 0.0; allowed are ε ≥ 0"),
+    (Absurd, "Absurd.promises: ValueError: epsilon=-1.0 of a Guarantee must be a number ≥ 0"),
     (Unsaid, "Unsaid.promises leaves mechanism empty"),
     (OneDeaf, "OneDeaf.hears is called by nobody; the hook is hear"),
     (OneGlobal, r"OneGlobal: it moved the global state of numpy\.random"),
@@ -205,6 +205,7 @@ PLANTED = [
 
 
 @pytest.mark.parametrize(("fault", "says"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
+@pytest.mark.filterwarnings("ignore:.*nobody calls:UserWarning")
 def test_planted_faults_are_caught(fault, says):
     with pytest.raises(AssertionError, match=says) as caught:
         check_agent(fault, "CoopNetwork-v0")

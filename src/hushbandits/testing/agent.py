@@ -10,7 +10,8 @@ import numpy as np
 from hushbandits.core.each import Each
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, parameters
 from hushbandits.core.env import Env
-from hushbandits.core.face import Face
+from hushbandits.core.face import Face, revealed
+from hushbandits.core.hooks import measurements
 from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Message, Params, Seeds
@@ -167,9 +168,9 @@ def played(core: Env, team: Team, seeds: Seeds, cls: type) -> dict[str, Any]:
         with calling(cls, "hear", at):
             team.hear(obs.inbox)
         trace[at] = {"act": done, "speak": words, "live": live}
-    with calling(cls, "metrics"):
-        own = team.metrics(core)
-    check_metrics(cls, own, len(seeds))
+    with calling(cls, "metrics"), revealed(core) as its:
+        own = measurements(team.name, team.metrics(its), len(seeds))
+    check_metrics(cls, own)
     trace["metrics"] = {**core.metrics(), **own}
     return trace
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
-import math
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ import numpy as np
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Guarantee, Promising
+from hushbandits.core.habits import misspelt
 from hushbandits.core.names import words
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
@@ -26,7 +25,6 @@ __all__ = ["calling", "check_hooks", "check_metrics", "check_promises", "grounds
 #: Tried in turn where nobody says how many: fewer agents may have no way to remove an arm.
 AGENTS = (3, 5, 8, 16, 32, 64)
 ROUNDS = 24
-_LIKE = 0.75
 
 
 def check_hooks(cls: type, base: type, hooks: Sequence[str]) -> None:
@@ -48,26 +46,13 @@ def check_hooks(cls: type, base: type, hooks: Sequence[str]) -> None:
         ...
     AssertionError: Deaf.heer is called by nobody; the hook is hear
     """
-    own = [c for c in cls.__mro__ if c not in base.__mro__]
-    defined = {name for c in own for name in vars(c)}
-    for c in own:
+    for c in (c for c in cls.__mro__ if c not in base.__mro__):
         for name, value in vars(c).items():
-            plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-            if name.startswith("__") or not callable(plain) or isinstance(plain, type):
-                continue
-            if name in hooks:
-                continue
-            if hasattr(base, name):
-                declared = not callable(getattr(base, name)) and not isinstance(getattr(base, name), property)
-                required(
-                    not declared, f"{c.__name__}.{name} is a method; {name} of {base.__name__} is no hook, but data"
-                )
-                continue
-            near = difflib.get_close_matches(name.strip("_").casefold(), hooks, n=1, cutoff=_LIKE)
-            required(
-                not near or near[0] in defined,
-                f"{c.__name__}.{name} is called by nobody; the hook is {near[0] if near else ''}",
-            )
+            data = not callable(getattr(base, name, len)) and not isinstance(getattr(base, name), property)
+            if data and callable(value) and not isinstance(value, type):
+                required(False, f"{c.__name__}.{name} is a method; {name} of {base.__name__} is no hook, but data")
+    for name, meant in misspelt(cls, hooks, base):
+        required(False, f"{cls.__name__}.{name} is called by nobody; the hook is {meant[0]}")
 
 
 @contextmanager
@@ -122,10 +107,6 @@ def check_promises(who: Promising, env: Env, noises: str) -> None:
         f"{cls.__name__}.promises must return a tuple of Guarantee, not {promised!r}",
     )
     for g in promised:
-        required(
-            not math.isnan(g.epsilon) and g.epsilon >= 0 and 0 <= g.delta <= 1,
-            f"{cls.__name__}.promises names ε = {g.epsilon}, δ = {g.delta}; allowed are ε ≥ 0 and δ in [0, 1]",
-        )
         lacking = [name for name in ("mechanism", "view", "source") if not str(getattr(g, name)).strip()]
         required(not lacking, f"{cls.__name__}.promises leaves {lacking[0] if lacking else ''} empty")
     required(
@@ -134,17 +115,11 @@ def check_promises(who: Promising, env: Env, noises: str) -> None:
     )
 
 
-def check_metrics(cls: type, metrics: object, runs: int, infinite: Collection[str] = ()) -> None:
-    """Raise ``AssertionError`` unless metrics are finite numbers ``(R, …)``; those in `infinite` may be ∞."""
-    required(isinstance(metrics, Mapping), f"{cls.__name__}.metrics must return a dict of arrays, not {metrics!r}")
-    assert isinstance(metrics, Mapping)
-    for name, value in metrics.items():
-        array = np.asarray(value)
-        what = f"{cls.__name__}.metrics, {name!r}"
-        required(array.dtype.kind in "biuf", f"{what}: must be numbers, not {array.dtype}")
-        required(array.shape[:1] == (runs,), f"{what}: must have shape ({runs}, …), not {array.shape}")
+def check_metrics(cls: type, metrics: Mapping[str, Array], infinite: Collection[str] = ()) -> None:
+    """Raise ``AssertionError`` unless metrics are finite numbers; those in `infinite` may be ∞."""
+    for name, array in metrics.items():
         bad = np.isnan(array) if name in infinite else ~np.isfinite(array)
-        required(not bad.any(), f"{what}: must be finite numbers, and holds {array[bad][:1]}")
+        required(not bad.any(), f"{cls.__name__}.metrics, {name!r}: must be finite numbers, and holds {array[bad][:1]}")
 
 
 def other_than(*sizes: int) -> int:

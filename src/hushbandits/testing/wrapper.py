@@ -11,6 +11,7 @@ import numpy as np
 
 from hushbandits.core.entries import AnyEnv, AnyWrapper, parameters
 from hushbandits.core.env import Env
+from hushbandits.core.hooks import measurements
 from hushbandits.core.messages import Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.tapes import run_seeds
@@ -162,7 +163,7 @@ def _passed(core: Env, team: Team, made: Wrapper, seeds: Seeds) -> dict[str, Any
     own, name = _of(core, made), type(made).__name__
     for hook in ("reset", "tell", "told"):
         setattr(own, hook, _named(type(made), hook, getattr(own, hook)))
-    send, deliver = own.send, own.deliver
+    send, deliver, metrics = own.send, own.deliver, own.metrics
 
     def sent(message: Payload, env: World) -> Payload:
         before = {field: copy.deepcopy(value) for field, value in message.items()}
@@ -185,7 +186,13 @@ def _passed(core: Env, team: Team, made: Wrapper, seeds: Seeds) -> dict[str, Any
         required(isinstance(out, Inbox), f"{name}.deliver must return an Inbox, not {type(out).__name__}")
         return out
 
-    own.send, own.deliver = sent, delivered  # type: ignore[method-assign]
+    def counted(env: World) -> dict[str, Any]:
+        with calling(type(made), "metrics"):
+            found = measurements(own.name, metrics(env), len(seeds))
+        check_metrics(type(made), found, own.spends)
+        return found
+
+    own.send, own.deliver, own.metrics = sent, delivered, counted  # type: ignore[method-assign]
     talk = core.talk
 
     def heard(message: Any = None) -> Any:
@@ -196,13 +203,9 @@ def _passed(core: Env, team: Team, made: Wrapper, seeds: Seeds) -> dict[str, Any
 
     core.talk = heard  # type: ignore[method-assign]
     try:
-        trace = played(core, team, seeds, type(team))
+        return played(core, team, seeds, type(team))
     finally:
-        del core.talk, own.send, own.deliver, own.reset, own.tell, own.told
-    with calling(type(made), "metrics"):
-        measured = own.metrics(core)
-    check_metrics(type(made), measured, len(seeds), own.spends)
-    return trace
+        del core.talk, own.send, own.deliver, own.metrics, own.reset, own.tell, own.told
 
 
 def _named(cls: type, hook: str, function: Any) -> Any:
