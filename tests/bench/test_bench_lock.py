@@ -193,8 +193,8 @@ def test_the_loser_of_two_first_runs_leaves_the_winners_store(tmp_path, monkeypa
 
     check = folder.check
 
-    def meanwhile(experiments):
-        check(experiments)
+    def meanwhile(experiments, **options):
+        check(experiments, **options)
         hidden.rename(tmp_path / "o" / FILE)
 
     monkeypatch.setattr(folder, "check", meanwhile)

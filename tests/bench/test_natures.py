@@ -142,7 +142,7 @@ class Other(Hive):
 
 class Liar(Hive):
     def _metrics(self):
-        return {**super()._metrics(), "swarmed": np.full(self.runs, 0.5)}
+        return {**super()._metrics(), "swarmed": 0.5 * (self.t > 0)}
 """
 
 

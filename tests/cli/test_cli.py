@@ -154,7 +154,7 @@ def test_export_formats_hold_the_same_rows(spec, capsys):
     assert [float(r["value"]) for r in rows] == [r["value"] for r in records]
     assert [r["env.n_agents"] for r in rows] == [str(r["env.n_agents"]) for r in records]
     assert main(["export", "runs/mine", "--format", "xls"]) == 2
-    assert "format='xls' is not one of csv, json, parquet" in capsys.readouterr().err
+    assert "format='xls' is not one of csv, json, latex, parquet" in capsys.readouterr().err
     assert main(["export", "runs/mine", "--output", "no/where.csv"]) == 2
     assert "cannot write no/where.csv" in capsys.readouterr().err
 

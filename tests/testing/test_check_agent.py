@@ -157,6 +157,11 @@ class One:
         return int(self.rng.integers(2))
 
 
+class Overstates(One):
+    def speak(self, reward):
+        return {"arm": 0, "reward": 7.0}
+
+
 class OneDeaf(One):
     def hears(self, messages):
         pass
@@ -198,6 +203,7 @@ PLANTED = [
     (Promiseless, "Promiseless.promises is not defined, but Promiseless has an epsilon"),
     (Absurd, "Absurd.promises: ValueError: epsilon=-1.0 of a Guarantee must be a number ≥ 0"),
     (Unsaid, "Unsaid.promises leaves mechanism empty"),
+    (Overstates, r"Overstates.speak, round 1: says a reward of \[7.\]; arms pay from 0 to 1"),
     (OneDeaf, "OneDeaf.hears is called by nobody; the hook is hear"),
     (OneGlobal, r"OneGlobal: it moved the global state of numpy\.random"),
     (OneCommon, "OneCommon.book is data of the class and changed in play"),

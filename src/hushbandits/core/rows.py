@@ -14,6 +14,7 @@ import numpy as np
 
 from hushbandits.core.types import Array
 from hushbandits.core.validate import shown
+from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["put_attributes", "put_rows"]
 
@@ -121,6 +122,8 @@ class _Put:
                 into[name] = self.value(into[name], fresh[name], f"{path}[{name!r}]")
         elif isinstance(into, np.random.Generator) and isinstance(fresh, np.random.Generator):
             self._same(into.bit_generator.state == fresh.bit_generator.state, into, fresh, path)
+        elif isinstance(into, Wrapper):  # callable only to say that it is not
+            self.attributes(into, fresh, path)
         elif callable(into) or not (hasattr(into, "__dict__") or hasattr(into, "__slots__")):
             nan = into != into and fresh != fresh
             self._same(nan or into == fresh, into, fresh, path)

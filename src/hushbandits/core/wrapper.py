@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
@@ -82,6 +82,12 @@ class Wrapper(Promising):
         them what else is here: `told` gives it, and they find it in their inbox (``inbox.own``).
         """
         return fields
+
+    def __call__(self, env: object) -> NoReturn:
+        """A wrapper is no function of an env."""
+        raise TypeError(
+            f"{self.name} is no function: hb.wrap(env, {self.name}(…)), or wrappers=[{self.name}(…)] of make"
+        )
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs."""

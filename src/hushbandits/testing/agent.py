@@ -16,7 +16,7 @@ from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Message, Params, Seeds
 from hushbandits.registry import make_team
-from hushbandits.testing.compare import globals_kept, same, shaken, untouched
+from hushbandits.testing.compare import globals_kept, required, same, shaken, untouched
 from hushbandits.testing.parts import (
     Built,
     calling,
@@ -51,7 +51,8 @@ def check_agent(
 
     * names: no method is called almost as a hook (``heer``, ``speeks``), and what is data in `Team` (``hears``) is no
       method;
-    * actions and messages: shape, dtype and range, ``(R, A, …)``; runs and agents exchanged are noticed;
+    * actions and messages: shape, dtype and range, ``(R, A, …)``; runs and agents exchanged are noticed, and so are
+      rewards that no arm pays;
     * the seed decides all actions, messages and metrics, whatever the global random generators hold, and leaves these
       alone;
     * a run alone plays as its row of a batch;
@@ -164,6 +165,7 @@ def played(core: Env, team: Team, seeds: Seeds, cls: type) -> dict[str, Any]:
             said = team.speak(obs.reward)  # type: ignore[arg-type]
             words = _kept(_said(core, said), live)
             obs = core.talk(said)
+        _check_rewards(core, said, cls, at)
         assert obs.inbox is not None
         with calling(cls, "hear", at):
             team.hear(obs.inbox)
@@ -173,6 +175,16 @@ def played(core: Env, team: Team, seeds: Seeds, cls: type) -> dict[str, Any]:
     check_metrics(cls, own)
     trace["metrics"] = {**core.metrics(), **own}
     return trace
+
+
+def _check_rewards(core: Env, said: Message | None, cls: type, at: str) -> None:
+    """Raise ``AssertionError`` where a reward is said that no arm of the env pays."""
+    if said is None or not {"reward"} <= {*said} & {*core.told}:
+        return
+    low, high = core.told["reward"].range
+    reward = np.asarray(said["reward"])[np.asarray(said.get("sent", core.who >= 0), bool)]
+    odd = reward[(reward < low) | (reward > high)]
+    required(not odd.size, f"{cls.__name__}.speak, {at}: says a reward of {odd[:1]}; arms pay from {low:g} to {high:g}")
 
 
 def _said(core: Env, message: Message | None) -> Message:
