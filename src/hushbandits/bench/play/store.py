@@ -153,7 +153,8 @@ class Store(Reader):
     def restyle(self, experiments: Sequence[Experiment]) -> None:
         """Go by a spec whose rows are the same, or more; the file keeps its own until `declare`."""
         self.restyled = not self.declares(experiments)
-        self.experiments = tuple(experiments)
+        if self.restyled:
+            self.experiments = tuple(experiments)
 
     def declare(self) -> None:
         """Write the titles, labels, figures, claims and numbers of runs that `restyle` has taken over."""
