@@ -25,6 +25,7 @@ FLOORS = [
     {"baselines"},
     {"shipped", "announce"},
     {"registry"},
+    {"instead"},
     {"protection"},
     {"views", "audits", "testing", "bench.declare"},
     {"experiments", "bench.play"},

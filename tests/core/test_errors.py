@@ -52,8 +52,8 @@ def test_unknown_keywords_name_the_nearest():
 
 
 @pytest.mark.parametrize(("agent", "kwargs", "message"), [
-    ("DP-MASE", {"epsilon": 0}, "epsilon=0 must be a number ≥ 1e-09"),
-    ("DP-MASE", {"epsilon": float("nan")}, "epsilon=nan must be a number ≥ 1e-09"),
+    ("DP-MASE", {"epsilon": 0}, "epsilon=0 must be a number > 0"),
+    ("DP-MASE", {"epsilon": float("nan")}, "epsilon=nan must be a number > 0"),
     ("DP-MASE", {"beta": 1.5}, r"beta=1.5 must lie in \(0, 1\)"),
     ("Private-UCB", {"v": 2}, r"v=2 must lie in \(1, 1.5\)"),
     ("QuACK-UCBs", {}, "no agent is named 'QuACK-UCBs'; did you mean QuACK-UCB "),
@@ -66,7 +66,7 @@ def test_bad_agent(agent, kwargs, message):
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: Huber(1.5), r"rate=1.5 must lie in \[0, 1\]"),
     (lambda: Loss(-0.1), r"rate=-0.1 must lie in \[0, 1\]"),
-    (lambda: LocalLaplace(0), "epsilon=0 must be a number ≥ 1e-09"),
+    (lambda: LocalLaplace(0), "epsilon=0 must be a number > 0"),
     (lambda: Huber(0.1, law="cauchy"), "law='cauchy' is no reward law"),
     (lambda: hb.make_core("CoopNetwork-v0", rewards="gaussian", wrappers=[LocalLaplace(1)]), r"rewards in \[0, 1\]"),
     (lambda: hb.make_core("DPMASE-v0", wrappers=[hb.make_wrapper("Shuffle")]), "needs a declared window"),

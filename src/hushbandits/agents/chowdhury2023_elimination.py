@@ -15,7 +15,7 @@ from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.types import Array, Params, Seeds
-from hushbandits.core.validate import LEAST, flag, real
+from hushbandits.core.validate import divisor, flag
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.successive import eliminate
@@ -69,7 +69,7 @@ class SuccessiveElimination(Team):
     wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
 
     def __init__(self, epsilon: float | None = None, confidence: float | str | None = None, *, calibrated: bool = True):
-        self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, LEAST, closed="low")
+        self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
         self.confidence = confidence
         self.calibrated = flag("calibrated", calibrated)
         if confidence is not None:

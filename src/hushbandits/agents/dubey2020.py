@@ -17,7 +17,7 @@ from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import LEAST, choice, real
+from hushbandits.core.validate import choice, divisor, real
 from hushbandits.core.world import World
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import follow, values_kept
@@ -56,7 +56,7 @@ class PrivateUCB(Team):
     hears = ("mean", "count")
 
     def __init__(self, epsilon: float = 1.0, v: float = 1.1, own: str = "noised"):
-        self.epsilon = real("epsilon", epsilon, LEAST, closed="low")
+        self.epsilon = divisor("epsilon", epsilon)
         self.v = real("v", v, 1, 1.5)
         self.own = choice("own", own, ("exact", "noised"))
         self.told = ("reward",) if self.own == "exact" else ("mean", "count")

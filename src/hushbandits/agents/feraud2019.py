@@ -8,7 +8,7 @@ is what the vote needs of its env.
 from __future__ import annotations
 
 from hushbandits.core.team import Protocol
-from hushbandits.core.validate import LEAST, choice, real
+from hushbandits.core.validate import choice, divisor, real
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.policies.best_arm import ROUTINES, arm_selection, reset_rate
 from hushbandits.policies.routine import Routine
@@ -71,7 +71,7 @@ class Decentralized(VotingTeam):
         phi: float | None = None,
     ):
         self.routine_name = choice("routine", routine, ROUTINES)
-        self.epsilon = real("epsilon", epsilon, LEAST, 1, closed="both")
+        self.epsilon = divisor("epsilon", epsilon, 1, closed="high")
         self.eta = real("eta", eta, 0, 1)
         self.delta = real("delta", delta, 0, 1)
         self.phi = reset_rate(self.routine_name, phi)

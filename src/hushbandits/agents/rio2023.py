@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.team import Protocol
-from hushbandits.core.validate import LEAST, real
+from hushbandits.core.validate import real
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.policies.elimination import confidence_under_loss, successive_elimination
@@ -50,7 +50,7 @@ class DPMASE(VotingTeam):
     """
 
     def __init__(self, epsilon: float = 0.1, delta: float = 0.05, beta: float = 0.5):
-        self.epsilon = real("epsilon", epsilon, LEAST, closed="low")
+        self.epsilon = real("epsilon", epsilon, 0)
         self.delta = real("delta", delta, 0, 1)
         self.beta = real("beta", beta, 0, 1)
 

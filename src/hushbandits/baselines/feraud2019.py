@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushbandits.core.team import Protocol
 from hushbandits.core.types import Seeds
-from hushbandits.core.validate import LEAST, choice, real
+from hushbandits.core.validate import choice, divisor, real
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.policies.best_arm import ROUTINES, arm_selection, reset_rate
@@ -19,7 +19,7 @@ class _Baseline(VotingTeam):
 
     def __init__(self, routine: str = "SER3", epsilon: float = 0.25, delta: float = 0.05, phi: float | None = None):
         self.routine_name = choice("routine", routine, ROUTINES)
-        self.epsilon = real("epsilon", epsilon, LEAST, 1, closed="both")
+        self.epsilon = divisor("epsilon", epsilon, 1, closed="high")
         self.delta = real("delta", delta, 0, 1)
         self.phi = reset_rate(self.routine_name, phi)
 

@@ -11,7 +11,7 @@ from hushbandits.baselines.gossip import Gossip, second_eigenvalue
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import LEAST, flag, real
+from hushbandits.core.validate import divisor, flag, real
 from hushbandits.core.world import World
 from hushbandits.policies.policy import argmax
 
@@ -167,7 +167,7 @@ class DDUCB(Gossip):
 
     def __init__(self, eta: float = 2.0, sigma: float = 0.5, epsilon: float = 1 / 22, rechoose: bool = False):
         self.eta, self.sigma = real("eta", eta, 1), real("sigma", sigma, 0)
-        self.epsilon, self.rechoose = real("epsilon", epsilon, LEAST, 1, closed="low"), flag("rechoose", rechoose)
+        self.epsilon, self.rechoose = divisor("epsilon", epsilon, 1), flag("rechoose", rechoose)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """Nothing: its ε is how well gossip has mixed, no privacy."""

@@ -219,7 +219,7 @@ class Arms:
         Examples
         --------
         >>> from hushbandits.core.tapes import run_seeds
-        >>> arms = Arms([0.9, 0.5], "bernoulli", switches=1, horizon=10)
+        >>> arms = Arms([0.9, 0.5], "bernoulli", permute=False, switches=1, horizon=10)
         >>> arms.reset(run_seeds(0, 1))
         >>> arms.pick(np.array([[1, 1]]), np.array([[0, 7]]))
         (array([[0.5, 0.9]]), array([[0.4, 0. ]]))

@@ -14,10 +14,10 @@ from hushbandits.core.types import Array
 
 __all__ = [
     "LARGEST",
-    "LEAST",
     "check_flags",
     "check_keywords",
     "choice",
+    "divisor",
     "flag",
     "integer",
     "nearest",
@@ -30,8 +30,8 @@ __all__ = [
 
 #: The largest integer that an array can hold.
 LARGEST = 2**63 - 1
-#: The least ε that is one: below it, what is divided by it is no number any more.
-LEAST = 1e-9
+#: The least that something may be divided by.
+_LEAST = 1e-9
 _SHOWN = 80  # characters of a bad value in its sentence
 
 
@@ -130,6 +130,24 @@ def real(
         sign = "≥" if left == "[" else ">"
         raise ValueError(f"{name}={shown(value)} must be a {'finite ' * large}number {sign} {low:g}")
     raise ValueError(f"{name}={shown(value)} must lie in {left}{low:g}, {high:g}{right}")
+
+
+def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "") -> float:
+    """Return `value` as a float above 0 that one may divide by, at most `high`, else raise ``ValueError``.
+
+    Examples
+    --------
+    >>> divisor("epsilon", 0.5)
+    0.5
+    >>> divisor("epsilon", 5e-324)
+    Traceback (most recent call last):
+        ...
+    ValueError: epsilon=5e-324 is too small to divide by; the least is 1e-09
+    """
+    number = real(name, value, 0, high, closed=closed)
+    if number < _LEAST:
+        raise ValueError(f"{name}={shown(value)} is too small to divide by; the least is {_LEAST:g}")
+    return number
 
 
 def _float(value: object) -> float:

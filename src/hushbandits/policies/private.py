@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hushbandits.core.jit import jit
 from hushbandits.core.types import Array
-from hushbandits.core.validate import LEAST, real
+from hushbandits.core.validate import divisor
 from hushbandits.policies.policy import Policy, add, by_index, sums
 from hushbandits.policies.ucb import UCB1
 
@@ -56,7 +56,7 @@ class LDPUCBL(Policy):
     shared = ("epsilon",)
 
     def __init__(self, epsilon: float | None = None):
-        self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, LEAST, closed="low")
+        self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
 
     @property
     def name(self) -> str:

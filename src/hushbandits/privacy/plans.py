@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hushbandits.core.validate import LEAST, integer, real
+from hushbandits.core.validate import divisor, integer, real
 from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
 
@@ -197,4 +197,4 @@ def confidence_level(confidence: object, horizon: int) -> float:
         return 1.0 / max(horizon, 2)
     if isinstance(confidence, str):
         raise ValueError(f'confidence={confidence!r} must lie in (0, 1) or be "1/T"')
-    return real("confidence", confidence, LEAST, 1, closed="low")
+    return divisor("confidence", confidence, 1)

@@ -9,7 +9,7 @@ import numpy as np
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import LEAST, choice, real
+from hushbandits.core.validate import choice, divisor
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.local_laplace import LocalLaplace, reports
@@ -53,7 +53,7 @@ class LocalBernoulli(Wrapper):
 
     def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
         super().__init__(name=name)
-        self.epsilon = real("epsilon", epsilon, LEAST, _LARGEST, closed="both")
+        self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """Needs rewards in [0, 1], of agents who come back; whatever they send is made of bits already."""

@@ -10,7 +10,7 @@ from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload, PointNoise
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import LEAST, choice, integer, real
+from hushbandits.core.validate import choice, divisor, integer
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import discrete_laplaces, laplaces
@@ -121,7 +121,7 @@ class LocalLaplace(Wrapper):
 
     def __init__(self, epsilon: float = 1.0, own: str = "noised", grid: int | None = None, *, name: str | None = None):
         super().__init__(name=name)
-        self.epsilon = real("epsilon", epsilon, LEAST, closed="low")
+        self.epsilon = divisor("epsilon", epsilon)
         self.own = choice("own", own, ("exact", "noised"))
         self.grid = None if grid is None else integer("grid", grid, 1, 1 << 30)
         if self.grid is not None and self.grid / self.epsilon > _WIDEST:

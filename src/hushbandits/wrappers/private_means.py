@@ -15,7 +15,7 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import LEAST, choice, real
+from hushbandits.core.validate import choice, divisor, real
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import laplaces
@@ -87,7 +87,7 @@ class PrivateMeans(Wrapper):
         name: str | None = None,
     ):
         super().__init__(name=name)
-        self.epsilon = real("epsilon", epsilon, LEAST, closed="low")
+        self.epsilon = divisor("epsilon", epsilon)
         self.v = real("v", v, 1, 1.5)
         self.own = choice("own", own, ("exact", "noised"))
         self.delta = real("delta", delta, 0, 1)

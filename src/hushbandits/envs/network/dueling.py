@@ -94,7 +94,7 @@ class DuelingNetwork(CoopNetwork):
 
     Examples
     --------
-    >>> env = DuelingNetwork(n_agents=4, horizon=2)
+    >>> env = DuelingNetwork(n_agents=4, horizon=2, permute_arms=False)
     >>> obs = env.reset(0)
     >>> env.n_arms, env.gaps[0].round(2).tolist()[:3]
     (25, [0.0, 0.05, 0.1])

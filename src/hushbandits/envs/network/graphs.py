@@ -64,11 +64,8 @@ def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
     10
     """
     n_agents = count("n_agents", n_agents, 1)
-    pairs = 64.0 * n_agents**2
-    affordable(
-        f"n_agents={n_agents} on graph={shown(graph):.40}",
-        pairs * (3 if isinstance(graph, str) and graph == "complete" else 1),
-    )
+    named = graph if isinstance(graph, str) else shown(graph)
+    affordable(f"n_agents={n_agents} on graph={named:.40}", 64.0 * n_agents**2 * (3 if named == "complete" else 1))
     if isinstance(graph, nx.Graph):
         if graph.is_directed():
             raise ValueError("graph must be undirected")
