@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.core import hooks
+from hushbandits.core import habits
 from hushbandits.core.habits import misspelt
 from hushbandits.registry import shipped_classes
 
@@ -20,8 +20,8 @@ HOOKS = ("act", "speak", "hear")
 
 @pytest.fixture(autouse=True)
 def afresh(monkeypatch):
-    monkeypatch.setattr(hooks, "_seen", set())
-    monkeypatch.setattr(hooks, "_told", set())
+    monkeypatch.setattr(habits, "_seen", set())
+    monkeypatch.setattr(habits, "_told", set())
 
 
 class Agent:

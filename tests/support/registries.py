@@ -1,4 +1,4 @@
-"""Envs that a test registers are gone afterwards, also from the registries of others."""
+"""What a test registers is gone afterwards, envs also from the registries of others."""
 
 from contextlib import contextmanager
 
@@ -10,7 +10,8 @@ from hushbandits import registry
 
 @contextmanager
 def kept():
-    tables = (registry._ENVS, pettingzoo.parallel_registry, pettingzoo.aec_registry, gymnasium.registry)
+    ours = registry._ENVS, registry._AGENTS, registry._WRAPPERS
+    tables = (*ours, pettingzoo.parallel_registry, pettingzoo.aec_registry, gymnasium.registry)
     before = [dict(table) for table in tables]
     try:
         yield

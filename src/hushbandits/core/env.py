@@ -371,7 +371,8 @@ class Env(World, ABC):
         """What a wrapper measures; what it spent of a promise that does not hold here is ∞."""
         found = wrapper.metrics(self)
         if wrapper in self._strangers:
-            found = measurements(wrapper.name, found, self.runs, taken, wrapper.curve_metrics)
+            theirs = () if wrapper.ships("metrics") else taken  # mechanisms that ship share names
+            found = measurements(wrapper.name, found, self.runs, theirs, wrapper.curve_metrics)
         spent = [name for name in wrapper.spends if name in found]
         if not spent or not self.vain(wrapper):
             return found

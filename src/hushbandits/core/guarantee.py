@@ -138,7 +138,7 @@ class Promising:
         if "privacy" in vars(cls):
             raise TypeError(f"{cls.__name__} must define promises(env), not privacy(env): the base says what holds")
 
-    def _ships(self, hook: str) -> bool:
+    def ships(self, hook: str) -> bool:
         """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
         return str(getattr(getattr(type(self), hook), "__module__", "")).startswith(_PACKAGE)
 

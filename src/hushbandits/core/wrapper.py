@@ -125,7 +125,7 @@ class Wrapper(Promising):
     def ours(self) -> bool:
         """Whether all that it does to messages is code of this package, or declared by `keeps_promises`."""
         own = vars(type(self)).get("keeps_promises", False)
-        return bool(own) or all(map(self._ships, _HOOKS))
+        return bool(own) or all(map(self.ships, _HOOKS))
 
     @property
     def most_lost(self) -> float:
@@ -135,7 +135,7 @@ class Wrapper(Promising):
         """
         if self.drops is not None:
             return float(self.drops > 0)
-        return float("drop" in self.verbs or not self._ships("send"))
+        return float("drop" in self.verbs or not self.ships("send"))
 
     # -- for subclasses -------------------------------------------------------------------------------------
 
