@@ -36,7 +36,7 @@ def meet(env: Env, team: Team) -> None:
         raise ValueError(
             f"{team.name} goes by its agents' own {untold[0]}s, and here these are told {', '.join(env.told)} alone"
         )
-    if not team._ships("episode"):
+    if not team.ships("episode"):
         raise ValueError(
             f"{team.name} defines episode(env), which plays the env's side as well: that is for what ships"
         )
