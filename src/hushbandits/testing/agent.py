@@ -16,17 +16,16 @@ from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.core.types import Array, Message, Params, Seeds
 from hushbandits.registry import make_team
-from hushbandits.testing.compare import globals_kept, required, same, shaken, untouched
+from hushbandits.testing.compare import globals_kept, required
 from hushbandits.testing.parts import (
-    Built,
     calling,
     check_hooks,
     check_metrics,
+    check_play,
     check_promises,
     grounds,
     other_than,
     remembering,
-    row,
 )
 
 __all__ = ["check_agent", "played"]
@@ -108,7 +107,8 @@ def check_agent(
         core, team = build(1)
         noises = "has an epsilon" if _says_epsilon(team, cls) and not core.privacy() else ""
         check_promises(team, core, noises)
-        _check_play(build, cls, run_seeds(seed, other_than(core.n_agents, core.n_arms)))
+        seeds = run_seeds(seed, other_than(core.n_agents, core.n_arms))
+        check_play(cls, build, lambda core, team, seeds: played(core, team, seeds, cls), seeds)
 
 
 def _class_of(team: Team) -> type:
@@ -119,33 +119,6 @@ def _class_of(team: Team) -> type:
 
 def _says_epsilon(team: Team, cls: type) -> bool:
     return getattr(team, "epsilon", None) is not None or "epsilon" in parameters(cls)
-
-
-def _check_play(build: Built, cls: type, seeds: Seeds) -> None:
-    name = cls.__name__
-
-    def guarded(runs: Seeds) -> dict[str, Any]:
-        core, team = build(len(runs))
-        with untouched(f"{name}: it"):
-            return played(core, team, runs, cls)
-
-    first = guarded(seeds)
-    for trial in (1, 2):
-        note = shaken(trial)
-        same(
-            first,
-            guarded(seeds),
-            f"{name}: the same seed, after {note}: it draws from elsewhere than its seeds, or two plays",
-        )
-    core, team = build(len(seeds))
-    played(core, team, run_seeds(7, len(seeds)), cls)
-    again = played(core, team, seeds, cls)
-    same(first, again, f"{name}.reset: a second game of one instance and the first of a new one")
-    for r in range(len(seeds)):
-        alone = guarded(seeds[r : r + 1])
-        for at, seen in alone.items():
-            batch = row(first[at], r, len(seeds)) if at in first else None
-            same(seen, batch, f"{name}: run {r} alone and its row of a batch, {at},")
 
 
 def played(core: Env, team: Team, seeds: Seeds, cls: type) -> dict[str, Any]:

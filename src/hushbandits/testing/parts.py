@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,22 @@ from hushbandits.core.guarantee import Guarantee, Promising
 from hushbandits.core.habits import misspelt
 from hushbandits.core.names import words
 from hushbandits.core.play import meet
+from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Params
+from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.registry import assemble, list_envs, takes
-from hushbandits.testing.compare import difference, required
+from hushbandits.testing.compare import difference, required, same, shaken, untouched
 
-__all__ = ["calling", "check_hooks", "check_metrics", "check_promises", "grounds", "other_than", "remembering"]
+__all__ = [
+    "calling",
+    "check_hooks",
+    "check_metrics",
+    "check_play",
+    "check_promises",
+    "grounds",
+    "other_than",
+    "remembering",
+]
 
 #: Tried in turn where nobody says how many: fewer agents may have no way to remove an arm.
 AGENTS = (3, 5, 8, 16, 32, 64)
@@ -122,6 +133,34 @@ def check_metrics(cls: type, metrics: Mapping[str, Array], infinite: Collection[
         required(not bad.any(), f"{cls.__name__}.metrics, {name!r}: must be finite numbers, and holds {array[bad][:1]}")
 
 
+Built = Callable[[int], tuple[Env, Team]]
+
+
+def check_play(cls: type, build: Built, play: Callable[[Env, Team, Seeds], dict[str, Any]], seeds: Seeds) -> None:
+    """Raise ``AssertionError`` unless the seeds decide a game, a run alone is its row, and a second game forgets.
+
+    `play` plays what `build` has built, and returns what was seen, by when.
+    """
+
+    def guarded(runs: Seeds) -> dict[str, Any]:
+        core, team = build(len(runs))
+        with untouched(f"{cls.__name__}: it"):
+            return play(core, team, runs)
+
+    first = guarded(seeds)
+    for trial in (1, 2):
+        what = f"the same seed, after {shaken(trial)}: it draws from elsewhere than its seeds, or two games"
+        same(first, guarded(seeds), f"{cls.__name__}: {what}")
+    core, team = build(len(seeds))
+    play(core, team, run_seeds(7, len(seeds)))
+    again = play(core, team, seeds)
+    same(first, again, f"{cls.__name__}.reset: a second game of one instance and the first of a new one")
+    for r in range(len(seeds)):
+        for at, seen in guarded(seeds[r : r + 1]).items():
+            batch = row(first[at], r, len(seeds)) if at in first else None
+            same(seen, batch, f"{cls.__name__}: run {r} alone and its row of a batch, {at},")
+
+
 def other_than(*sizes: int) -> int:
     """Return a number of runs that is none of these sizes, so that no axis can stand for another.
 
@@ -131,9 +170,6 @@ def other_than(*sizes: int) -> int:
     4
     """
     return next(n for n in range(2, len(sizes) + 3) if n not in sizes)
-
-
-Built = Callable[[int], tuple[Env, Team]]
 
 
 def grounds(

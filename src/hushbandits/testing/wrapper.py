@@ -21,17 +21,16 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import known_wrappers, make_team, make_wrapper
 from hushbandits.testing.agent import played
-from hushbandits.testing.compare import difference, globals_kept, required, same, shaken, untouched
+from hushbandits.testing.compare import difference, globals_kept, required
 from hushbandits.testing.parts import (
-    Built,
     calling,
     check_hooks,
     check_metrics,
+    check_play,
     check_promises,
     grounds,
     other_than,
     remembering,
-    row,
 )
 
 __all__ = ["check_wrapper"]
@@ -103,7 +102,8 @@ def check_wrapper(
             core, _ = build(1)
             noises = "adds noise" if "add" in made.verbs else "has an epsilon" * _says_epsilon(made)
             check_promises(_of(core, made), core, noises)
-            _check_play(build, made, run_seeds(seed, other_than(core.n_agents, core.n_arms)))
+            seeds = run_seeds(seed, other_than(core.n_agents, core.n_arms))
+            check_play(type(made), build, lambda core, team, seeds: _passed(core, team, made, seeds), seeds)
 
 
 def _says_epsilon(wrapper: Wrapper) -> bool:
@@ -127,35 +127,6 @@ def _check_numbers(wrapper: Wrapper) -> None:
             isinstance(value, (int, float, np.number)) and bool(low <= value <= high),
             f"{name}.{what} must be a number in [{low:g}, {high:g}], not {value!r}",
         )
-
-
-def _check_play(build: Built, made: Wrapper, seeds: Seeds) -> None:
-    name = type(made).__name__
-
-    def guarded(runs: Seeds) -> dict[str, Any]:
-        core, team = build(len(runs))
-        with untouched(f"{name}: it"):
-            return _passed(core, team, made, runs)
-
-    first = guarded(seeds)
-    for trial in (1, 2):
-        note = shaken(trial)
-        same(
-            first,
-            guarded(seeds),
-            f"{name}: the same seed, after {note}: it draws from elsewhere than its seeds, or two games",
-        )
-    core, team = build(len(seeds))
-    _passed(core, team, made, run_seeds(7, len(seeds)))
-    same(
-        first,
-        _passed(core, team, made, seeds),
-        f"{name}.reset: a second game of one instance and the first of a new one",
-    )
-    for r in range(len(seeds)):
-        for at, seen in guarded(seeds[r : r + 1]).items():
-            batch = row(first[at], r, len(seeds)) if at in first else None
-            same(seen, batch, f"{name}: run {r} alone and its row of a batch, {at},")
 
 
 def _passed(core: Env, team: Team, made: Wrapper, seeds: Seeds) -> dict[str, Any]:
