@@ -197,7 +197,7 @@ def _agent(agent: AnyAgent) -> Spec:
     if not isinstance(agent, (str, type)):
         if isinstance(agent, Model):
             return Spec(_TRAINED, {"source": agent})
-        if callable(agent):
+        if callable(agent) and not isinstance(agent, Wrapper):
             return Spec(agent)
     return find(_AGENTS, AGENT, agent)
 
