@@ -92,8 +92,8 @@ def new_agent(name: str, folder: Path) -> tuple[Path, Path]:
     for word, place in ((module, f"{module}.py"), (title, f"a class {title}")):
         if keyword.iskeyword(word):
             raise ValueError(
-                f"name={name!r} would be written as {place}, and {word!r} is a word of Python's own that cannot be "
-                f"imported; choose another name, such as {title}Agent"
+                f"name={name!r} must be a name for a class: it would be written as {place}, and {word!r} is a word of "
+                f"Python's own that cannot be imported; choose another name, such as {title}Agent"
             )
     plain_name("name", module)
     if module in sys.stdlib_module_names or _installed(module, folder):

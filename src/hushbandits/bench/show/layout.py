@@ -111,20 +111,23 @@ class Placed:
     title: Text
     words: Sequence[str] = ()
 
-    def write(self, high: float) -> None:
-        """Write the words, on a page so high: side by side in lines of their own, or upright."""
+    def write(self, high: float, letters: float) -> None:
+        """Write the words, on a page so high: side by side in lines of their own, in smaller letters, or upright."""
         if not self.words:
             return
-        sample = self.axes.xaxis.get_major_ticks(1)[0].label1
+        upright, sample = 90, self.axes.xaxis.get_major_ticks(1)[0].label1
         low, up = self.axes.get_xlim()
         slot = _size(self.axes)[0] / (up - low) * 0.92
-        found = [broken(word, slot, sample) for word in self.words]
-        if upright := not all(whole and len(lines) <= 3 for lines, whole in found):
-            texts = [_cut(word, 0.3 * high, sample) for word in self.words]
+        for size in (letters, 0.85 * letters, 0.7 * letters):
+            self.axes.tick_params(axis="x", labelsize=size)  # and so the sample's
+            found = [broken(word, slot, sample) for word in self.words]
+            if all(whole and len(lines) <= 3 for lines, whole in found):
+                texts, upright = ["\n".join(lines) for lines, _ in found], 0
+                break
         else:
-            texts = ["\n".join(lines) for lines, _ in found]
+            texts = [_cut(word, 0.45 * high, sample) for word in self.words]
         self.axes.set_xticks(range(len(texts)), texts)
-        self.axes.tick_params(axis="x", labelrotation=90 if upright else 0)
+        self.axes.tick_params(axis="x", labelrotation=upright)
 
 
 def _cut(word: str, room: float, artist: Text) -> str:
@@ -250,7 +253,7 @@ class Sheet(ConstrainedLayoutEngine):
 
     def _fit(self, i: int, scale: float, high: float) -> bool:
         """Break a panel's texts where its axes end; whether no word is cut."""
-        self._panels[i].write(high)
+        self._panels[i].write(high, self._letters[i] * scale)
         wide, up = _size(self._panels[i].axes)
         return all([words.fit(room, scale) for words, room in zip(self._texts[i], (wide, wide, up), strict=True)])
 
