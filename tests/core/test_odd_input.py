@@ -156,3 +156,14 @@ def test_seeds_are_named_in_one_line():
     with pytest.raises(ValueError, match=r"^seeds must be an integer") as caught:
         env.reset(np.zeros((2, 2)))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("speech", [None, {"y": hb.Field(dtype="?")}])
+@pytest.mark.parametrize("beats", [1, 2])
+def test_an_action_without_end_or_form_lies_outside_its_space(speech, beats):
+    env = hb.make("CoopNetwork-v0", n_agents=3, horizon=4, speech=speech, beats=beats)
+    env.reset(seed=0)
+    for odd in (Endless(), [[1], [2, 3]], {"arm": Endless(), "y": 1}, object()):
+        actions = {agent: env.action_space(agent).sample() for agent in env.agents}
+        with pytest.raises(ValueError, match="of agent_0 lies outside its space"):
+            env.step({**actions, "agent_0": odd})

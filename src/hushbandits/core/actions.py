@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.types import Array
+from hushbandits.core.validate import short
 
 __all__ = ["Action", "Coding", "Space", "choices", "fits", "read", "sample_mask"]
 
@@ -116,14 +117,30 @@ def read(space: Space, values: Sequence[object], names: Sequence[str], lead: tup
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
         for name, value in zip(names, values, strict=True):
-            if not space.contains(value) or _complex(value):
+            if not _inside(space, value):
                 raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
     # Each is inside, only spelled differently (lists, bits as floats).
     return _stacked(space, [_spell(space, value) for value in values], lead)
 
 
+def _inside(space: Space, value: object) -> bool:
+    """Whether a space contains what may be anything: also ragged lists, or such as never end."""
+    try:
+        return _short(value) and bool(space.contains(value)) and not _complex(value)
+    except (TypeError, ValueError):
+        return False
+
+
+def _short(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_short, value.values()))
+    return isinstance(value, (np.ndarray, np.generic, int, float)) or short(value)
+
+
 def _stacked(space: Space, values: Sequence[Any], lead: tuple[int, int]) -> Action | None:
     """Stack them in one go, if they plainly lie in the space."""
+    if not all(map(_short, values)):
+        return None
     try:
         if isinstance(space, spaces.Dict):
             parts = {name: np.array([value[name] for value in values]) for name in space}
