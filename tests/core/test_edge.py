@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from talk import NET, at_talk
+from talk import NET, at_talk, default_action
 
 import hushbandits as hb
 from hushbandits.core.wrapper import Wrapper
@@ -179,10 +179,44 @@ def test_a_stranger_in_place_changes_nothing_that_is_not_its_own():
     env, _ = at_talk(wrappers=[Stranger(double)], rewards="beta")
     with pytest.raises(ValueError, match="read-only"):
         env.talk()
+    env, _ = at_talk(wrappers=[Stranger(double)], rewards="beta")
     own = np.full((1, 5), 0.25)
     inbox = env.talk({"arm": ARM, "reward": own}).inbox
     assert (own == 0.25).all()
     assert set(inbox["reward"][inbox.arrived]) == {0.5}
+
+
+def falls(hook):
+    """A wrapper's class whose `hook` raises the first time it is called, whichever copy is asked."""
+
+    def falling(self, *args):
+        if not type(self).fell:
+            type(self).fell = True
+            raise OSError("fell")
+        return getattr(Wrapper, hook)(self, *args)
+
+    return type("Falls", (Wrapper,), {hook: falling, "fell": False})
+
+
+@pytest.mark.parametrize("hook", ["tell", "send", "deliver"])
+@pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "DPMASE-v0", "DistDP-v0"])
+def test_a_beat_that_fails_on_its_way_is_not_said_again(env_id, hook):
+    def rounds(env):
+        env.reset(4)
+        for _ in range(3):
+            env.pull(default_action(env))
+            env.talk()
+        return {name: value.tolist() for name, value in env.metrics().items()}
+
+    kwargs = {"n_agents": 5, "runs": 2, "means": [0.9, 0.1]}
+    cls = falls(hook)
+    env = hb.make_core(env_id, wrappers=[Loss(0.5), cls()], **kwargs)
+    with pytest.raises(OSError, match="fell"):
+        rounds(env)
+    for beat in (lambda: env.pull(default_action(env)), env.talk, lambda: env.reset(1, rows=[0])):
+        with pytest.raises(RuntimeError, match=r"after a beat that failed on its way: call reset\(seeds\)"):
+            beat()
+    assert rounds(env) == rounds(hb.make_core(env_id, wrappers=[Loss(0.5), cls()], **kwargs))
 
 
 # -- plain agents -------------------------------------------------------------------------------------------------

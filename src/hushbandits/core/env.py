@@ -270,11 +270,14 @@ class Env(World, ABC):
             raise RuntimeError("reset(rows=…) before the start: start all runs first, with reset(seeds)")
         if self._phase == "talk":
             raise RuntimeError("reset(rows=…) out of turn: this round still waits for its talk")
+        if self._phase == "broken":
+            self._expect("reset(rows=…)")
         index = checked_rows(rows, self.runs)
         if len(index) == self.runs:
             return self.reset(seeds)
         fresh = self._sibling(len(index))
         fresh.reset(seeds)
+        self._phase = "broken"  # until all of it is there
         put_attributes(self, fresh, index)
         self._restarted(index)
         self._phase = "pull"
@@ -296,7 +299,9 @@ class Env(World, ABC):
     def pull(self, action: object) -> Obs:
         """Beat 1: arms in, own rewards out."""
         self._expect("pull")
-        reward = self._pull(self._check_action(action))
+        action = self._check_action(action)
+        self._phase = "broken"  # what was drawn cannot be drawn again
+        reward = self._pull(action)
         self._told = reward = self._telling.reward(reward, self.wrappers, self._strangers, self)
         self._phase = "talk"
         return self._seen(reward=handed(reward) if "reward" in self.told else None)
@@ -306,6 +311,7 @@ class Env(World, ABC):
         self._expect("talk")
         said = None if message is None else self._said(message)
         message = self.payload(self._standard() if said is None else said)
+        self._phase = "broken"  # what counted and drew cannot do so again
         self._spoken(said)
         self._passing(message)
         for wrapper, fields in zip(self.wrappers, self._stages, strict=True):
@@ -410,6 +416,8 @@ class Env(World, ABC):
             return
         if self._phase == "over":
             raise RuntimeError(f"{phase} after the end: every run has finished; call reset(seeds)")
+        if self._phase == "broken":
+            raise RuntimeError(f"{phase} after a beat that failed on its way: call reset(seeds)")
         self._begun(phase)
         raise RuntimeError(f"{phase} out of turn: this round's next beat is {self._phase}")
 

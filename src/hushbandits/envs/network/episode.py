@@ -170,6 +170,7 @@ def _beat(env: CoopNetwork, team: Team) -> None:
 
 def _by_blocks(env: CoopNetwork, team: NetworkTeam, gears: _Gears, most: int) -> None:
     """Some rounds at once, where rewards are compiled."""
+    env._phase = "broken"  # until they are over
     law, t, mail, books = env.law, int(env._t[0]), _mail(env, team.rules), _books(env, team)
     luck = env._luck.some(min(most, max(1, _BLOCK // env.n_arms)))
     rounds = len(luck)
@@ -188,6 +189,7 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, gears: _Gears, most: int) ->
 
 def _by_rounds(env: CoopNetwork, team: NetworkTeam, gears: _Gears, rounds: int) -> None:
     """Some rounds one by one, whose rewards the env works out: any law, any arms."""
+    env._phase = "broken"
     state, mail, books = team.state(), _mail(env, team.rules), _books(env, team)
     what = "message that leaves" if books.sends else "message"
     for _ in range(rounds):
