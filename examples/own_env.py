@@ -6,9 +6,9 @@ Run me, or name me: ``hushbandits run own_env.toml`` in this folder.
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.core.arms import Arms
-from hushbandits.core.rounds import Rounds
+from hushbandits.core.luck.arms import Arms
 from hushbandits.envs.network import CoopNetwork
+from hushbandits.envs.rounds.env import Rounds
 
 
 class SeasonalArms(Arms):

@@ -26,11 +26,11 @@ from hushbandits.bench.play import clusters, lock, plan, player, promised
 from hushbandits.bench.play.observe import observe
 from hushbandits.bench.show import ink
 from hushbandits.cli.audit import audit
-from hushbandits.core import limits, messages
+from hushbandits.core.ground import limits
 from hushbandits.envs.network import graphs
 from hushbandits.experiments import find
-from hushbandits.policies.best_arm import ROUTINES
 from hushbandits.privacy import shuffling
+from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 
 PAGES = [
@@ -201,7 +201,7 @@ FACTS = [
     ("privacy-audits.md", "`--level` ({})", [{1e-6: "10⁻⁶"}[default(audit, "level")]]),
     ("privacy-audits.md", "has {} broken mechanisms", [len(MUTANTS) - 2]),  # two pass
     ("threats.md", "refused beyond {} GiB", [f"{limits._DEFAULT:g}"]),
-    ("threats.md", "numbers beyond ±{}", [f"{messages.LARGEST:.0e}".replace("+", "")]),
+    ("threats.md", "numbers beyond ±{}", [f"{limits.LARGEST_NUMBER:.0e}".replace("+", "")]),
     ("harness.md", "more than {} GiB", [f"{limits._DEFAULT:g}"]),
     ("harness.md", "first {} cells", [promised.MOST]),
     ("harness.md", "{} lines differ in more", [len(ink.LIGHT) * len(ink._DASHES)]),

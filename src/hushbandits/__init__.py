@@ -9,7 +9,7 @@ secure aggregation, shuffling, local noise, contamination and loss, and the pape
 (2,)
 """
 
-from hushbandits.core import interrupt as _interrupt  # noqa: F401  (first: what follows is slow, and may be stopped)
+from hushbandits import interrupt as _interrupt  # noqa: F401  (first: what follows is slow, and may be stopped)
 
 # isort: split
 import sys as _sys
@@ -32,12 +32,12 @@ from hushbandits.core.acts import Acts
 from hushbandits.core.each import Each
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import Adjacency, Guarantee
+from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.play import meet, play
-from hushbandits.core.rewards import UniformMeans
-from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.policy import Policy

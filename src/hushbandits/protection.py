@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.guarantee import Guarantee, Promising
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params
-from hushbandits.core.validate import shown
 from hushbandits.registry import assemble, make_core, make_team, not_the_envs
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from hushbandits import shipped
 from hushbandits.announce import announce, announce_bandit
 from hushbandits.core.each import Each
-from hushbandits.core.edge import as_array, count
+from hushbandits.core.edge import as_array
 from hushbandits.core.entries import (
     AGENT,
     ENV,
@@ -40,11 +40,11 @@ from hushbandits.core.entries import (
 )  # fmt: skip
 from hushbandits.core.env import Env
 from hushbandits.core.face import known_settings
-from hushbandits.core.rewards import UniformMeans
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import check_flags, check_keywords, count, shown
+from hushbandits.core.luck.rewards import UniformMeans
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params
-from hushbandits.core.validate import check_flags, check_keywords, shown
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [

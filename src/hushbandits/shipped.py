@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hushbandits.core.entries import Spec
-from hushbandits.core.rewards import UniformMeans
+from hushbandits.core.luck.rewards import UniformMeans
 from hushbandits.policies.shelf import list_policies
 
 __all__ = ["AGENTS", "ENVS", "WRAPPERS"]

@@ -10,8 +10,8 @@ from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
 from hushbandits.audits.network import messages, shown, stage
+from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import run_seeds, stream
 from hushbandits.estimators.robust import Catoni, TrimmedMean
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts

@@ -6,11 +6,11 @@ import twins_feraud as twins
 from helpers import build, same_row, trace
 
 import hushbandits as hb
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play, record
-from hushbandits.core.tapes import run_seeds
 from hushbandits.envs.exploration.problems import agent_weights
 from hushbandits.envs.exploration.votes import NOTHING
-from hushbandits.policies.best_arm import ROUTINES, identify
+from hushbandits.routines.best_arm import ROUTINES, identify
 
 ID = "DecentralizedExploration-v0"
 ROLES = ("Decentralized", "0-Privacy", "1-Privacy")

@@ -9,10 +9,10 @@ import hushbandits as hb
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.bench.play.observe import observe
 from hushbandits.core.play import play
+from hushbandits.envs.exploration.observer import watch
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.experiments import feraud2019, find
-from hushbandits.policies.best_arm import ROUTINES, identify
-from hushbandits.privacy.observer import watch
+from hushbandits.routines.best_arm import ROUTINES, identify
 
 ID = "DecentralizedExploration-v0"
 P1 = [0.7, 0.5, 0.3, *[0.1] * 7]

@@ -17,7 +17,7 @@ import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
 from hushbandits.agents.howson2024_setup import best_leader
 from hushbandits.baselines.alone import Alone
-from hushbandits.core.tapes import run_seeds
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances, shortest_path_tree
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.shelf import list_policies

@@ -11,7 +11,7 @@ import hushbandits as hb
 from hushbandits.agents import howson2024_theory as theory
 from hushbandits.baselines.dubey2020_heavy import CMPUCB, life_of, partition
 from hushbandits.baselines.landgren2016 import CoopUCB
-from hushbandits.core.stable import stable_tail
+from hushbandits.core.luck.stable import stable_tail
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.experiments import howson2024 as declared
 from hushbandits.registry import assemble

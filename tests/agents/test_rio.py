@@ -9,8 +9,8 @@ from helpers import build
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
-from hushbandits.core.tapes import run_seeds
 from hushbandits.envs.exploration.problems import PROBLEMS
 
 MEANS = [0.9, 0.3, 0.1]

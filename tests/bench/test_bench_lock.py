@@ -19,7 +19,7 @@ from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.lock import Lock
 from hushbandits.bench.play.store import FILE, LOCK, Store
 from hushbandits.bench.run import run
-from hushbandits.core.files import replacing
+from hushbandits.core.ground.files import replacing
 
 HOLDER = """
 import sys, time

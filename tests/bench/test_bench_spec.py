@@ -16,7 +16,7 @@ from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
-from hushbandits.core.rewards import Gaussian, UniformMeans
+from hushbandits.core.luck.rewards import Gaussian, UniformMeans
 from hushbandits.experiments import find, modules
 
 # -- canonical values -------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.export import export, tidy
 from hushbandits.bench.show.latex import escape
 from hushbandits.cli.main import main
-from hushbandits.core.rewards import Gaussian
+from hushbandits.core.luck.rewards import Gaussian
 
 SWEEPS = {
     "env.n_agents": (3, 4),

@@ -15,8 +15,8 @@ import pytest
 from children import started
 from numba.core.caching import IndexDataCacheFile
 
-from hushbandits.core.interrupt import held_back
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.interrupt import held_back
 
 pytestmark = pytest.mark.usefixtures("ctrl_c")
 

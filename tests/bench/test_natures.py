@@ -123,7 +123,7 @@ def test_an_agent_with_another_mechanisms_radius_says_so_in_a_rate():
 
 MODULE = """
 import numpy as np, hushbandits as hb
-from hushbandits.core.rounds import Rounds
+from hushbandits.envs.rounds.env import Rounds
 
 class Hive(Rounds):
     setting = "network"

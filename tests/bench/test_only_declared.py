@@ -20,8 +20,8 @@ from hushbandits.experiments import dubey2020
 FILES = sorted(p for p in Path(experiments.__file__).parent.glob("*.py") if p.name != "__init__.py")
 #: What declares, and parameters that are data; builtins and the module's own functions besides.
 DECLARES = {
-    "__future__", "collections.abc", "dataclasses", "functools", "itertools", "typing", "hushbandits.core.types",
-    "hushbandits.core.rewards",
+    "__future__", "collections.abc", "dataclasses", "functools", "itertools", "typing", "hushbandits.core.ground.types",
+    "hushbandits.core.luck.rewards",
 }  # fmt: skip
 
 

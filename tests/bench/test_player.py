@@ -26,9 +26,9 @@ from hushbandits.bench.play.progress import Silent
 from hushbandits.bench.play.task import Failed, Task, attempted
 from hushbandits.bench.play.worker import packed, unpacked, work
 from hushbandits.bench.run import run
-from hushbandits.core.rewards import Gaussian, UniformMeans
-from hushbandits.core.rounds import Rounds
+from hushbandits.core.luck.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.envs.rounds.env import Rounds
 from hushbandits.registry import _SHIPPED
 
 #: An agent for every env that ships, and parameters that keep it short.

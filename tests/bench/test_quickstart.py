@@ -9,7 +9,7 @@ import numpy as np
 from hushbandits.bench.judge.stats import paired_difference
 from hushbandits.bench.play.batch import play_batch
 from hushbandits.experiments import find
-from hushbandits.policies.successive import epoch_length, radii
+from hushbandits.routines.successive import epoch_length, radii
 
 EXPLORATION, NETWORK, FEEDBACK = find("quickstart")
 

@@ -18,7 +18,7 @@ from hushbandits.bench.show import plots
 from hushbandits.cli import console
 from hushbandits.cli import main as cli
 from hushbandits.cli.terminal import spell_out
-from hushbandits.core.files import replacing
+from hushbandits.core.ground.files import replacing
 
 SPEC = """
 title = "ε ≥ 猫, “so to speak”"

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.arms import Arms
-from hushbandits.core.rewards import LAWS, UniformMeans
-from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import LAWS, UniformMeans
+from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.envs.feedback.ltr import LTR
 
 LEVEL = st.floats(0, 1)

@@ -5,8 +5,8 @@ import pytest
 from helpers import build, same_row, trace
 
 import hushbandits as hb
+from hushbandits.core.luck.tapes import Ragged, Uniforms, run_seeds, stream
 from hushbandits.core.play import record
-from hushbandits.core.tapes import Ragged, Uniforms, run_seeds, stream
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushbandits.core.files import parts, replacing
-from hushbandits.core.strangers import opened, parsed, printable
+from hushbandits.core.ground.files import parts, replacing
+from hushbandits.core.ground.strangers import opened, parsed, printable
 
 WRITER = """
 import sys
 from pathlib import Path
-from hushbandits.core.files import replacing
+from hushbandits.core.ground.files import replacing
 with replacing(Path(sys.argv[1]) / "page") as out:
     out.write("half")
     print("begun", flush=True)

@@ -14,9 +14,9 @@ import hushbandits as hb
 from hushbandits.core.face import Face
 from hushbandits.core.play import play, record
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.policies.best_arm import ROUTINES, arm_selection
-from hushbandits.policies.elimination import successive_elimination
-from hushbandits.policies.private_elimination import private_elimination
+from hushbandits.routines.best_arm import ROUTINES, arm_selection
+from hushbandits.routines.elimination import successive_elimination
+from hushbandits.routines.private_elimination import private_elimination
 from hushbandits.wrappers.loss import Loss
 
 ID = "DecentralizedExploration-v0"

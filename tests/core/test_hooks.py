@@ -12,8 +12,8 @@ from talk import NET, at_talk
 import hushbandits as hb
 from hushbandits.core.face import Face
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.rounds import Rounds
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.rounds.env import Rounds
 
 DATE = np.array(["2020-01-01"], "datetime64[D]")
 

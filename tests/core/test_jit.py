@@ -2,8 +2,8 @@
 
 import pytest
 
-import hushbandits.core.jit as jit_module
-from hushbandits.core.jit import jit, reached
+import hushbandits.core.ground.jit as jit_module
+from hushbandits.core.ground.jit import jit, reached
 
 
 def rules():

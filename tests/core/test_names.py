@@ -13,12 +13,12 @@ from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.play.own import own_sources
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.cli.main import main
-from hushbandits.core.rewards import Law, make_law
+from hushbandits.core.luck.rewards import Law, make_law
 
 OWN = """
 from dataclasses import dataclass
 import numpy as np
-from hushbandits.core.rewards import Law
+from hushbandits.core.luck.rewards import Law
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
@@ -240,7 +240,9 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
     assert own not in sys.modules
 
 
-@pytest.mark.parametrize("name", ["../x.py:X", "nowhere_at_all:X", "os:system", "hushbandits.core.rewards:Bernoulli"])
+@pytest.mark.parametrize(
+    "name", ["../x.py:X", "nowhere_at_all:X", "os:system", "hushbandits.core.luck.rewards:Bernoulli"]
+)
 def test_the_audit_names_what_is_wrong(capsys, name):
     assert main(["audit", name]) == 2
     err = capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from talk import NET, at_talk
 
 import hushbandits as hb
-from hushbandits.core.validate import reals
+from hushbandits.core.ground.validate import reals
 from hushbandits.registry import assemble, shipped_classes
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle

@@ -6,7 +6,7 @@ from talk import NET, at_talk, default_action
 
 import hushbandits as hb
 from hushbandits.core.face import Face
-from hushbandits.core.tapes import own_stream, run_seeds, stream
+from hushbandits.core.luck.tapes import own_stream, run_seeds, stream
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 

@@ -5,7 +5,7 @@ import pytest
 from steps import alone_step, equal, step
 
 import hushbandits as hb
-from hushbandits.core.tapes import run_seeds
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.registry import _SHIPPED
 
 STRICT = "DecentralizedExploration-v0"

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core import tapes
-from hushbandits.core.arms import Arms
-from hushbandits.core.rewards import UniformMeans
+from hushbandits.core.luck import tapes
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.core.luck.tapes import Ragged, Uniforms, run_seeds, stream
 from hushbandits.core.rows import put_attributes, put_rows
-from hushbandits.core.tapes import Ragged, Uniforms, run_seeds, stream
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.feedback.ltr import LTR
 

@@ -13,8 +13,8 @@ from hushbandits.bench.play.batch import play_batch
 from hushbandits.bench.play.check import check
 from hushbandits.core.face import Face
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import meet, play
-from hushbandits.core.tapes import run_seeds
 from hushbandits.registry import assemble, list_agents
 
 MET: list[tuple[str, object]] = []

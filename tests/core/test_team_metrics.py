@@ -9,8 +9,8 @@ from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.play.batch import play_batch
 from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play, record
-from hushbandits.core.tapes import run_seeds
 
 
 class Counting(hb.Team):

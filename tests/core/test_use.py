@@ -10,8 +10,8 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.core.payload import Payload
-from hushbandits.core.reports import Reports
-from hushbandits.core.rounds import Rounds
+from hushbandits.envs.rounds.env import Rounds
+from hushbandits.envs.rounds.reports import Reports
 from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 3, "horizon": 4}

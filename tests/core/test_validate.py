@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits import registry
-from hushbandits.core.validate import LARGEST, choice, flag, integer, real, reals, shown
+from hushbandits.core.ground.validate import LARGEST, choice, flag, integer, real, reals, shown
 
 HUGE = [10**400, -(10**400), 10**5000, Fraction(10**400), Fraction(-(10**400), 3)]
 NO_NUMBERS = [

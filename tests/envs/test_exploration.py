@@ -9,8 +9,8 @@ from helpers import build
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
-from hushbandits.core.tapes import run_seeds
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle

@@ -8,8 +8,8 @@ from helpers import build, same_row, trace
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
-from hushbandits.core.tapes import run_seeds
+from hushbandits.core.luck.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.envs.feedback.cohort import BlockInbox, Individuals
 from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.plans import (

@@ -11,7 +11,7 @@ from posts import posts_seen
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.tapes import run_seeds, stream
+from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss

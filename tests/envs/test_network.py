@@ -7,7 +7,7 @@ from posts import posts_seen
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.rewards import LAWS, make_law
+from hushbandits.core.luck.rewards import LAWS, make_law
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss

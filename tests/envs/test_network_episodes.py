@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.arms import Arms
 from hushbandits.core.face import Face
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import Law
+from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.play import record
-from hushbandits.core.rewards import Law
-from hushbandits.core.tapes import Uniforms
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import NetworkTeam

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from steps import alone_step, equal, step
 
 import hushbandits as hb
-from hushbandits.core.tapes import run_seeds
+from hushbandits.core.luck.tapes import run_seeds
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = {"n_agents": 4, "horizon": 24}

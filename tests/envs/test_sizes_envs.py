@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.core.messages import LARGEST
+from hushbandits.core.ground.limits import LARGEST_NUMBER
 from hushbandits.envs.feedback.env import Feedback
 
 # -- sizes --------------------------------------------------------------------------------------------------------
@@ -71,4 +71,4 @@ def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
 def test_means_stay_where_sums_are_finite(location):
     with pytest.raises(ValueError, match=r"means\[1\]="):
         hb.make_core("CoopNetwork-v0", rewards="gaussian", means=[0.0, location])
-    assert np.isfinite(LARGEST**2 * 1e9)
+    assert np.isfinite(LARGEST_NUMBER**2 * 1e9)

@@ -7,7 +7,7 @@ from helpers import build
 from twins_network import MEANS, naive_multi_ucb, naive_private_ucb, naive_quack
 
 from hushbandits.agents.howson2024 import QuACK
-from hushbandits.core.tapes import run_seeds
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.wrappers.loss import Loss
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory, rio2023_theory
+from hushbandits.core.ground.types import Array
 from hushbandits.core.play import meet, play
-from hushbandits.core.types import Array
 from hushbandits.envs.exploration.problems import vote_threshold
-from hushbandits.policies.best_arm import arm_selection, identify
-from hushbandits.policies.routine import RESETS, SILENT, Routine
 from hushbandits.registry import assemble
+from hushbandits.routines.best_arm import arm_selection, identify
+from hushbandits.routines.routine import RESETS, SILENT, Routine
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.vote_corruption import VoteCorruption
 

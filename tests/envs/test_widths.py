@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from named import taken
 
+from hushbandits.core.luck.tapes import Ragged, run_seeds, stream
 from hushbandits.core.play import meet, play
-from hushbandits.core.tapes import Ragged, run_seeds, stream
 from hushbandits.registry import assemble, list_agents, list_envs, make_core, make_team
 
 #: A tape's store of one run is this wide.

@@ -6,7 +6,7 @@ import numpy as np
 from mutants import Sometimes
 
 from hushbandits.core.guarantee import Adjacency
-from hushbandits.core.tapes import streams
+from hushbandits.core.luck.tapes import streams
 from hushbandits.envs.feedback.pooled import block_generator
 from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference

@@ -6,8 +6,8 @@ import math
 import numpy as np
 
 from hushbandits.core.guarantee import Adjacency, Run
+from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.messages import Field
-from hushbandits.core.tapes import Uniforms
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.private_means import PrivateMeans

@@ -3,8 +3,8 @@
 import numpy as np
 
 from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.core.jit import jit
-from hushbandits.policies.successive import radii
+from hushbandits.core.ground.jit import jit
+from hushbandits.routines.successive import radii
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 

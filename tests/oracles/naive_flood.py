@@ -2,7 +2,7 @@
 
 import networkx as nx
 
-from hushbandits.core.tapes import stream
+from hushbandits.core.luck.tapes import stream
 from hushbandits.envs.network.graphs import adjacency
 
 

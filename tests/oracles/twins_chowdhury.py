@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core.tapes import stream
+from hushbandits.core.luck.tapes import stream
 
 
 def naive_users(env, r, block, arm, n):

@@ -2,7 +2,7 @@
 
 import math
 
-from hushbandits.core.tapes import stream
+from hushbandits.core.luck.tapes import stream
 
 
 def kl(p, q):

@@ -9,7 +9,7 @@ from twins_network import MEANS, hops, rewards
 
 from hushbandits.baselines.gossip import second_eigenvalue
 from hushbandits.baselines.martinez2019 import chebyshev, stage_length
-from hushbandits.core.tapes import stream
+from hushbandits.core.luck.tapes import stream
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.policies import luck as draws
 

@@ -7,7 +7,7 @@ from naive_estimators import naive_trimmed
 from naive_laws import naive_laplace
 from naive_policies import naive_policy
 
-from hushbandits.core.tapes import stream
+from hushbandits.core.luck.tapes import stream
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.estimators.robust import make_estimator
 from hushbandits.policies.luck import words

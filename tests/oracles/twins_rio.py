@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from naive_laws import naive_laplace
 
-from hushbandits.core.tapes import stream
+from hushbandits.core.luck.tapes import stream
 
 
 def dp_mase(seed, n_agents, means, epsilon, delta, beta, weights):

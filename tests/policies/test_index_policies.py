@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_policies import NAIVE, naive_policy
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import list_policies, make_policy
 

@@ -7,7 +7,7 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.core.play import play
-from hushbandits.privacy.observer import best_placed, naming_accuracy
+from hushbandits.envs.exploration.observer import best_placed, naming_accuracy
 from hushbandits.registry import assemble
 from hushbandits.wrappers.secagg import SecAgg
 

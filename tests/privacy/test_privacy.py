@@ -8,7 +8,7 @@ from chance import LEVEL, chi_square, two_sample
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.core.luck.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio

@@ -11,7 +11,7 @@ from scipy import special
 
 import hushbandits as hb
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.rewards import LAWS
+from hushbandits.core.luck.rewards import LAWS
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.divergence import (

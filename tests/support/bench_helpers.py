@@ -6,7 +6,7 @@ import hashlib
 
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
-from hushbandits.core.rewards import UniformMeans
+from hushbandits.core.luck.rewards import UniformMeans
 
 
 def small(**changes):

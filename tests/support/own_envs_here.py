@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hushbandits.core.arms import Arms
-from hushbandits.core.rounds import Rounds
-from hushbandits.core.tapes import Uniforms
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.tapes import Uniforms
+from hushbandits.envs.rounds.env import Rounds
 
 
 class Jumps(Arms):

@@ -11,8 +11,8 @@ from registries import kept
 from small import small
 
 import hushbandits as hb
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
-from hushbandits.core.tapes import run_seeds
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.views.learners import learners_core
 from hushbandits.views.vector import make_vec

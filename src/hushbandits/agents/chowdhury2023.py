@@ -11,13 +11,13 @@ from functools import lru_cache
 from typing import ClassVar
 
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
-from hushbandits.core.types import Params
-from hushbandits.core.validate import choice, real
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.policies.successive import batch_radius
 from hushbandits.privacy.plans import precision
 from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.privacy.samplers import DiscreteLaplace
+from hushbandits.routines.successive import batch_radius
 
 __all__ = [
     "CDPSE",

@@ -10,16 +10,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Params, Seeds
+from hushbandits.core.ground.validate import divisor, flag
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
-from hushbandits.core.types import Array, Params, Seeds
-from hushbandits.core.validate import divisor, flag
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.policies.successive import eliminate
 from hushbandits.privacy.plans import confidence_level
+from hushbandits.routines.successive import eliminate
 
 __all__ = ["SuccessiveElimination"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hushbandits.core.types import Array
-from hushbandits.policies.successive import batch_radius
+from hushbandits.core.ground.types import Array
+from hushbandits.routines.successive import batch_radius
 
 __all__ = ["lemma_2", "regret_bound"]
 

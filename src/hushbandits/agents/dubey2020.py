@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.jit import jit
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, divisor, real
 from hushbandits.core.world import World
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import follow, values_kept

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import special
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = ["byzantine_regret", "centralized_regret", "private_regret"]
 

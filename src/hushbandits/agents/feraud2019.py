@@ -7,11 +7,11 @@ is what the vote needs of its env.
 
 from __future__ import annotations
 
+from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.team import Protocol
-from hushbandits.core.validate import choice, divisor, real
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.policies.best_arm import ROUTINES, arm_selection, reset_rate
-from hushbandits.policies.routine import Routine
+from hushbandits.routines.best_arm import ROUTINES, arm_selection, reset_rate
+from hushbandits.routines.routine import Routine
 
 __all__ = ["Decentralized"]
 
@@ -30,7 +30,7 @@ class Decentralized(VotingTeam):
     Parameters
     ----------
     routine : str
-        One of `hushbandits.policies.best_arm.ROUTINES`.
+        One of `hushbandits.routines.best_arm.ROUTINES`.
     epsilon : float
         ε: an arm within ε of the best will do.
     eta : float

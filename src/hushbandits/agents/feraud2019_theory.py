@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from scipy import special
 
 from hushbandits.envs.exploration.problems import vote_threshold
-from hushbandits.policies.fixed_design import median_length
-from hushbandits.policies.racing import pass_gap
+from hushbandits.routines.fixed_design import median_length
+from hushbandits.routines.racing import pass_gap
 
 __all__ = [
     "elimination_samples",

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushbandits.agents.howson2024_setup import best_leader
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core.ground.validate import choice, flag, integer
+from hushbandits.core.luck.tapes import LONGEST, streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import LONGEST, streams
 from hushbandits.core.team import Protocol
-from hushbandits.core.types import Array, Message, Seeds
-from hushbandits.core.validate import choice, flag, integer
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree

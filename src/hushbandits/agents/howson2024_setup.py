@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 
 __all__ = ["Election", "Ways", "bellman_ford", "best_leader", "elect"]
 

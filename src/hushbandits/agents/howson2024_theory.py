@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import integrate
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = ["quack_regret", "reach", "robust_pulls", "stable_moment", "ucb_regret"]
 

@@ -8,14 +8,14 @@ confidence, and loses votes on purpose.
 
 from __future__ import annotations
 
+from hushbandits.core.ground.validate import real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.team import Protocol
-from hushbandits.core.validate import real
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.policies.elimination import confidence_under_loss, successive_elimination
-from hushbandits.policies.private_elimination import private_elimination
-from hushbandits.policies.routine import Routine
+from hushbandits.routines.elimination import confidence_under_loss, successive_elimination
+from hushbandits.routines.private_elimination import private_elimination
+from hushbandits.routines.routine import Routine
 
 __all__ = ["DPMASE", "CorruptedElimination"]
 

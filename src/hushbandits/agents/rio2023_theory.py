@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from scipy import special, stats
 
 from hushbandits.envs.exploration.problems import vote_threshold
-from hushbandits.policies.elimination import elimination_gap
-from hushbandits.policies.successive import epoch_length
+from hushbandits.routines.elimination import elimination_gap
+from hushbandits.routines.successive import epoch_length
 
 __all__ = [
     "apparent_privacy",
@@ -115,7 +115,7 @@ def apparent_privacy(eta_xi: float, xi: float, n_arms: int) -> float:
 
     Examples
     --------
-    >>> from hushbandits.policies.elimination import confidence_under_loss
+    >>> from hushbandits.routines.elimination import confidence_under_loss
     >>> round(apparent_privacy(confidence_under_loss(0.9, 0.1, 10), 0.1, 10), 12)
     0.1
     """

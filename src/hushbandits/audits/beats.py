@@ -10,12 +10,12 @@ import numpy as np
 from hushbandits.audits.told import Told
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
+from hushbandits.core.ground.types import Action, Array, Message, Seeds
+from hushbandits.core.luck.tapes import reading_ahead
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
-from hushbandits.core.tapes import reading_ahead
 from hushbandits.core.team import Team
-from hushbandits.core.types import Action, Array, Message, Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 

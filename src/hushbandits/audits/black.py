@@ -9,8 +9,8 @@ import numpy as np
 from hushbandits.audits.blocks import Seen, background, seen
 from hushbandits.audits.events import judged, least, power
 from hushbandits.audits.verdict import Verdict
+from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback

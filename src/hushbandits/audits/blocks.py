@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Message
+from hushbandits.core.luck.tapes import reading_ahead
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import SecureFunction
-from hushbandits.core.tapes import reading_ahead
-from hushbandits.core.types import Array, Message
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed

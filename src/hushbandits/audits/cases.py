@@ -11,11 +11,11 @@ from typing import Any
 
 from hushbandits.audits.hiding import fits
 from hushbandits.core.env import Env
+from hushbandits.core.ground.names import Kind, own_class
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import nearest
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.names import Kind, own_class
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params
-from hushbandits.core.validate import nearest
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback

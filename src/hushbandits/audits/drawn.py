@@ -17,8 +17,8 @@ from hushbandits.audits.blocks import LOSSES, Seen, background, seen
 from hushbandits.audits.laws import OnGrid, planned_law
 from hushbandits.audits.uniforms import MODULI, Draws, against_law
 from hushbandits.audits.verdict import Verdict
+from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.mechanism import Mechanism
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon, smallest_refuted
 
 __all__ = ["hopeless", "judged", "least", "power"]

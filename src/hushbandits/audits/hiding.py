@@ -12,11 +12,11 @@ from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Action, Array, Seeds
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
-from hushbandits.core.types import Action, Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals

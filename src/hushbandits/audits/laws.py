@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 from hushbandits.privacy.divergence import Profile, binomial_profile, laplace_profile, law_profile, pure_profile
 from hushbandits.privacy.pmf import wrapped_sum
 from hushbandits.privacy.samplers import Laplace, NoiseLaw, PolyaDifference

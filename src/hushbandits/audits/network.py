@@ -14,9 +14,9 @@ from hushbandits.audits.events import hopeless, judged, least, power
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Shown", "messages", "neighbours", "promised", "shown", "stage"]

@@ -17,8 +17,8 @@ from hushbandits.audits.uniforms import MODULI, Draws, against_law
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.white import composed_delta
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.privacy.releases import release_counts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hushbandits.core.rewards import Law
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.rewards import Law
 
 __all__ = ["Told"]
 

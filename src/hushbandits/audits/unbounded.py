@@ -8,7 +8,7 @@ from functools import partial
 
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.rewards import LAWS
+from hushbandits.core.luck.rewards import LAWS
 from hushbandits.registry import make_core, make_team, make_wrapper
 
 __all__ = ["laws"]

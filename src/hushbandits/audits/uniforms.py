@@ -14,8 +14,8 @@ import numpy as np
 from scipy import special, stats
 
 from hushbandits.audits.verdict import Verdict
+from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.types import Array
 from hushbandits.privacy.audit import critical_distance, distance_from_uniform
 
 __all__ = ["MODULI", "Draws", "against_law", "factor"]

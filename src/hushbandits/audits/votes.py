@@ -12,11 +12,11 @@ from hushbandits.audits.events import judged, power
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.face import Face
+from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.types import Array
-from hushbandits.policies.successive import epoch_length, radii
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.registry import assemble
+from hushbandits.routines.successive import epoch_length, radii
 
 __all__ = ["ballots", "epoch_votes"]
 

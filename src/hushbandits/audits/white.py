@@ -9,8 +9,8 @@ import numpy as np
 
 from hushbandits.audits.laws import log_pair, profile
 from hushbandits.audits.verdict import Verdict
+from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.types import Array
 from hushbandits.privacy.divergence import Profile, epsilon_at, worst_profile
 from hushbandits.privacy.ledger import Ledger
 from hushbandits.wrappers.mechanism import Mechanism

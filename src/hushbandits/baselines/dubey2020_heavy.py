@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, integer
+from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import streams
 from hushbandits.core.team import Protocol
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, integer
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.graphs import (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from hushbandits.core.ground.types import Seeds
+from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.team import Protocol
-from hushbandits.core.types import Seeds
-from hushbandits.core.validate import choice, divisor, real
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.policies.best_arm import ROUTINES, arm_selection, reset_rate
-from hushbandits.policies.routine import Routine
+from hushbandits.routines.best_arm import ROUTINES, arm_selection, reset_rate
+from hushbandits.routines.routine import Routine
 
 __all__ = ["OnePrivacy", "ZeroPrivacy"]
 
@@ -38,7 +38,7 @@ class ZeroPrivacy(_Baseline):
     Parameters
     ----------
     routine : str
-        One of `hushbandits.policies.best_arm.ROUTINES`.
+        One of `hushbandits.routines.best_arm.ROUTINES`.
     epsilon, delta : float
         ε and δ.
     phi : float, optional
@@ -71,7 +71,7 @@ class OnePrivacy(_Baseline):
     Parameters
     ----------
     routine : str
-        One of `hushbandits.policies.best_arm.ROUTINES`.
+        One of `hushbandits.routines.best_arm.ROUTINES`.
     epsilon, delta : float
         ε and δ.
     phi : float, optional

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
-from hushbandits.core.types import Array, Message, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.reductions import mix

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, nothing
-from hushbandits.core.jit import jit
-from hushbandits.core.tapes import streams
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import real
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import real
+from hushbandits.core.luck.tapes import streams
 from hushbandits.core.world import World
 from hushbandits.policies.luck import beta, words
 

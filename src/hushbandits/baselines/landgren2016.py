@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, nothing, second_eigenvalue
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, real
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.world import World
 from hushbandits.policies.policy import argmax
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from hushbandits.core.ground.validate import real
 from hushbandits.core.team import Protocol
-from hushbandits.core.validate import real
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.policies.elimination import successive_elimination
-from hushbandits.policies.routine import Routine
+from hushbandits.routines.elimination import successive_elimination
+from hushbandits.routines.routine import Routine
 
 __all__ = ["Central", "Independent"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
-from hushbandits.core.types import Params
-from hushbandits.policies.successive import epoch_length, radii
+from hushbandits.core.ground.types import Params
+from hushbandits.routines.successive import epoch_length, radii
 
 __all__ = ["DPSE"]
 

@@ -15,9 +15,9 @@ from hushbandits.baselines.sb3_zip import read_zip
 from hushbandits.core.acts import TaskTeam, given_options
 from hushbandits.core.entries import Model
 from hushbandits.core.face import Face, face
+from hushbandits.core.ground.types import Array, Params, Seeds
+from hushbandits.core.ground.validate import flag, shown
 from hushbandits.core.task import Task
-from hushbandits.core.types import Array, Params, Seeds
-from hushbandits.core.validate import flag, shown
 from hushbandits.core.world import World
 
 __all__ = ["Trained"]

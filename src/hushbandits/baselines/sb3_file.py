@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.limits import affordable
-from hushbandits.core.strangers import opened, parsed
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.strangers import opened, parsed
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import choice, flag, integer, shown
 from hushbandits.core.task import EARNED, Task
-from hushbandits.core.types import Array
-from hushbandits.core.validate import choice, flag, integer, shown
 
 __all__ = [
     "ALGORITHMS",

@@ -10,8 +10,8 @@ from gymnasium import spaces
 from hushbandits.baselines.sb3_file import Policy, heads_of, parts_of, sound
 from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, network
 from hushbandits.core.entries import Model, title
+from hushbandits.core.ground.types import Array
 from hushbandits.core.task import EARNED, Task
-from hushbandits.core.types import Array
 
 __all__ = ["arrays", "policy_of"]
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from hushbandits.baselines.sb3_file import Policy
-from hushbandits.core.tapes import Uniforms
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.task import Task
-from hushbandits.core.types import Array, Seeds
 
 __all__ = ["Player"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["KINDS", "OTHER", "Kind", "activation", "needed", "network"]
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from hushbandits.baselines.sb3_file import Policy, sound
 from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, needed, network
-from hushbandits.core.strangers import opened, parsed
-from hushbandits.core.types import Array
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.strangers import opened, parsed
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["read_zip"]
 

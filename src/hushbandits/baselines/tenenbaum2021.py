@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.agents.chowdhury2023 import BatchedSE
+from hushbandits.core.ground.types import Params, Seeds
 from hushbandits.core.messages import Inbox
-from hushbandits.core.types import Params, Seeds
 from hushbandits.core.world import World
 
 __all__ = ["VBSDPAE"]

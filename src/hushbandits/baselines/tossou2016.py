@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from hushbandits.agents.dubey2020 import PrivateUCB
+from hushbandits.core.ground.types import Array
 from hushbandits.core.messages import Inbox
-from hushbandits.core.types import Array
 
 __all__ = ["DPUCBInt"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from hushbandits.core.ground.types import Action, Array, Seeds
+from hushbandits.core.ground.validate import integer, probability
+from hushbandits.core.luck.tapes import streams
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import streams
 from hushbandits.core.team import Team
-from hushbandits.core.types import Action, Array, Seeds
-from hushbandits.core.validate import integer, probability
 from hushbandits.core.world import World
 
 __all__ = ["Random"]

@@ -13,7 +13,7 @@ from hushbandits.bench.judge.compare import Compared, Pair, Sample, against
 from hushbandits.bench.judge.stats import STATISTICS
 from hushbandits.bench.results import Results
 from hushbandits.bench.show.compared import heads, notes, rows
-from hushbandits.core.validate import choice, integer, real, shown
+from hushbandits.core.ground.validate import choice, integer, real, shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,10 +21,10 @@ from hushbandits.bench.play.task import Failed, Task
 from hushbandits.bench.results import Results, world_of
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
-from hushbandits.core.limits import affordable
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params
-from hushbandits.core.validate import integer, shown
 from hushbandits.registry import make_team, not_the_envs
 
 __all__ = ["evaluate"]

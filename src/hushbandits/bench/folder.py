@@ -19,9 +19,9 @@ from hushbandits.bench.play.promised import UNHELD, groups
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.results import figure_of, spent
 from hushbandits.bench.show.export import tidy
-from hushbandits.core.strangers import printable
-from hushbandits.core.types import Array
-from hushbandits.core.validate import nearest, shown
+from hushbandits.core.ground.strangers import printable
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.protection import Protection
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from hushbandits.bench.run import begin, go_on
 from hushbandits.bench.show.report import PAGE
 from hushbandits.bench.show.report import write as write_report
 from hushbandits.bench.show.tables import interval, number
-from hushbandits.core.files import replacing
-from hushbandits.core.validate import nearest
+from hushbandits.core.ground.files import replacing
+from hushbandits.core.ground.validate import nearest
 from hushbandits.experiments import modules
 
 __all__ = ["Reproduction", "in_words", "papers", "planned", "reproduce", "write"]

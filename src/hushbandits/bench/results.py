@@ -12,10 +12,10 @@ import numpy as np
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure, Use
 from hushbandits.core.entries import title
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, nearest
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, nearest
 from hushbandits.protection import Protection, protection
 
 if TYPE_CHECKING:

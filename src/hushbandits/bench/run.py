@@ -14,7 +14,7 @@ from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.plan import Shard, declared, parse_shard
 from hushbandits.bench.play.run import Outcome, fill
 from hushbandits.bench.play.store import Store
-from hushbandits.core.validate import integer
+from hushbandits.core.ground.validate import integer
 
 __all__ = ["begin", "go_on", "run"]
 

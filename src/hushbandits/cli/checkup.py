@@ -12,8 +12,8 @@ from hushbandits.bench.play.errors import DamagedError
 from hushbandits.bench.play.opening import JOURNAL
 from hushbandits.bench.play.schema import SUMMED
 from hushbandits.bench.play.store import FILE, Store
-from hushbandits.core.files import parts
-from hushbandits.core.strangers import printable
+from hushbandits.core.ground.files import parts
+from hushbandits.core.ground.strangers import printable
 
 __all__ = ["checkup"]
 

@@ -51,7 +51,7 @@ def compare(
     from hushbandits.bench.play.store import FILE, Store
     from hushbandits.bench.show.compared import heads, notes, rows
     from hushbandits.bench.show.terminal import print_table
-    from hushbandits.core.validate import choice
+    from hushbandits.core.ground.validate import choice
 
     console = make_console()
     with bad_input_is_a_sentence():
@@ -59,7 +59,7 @@ def compare(
         part = open_run(folder).select(lines or None, experiment=experiment, at=assignments("--at", at))
         known = part.metrics
         if metric is not None and metric not in known:
-            from hushbandits.core.validate import nearest
+            from hushbandits.core.ground.validate import nearest
 
             raise ValueError(f"no metric is named {metric!r}{nearest(metric, known)}")
         shown = 0

@@ -16,8 +16,8 @@ from tyro.conf import arg
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.terminal import escape
-from hushbandits.core.strangers import printable
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.strangers import printable
+from hushbandits.core.ground.validate import shown
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -25,9 +25,9 @@ from hushbandits.cli.terminal import let_go, spell_out
 from hushbandits.cli.train import train
 from hushbandits.cli.watch import watch
 from hushbandits.core.entries import Spec
-from hushbandits.core.interrupt import asleep, awake
-from hushbandits.core.names import words
-from hushbandits.core.strangers import printable
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.strangers import printable
+from hushbandits.interrupt import asleep, awake
 
 __all__ = ["main"]
 
@@ -180,7 +180,7 @@ def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wra
         One of the five; default: all.
     """
     from hushbandits import registry
-    from hushbandits.core.validate import choice
+    from hushbandits.core.ground.validate import choice
     from hushbandits.experiments import modules
     from hushbandits.policies import shelf
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hushbandits.bench.declare.shapes import plain_name
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["new_agent"]
 

@@ -14,13 +14,13 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.cli.console import assignments, bad_input_is_a_sentence
-from hushbandits.core.validate import integer, real, shown
+from hushbandits.core.ground.validate import integer, real, shown
 
 if TYPE_CHECKING:
     from hushbandits.core.env import Env
+    from hushbandits.core.ground.types import Seeds
     from hushbandits.core.task import Task
     from hushbandits.core.team import Team
-    from hushbandits.core.types import Seeds
 
 __all__ = ["watch"]
 
@@ -194,7 +194,7 @@ def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pac
     from PIL import Image
 
     from hushbandits.bench.play.progress import Bar
-    from hushbandits.core.files import replacing
+    from hushbandits.core.ground.files import replacing
     from hushbandits.views import render
 
     title = ""

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import short
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import short
 
 __all__ = ["Action", "Coding", "Space", "choices", "fits", "read", "sample_mask"]
 

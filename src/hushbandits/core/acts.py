@@ -11,14 +11,14 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import Action, fits
 from hushbandits.core.face import Face, face
+from hushbandits.core.ground.types import Array, Message, Params, Seeds
+from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import own_stream
 from hushbandits.core.task import EARNED, Task
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Message, Params, Seeds
-from hushbandits.core.validate import integer, shown
 from hushbandits.core.world import World
 
 __all__ = ["Acts", "TaskTeam", "given_options"]

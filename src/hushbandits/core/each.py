@@ -10,14 +10,14 @@ import numpy as np
 
 from hushbandits.core.edge import checked
 from hushbandits.core.face import face
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.types import Action, Array, Seeds
+from hushbandits.core.ground.validate import nearest
 from hushbandits.core.habits import listen
+from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.messages import Field, Fields, Inbox
-from hushbandits.core.names import words
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import own_stream
 from hushbandits.core.team import Team
-from hushbandits.core.types import Action, Array, Seeds
-from hushbandits.core.validate import nearest
 from hushbandits.core.world import World
 
 __all__ = ["Each"]

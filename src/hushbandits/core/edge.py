@@ -10,28 +10,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import integer, nearest, short, shown
 from hushbandits.core.messages import Field, Fields
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import integer, nearest, short, shown
 
 __all__ = [
-    "MOST",
     "as_array",
     "checked",
     "checked_message",
     "checked_rows",
     "checked_seeds",
     "checked_speech",
-    "count",
     "handed",
     "inside",
     "locked",
     "spoken_fields",
 ]
-
-#: More agents, arms, runs or rounds of delay are no number of them.
-MOST = 1 << 31
 
 _SAYS = {"b": "bools", "i": "integers", "u": "integers", "f": "numbers"}
 _TAKES = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
@@ -65,22 +60,6 @@ def handed(value: Array) -> Array:
     copy = value.copy()
     copy.setflags(write=False)
     return copy
-
-
-def count(name: str, value: object, low: int, high: int = MOST) -> int:
-    """Return `value` as an int that is at least `low` and no absurd number, or raise ``ValueError``.
-
-    Examples
-    --------
-    >>> count("n_agents", 10**12, 1)
-    Traceback (most recent call last):
-        ...
-    ValueError: n_agents is too large: it must be an integer in 1..2147483648
-    """
-    n = integer(name, value, low)
-    if n > high:
-        raise ValueError(f"{name} is too large: it must be an integer in {low}..{high}")
-    return n
 
 
 def as_array(value: object) -> Array:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from hushbandits.core.env import Env
-from hushbandits.core.names import Kind, own_class
+from hushbandits.core.ground.names import Kind, own_class
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import check_flags, check_keywords, nearest, shown
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params
-from hushbandits.core.validate import check_flags, check_keywords, nearest, shown
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [

@@ -9,21 +9,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, count, handed, spoken_fields
+from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
+from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
+from hushbandits.core.ground.validate import count, shown
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.hooks import arrived, check_declared, declared_fields, measurements
+from hushbandits.core.luck.rewards import Law
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import VERBS, Payload
-from hushbandits.core.rewards import Law
 from hushbandits.core.rows import put_attributes
-from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.told import Told
-from hushbandits.core.types import Action, Array, Message, Params, Seeds
-from hushbandits.core.validate import shown
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper, distinct
 

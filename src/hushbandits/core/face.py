@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.edge import handed
-from hushbandits.core.rewards import LAWS
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.rewards import LAWS
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 

@@ -7,7 +7,7 @@ import numbers
 from dataclasses import dataclass, replace
 from typing import final
 
-from hushbandits.core.validate import choice, probability, shown
+from hushbandits.core.ground.validate import choice, probability, shown
 from hushbandits.core.world import World
 
 __all__ = ["ADJACENCIES", "ONCE", "ONE_USER", "Adjacency", "Guarantee", "Promising", "Run", "void"]

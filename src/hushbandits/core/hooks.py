@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from hushbandits.core.edge import as_array
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import flag, nearest, probability, shown
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.payload import VERBS
-from hushbandits.core.types import Array
-from hushbandits.core.validate import flag, nearest, probability, shown
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["arrived", "check_declared", "declared_fields", "measurements"]

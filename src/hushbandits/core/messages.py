@@ -12,12 +12,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.limits import LARGEST_NUMBER
+from hushbandits.core.ground.types import Array
 
-__all__ = ["LARGEST", "Field", "Fields", "Inbox", "require"]
-
-#: Numbers beyond ± this are refused: sums and products of them would not stay finite.
-LARGEST = 1e100
+__all__ = ["Field", "Fields", "Inbox", "require"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Field:
         if kind.kind in "iu":
             least, most = np.iinfo(kind).min, np.iinfo(kind).max
         else:
-            most = min(LARGEST, float(np.finfo(kind).max)) if kind.kind == "f" else 1
+            most = min(LARGEST_NUMBER, float(np.finfo(kind).max)) if kind.kind == "f" else 1
             least = -most if kind.kind == "f" else 0
         span = of(least if self.low is None else self.low), of(most if self.high is None else self.high)
         # Worked out once: a field is read in every beat.

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import shown
+from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Fields, Inbox
-from hushbandits.core.rewards import Law
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import shown
 from hushbandits.core.world import World
 
 __all__ = ["VERBS", "Channel", "Noise", "Payload", "PointNoise", "Sealing", "Shuffling", "check_noise"]

@@ -11,14 +11,14 @@ import numpy as np
 from hushbandits.core.edge import checked_seeds
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.habits import listen, steady
 from hushbandits.core.hooks import measurements
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["log_checkpoints", "measured", "meet", "play", "played", "record"]

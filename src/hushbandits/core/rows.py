@@ -12,8 +12,8 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["put_attributes", "put_rows"]

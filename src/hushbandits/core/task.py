@@ -16,11 +16,11 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.actions import Action, Coding, choices, read, sample_mask
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core.ground.validate import choice, flag, real, shown
 from hushbandits.core.measure import gathered
 from hushbandits.core.obs import Obs
-from hushbandits.core.types import Array, Message, Seeds
-from hushbandits.core.validate import choice, flag, real, shown
 from hushbandits.core.world import World
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hushbandits.core.face import face
+from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.guarantee import Guarantee, Promising
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.world import World
 
 __all__ = ["Protocol", "Team"]

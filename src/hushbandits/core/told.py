@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from hushbandits.core.edge import as_array, checked, handed
+from hushbandits.core.ground.types import Array, Message
+from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.hooks import declared_fields
 from hushbandits.core.messages import Field, Fields
-from hushbandits.core.types import Array, Message
-from hushbandits.core.validate import nearest, shown
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 

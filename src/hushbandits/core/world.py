@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hushbandits.core.luck.rewards import Law
     from hushbandits.core.messages import Fields
-    from hushbandits.core.rewards import Law
 
 __all__ = ["World"]
 

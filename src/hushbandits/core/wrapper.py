@@ -9,13 +9,13 @@ from typing import ClassVar, NoReturn
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.guarantee import Promising
+from hushbandits.core.luck.tapes import Uniforms, streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
-from hushbandits.core.tapes import Uniforms, streams
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import shown
 from hushbandits.core.world import World
 
 __all__ = ["Wrapper", "distinct"]

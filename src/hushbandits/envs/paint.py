@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = ["BEST", "IN", "OUT", "best", "caption", "colours", "ink", "label_arms", "listed", "star"]
 

@@ -17,8 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import nearest, real
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import nearest, real
 from hushbandits.estimators.rules import evaluate
 
 __all__ = [

@@ -22,8 +22,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 from hushbandits.estimators.robust import Estimator, LugosiMendelson, Mean, TrimmedMean
 from hushbandits.estimators.rules import add, clipped_points, evaluate, kept_points
 from hushbandits.estimators.tails import absorb, trim

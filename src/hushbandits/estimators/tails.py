@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
 from hushbandits.estimators.rules import add, clipped_points, kept_points, shortest_window
 
 __all__ = ["absorb", "trim"]

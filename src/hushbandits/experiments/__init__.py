@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.declare.toml import read_toml
-from hushbandits.core.validate import nearest
+from hushbandits.core.ground.validate import nearest
 
 __all__ = ["bounds", "family", "find", "modules"]
 

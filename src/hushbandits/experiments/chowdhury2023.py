@@ -13,8 +13,8 @@ from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.core.rewards import UniformMeans
-from hushbandits.core.types import Params
+from hushbandits.core.ground.types import Params
+from hushbandits.core.luck.rewards import UniformMeans
 
 __all__ = ["EXPERIMENTS"]
 

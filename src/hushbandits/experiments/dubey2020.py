@@ -18,8 +18,8 @@ from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Line, Ratio, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.core.rewards import UniformMeans
-from hushbandits.core.types import Array, Params
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.luck.rewards import UniformMeans
 from hushbandits.envs.network.graphs import clique_cover, power_graph
 from hushbandits.registry import make_core
 

@@ -11,7 +11,7 @@ from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Line, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.core.types import Array, Params
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 
 __all__ = ["EXPERIMENTS", "corollary_1", "corollary_2", "theorem_1"]

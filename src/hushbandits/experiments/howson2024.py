@@ -16,7 +16,7 @@ from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Line, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.core.types import Array, Params
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 
 __all__ = ["EXPERIMENTS", "theorem_1", "theorem_1_sizes"]

@@ -13,9 +13,9 @@ from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Line, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.core.types import Array, Params
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
-from hushbandits.policies.elimination import confidence_under_loss
+from hushbandits.routines.elimination import confidence_under_loss
 
 __all__ = ["EXPERIMENTS", "proposition_4_3", "proposition_5_3"]
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from hushbandits.baselines.sb3_file import FILE, read
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.core.files import parts, replacing
-from hushbandits.core.types import Array, Params
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.files import parts, replacing
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["LOCK", "begun", "same", "save", "versions"]
 

@@ -13,9 +13,9 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.entries import default
-from hushbandits.core.names import words
-from hushbandits.core.types import Params
-from hushbandits.core.validate import flag, integer, nearest, real, shown
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import flag, integer, nearest, real, shown
 
 __all__ = ["MODELS", "Model", "build", "checkpoint", "leg_seed", "restore", "start"]
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from hushbandits.baselines.sb3_file import heads_of
 from hushbandits.baselines.sb3_network import Player
+from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.core.play import play
-from hushbandits.core.tapes import run_seeds, streams
-from hushbandits.core.types import Array
 from hushbandits.registry import make_team
 from hushbandits.views.learners import Rows
 

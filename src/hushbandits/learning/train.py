@@ -20,10 +20,10 @@ from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use, named
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
-from hushbandits.core.strangers import opened
+from hushbandits.core.ground.strangers import opened
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import choice, integer, nearest, shown
 from hushbandits.core.task import EARNED
-from hushbandits.core.types import Array, Params
-from hushbandits.core.validate import choice, integer, nearest, shown
 from hushbandits.learning.folder import LOCK, begun, same, save, versions
 from hushbandits.learning.models import MODELS, build, checkpoint, leg_seed, restore, start
 from hushbandits.learning.score import HELD_OUT, score, uniform

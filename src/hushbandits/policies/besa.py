@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.limits import affordable
-from hushbandits.core.types import Array
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array
 from hushbandits.policies.luck import below, uniform
 from hushbandits.policies.policy import Policy
 

@@ -11,10 +11,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.limits import affordable
-from hushbandits.core.types import Array
-from hushbandits.core.validate import real
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import real
 from hushbandits.estimators.rules import add as add_exactly
 from hushbandits.estimators.rules import evaluate
 from hushbandits.policies.policy import Policy, by_index

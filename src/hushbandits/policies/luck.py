@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 
 __all__ = ["below", "beta", "gamma", "normal", "uniform", "words"]
 

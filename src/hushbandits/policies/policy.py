@@ -24,8 +24,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
-from hushbandits.core.jit import jit, ours
-from hushbandits.core.types import Array
+from hushbandits.core.ground.jit import jit, ours
+from hushbandits.core.ground.types import Array
 
 __all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "log_clock", "sums"]
 
@@ -52,7 +52,7 @@ def sums(learners: int, n_arms: int) -> Sums:
 class Policy:
     """Base of the single-agent algorithms, shipped or one's own.
 
-    A subclass gives `state` and two static rules, compiled (`hushbandits.core.jit.jit`) or plain Python:
+    A subclass gives `state` and two static rules, compiled (`hushbandits.core.ground.jit.jit`) or plain Python:
 
     ``choose(state, r) → int``
         The arm that learner r plays next.  Between two updates it may be asked once only.

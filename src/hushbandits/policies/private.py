@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
-from hushbandits.core.validate import divisor
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import divisor
 from hushbandits.policies.policy import Policy, add, by_index, sums
 from hushbandits.policies.ucb import UCB1
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hushbandits.core.entries import Spec, built, find
-from hushbandits.core.names import Kind
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.names import Kind
+from hushbandits.core.ground.validate import shown
 from hushbandits.policies.policy import Policy
 
 __all__ = ["POLICIES", "AnyPolicy", "given_to", "list_policies", "make_policy", "playing"]

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
-from hushbandits.core.validate import real
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import real
 from hushbandits.policies.luck import beta, normal, uniform
 from hushbandits.policies.policy import Policy
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.names import words
-from hushbandits.core.rewards import Stable
-from hushbandits.core.tapes import run_seeds, streams
-from hushbandits.core.types import Array
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import shown
+from hushbandits.core.luck.rewards import Stable
+from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.luck import words as luck_words

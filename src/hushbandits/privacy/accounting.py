@@ -13,7 +13,7 @@ from operator import mul
 
 import numpy as np
 
-from hushbandits.core.validate import integer, probability, real
+from hushbandits.core.ground.validate import integer, probability, real
 
 __all__ = [
     "Curve",

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy import special, stats
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 from hushbandits.privacy.pmf import wrapped_sum
 from hushbandits.privacy.samplers import PolyaDifference
 

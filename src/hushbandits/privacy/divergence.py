@@ -14,8 +14,8 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy import stats
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import integer, real
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import integer, real
 from hushbandits.privacy.audit import polya_epsilon
 from hushbandits.privacy.pmf import chernoff
 from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference, Skellam

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw, PolyaDifference, Skellam
 
 __all__ = ["Exact", "SecretSource", "SeededSource", "exact"]

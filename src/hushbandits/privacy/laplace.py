@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 
 __all__ = ["discrete_laplaces", "laplace", "laplaces"]
 

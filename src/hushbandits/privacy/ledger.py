@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import integer, real
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import integer, real
 from hushbandits.privacy.accounting import Curve, compose, largest, to_epsilon
 from hushbandits.privacy.divergence import RESOLVED, Profile, composed_epsilon, pure_profile, worst_profile
 

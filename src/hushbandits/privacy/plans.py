@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hushbandits.core.validate import divisor, integer, real
+from hushbandits.core.ground.validate import divisor, integer, real
 from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from scipy import special
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
-from hushbandits.core.validate import real
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import real
 
 __all__ = ["compose_releases", "lemma", "release_counts"]
 

@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import real
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import real
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Laplace", "NoiseLaw", "PolyaDifference", "Skellam"]
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 from hushbandits.privacy.divergence import binomial_profile
 
 __all__ = [

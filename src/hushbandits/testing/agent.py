@@ -11,10 +11,10 @@ from hushbandits.core.each import Each
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, parameters
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
+from hushbandits.core.ground.types import Array, Message, Params, Seeds
 from hushbandits.core.hooks import measurements
-from hushbandits.core.tapes import run_seeds
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Message, Params, Seeds
 from hushbandits.registry import make_team
 from hushbandits.testing.compare import globals_kept, required
 from hushbandits.testing.parts import (

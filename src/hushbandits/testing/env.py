@@ -16,9 +16,9 @@ from pettingzoo import ParallelEnv
 
 from hushbandits.core.actions import Space
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array, Message, Params
+from hushbandits.core.ground.validate import integer, nearest
 from hushbandits.core.obs import Obs
-from hushbandits.core.types import Array, Message, Params
-from hushbandits.core.validate import integer, nearest
 from hushbandits.registry import list_envs, takes
 from hushbandits.testing.compare import difference, globals_kept, required, same, shaken, untouched
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.guarantee import Guarantee, Promising
 from hushbandits.core.habits import misspelt
-from hushbandits.core.names import words
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import meet
-from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Params, Seeds
 from hushbandits.registry import assemble, list_envs, takes
 from hushbandits.testing.compare import difference, required, same, shaken, untouched
 

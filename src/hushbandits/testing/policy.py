@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.tapes import run_seeds, streams
-from hushbandits.core.types import Array
-from hushbandits.core.validate import integer
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import integer
+from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.policies.luck import words
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.shelf import AnyPolicy, make_policy

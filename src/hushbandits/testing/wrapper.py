@@ -11,12 +11,12 @@ import numpy as np
 
 from hushbandits.core.entries import AnyEnv, AnyWrapper, parameters
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Params, Seeds
 from hushbandits.core.hooks import measurements
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Inbox
 from hushbandits.core.payload import Payload
-from hushbandits.core.tapes import run_seeds
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params, Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import known_wrappers, make_team, make_wrapper

@@ -13,9 +13,9 @@ from pettingzoo import AECEnv
 from hushbandits.core.actions import Action, Space, read, sample_mask
 from hushbandits.core.entries import AnyAgent, AnyEnv
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Params
 from hushbandits.protection import Protection
 from hushbandits.views.make import make
 from hushbandits.views.parallel import ParallelView

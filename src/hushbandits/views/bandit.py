@@ -9,8 +9,8 @@ import numpy as np
 
 from hushbandits.core.actions import read, sample_mask
 from hushbandits.core.env import Env
-from hushbandits.core.types import Array, Params
-from hushbandits.core.validate import choice, shown
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import choice, shown
 from hushbandits.views.learners import Rows, learners_core, task_options
 from hushbandits.views.vector import Info, VectorView, make_vec
 

@@ -10,11 +10,11 @@ import numpy as np
 from hushbandits.core.actions import Action
 from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array, Params, Seeds
+from hushbandits.core.ground.validate import integer
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
-from hushbandits.core.tapes import run_seeds
 from hushbandits.core.task import Task
-from hushbandits.core.types import Array, Params, Seeds
-from hushbandits.core.validate import integer
 from hushbandits.registry import env_entry, make_core, takes
 
 __all__ = ["HORIZON", "Episodes", "Rows", "Turn", "learners_core", "learners_own", "of_run", "task_options"]

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.messages import Field
-from hushbandits.core.validate import shown
 from hushbandits.registry import make_core
 from hushbandits.views.learners import learners_core, task_options
 from hushbandits.views.parallel import ParallelView

@@ -13,10 +13,10 @@ from pettingzoo import ParallelEnv
 from hushbandits.core.actions import Action, Space
 from hushbandits.core.entries import AnyAgent, title
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import choice, integer, shown
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Params
-from hushbandits.core.validate import choice, integer, shown
 from hushbandits.protection import Protection, privacy
 from hushbandits.registry import make_core
 from hushbandits.views.learners import Episodes, of_run

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
-from hushbandits.core.types import Array
 
 __all__ = ["close", "has_windows", "picture", "show", "text", "title"]
 

@@ -16,9 +16,9 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import fits
 from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import choice, integer, shown
 from hushbandits.core.messages import Field
-from hushbandits.core.types import Array
-from hushbandits.core.validate import choice, integer, shown
 from hushbandits.views.learners import Rows, learners_core, of_run, task_options
 
 __all__ = ["RowsVecEnv", "make_sb3"]

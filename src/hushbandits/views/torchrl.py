@@ -11,9 +11,9 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import Action, Space, choices, fits
 from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import integer
 from hushbandits.core.messages import Field
-from hushbandits.core.types import Array
-from hushbandits.core.validate import integer
 from hushbandits.views.learners import Rows, learners_core, task_options
 
 __all__ = ["make_torchrl"]

@@ -11,11 +11,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hushbandits.core.actions import Action, fits, read
-from hushbandits.core.edge import as_array, count
+from hushbandits.core.edge import as_array
 from hushbandits.core.entries import AnyEnv, AnyWrapper, title
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import choice, count, shown
 from hushbandits.core.messages import Field
-from hushbandits.core.types import Array
-from hushbandits.core.validate import choice, shown
 from hushbandits.views.learners import Rows, learners_core, task_options
 
 __all__ = ["Info", "VectorView", "make_vec", "one_agent"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
+from hushbandits.core.ground.types import Seeds
 from hushbandits.core.play import meet
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.types import Seeds
 
 __all__ = ["moments", "watched"]
 

@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.core.ground.validate import flag
 from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, void
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer
-from hushbandits.core.validate import flag
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.accounting import pure_curve

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from hushbandits.core.ground.validate import real
 from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee
-from hushbandits.core.validate import real
 from hushbandits.core.world import World
 from hushbandits.privacy.accounting import (
     Curve,

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, divisor
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Field, Fields
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, divisor
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.local_laplace import LocalLaplace, reports

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, divisor, integer
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, void
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload, PointNoise
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, divisor, integer
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import discrete_laplaces, laplaces

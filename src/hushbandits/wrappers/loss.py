@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hushbandits.core.ground.types import Seeds
+from hushbandits.core.ground.validate import probability
 from hushbandits.core.payload import Payload
-from hushbandits.core.types import Seeds
-from hushbandits.core.validate import probability
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Noise, Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, real
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox

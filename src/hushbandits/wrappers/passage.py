@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from hushbandits.core.ground.types import Seeds
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Channel, Payload
-from hushbandits.core.types import Seeds
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.guarantee import Adjacency, Guarantee, void
-from hushbandits.core.limits import affordable
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, divisor, real
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.laplace import laplaces

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from hushbandits.core.ground.limits import LARGEST_NUMBER
+from hushbandits.core.ground.validate import integer, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
-from hushbandits.core.messages import LARGEST
 from hushbandits.core.payload import Channel
 from hushbandits.core.roles import SecureFunction
-from hushbandits.core.validate import integer, real
 from hushbandits.core.world import World
 from hushbandits.wrappers.passage import Passage
 
@@ -62,7 +62,7 @@ class SecAgg(Passage, SecureFunction):
         name: str | None = None,
     ):
         super().__init__(name=name)
-        self.bound = real("bound", bound, 0, LARGEST)
+        self.bound = real("bound", bound, 0, LARGEST_NUMBER)
         self.window = None if window is None else integer("window", window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
         self.grid = integer("grid", grid, 1, 1 << 30)

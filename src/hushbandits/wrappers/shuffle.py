@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hushbandits.core.ground.validate import integer
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
-from hushbandits.core.validate import integer
 from hushbandits.core.world import World
 from hushbandits.wrappers.passage import Passage
 

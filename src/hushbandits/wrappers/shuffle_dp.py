@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, integer, real
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, integer, real
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks

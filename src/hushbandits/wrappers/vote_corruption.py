@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from hushbandits.core.ground.validate import real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
-from hushbandits.core.validate import real
 from hushbandits.core.world import World
 from hushbandits.wrappers.loss import Loss
 

@@ -12,8 +12,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.rewards import LAWS, Law, UniformMeans
-from hushbandits.core.validate import integer, shown
+from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core.luck.rewards import LAWS, Law, UniformMeans
 
 __all__ = ["canonical", "digest", "plain", "thaw"]
 

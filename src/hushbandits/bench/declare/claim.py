@@ -11,8 +11,8 @@ from dataclasses import KW_ONLY, MISSING, dataclass, fields, replace
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.declare.effects import EFFECTS, Effect, Line
-from hushbandits.core.types import Params
-from hushbandits.core.validate import choice, nearest, real, shown
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import choice, nearest, real, shown
 
 __all__ = ["Claim"]
 

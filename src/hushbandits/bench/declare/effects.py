@@ -11,8 +11,8 @@ from typing import ClassVar, Self
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.parts import Use
-from hushbandits.core.types import Params
-from hushbandits.core.validate import choice
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import choice
 
 __all__ = ["EFFECTS", "STATISTICS", "Difference", "Effect", "Line", "Ratio", "Slope", "Value"]
 

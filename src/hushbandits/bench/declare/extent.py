@@ -6,8 +6,8 @@ import math
 import os
 from collections.abc import Sequence
 
-from hushbandits.core.limits import affordable
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["afford_cells"]
 

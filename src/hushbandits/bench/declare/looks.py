@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from hushbandits.core.validate import integer, shown
+from hushbandits.core.ground.validate import integer, shown
 
 __all__ = ["before", "checked", "parsed", "words"]
 

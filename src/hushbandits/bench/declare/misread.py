@@ -8,7 +8,7 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.shapes import lacking
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.core.validate import nearest, shown
+from hushbandits.core.ground.validate import nearest, shown
 
 __all__ = ["check_declared", "given_once", "picked"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import plain, thaw
-from hushbandits.core.types import Params
-from hushbandits.core.validate import choice, real, shown
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import choice, real, shown
 
 __all__ = ["Figure", "Use", "named"]
 

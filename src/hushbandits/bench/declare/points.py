@@ -10,9 +10,9 @@ from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Line, Slope, Value
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import nearest
 from hushbandits.core.measure import Measure
-from hushbandits.core.types import Params
-from hushbandits.core.validate import nearest
 
 __all__ = ["check_claims", "points"]
 

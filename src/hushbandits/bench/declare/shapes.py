@@ -11,9 +11,9 @@ import numpy as np
 
 from hushbandits import registry
 from hushbandits.core.entries import AGENT, find, open_ended, parameters
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params
-from hushbandits.core.validate import nearest, shown
 
 __all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swept", "tables", "text"]
 

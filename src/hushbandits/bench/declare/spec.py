@@ -16,8 +16,8 @@ from hushbandits.bench.declare.parts import Figure, Use, named
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.declare.world import seeds, world
-from hushbandits.core.types import Params, Seeds
-from hushbandits.core.validate import integer, nearest, shown
+from hushbandits.core.ground.types import Params, Seeds
+from hushbandits.core.ground.validate import integer, nearest, shown
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
 

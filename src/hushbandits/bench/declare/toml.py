@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["read_toml"]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from hushbandits.bench.declare.canonical import canonical, digest, plain
-from hushbandits.core.types import Params, Seeds
+from hushbandits.core.ground.types import Params, Seeds
 
 __all__ = ["seeds", "world"]
 

@@ -31,10 +31,10 @@ from hushbandits.bench.judge.stats import (
 )
 from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
-from hushbandits.core.limits import affordable
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.measure import Measure
-from hushbandits.core.types import Array, Params
-from hushbandits.core.validate import shown
 
 __all__ = ["Compared", "Pair", "Sample", "against", "comparisons", "faced", "sample", "swapped"]
 

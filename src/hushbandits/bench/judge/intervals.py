@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from hushbandits.bench.judge.stats import Interval
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = [
     "RAREST",

@@ -28,8 +28,8 @@ from hushbandits.bench.judge.intervals import (
 )
 from hushbandits.bench.judge.stats import STATISTICS, Interval
 from hushbandits.bench.judge.summary import INTERVALS, statistic_of
+from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
-from hushbandits.core.types import Array
 
 __all__ = ["PROCEDURES", "Procedure", "contrast", "estimate", "procedure", "rules"]
 

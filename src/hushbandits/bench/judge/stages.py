@@ -11,7 +11,7 @@ from hushbandits.bench.judge.procedures import contrast, procedure
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge, judge_one
 from hushbandits.bench.play.natures import Measures, declared, measures
 from hushbandits.bench.play.store import Store
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.validate import shown
 from hushbandits.experiments import family
 
 __all__ = ["Stages", "check_looks", "said", "together"]

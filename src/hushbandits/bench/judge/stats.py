@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import special
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = [
     "STATISTICS",

@@ -16,8 +16,8 @@ from hushbandits.bench.judge.stats import (
     median_interval,
     share_interval,
 )
+from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure, agree
-from hushbandits.core.types import Array
 
 __all__ = ["INTERVALS", "Summary", "shown_interval", "statistic_of", "summary"]
 

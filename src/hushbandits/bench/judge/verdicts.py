@@ -30,8 +30,8 @@ from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.judge.summary import shown_interval
 from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
+from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
-from hushbandits.core.types import Array
 
 __all__ = ["ALPHA", "Finding", "Verdict", "judge", "judge_one"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hushbandits.bench.play.executors import Executor, checked, workers
 from hushbandits.bench.play.processes import Processes
-from hushbandits.core.validate import integer
+from hushbandits.core.ground.validate import integer
 
 __all__ = ["executor"]
 

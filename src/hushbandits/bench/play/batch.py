@@ -11,10 +11,10 @@ import numpy as np
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
+from hushbandits.core.ground.types import Array, Params, Seeds
+from hushbandits.core.ground.validate import integer
 from hushbandits.core.play import log_checkpoints, measured, meet, played, record
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Params, Seeds
-from hushbandits.core.validate import integer
 from hushbandits.registry import assemble, make_team, not_the_envs
 
 __all__ = ["BATCH", "Played", "play_batch", "prepare", "sampled", "split"]

@@ -12,10 +12,10 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import BATCH, prepare, sampled
 from hushbandits.bench.play.natures import join
 from hushbandits.core.face import Face
-from hushbandits.core.limits import affordable
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.validate import integer, nearest
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.play import measured
-from hushbandits.core.validate import integer, nearest
 from hushbandits.registry import make_wrapper
 
 __all__ = ["afford", "afford_points", "check"]

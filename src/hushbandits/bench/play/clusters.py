@@ -18,9 +18,9 @@ from typing import Any
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.executors import Executor, Lost, needed, workers
 from hushbandits.bench.play.worker import work
-from hushbandits.core.interrupt import held_back
-from hushbandits.core.names import words
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.validate import shown
+from hushbandits.interrupt import held_back
 
 __all__ = ["Dask", "Ray", "Slurm", "connect"]
 

@@ -15,9 +15,9 @@ import loky
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.task import Task
 from hushbandits.bench.play.worker import Answer, Stranger, packed, unpacked
-from hushbandits.core.interrupt import held_back
-from hushbandits.core.names import words
-from hushbandits.core.validate import choice, integer, shown
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.validate import choice, integer, shown
+from hushbandits.interrupt import held_back
 
 __all__ = ["BACKENDS", "Executor", "Lost", "checked", "needed", "workers"]
 

@@ -16,7 +16,7 @@ from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
 from hushbandits.bench.play.own import named, renew
 from hushbandits.bench.play.store import FILE, LOCK, Store
-from hushbandits.core.validate import integer
+from hushbandits.core.ground.validate import integer
 
 __all__ = ["open_folder"]
 

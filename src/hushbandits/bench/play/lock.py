@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.core.files import lock as _lock
-from hushbandits.core.files import unlock
-from hushbandits.core.strangers import opened, parsed
+from hushbandits.core.ground.files import lock as _lock
+from hushbandits.core.ground.files import unlock
+from hushbandits.core.ground.strangers import opened, parsed
 
 __all__ = ["PATIENCE", "Lock", "held"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from hushbandits.bench.declare.world import seeds, world
 from hushbandits.core.entries import AnyAgent, AnyEnv
+from hushbandits.core.ground.types import Params
+from hushbandits.core.luck.tapes import stream
 from hushbandits.core.play import play
-from hushbandits.core.tapes import stream
-from hushbandits.core.types import Params
-from hushbandits.privacy.observer import watch
+from hushbandits.envs.exploration.observer import watch
 from hushbandits.registry import assemble, make_team
 
 __all__ = ["observe"]

@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 from hushbandits.bench.play.errors import StoreError, damaged
 from hushbandits.bench.play.lock import held
-from hushbandits.core.limits import affordable
-from hushbandits.core.strangers import opened
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.strangers import opened
 
 __all__ = ["JOURNAL", "LOCK", "for_reading", "for_writing"]
 

@@ -16,7 +16,7 @@ from hushbandits import registry
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.imported import digest_of, environment, forget
-from hushbandits.core.names import reach
+from hushbandits.core.ground.names import reach
 
 __all__ = ["named", "own_sources", "renew", "texts", "used"]
 

@@ -10,7 +10,7 @@ from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.play.batch import BATCH, split
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.play.task import Task
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["CHUNK", "Queue", "Shard", "declared", "missing", "parse_shard", "part", "wanted"]
 

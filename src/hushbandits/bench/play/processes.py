@@ -17,7 +17,7 @@ from loky.process_executor import ProcessPoolExecutor, ShutdownExecutorError
 from hushbandits.bench.play.executors import Executor, Lost
 from hushbandits.bench.play.imported import changed, environment
 from hushbandits.bench.play.worker import attend, imports_in, work
-from hushbandits.core.interrupt import held_back
+from hushbandits.interrupt import held_back
 
 __all__ = ["Processes"]
 

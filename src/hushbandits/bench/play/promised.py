@@ -10,8 +10,8 @@ from collections.abc import Container, Iterable
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import prepare
 from hushbandits.bench.play.store import Store
-from hushbandits.core.names import words
-from hushbandits.core.strangers import printable
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.strangers import printable
 from hushbandits.protection import HEADS, protection
 from hushbandits.registry import make_wrapper
 

@@ -16,8 +16,8 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.errors import damaged, in_words
 from hushbandits.bench.play.integrity import WHOLE, Row, checksums, rows_sum, whole_sum
 from hushbandits.bench.play.schema import HELD, HELD_FROM, SUMMED
-from hushbandits.core.strangers import parsed
-from hushbandits.core.types import Array
+from hushbandits.core.ground.strangers import parsed
+from hushbandits.core.ground.types import Array
 
 if TYPE_CHECKING:
     import pandas as pd

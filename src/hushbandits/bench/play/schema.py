@@ -13,8 +13,8 @@ from hushbandits.bench.declare.extent import afford_cells
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.errors import StoreError, damaged
 from hushbandits.bench.play.integrity import text_sum
-from hushbandits.core.strangers import parsed
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.strangers import parsed
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["HELD", "HELD_FROM", "SUMMED", "VERSION", "create", "described", "identify", "write_spec"]
 

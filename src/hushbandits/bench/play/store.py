@@ -18,7 +18,7 @@ from hushbandits.bench.play.lock import Lock
 from hushbandits.bench.play.opening import LOCK as _BESIDE
 from hushbandits.bench.play.opening import for_reading, for_writing
 from hushbandits.bench.play.reader import Reader
-from hushbandits.core.types import Array, Params
+from hushbandits.core.ground.types import Array, Params
 
 __all__ = ["FILE", "LOCK", "Store"]
 

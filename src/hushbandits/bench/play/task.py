@@ -15,8 +15,8 @@ from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.play.batch import Played, play_batch
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
+from hushbandits.core.ground.types import Params
 from hushbandits.core.team import Team
-from hushbandits.core.types import Params
 from hushbandits.registry import make_wrapper
 
 __all__ = ["Failed", "Reply", "Task", "attempted"]

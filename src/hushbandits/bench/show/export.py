@@ -18,9 +18,9 @@ from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import latex
-from hushbandits.core.files import replacing
+from hushbandits.core.ground.files import replacing
+from hushbandits.core.ground.validate import LARGEST, choice
 from hushbandits.core.measure import NATURES
-from hushbandits.core.validate import LARGEST, choice
 
 __all__ = ["FORMATS", "export", "format_of", "tidy"]
 

@@ -13,7 +13,7 @@ from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.tables import Line, lines
 from hushbandits.bench.show.tables import number as written
-from hushbandits.core.strangers import printable
+from hushbandits.core.ground.strangers import printable
 
 __all__ = ["escape", "number", "write"]
 

@@ -17,8 +17,8 @@ from hushbandits.bench.show import plots
 from hushbandits.bench.show.ink import PRINT, Style, style
 from hushbandits.bench.show.layout import Placed, Sheet
 from hushbandits.bench.show.panels import panels
-from hushbandits.core.files import replacing
-from hushbandits.core.types import Array
+from hushbandits.core.ground.files import replacing
+from hushbandits.core.ground.types import Array
 
 __all__ = ["Picture", "drawn", "profiles"]
 

@@ -19,7 +19,7 @@ from hushbandits.bench.show.files import picture
 from hushbandits.bench.show.ink import CSS, NAMES, PRINT, SCREEN, Ink, Style, style
 from hushbandits.bench.show.panels import Panel, draw, panels, reach, short
 from hushbandits.bench.show.spent import spent
-from hushbandits.core.files import replacing
+from hushbandits.core.ground.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,7 +28,7 @@ from hushbandits.bench.show.ink import CSS, SHAPES
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import drawable, figures
 from hushbandits.bench.show.tables import Line, interval, lines, number
-from hushbandits.core.files import replacing
+from hushbandits.core.ground.files import replacing
 from hushbandits.experiments import bounds
 from hushbandits.protection import HEADS
 

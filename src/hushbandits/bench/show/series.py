@@ -21,9 +21,9 @@ from hushbandits.bench.judge.summary import summary
 from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.spent import spent
+from hushbandits.core.ground.names import words
+from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
-from hushbandits.core.names import words
-from hushbandits.core.types import Array
 
 __all__ = ["Series", "caption", "drawable", "figures", "joined", "series"]
 

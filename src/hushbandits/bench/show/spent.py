@@ -10,7 +10,7 @@ from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.tables import number
 from hushbandits.core.entries import default
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = ["spent"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hushbandits.core.strangers import printable
+from hushbandits.core.ground.strangers import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.core.edge import handed
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.guarantee import Adjacency, Guarantee
-from hushbandits.core.jit import jit
+from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
-from hushbandits.core.tapes import streams
-from hushbandits.core.types import Array, Seeds
+from hushbandits.envs.exploration.observer import best_placed, naming_accuracy
 from hushbandits.envs.exploration.votes import (
     NOTHING,
     PLAYERS,
@@ -26,7 +27,6 @@ from hushbandits.envs.exploration.votes import (
     news,
     settle,
 )
-from hushbandits.privacy.observer import best_placed, naming_accuracy
 
 __all__ = [
     "GlobalSet",

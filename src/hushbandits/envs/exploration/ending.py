@@ -8,10 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from hushbandits.core.arms import Arms
-from hushbandits.core.rewards import Law
+from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import Law
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 

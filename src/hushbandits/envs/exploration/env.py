@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hushbandits.core.arms import Arms
-from hushbandits.core.edge import as_array, count
+from hushbandits.core.edge import as_array
 from hushbandits.core.env import Env
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core.ground.validate import choice, count, flag, real
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.limits import affordable
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import Law, UniformMeans
+from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
-from hushbandits.core.rewards import Law, UniformMeans
-from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Message, Seeds
-from hushbandits.core.validate import choice, flag, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration import coordinator
 from hushbandits.envs.exploration.coordinator import GlobalSet
@@ -26,7 +26,7 @@ from hushbandits.envs.exploration.payload import Votes, vote_tape
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, check_confidence, vote_threshold
 from hushbandits.envs.exploration.task import ExplorationTask
 from hushbandits.envs.exploration.votes import STOPS, VoteState, clear, open_votes, retire
-from hushbandits.policies.elimination import confidence_under_loss
+from hushbandits.routines.elimination import confidence_under_loss
 
 __all__ = ["Exploration", "GlobalSet"]
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.tapes import Ragged, streams
-from hushbandits.core.types import Array, Seeds
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.tapes import Ragged, streams
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.votes import PLAYERS, cast, charge, count, draw_agent, finished, news, retire, settle
-from hushbandits.policies.routine import RESETS, Routine, State
+from hushbandits.routines.routine import RESETS, Routine, State
 
 __all__ = ["Loss", "Outcomes", "Player", "Tapes", "compiled"]
 

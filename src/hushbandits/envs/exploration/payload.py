@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.tapes import Ragged
 from hushbandits.core.payload import Channel, Payload, Sealing, Shuffling
-from hushbandits.core.tapes import Ragged
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.window import VoteWindow
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import nearest, real, reals
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import nearest, real, reals
 
 __all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "vote_threshold"]
 

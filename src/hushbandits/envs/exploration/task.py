@@ -10,10 +10,10 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.actions import Coding
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Message
 from hushbandits.core.obs import Obs
 from hushbandits.core.task import Part, Task
-from hushbandits.core.types import Array, Message
 from hushbandits.core.world import World
 from hushbandits.envs.exploration import picture
 from hushbandits.envs.exploration.votes import finished

@@ -14,16 +14,16 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.tapes import LONGEST, Ragged
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.tapes import LONGEST, Ragged
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.episode import Player, Tapes, compiled
 from hushbandits.envs.exploration.votes import clear
-from hushbandits.policies.routine import RESETS, Routine
+from hushbandits.routines.routine import RESETS, Routine
 
 __all__ = ["VotingTeam"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hushbandits.core.ground.types import Seeds
+from hushbandits.core.ground.validate import integer
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Payload
-from hushbandits.core.types import Seeds
-from hushbandits.core.validate import integer
 from hushbandits.core.world import World
 
 __all__ = ["VoteWindow"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Payload, Sealing, Shuffling
-from hushbandits.core.tapes import streams
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort
 

@@ -17,11 +17,11 @@ from typing import NoReturn
 import numpy as np
 
 from hushbandits.core.edge import handed, locked
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Inbox
 from hushbandits.core.payload import Noise, check_noise
-from hushbandits.core.rewards import Law
-from hushbandits.core.types import Array
 
 __all__ = ["BlockInbox", "Cohort", "Individuals", "Rngs", "Sealed"]
 

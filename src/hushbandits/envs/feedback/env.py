@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hushbandits.core.arms import Arms
-from hushbandits.core.edge import as_array, checked_message, count
+from hushbandits.core.edge import as_array, checked_message
 from hushbandits.core.env import Env
-from hushbandits.core.limits import affordable
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core.ground.validate import choice, count
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import Law, UniformMeans, make_law
+from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload
-from hushbandits.core.rewards import Law, UniformMeans, make_law
 from hushbandits.core.roles import Privatizer
-from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
-from hushbandits.core.types import Array, Message, Seeds
-from hushbandits.core.validate import choice
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, blocks
 from hushbandits.envs.feedback.payload import Blocks

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Fields
-from hushbandits.core.rewards import Law
-from hushbandits.core.types import Array
-from hushbandits.core.validate import integer, shown
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 

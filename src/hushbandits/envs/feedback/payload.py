@@ -7,11 +7,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.rewards import Law
+from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Fields
 from hushbandits.core.payload import VERBS, Channel, Noise, Payload, Sealing, Shuffling
-from hushbandits.core.rewards import Law
-from hushbandits.core.tapes import streams
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.channels import SealedBlocks, ShuffledUsers
 from hushbandits.envs.feedback.cohort import Rngs

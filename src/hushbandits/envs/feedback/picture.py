@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
-from hushbandits.core.types import Array
 from hushbandits.envs.paint import BEST, IN, best, caption, label_arms, listed, star
 
 __all__ = ["draw", "say"]

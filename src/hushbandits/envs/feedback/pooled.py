@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.rewards import Bernoulli, Law
 from hushbandits.core.payload import Noise
-from hushbandits.core.rewards import Bernoulli, Law
-from hushbandits.core.types import Array
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 
 __all__ = ["Pooled", "block_generator"]

@@ -8,10 +8,10 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.actions import Coding
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import choice
 from hushbandits.core.obs import Obs
 from hushbandits.core.task import Part, Task, count
-from hushbandits.core.types import Array
-from hushbandits.core.validate import choice
 from hushbandits.core.world import World
 from hushbandits.envs.feedback import picture
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.tapes import Uniforms, streams
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Payload, Sealing, Shuffling
-from hushbandits.core.tapes import Uniforms, streams
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.network.flood import FloodInbox
 from hushbandits.envs.network.slots import SlotInbox, TallyInbox

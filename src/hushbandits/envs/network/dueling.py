@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.arms import Arms, Standing
-from hushbandits.core.tapes import streams
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import real, reals, shown
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import real, reals, shown
+from hushbandits.core.luck.arms import Arms, Standing
+from hushbandits.core.luck.tapes import streams
 from hushbandits.envs.network.env import CoopNetwork
 
 __all__ = ["DuelingArms", "DuelingNetwork", "condorcet_winner"]

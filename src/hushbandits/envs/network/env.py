@@ -8,15 +8,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.edge import as_array, count, handed, inside
-from hushbandits.core.limits import affordable
+from hushbandits.core.edge import as_array, handed, inside
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, count, integer, probability, real
+from hushbandits.core.luck.rewards import Law, UniformMeans
+from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
-from hushbandits.core.rewards import Law, UniformMeans
-from hushbandits.core.rounds import Rounds
-from hushbandits.core.tapes import streams
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import choice, integer, probability, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.flood import Flood
 from hushbandits.envs.network.graphs import (
@@ -29,6 +28,7 @@ from hushbandits.envs.network.graphs import (
 from hushbandits.envs.network.payload import GraphReports
 from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 from hushbandits.envs.network.task import NetworkTask
+from hushbandits.envs.rounds.env import Rounds
 
 __all__ = ["CoopNetwork"]
 

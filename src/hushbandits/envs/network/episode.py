@@ -13,14 +13,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.arms import Arms
 from hushbandits.core.edge import locked
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
+from hushbandits.core.luck.tapes import LONGEST
 from hushbandits.core.payload import Payload
-from hushbandits.core.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
-from hushbandits.core.tapes import LONGEST
 from hushbandits.core.team import Team
-from hushbandits.core.types import Array
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork

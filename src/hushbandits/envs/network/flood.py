@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.limits import affordable
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array
 from hushbandits.core.messages import Fields, Inbox
-from hushbandits.core.types import Array
 from hushbandits.envs.network.slots import SlotInbox
 
 __all__ = ["Flood", "FloodInbox"]

@@ -13,10 +13,9 @@ import networkx as nx
 import numpy as np
 from scipy.sparse.csgraph import shortest_path
 
-from hushbandits.core.edge import count
-from hushbandits.core.limits import affordable
-from hushbandits.core.types import Array
-from hushbandits.core.validate import nearest, shown
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import count, nearest, shown
 
 __all__ = [
     "GRAPHS",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hushbandits.core.payload import Channel, Sealing, Shuffling
-from hushbandits.core.reports import Reports
 from hushbandits.core.world import World
 from hushbandits.envs.network.channels import SealedTallies, ShuffledSlots
+from hushbandits.envs.rounds.reports import Reports
 
 __all__ = ["GraphReports"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
-from hushbandits.core.types import Array
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.envs.paint import best, caption, colours, ink, listed
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
 
 __all__ = ["gather", "mix", "tally", "total", "weighted"]
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from hushbandits.core.edge import as_array, checked
+from hushbandits.core.ground.types import Array
 from hushbandits.core.messages import Field, Fields, Inbox
-from hushbandits.core.types import Array
 from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
 
 __all__ = ["Ring", "SlotInbox", "Slots", "TallyInbox"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hushbandits.core.arm_task import ArmTask
 from hushbandits.envs.network import picture
+from hushbandits.envs.rounds.task import ArmTask
 
 __all__ = ["NetworkTask"]
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
-from hushbandits.policies.routine import SILENT, VOTES, Routine
-from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.routines.routine import SILENT, VOTES, Routine
+from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read
 
 __all__ = ["median_elimination", "median_length", "naive_elimination", "naive_length"]
 
@@ -104,7 +104,7 @@ def naive_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
     Examples
     --------
     >>> import numpy as np
-    >>> from hushbandits.policies.best_arm import identify
+    >>> from hushbandits.routines.best_arm import identify
     >>> rng = np.random.default_rng(0)
     >>> identify(naive_elimination(2, 0.1, 0.5), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
     (1, 120)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hushbandits.core.types import Array
-from hushbandits.core.validate import probability, shown
-from hushbandits.policies.fixed_design import median_elimination, naive_elimination
-from hushbandits.policies.lucb import kl_lucb, lucb, ugapec
-from hushbandits.policies.racing import kl_racing, ser3, ser4, successive_elimination_by_passes
-from hushbandits.policies.routine import RESETS, Routine
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import probability, shown
+from hushbandits.routines.fixed_design import median_elimination, naive_elimination
+from hushbandits.routines.lucb import kl_lucb, lucb, ugapec
+from hushbandits.routines.racing import kl_racing, ser3, ser4, successive_elimination_by_passes
+from hushbandits.routines.routine import RESETS, Routine
 
 __all__ = ["ROUTINES", "arm_selection", "identify", "reset_rate"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
 
 __all__ = ["best_mean", "fewest_pulls", "keep_only", "nothing_to_take_in", "observe", "pick", "read", "settle"]
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 from hushbandits.policies.kl import kl_lower, kl_upper
-from hushbandits.policies.racing import kl_level
-from hushbandits.policies.routine import SILENT, VOTES, Routine
-from hushbandits.policies.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, observe, settle
+from hushbandits.routines.racing import kl_level
+from hushbandits.routines.routine import SILENT, VOTES, Routine
+from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, observe, settle
 
 __all__ = ["kl_lucb", "lucb", "lucb_rate", "ugapec", "ugapec_rate"]
 
@@ -184,7 +184,7 @@ def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
     Examples
     --------
     >>> import numpy as np
-    >>> from hushbandits.policies.best_arm import identify
+    >>> from hushbandits.routines.best_arm import identify
     >>> rng = np.random.default_rng(0)
     >>> identify(lucb(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
     (1, 132)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["affordable", "limit"]
+__all__ = ["LARGEST_NUMBER", "affordable", "limit"]
+
+#: Numbers beyond ± this are refused: sums and products of them would not stay finite.
+LARGEST_NUMBER = 1e100
 
 _NAME = "HUSHBANDITS_MEMORY"
 _DEFAULT = 8.0  # GiB

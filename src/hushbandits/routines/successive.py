@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core.jit import jit
+from hushbandits.core.ground.jit import jit
 
 __all__ = ["batch_radius", "eliminate", "epoch_length", "radii"]
 

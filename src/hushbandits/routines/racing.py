@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 from hushbandits.policies.kl import kl_lower, kl_upper
-from hushbandits.policies.routine import RESETS, SILENT, VOTES, Routine
-from hushbandits.policies.selection import best_mean, fewest_pulls, nothing_to_take_in, observe, pick, read
+from hushbandits.routines.routine import RESETS, SILENT, VOTES, Routine
+from hushbandits.routines.selection import best_mean, fewest_pulls, nothing_to_take_in, observe, pick, read
 
 __all__ = ["kl_level", "kl_racing", "pass_gap", "ser3", "ser4", "successive_elimination_by_passes"]
 
@@ -139,7 +139,7 @@ def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) ->
     Examples
     --------
     >>> import numpy as np
-    >>> from hushbandits.policies.best_arm import identify
+    >>> from hushbandits.routines.best_arm import identify
     >>> rng = np.random.default_rng(0)
     >>> identify(successive_elimination_by_passes(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
     (1, 60)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = ["best_placed", "naming_accuracy", "watch"]
 

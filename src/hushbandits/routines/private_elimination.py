@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
-from hushbandits.policies.elimination import pull_all
-from hushbandits.policies.routine import Routine
-from hushbandits.policies.successive import epoch_length, radii
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 from hushbandits.privacy.laplace import laplace
+from hushbandits.routines.elimination import pull_all
+from hushbandits.routines.routine import Routine
+from hushbandits.routines.successive import epoch_length, radii
 
 __all__ = ["private_elimination"]
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from hushbandits.core.law import WIDEST, Law
-from hushbandits.core.names import Kind, own_class
-from hushbandits.core.stable import Stable
-from hushbandits.core.tapes import streams
-from hushbandits.core.types import Array, Params, Seeds
-from hushbandits.core.validate import check_keywords, integer, nearest, real, reals, shown
+from hushbandits.core.ground.names import Kind, own_class
+from hushbandits.core.ground.types import Array, Params, Seeds
+from hushbandits.core.ground.validate import check_keywords, integer, nearest, real, reals, shown
+from hushbandits.core.luck.law import WIDEST, Law
+from hushbandits.core.luck.stable import Stable
+from hushbandits.core.luck.tapes import streams
 
 __all__ = [
     "LAWS",
@@ -241,7 +241,7 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
 
     Examples
     --------
-    >>> make_law("beta"), make_law({"hushbandits.core.rewards:Gaussian": {"sigma": 0.1}})
+    >>> make_law("beta"), make_law({"hushbandits.core.luck.rewards:Gaussian": {"sigma": 0.1}})
     (Beta(concentration=4.0), Gaussian(sigma=0.1))
     """
     if isinstance(rewards, Law):
@@ -310,7 +310,7 @@ def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, seed
 
     Examples
     --------
-    >>> from hushbandits.core.tapes import run_seeds
+    >>> from hushbandits.core.luck.tapes import run_seeds
     >>> draw_locations(np.array([0.9, 0.1]), 2, False, run_seeds(0, 1)).tolist()
     [[0.9, 0.1]]
     """

@@ -50,7 +50,7 @@ def source_digest(root: Path | None = None) -> str:
 
 
 _PACKAGE = __name__.partition(".")[0]
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parent.parent.parent
 
 
 @functools.cache
@@ -86,7 +86,7 @@ def reached(module: str) -> str:
 
     Examples
     --------
-    >>> reached("hushbandits.core.jit") == reached("hushbandits.core.rows"), len(reached("elsewhere"))
+    >>> reached("hushbandits.core.ground.jit") == reached("hushbandits.core.rows"), len(reached("elsewhere"))
     (False, 64)
     """
     if module.partition(".")[0] != _PACKAGE or _file(module) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = ["RESETS", "SILENT", "VOTES", "Routine", "State"]
 

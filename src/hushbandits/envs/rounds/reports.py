@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.rewards import Law
+from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.payload import Payload, PointNoise, check_noise
-from hushbandits.core.rewards import Law
-from hushbandits.core.tapes import Uniforms
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.world import World
 
 __all__ = ["Reports"]

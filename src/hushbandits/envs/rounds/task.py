@@ -10,12 +10,12 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.actions import Action, Coding, Space, choices
-from hushbandits.core.limits import affordable
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import choice
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.task import WIDE, Part, Task, hear, pull_one
-from hushbandits.core.types import Array
-from hushbandits.core.validate import choice
 from hushbandits.core.world import World
 
 __all__ = ["ArmTask", "speech_space"]

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.edge import count
-from hushbandits.core.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
-from hushbandits.core.tapes import LONGEST
-from hushbandits.core.types import Array, Seeds
-from hushbandits.core.validate import flag, real
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import count, flag, real
+from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.luck.tapes import LONGEST
 
 __all__ = ["Arms", "Standing", "moving_locations"]
 
@@ -96,7 +95,7 @@ class Arms:
 
     Examples
     --------
-    >>> from hushbandits.core.tapes import run_seeds
+    >>> from hushbandits.core.luck.tapes import run_seeds
     >>> arms = Arms([0.9, 0.5, 0.1], "bernoulli", permute=False, switches=1, horizon=10)
     >>> arms.reset(run_seeds(0, 1))
     >>> arms.at(0).tolist(), arms.at(5).tolist()
@@ -182,7 +181,7 @@ class Arms:
 
         Examples
         --------
-        >>> from hushbandits.core.tapes import run_seeds
+        >>> from hushbandits.core.luck.tapes import run_seeds
         >>> arms = Arms([0.75, 0.5], "bernoulli", drift=0.25, horizon=3)
         >>> arms.reset(run_seeds(0, 2))
         >>> arms.look(np.arange(4), run=1).gap.tolist()
@@ -218,7 +217,7 @@ class Arms:
 
         Examples
         --------
-        >>> from hushbandits.core.tapes import run_seeds
+        >>> from hushbandits.core.luck.tapes import run_seeds
         >>> arms = Arms([0.9, 0.5], "bernoulli", permute=False, switches=1, horizon=10)
         >>> arms.reset(run_seeds(0, 1))
         >>> arms.pick(np.array([[1, 1]]), np.array([[0, 7]]))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core.law import WIDEST, Law
-from hushbandits.core.types import Array
-from hushbandits.core.validate import real
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import real
+from hushbandits.core.luck.law import WIDEST, Law
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline

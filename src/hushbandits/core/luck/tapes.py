@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = ["LONGEST", "TAPES", "Ragged", "Uniforms", "own_stream", "reading_ahead", "run_seeds", "stream", "streams"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hushbandits.core.validate import shown
+from hushbandits.core.ground.validate import shown
 
 __all__ = ["Kind", "own_class", "reach", "words"]
 

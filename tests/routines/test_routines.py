@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 import hushbandits as hb
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
-from hushbandits.core.tapes import run_seeds
-from hushbandits.policies.best_arm import ROUTINES, identify
-from hushbandits.policies.fixed_design import naive_elimination
 from hushbandits.policies.kl import kl, kl_lower, kl_upper
 from hushbandits.registry import assemble
+from hushbandits.routines.best_arm import ROUTINES, identify
+from hushbandits.routines.fixed_design import naive_elimination
 
 ID = "DecentralizedExploration-v0"
 SOLO = [name for name in ROUTINES if name != "SER4"]

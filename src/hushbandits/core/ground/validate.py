@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sized
 
 import numpy as np
 
-from hushbandits.core.types import Array
+from hushbandits.core.ground.types import Array
 
 __all__ = [
     "LARGEST",
+    "MOST",
     "check_flags",
     "check_keywords",
     "choice",
+    "count",
     "divisor",
     "flag",
     "integer",
@@ -30,6 +32,8 @@ __all__ = [
 
 #: The largest integer that an array can hold.
 LARGEST = 2**63 - 1
+#: The most agents, arms, runs or rounds of delay.
+MOST = 1 << 31
 #: The least that something may be divided by.
 _LEAST = 1e-9
 _SHOWN = 80  # characters of a bad value in its sentence
@@ -193,6 +197,22 @@ def integer(name: str, value: object, low: int, high: float = LARGEST) -> int:
     else:
         bound = f"in {low}..{'2**63 - 1' if high == LARGEST else high}"
     raise ValueError(f"{name}={shown(value)} must be an integer {bound}")
+
+
+def count(name: str, value: object, low: int, high: int = MOST) -> int:
+    """Return `value` as an int that is at least `low` and no absurd number, or raise ``ValueError``.
+
+    Examples
+    --------
+    >>> count("n_agents", 10**12, 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: n_agents is too large: it must be an integer in 1..2147483648
+    """
+    n = integer(name, value, low)
+    if n > high:
+        raise ValueError(f"{name} is too large: it must be an integer in {low}..{high}")
+    return n
 
 
 def reals(name: str, values: object) -> Array:

@@ -7,13 +7,13 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 
-from hushbandits.core.messages import LARGEST
-from hushbandits.core.types import Array
-from hushbandits.core.validate import real
+from hushbandits.core.ground.limits import LARGEST_NUMBER
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import real
 
 __all__ = ["WIDEST", "Law"]
 
-WIDEST = LARGEST / 100  # of locations and widths: rewards stay below LARGEST
+WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LARGEST_NUMBER
 
 
 class Law(ABC):
@@ -55,7 +55,7 @@ class Law(ABC):
 
         Examples
         --------
-        >>> from hushbandits.core.rewards import Bernoulli
+        >>> from hushbandits.core.luck.rewards import Bernoulli
         >>> Bernoulli().rounding(0.25, 2).tolist()
         [0.75, 0.0, 0.25]
         """

@@ -11,19 +11,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.arm_task import ArmTask
-from hushbandits.core.arms import Arms
-from hushbandits.core.edge import count, locked
+from hushbandits.core.edge import locked
 from hushbandits.core.env import Env
-from hushbandits.core.limits import affordable
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import count
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import Law, UniformMeans
+from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Payload
-from hushbandits.core.reports import Reports
-from hushbandits.core.rewards import Law, UniformMeans
-from hushbandits.core.tapes import LONGEST, TAPES, Uniforms
-from hushbandits.core.types import Array, Seeds
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.rounds.reports import Reports
+from hushbandits.envs.rounds.task import ArmTask
 
 __all__ = ["Everyone", "Rounds"]
 

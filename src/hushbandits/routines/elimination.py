@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.jit import jit
-from hushbandits.core.types import Array
-from hushbandits.policies.routine import Routine
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.routines.routine import Routine
 
 __all__ = ["confidence_under_loss", "elimination_gap", "pull_all", "successive_elimination"]
 

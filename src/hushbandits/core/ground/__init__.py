@@ -1,0 +1,1 @@
+"""The ground: types, limits, checks of arguments, files, compiled code."""

@@ -1,0 +1,1 @@
+"""Rounds that everybody plays: what the network and one's own envs begin with."""
