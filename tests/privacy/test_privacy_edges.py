@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import hushbandits as hb
 from hushbandits.privacy.accounting import (
     advanced_composition,
     compose,
@@ -133,3 +134,17 @@ def test_a_few_blocks_are_added_up_with_their_deltas():
     epsilon, delta = advanced_composition(0.01, 1e-9, 10_000, 1e-6)
     assert epsilon == pytest.approx(0.01 * math.sqrt(2e4 * math.log(1e6)) + 100 * math.expm1(0.01), rel=1e-12)
     assert delta == pytest.approx(1e-5 + 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("env_id", ["CentralDP-v0", "DistDP-v0", "DistRDP-v0", "LocalDP-v0", "ShuffleDP-v0"])
+def test_noise_that_is_lost_is_priced_at_every_epsilon(env_id, epsilon):
+    try:
+        env = hb.make_core(env_id, epsilon=epsilon, means=[0.9, 0.1], horizon=500, wrappers=["Loss"])
+    except ValueError as error:
+        pytest.skip(str(error))
+    env.reset(0)
+    for users in (1, 2, 50, 400):
+        env.pull((np.zeros((1, 1), int), np.full((1, 1), users)))
+        env.talk()
+    assert not np.isnan(env.metrics()["epsilon"]).any()

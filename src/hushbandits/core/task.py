@@ -98,7 +98,7 @@ class Task(ABC):
         for name, value in options.items():
             if name not in known:
                 raise ValueError(
-                    f"{name}={value!r:.60}: a learner of the {core.setting} setting has {', '.join(known)} "
+                    f"{name}={shown(value)}: a learner of the {core.setting} setting has {', '.join(known)} "
                     f"(rewards= is the law)"
                 )
         return cls(core, **options)

@@ -88,17 +88,25 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     """
     if shape >= 1:
         return g / b
-    law = PolyaDifference(shape, b)
-    m = max(64, 2 * (math.ceil(40 * b) + g) + 1)
-    pmf = np.roll(wrapped_sum(law.cf, 1, m), m // 2)
-    pmf = pmf[pmf > 1e-9 * pmf.max()]  # symmetric and falling from its middle: what is left is one piece
-    if len(pmf) // 2 < g:  # hardly any noise is left: P(g) is beyond what the transform resolves
-        j = np.arange(math.ceil(80 * b) + g + 1)
-        log_f = special.gammaln(j + shape) - special.gammaln(j + 1) - j / b  # of one Pólya draw, but for a factor
-        return float(np.logaddexp.reduce(2 * log_f) - np.logaddexp.reduce(log_f[g:] + log_f[: len(j) - g]))
-    log_pmf = np.log(pmf)
-    # The law falls on either side: the largest shift has the largest ratio.
-    return max(g / b, float(np.abs(log_pmf[g:] - log_pmf[:-g]).max()))
+    size = math.ceil(40 * b)
+    if g <= size:
+        m = max(64, 2 * (size + g) + 1)
+        pmf = np.roll(wrapped_sum(PolyaDifference(shape, b).cf, 1, m), m // 2)
+        pmf = pmf[pmf > 1e-9 * pmf.max()]  # symmetric and falling from its middle: what is left is one piece
+        if len(pmf) // 2 >= g:
+            log_pmf = np.log(pmf)
+            # The law falls on either side: the largest shift has the largest ratio.
+            return max(g / b, float(np.abs(log_pmf[g:] - log_pmf[:-g]).max()))
+    # Hardly any noise is left: P(g) is beyond what the transform resolves.
+    j = np.arange(math.ceil(80 * b) + 1)
+    near, far = _log_polya(j, shape, b), _log_polya(j + g, shape, b)
+    return float(np.logaddexp.reduce(2 * near) - np.logaddexp.reduce(near + far))
+
+
+def _log_polya(j: Array, shape: float, b: float) -> Array:
+    """The logarithms of one Pólya draw's probabilities, but for a factor."""
+    log_p: Array = special.gammaln(j + shape) - special.gammaln(j + 1) - j / b
+    return log_p
 
 
 def renyi_divergence(log_pmf: Array, shift: int, alpha: float) -> float:

@@ -11,7 +11,7 @@ from hushbandits.core.actions import Action
 from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import integer
+from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.task import Task
@@ -39,7 +39,7 @@ def learners_core(
     params = dict(given)
     if speech is not None:
         if not isinstance(speech, Mapping) or not speech:
-            raise ValueError(f"speech={speech!r:.60} must name at least one field, as {{'bit': Field(dtype='?')}}")
+            raise ValueError(f"speech={shown(speech)} must name at least one field, as {{'bit': Field(dtype='?')}}")
         params["speech"] = speech
     core = make_core(id, runs, wrappers=wrappers, **params)
     if core.horizon is None:
