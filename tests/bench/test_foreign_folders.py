@@ -406,7 +406,10 @@ def test_check_names_what_kills_left(theirs, capsys):
     assert not (theirs / ".17-0123456789abcdef.part").exists()
 
 
+ATTACKS = [("kills", 500), ("trainings", 200), ("stores", 1000), ("policies", 2000), ("folders", 200)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "count"), [("kills", 500), ("stores", 1000), ("policies", 2000), ("folders", 200)])
+@pytest.mark.parametrize(("name", "count"), ATTACKS)
 def test_attacks_in_numbers_find_nothing(name, count):
     assert attack(name, count) == {}

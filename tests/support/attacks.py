@@ -22,13 +22,15 @@ from pathlib import Path
 import numpy as np
 from bench_helpers import played, small
 from damage import damage, everything, forged
-from policies import trained
+from policies import SHORT, trained
 
 import hushbandits as hb
+from hushbandits.baselines.sb3_file import FILE as POLICY
 from hushbandits.baselines.sb3_file import read
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.integrity import text_sum
 from hushbandits.bench.play.store import FILE, Store
+from hushbandits.learning.folder import LOCK
 
 SWEEP = small(runs=6, sweep={"env.n_agents": (3, 4)}, agents=[hb.Use("UCB1"), hb.Use("Multi-UCB")])
 
@@ -112,6 +114,38 @@ def kills(count, first, home):
     found["the end differs"] += played(SWEEP, folder) != wanted
     with_part = [p.name for p in folder.iterdir() if p.name != FILE]
     found[f"left behind: {with_part}"] += bool(with_part)
+    return found
+
+
+def trainings(count, first, home):
+    """Kill trainings at random moments and go on: what is there plays, and the end is that without a kill."""
+    given = {**SHORT, "steps": 96, "evaluations": 6}
+    wanted = {path.name: path.read_bytes() for path in trained(home / "whole", **given).iterdir()}
+    folder, found = home / "killed", Counter()
+    for number in range(first, first + count):
+        rng = np.random.default_rng(number)
+        child = os.fork()
+        if child == 0:
+            try:
+                trained(folder, **given, resume=(folder / POLICY).exists())
+            finally:
+                os._exit(0)
+        time.sleep(float(rng.random() * rng.choice([0.02, 0.3, 1.0])))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if (folder / POLICY).exists():
+            try:
+                complete = read(folder).told["training"]["complete"]
+            except ValueError as error:
+                found[str(error)[:200]] += 1
+                continue
+            if complete:
+                there = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != LOCK}
+                found["the end differs"] += there != wanted
+                shutil.rmtree(folder)
+    if folder.exists():
+        trained(folder, **given, resume=(folder / POLICY).exists())
+        found["the end differs"] += {path.name: path.read_bytes() for path in folder.iterdir()} != wanted
     return found
 
 
@@ -286,7 +320,7 @@ def hostile(folder, victim, rng):
             os.mkfifo(folder / FILE)
 
 
-ATTACKS = {"kills": kills, "stores": stores, "policies": policies, "folders": folders}
+ATTACKS = {"kills": kills, "trainings": trainings, "stores": stores, "policies": policies, "folders": folders}
 
 
 def attack(name, count, first=0):
