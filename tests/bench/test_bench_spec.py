@@ -214,7 +214,7 @@ def test_a_toml_file_declares_an_experiment(tmp_path):
     [
         ("title", "tilte", "there is no field 'tilte'; did you mean title"),
         ("[env]", "[enw]", "there is no field 'enw'; did you mean env"),
-        ('use = "CoopNetwork-v0"', "", "must be a name, or a table with a name"),
+        ('use = "CoopNetwork-v0"', "", "must be a name, or a table whose key 'use' is a name"),
         ("log", "lgo", "figures: there is no field 'lgo'; did you mean log"),
         ('log = ""', 'log = "z"', "log='z' is not one of"),
         ("runs = 3", "runs = 0", "runs=0 must be an integer"),

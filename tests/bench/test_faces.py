@@ -95,6 +95,7 @@ def test_a_folder_is_selected_by_experiment_line_and_value(folder):
         (lambda f: f.plot("regret"), "2 experiments are here: small, ends; select one"),
         (lambda f: f.select("UCB1").plot("regert"), "is named 'regert'; did you mean regret?"),
         (lambda f: f.select("UCB1").plot("regret", x="env.agents"), "x='env.agents' is not swept here"),
+        (lambda f: f.select("UCB1").plot("regret", by="env.agents"), "by='env.agents' is not swept here"),
         (lambda f: f.select("UCB1").plot("regret", colour="red"), "a figure has no 'colour'"),
         (lambda f: f.select("UCB1").plot("regret").save("x.jpg"), "path='x.jpg' must end with .png, .svg, .pdf"),
         (lambda f: hb.open_run(f.path / "nowhere"), "there are no results in"),
@@ -104,6 +105,12 @@ def test_what_is_not_there_is_one_sentence(folder, ask, message):
     with pytest.raises((ValueError, StoreError), match=message) as error:
         ask(hb.open_run(folder))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("given", [{"by": "env.n_agents"}, {"at": {"env.n_agents": 3}}, {"lines": ["UCB1"]}])
+def test_the_runs_of_one_cell_are_not_chosen_among(results, given):
+    with pytest.raises(ValueError, match=f"{next(iter(given))}= chooses among lines and cells of a folder"):
+        results.plot("regret", **given)
 
 
 def test_both_draw_curves_runs_and_sweeps(folder, results, tmp_path):

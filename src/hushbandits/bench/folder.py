@@ -230,6 +230,8 @@ class RunFolder:
                 shown = {"x": along, **shown}
             if (x := shown.get("x", "time")) not in ("time", "runs", *metrics) and x not in experiment.sweep:
                 raise ValueError(f"x={x!r} is not swept here{nearest(str(x), ['time', 'runs', *experiment.sweep])}")
+            if (by := shown.get("by", "")) not in ("", *experiment.sweep):
+                raise ValueError(f"by={by!r} is not swept here{nearest(str(by), experiment.sweep)}")
             names = [first] if first else metrics
             curves = [n for n in names if len(store.curve(cells[0], n, experiment.runs)[0])]
             figure = figure_of(first, shown, curves, metrics)

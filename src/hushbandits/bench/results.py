@@ -163,6 +163,8 @@ class Results:
 
         if "x" in shown:
             choice("x", shown["x"], ("time", "runs"))
+        if many := [name for name in ("by", "at", "lines") if name in shown]:
+            raise ValueError(f"{many[0]}= chooses among lines and cells of a folder, and these are the runs of one")
         scalars = [name for name, values in self.finals.items() if values.ndim == 1]
         figure = figure_of(metric, shown, list(self.curves), scalars)
         env, agent = self.played

@@ -69,7 +69,8 @@ class Use:
             return cls(table)
         if not shapes.mapping(table) or not isinstance(table.get("use"), str):
             raise ValueError(
-                f"{shown(table)} must be a name, or a table with a name, such as {{use = 'UCB1', label = 'alone'}}"
+                f"{shown(table)} must be a name, or a table whose key 'use' is a name, such as "
+                f"{{use = 'UCB1', label = 'alone'}}"
             )
         params = {k: v for k, v in table.items() if k not in ("use", "label", "on")}
         return cls(table["use"], label=table.get("label"), on=table.get("on"), **params)
