@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from concurrent.futures import Executor
 
 import numpy as np
 import pytest
@@ -114,8 +115,12 @@ def test_the_bar_shows_runs_done_and_the_cell_at_work(monkeypatch):
         ({"runs": 0}, "runs=0 must be an integer"),
         ({"seed": -1}, "seed=-1 must be an integer"),
         ({"jobs": 0}, "jobs=0 must be an integer"),
-        ({"backend": "dusk"}, "backend='dusk' is not one of serial, processes, dask, ray, slurm"),
-        ({"address": "tcp://a:1"}, "address='tcp://a:1' is for backend 'dask', 'ray' or 'slurm'"),
+        ({"backend": "dusk"}, "backend='dusk' is not one of serial, processes, dask, slurm"),
+        ({"executor": 4}, "executor=4 must be a concurrent.futures.Executor, as a ProcessPoolExecutor is"),
+        ({"executor": Executor(), "backend": "dask"}, "backend='dask' beside executor=: give one of the two"),
+        ({"patience": 0}, "patience=0 must be a number > 0"),
+        ({"patience": 1, "backend": "serial"}, "patience= is for workers, and backend 'serial' is this process"),
+        ({"address": "tcp://a:1"}, "address='tcp://a:1' is for backend 'dask' or 'slurm'"),
         ({"backend": "processes", "address": "a"}, "address='a' is for backend"),
         ({"env": {"horizn": 3}}, "takes no parameter 'horizn'"),
         ({"agent_kwargs": {"epsilon": 1}}, "takes no parameter 'epsilon'"),

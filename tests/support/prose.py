@@ -42,7 +42,7 @@ TERMS = {
     "nox -s compat-<library>": "a way to write", "sb3:FOLDER": "a way to write", "sb3:my.zip": "a way to write",
     "dist/": "written by build", "module:Class": "a way to write", "module:Name": "a way to write",
     "agent/<name>": "a way to write", "function(reward)": "any function",
-    "tcp://host:8786": "an address", "host:6379": "an address", "ray://host:10001": "an address",
+    "tcp://host:8786": "an address",
     "slurm_partition=short,timeout_min=120": "options of submitit",
     "results.sqlite.lock": "made from results.sqlite", "experiments.bounds(own declarations)": "said in words",
     '{"reward": Cohort, "n": (R, M) users planned, "bits": (R, M) per user, "sent": (R, M)}': "said in words",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,12 @@ import numpy as np
 from hushbandits.bench.declare.canonical import digest
 from hushbandits.bench.declare.world import seeds, world
 from hushbandits.bench.judge.compare import faced
-from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import Played, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
-from hushbandits.bench.play.executors import checked, workers
+from hushbandits.bench.play.crew import workers
 from hushbandits.bench.play.own import renew, texts
 from hushbandits.bench.play.player import answers
+from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.bench.play.task import Failed, Task
 from hushbandits.bench.results import Results, world_of
@@ -38,7 +39,7 @@ def evaluate(
     env_id: AnyEnv, agent: AnyAgent | Team, runs: int = 20, seed: int = 0, env: Params | None = None,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), jobs: int = 1,
     checkpoints: int | Sequence[int] | None = None, progress: bool = True, backend: str | None = None,
-    address: str | None = None,
+    address: str | None = None, executor: Executor | None = None, patience: float | None = None,
 ) -> Results:  # fmt: skip
     """Play an agent in an env for a number of independent runs.
 
@@ -65,7 +66,7 @@ def evaluate(
         horizon, or these.  Default: 50; none where runs end by themselves (most of exploration).
     progress : bool
         Show a bar on a terminal's stderr once the call has taken two seconds.
-    backend, address : str, optional
+    backend, address, executor, patience : optional
         Who plays, as in `bench.run.run`.
 
     Returns
@@ -89,8 +90,7 @@ def evaluate(
     seed = integer("seed", seed, 0, np.inf)
     affordable(f"runs={runs}", float(runs) * _RUN)
     afford_points(checkpoints, runs)
-    many = workers(jobs)
-    checked(backend, address)
+    players, many = Players(jobs, backend, address, executor, patience), workers(jobs)
     params, given = dict(env or {}), dict(agent_kwargs or {})
     renew(texts([env_id, agent, *wrappers, params, given]))
     agent, made = _met(env_id, agent, params, given, wrappers, checkpoints)
@@ -103,10 +103,10 @@ def evaluate(
     ]
     played: dict[int, Played] = {}
     with (
-        executor(backend, jobs, address, Path.cwd(), most=len(tasks)) as by,
+        players.crew(Path.cwd(), len(tasks)) as by,
         Bar(runs, after=PATIENCE) if progress else Silent() as bar,
     ):
-        for task, reply in answers(tasks, by, bar):
+        for task, reply in answers(tasks, by, bar, patience):
             if isinstance(reply, Failed):
                 raise reply.again()
             played[task.runs[0]] = reply

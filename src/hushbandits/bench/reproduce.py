@@ -11,6 +11,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.stages import check_looks, together
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge
+from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.run import Failure
 from hushbandits.bench.run import begin, go_on
 from hushbandits.bench.show.report import PAGE
@@ -88,8 +89,8 @@ def planned(names: Sequence[str], quick: bool = False, looks: Sequence[int] = ()
 
 
 def reproduce(
-    names: Sequence[str], out: Path, *, seed: int = 0, jobs: int = 1, quick: bool = False, progress: bool = True,
-    backend: str | None = None, address: str | None = None, looks: Sequence[int] = (),
+    names: Sequence[str], out: Path, *, seed: int = 0, players: Players, quick: bool = False,
+    progress: bool = True, looks: Sequence[int] = (),
 ) -> Iterator[Reproduction]:  # fmt: skip
     """Run and judge, one experiment after the other; each in the folder where ``hushbandits run`` puts it.
 
@@ -98,7 +99,7 @@ def reproduce(
     for paper, experiment in planned(names, quick, looks):
         folder = out / (experiment.name + ("-quick" if quick else ""))
         opened = begin([experiment], folder, seed)
-        outcome = go_on(opened, jobs, progress=progress, backend=backend, address=address)
+        outcome = go_on(opened, players, progress=progress)
         with outcome.store as store:
             verdicts = judge(store, experiment, together(experiment))
             if outcome.played or store.restyled or not (folder / PAGE).exists():

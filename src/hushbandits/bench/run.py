@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.stages import Stages, check_looks
 from hushbandits.bench.play.batch import BATCH
-from hushbandits.bench.play.executors import checked, workers
 from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.plan import Shard, declared, parse_shard
+from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.run import Outcome, fill
 from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.validate import integer
@@ -32,6 +33,8 @@ def run(
     skip_invalid: bool = False,
     backend: str | None = None,
     address: str | None = None,
+    executor: Executor | None = None,
+    patience: float | None = None,
     shard: str | None = None,
 ) -> Outcome:
     """Run what is missing in a folder; an experiment with looks no further than to the one that decides its claims.
@@ -57,10 +60,16 @@ def run(
     skip_invalid : bool
         Leave out the cells whose env, wrappers and agent cannot meet, as long as some of their experiment can.
     backend : str, optional
-        Who plays: ``"serial"`` (this process), ``"processes"``, ``"dask"``, ``"ray"`` or ``"slurm"``; default: this
-        process for one job, else processes.  No number depends on it.
+        Who plays: ``"serial"`` (this process), ``"processes"``, ``"dask"`` or ``"slurm"``; default: this process for
+        one job, else processes.  No number depends on it.
     address : str, optional
-        Of a cluster: Dask's scheduler, Ray's head; for Slurm options of submitit, or ``"local"``.
+        Of a cluster: Dask's scheduler; for Slurm options of submitit, or ``"local"``.
+    executor : concurrent.futures.Executor, optional
+        In the place of a backend: a pool of the standard library, of loky, of ``mpi4py.futures``, Dask's
+        ``Client.get_executor()``, ….  It stays open; `jobs` above 1 says how many chunks it gets at once.
+    patience : float, optional
+        Seconds without any answer after which workers are taken for hung.  Processes are ended then, and what they
+        played is tried again, each batch alone; workers that are not ours to end are named.
     shard : str, optional
         ``"2/5"``: play the second of five parts only; `merge` puts the folders of all parts together.  No part can be
         judged, so that an experiment with looks is played to the last one.
@@ -93,15 +102,11 @@ def run(
     """
     if isinstance(experiments, Experiment):
         experiments = [experiments]
-    workers(jobs)
+    players = Players(jobs, backend, address, executor, patience)
     integer("batch", batch, 1)
-    checked(backend, address)
     part = parse_shard(shard) if shard is not None else (1, 1)
     opened = begin(experiments, out, seed, batch, skip_invalid)
-    return go_on(
-        opened, jobs, batch=batch, progress=progress, notify=notify, accept_edits=accept_edits, backend=backend,
-        address=address, shard=part,
-    )  # fmt: skip
+    return go_on(opened, players, batch=batch, progress=progress, notify=notify, accept_edits=accept_edits, shard=part)
 
 
 def begin(
@@ -111,6 +116,6 @@ def begin(
     return open_folder(experiments, out, seed, batch, also=check_looks, skip_invalid=skip_invalid)
 
 
-def go_on(store: Store, jobs: int = 1, *, shard: Shard = (1, 1), **how: Any) -> Outcome:
+def go_on(store: Store, players: Players, *, shard: Shard = (1, 1), **how: Any) -> Outcome:
     """Play what is missing in an open store, look by look (a shard: all); see `fill`."""
-    return fill(store, jobs, shard=shard, asked=Stages() if shard == (1, 1) else declared, **how)
+    return fill(store, players, shard=shard, asked=Stages() if shard == (1, 1) else declared, **how)

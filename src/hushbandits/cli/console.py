@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from hushbandits.bench.declare.spec import Experiment
     from hushbandits.bench.play.plan import Shard
+    from hushbandits.bench.play.players import Players
 
 #: Where work is played; default: processes of this machine.
-Backend = Annotated[str | None, arg(metavar="serial|processes|dask|ray|slurm")]
+Backend = Annotated[str | None, arg(metavar="serial|processes|dask|slurm")]
 
 #: Where claims are judged besides; see `Experiment.staged`.
 Looks = Annotated[str | None, arg(metavar="N,N")]
@@ -129,24 +130,21 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
 
 
 def into(
-    folder: Path, experiments: Sequence[Experiment], seed: int, jobs: int, accept_edits: bool = False, *,
-    skip_invalid: bool = False, backend: str | None = None, address: str | None = None, shard: Shard = (1, 1),
+    folder: Path, experiments: Sequence[Experiment], seed: int, players: Players, accept_edits: bool = False, *,
+    skip_invalid: bool = False, shard: Shard = (1, 1),
 ) -> int:  # fmt: skip
     """Run into a folder, show and publish what is there; return the exit code."""
     from hushbandits.bench.judge.stages import said
-    from hushbandits.bench.play.executors import checked, workers
     from hushbandits.bench.run import begin, go_on
     from hushbandits.experiments import bounds
 
     console = make_console(stderr=True)
     with bad_input_is_a_sentence():
-        workers(jobs)
-        checked(backend, address)
         opened = begin(experiments, folder, seed, skip_invalid=skip_invalid)
     try:
         outcome = go_on(
-            opened, jobs, notify=lambda text: console.print(escape(text), soft_wrap=True), accept_edits=accept_edits,
-            backend=backend, address=address, shard=shard,
+            opened, players, notify=lambda text: console.print(escape(text), soft_wrap=True),
+            accept_edits=accept_edits, shard=shard,
         )  # fmt: skip
     except KeyboardInterrupt:
         console.print(f"stopped; what is done is in {escape(str(folder))}, and the same command goes on from there")

@@ -75,6 +75,7 @@ def run(
     skip_invalid: bool = False,
     backend: Backend = None,
     address: str | None = None,
+    patience: float | None = None,
     shard: Annotated[str | None, arg(metavar="I/N")] = None,
 ) -> int:
     """Run an experiment, or go on with one; show a table, draw pictures, write a page.
@@ -91,7 +92,6 @@ def run(
     On more than one machine: let a cluster play, or let each machine play a part and put the folders together:
 
       hushbandits run rio2023 --backend dask --address tcp://scheduler:8786
-      hushbandits run rio2023 --backend ray --address auto
       hushbandits run rio2023 --backend slurm --jobs 64 --address slurm_partition=short,timeout_min=120
       hushbandits run rio2023 --shard 1/2 --out runs/first       (on one machine)
       hushbandits run rio2023 --shard 2/2 --out runs/second      (on another)
@@ -123,22 +123,25 @@ def run(
     skip_invalid
         Leave out cells whose env, wrappers and agent cannot meet, with a line about each.
     backend
-        Who plays: serial (this process), processes (of this machine), dask, ray or slurm (a cluster, or without
-        --address, for slurm with --address local, one on this machine); default: processes, serial for one job.
+        Who plays: serial (this process), processes (of this machine), dask or slurm (a cluster, or without --address,
+        for slurm with --address local, one on this machine); default: processes, serial for one job.
     address
-        Of the cluster: Dask's scheduler, Ray's head; for slurm options of submitit.
+        Of the cluster: Dask's scheduler; for slurm options of submitit.
+    patience
+        Seconds without any answer after which workers are taken for hung: processes are ended and tried again, others
+        are named.
     shard
         Play only the I-th of N parts, for machines that share nothing; default folder: runs/NAME-IofN.
     """
+    from hushbandits.bench.play.players import Players
+
     with bad_input_is_a_sentence():
         experiments = asked(name, runs, quick, set, agents, looks)
+        players = Players(jobs, backend, address, patience=patience)
         part = parse_shard(shard) if shard is not None else (1, 1)
         of = "" if part == (1, 1) else "-{}of{}".format(*part)
         folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else "") + of)
-    return into(
-        folder, experiments, seed, jobs, accept_edits, skip_invalid=skip_invalid, backend=backend, address=address,
-        shard=part,
-    )  # fmt: skip
+    return into(folder, experiments, seed, players, accept_edits, skip_invalid=skip_invalid, shard=part)
 
 
 def merge(

@@ -23,6 +23,7 @@ def reproduce(
     page: Path = Path("docs/reproduction.md"),
     backend: Backend = None,
     address: str | None = None,
+    patience: float | None = None,
 ) -> int:
     """Run what the papers' claims need, say of each whether it holds, and write the verdicts to a page.
 
@@ -43,11 +44,11 @@ def reproduce(
         Where run folders are; those that exist already are used.
     page
         The page.
-    backend, address
+    backend, address, patience
         As in hushbandits run.
     """
     from hushbandits.bench.declare.looks import parsed
-    from hushbandits.bench.play.executors import checked, workers
+    from hushbandits.bench.play.players import Players
     from hushbandits.bench.reproduce import in_words, planned, write
     from hushbandits.bench.reproduce import papers as known
     from hushbandits.bench.reproduce import reproduce as judged
@@ -55,13 +56,12 @@ def reproduce(
     console = make_console(stderr=True)
     with bad_input_is_a_sentence():
         names = known(papers)
-        workers(jobs)
-        checked(backend, address)
+        players = Players(jobs, backend, address, patience=patience)
         at = () if looks is None else parsed(looks)
         planned(names, quick, at)
     found = []
     try:
-        for part in judged(names, out, seed=seed, jobs=jobs, quick=quick, backend=backend, address=address, looks=at):
+        for part in judged(names, out, seed=seed, players=players, quick=quick, looks=at):
             found.append(part)
             print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
             for verdict in part.verdicts:

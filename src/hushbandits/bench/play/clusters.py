@@ -1,9 +1,11 @@
-"""Clusters as executors: Dask, Ray, and Slurm through submitit; each package is asked for only where it is used."""
+"""Clusters: Dask, and Slurm through submitit; each package is asked for only where it is used."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
+import math
 import multiprocessing
 import os
 import platform
@@ -13,16 +15,20 @@ import time
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from hushbandits.bench.play.crew import Crew, Lost, workers
 from hushbandits.bench.play.errors import RunError
-from hushbandits.bench.play.executors import Executor, Lost, needed, workers
 from hushbandits.bench.play.worker import work
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.validate import shown
 from hushbandits.interrupt import held_back
 
-__all__ = ["Dask", "Ray", "Slurm", "connect"]
+__all__ = ["BACKENDS", "Dask", "Slurm", "needed"]
+
+#: Backends, and of those beyond the standard ones the package that each needs.
+BACKENDS = {"serial": "", "processes": "", "dask": "distributed", "slurm": "submitit"}
 
 _KNOCK = 20.0  # seconds in which a scheduler must answer
 _UNGUARDED = (
@@ -32,7 +38,17 @@ _UNGUARDED = (
 _SLURM_JOBS = 32  # at once, where --jobs does not say
 
 
-class Dask(Executor):
+def needed(backend: str) -> ModuleType:
+    """Return the package that a backend needs."""
+    try:
+        return importlib.import_module(BACKENDS[backend])
+    except ImportError:
+        raise ValueError(
+            f"backend={backend!r} needs {BACKENDS[backend]}: pip install 'hushbandits[{backend}]'"
+        ) from None
+
+
+class Dask(Crew):
     """Workers of a Dask scheduler, or of a cluster of our own on this machine.
 
     Parameters
@@ -45,7 +61,8 @@ class Dask(Executor):
 
     def __init__(self, jobs: int, address: str | None):
         distributed: Any = needed("dask")
-        self._distributed, self._cluster = distributed, None
+        self._cluster = None
+        self.deaths = (*Crew.deaths, distributed.KilledWorker)
         if address is None:
             self.parent = platform.node(), os.getpid()
             if getattr(multiprocessing.current_process(), "_inheriting", False):  # as Python's own check asks
@@ -62,87 +79,19 @@ class Dask(Executor):
             self._client = distributed.Client(self._cluster or address, timeout=_KNOCK, set_as_default=False)
         except (OSError, ValueError) as error:
             raise RunError(f"no Dask scheduler answers at address={shown(address)} ({words(error)})") from None
-        slots = sum(self._client.nthreads().values())
-        super().__init__(*((jobs, jobs) if jobs > 0 and address is not None else (max(1, slots), 2 * max(1, slots))))
-
-    def _start(self, load: bytes) -> Any:
-        return self._client.submit(work, load, pure=False)
-
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
-        with self._client.as_current():
-            return self._distributed.wait(futures, return_when="FIRST_COMPLETED").done
-
-    def _result(self, future: Any) -> bytes:
-        from concurrent.futures import CancelledError
-
-        try:
-            answer: bytes = future.result()
-        except (self._distributed.KilledWorker, CancelledError):
-            raise Lost from None
-        return answer
+        asked = jobs if jobs > 0 and address is not None else None
+        slots = asked or max(1, sum(self._client.nthreads().values()))
+        super().__init__("dask", slots, asked, self._client.get_executor(pure=False))
 
     def _close(self, pending: list[Any], failed: bool) -> None:
-        with contextlib.suppress(Exception):
-            self._client.cancel(pending, force=True)
-        with contextlib.suppress(Exception):
-            self._client.close(timeout=5)
-        if self._cluster is not None:
+        super()._close(pending, failed)
+        for close in (self._client.close, getattr(self._cluster, "close", None)):
             with contextlib.suppress(Exception):
-                self._cluster.close(timeout=10)
+                if close is not None:
+                    close(timeout=10)
 
 
-class Ray(Executor):
-    """Workers of a Ray cluster, or of one of our own on this machine.
-
-    Parameters
-    ----------
-    jobs : int
-        Chunks at once; −1: one per processor of the cluster.
-    address : str, optional
-        ``"auto"``, ``"host:6379"`` or ``"ray://host:10001"``.
-    """
-
-    def __init__(self, jobs: int, address: str | None):
-        ray: Any = needed("ray")
-        self._ray, self._began = ray, not ray.is_initialized()
-        if self._began:
-            own = {"num_cpus": workers(jobs), "include_dashboard": False} if address is None else {}
-            try:
-                with held_back():
-                    ray.init(address or "local", log_to_driver=False, logging_level=logging.CRITICAL, **own)
-            except (OSError, ValueError, RuntimeError) as error:
-                raise RunError(f"no Ray cluster answers at address={shown(address)} ({words(error)})") from None
-        if address is None and self._began:
-            self.parent = platform.node(), os.getpid()
-        slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        super().__init__(*((jobs, jobs) if jobs > 0 and address is not None else (slots, 2 * slots)))
-        self._work = ray.remote(work).options(max_retries=0, num_cpus=1)
-
-    def _start(self, load: bytes) -> Any:
-        return self._work.remote(load)
-
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
-        return self._ray.wait(futures, num_returns=1)[0]
-
-    def _result(self, future: Any) -> bytes:
-        errors = self._ray.exceptions
-        try:
-            answer: bytes = self._ray.get(future)
-        except errors.RayTaskError:
-            raise
-        except errors.RayError:  # the worker, its node, or the object is gone
-            raise Lost from None
-        return answer
-
-    def _close(self, pending: list[Any], failed: bool) -> None:
-        for future in pending:
-            with contextlib.suppress(Exception):
-                self._ray.cancel(future, force=True)
-        if self._began:
-            self._ray.shutdown()
-
-
-class Slurm(Executor):
+class Slurm(Crew):
     """Jobs of a batch system, one per chunk.
 
     Parameters
@@ -162,7 +111,7 @@ class Slurm(Executor):
         submitit: Any = needed("slurm")
         local = address == "local"
         jobs = _SLURM_JOBS if jobs == -1 and not local else workers(jobs)
-        super().__init__(jobs, jobs)
+        super().__init__("slurm", jobs, jobs)
         self._folder = folder / f"slurm-{uuid.uuid4().hex[:8]}"
         self._errors = submitit.core.utils
         if local:
@@ -183,8 +132,9 @@ class Slurm(Executor):
         with held_back():
             return self._jobs.submit(work, load)
 
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
-        while not (done := [job for job in futures if job.done()]):
+    def _done(self, futures: list[Any], patience: float | None) -> Iterable[Any]:
+        end = time.monotonic() + (math.inf if patience is None else patience)
+        while not (done := [job for job in futures if job.done()]) and time.monotonic() < end:
             time.sleep(self._POLL)
         return done
 
@@ -209,16 +159,3 @@ class Slurm(Executor):
             time.sleep(self._POLL)
             pending = [job for job in pending if not job.done()]
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def connect(backend: str, jobs: int, address: str | None, folder: Path) -> Executor:
-    """Return the executor of a cluster.
-
-    Raises
-    ------
-    RunError
-        It does not answer.
-    """
-    if backend == "slurm":
-        return Slurm(jobs, address, folder)
-    return {"dask": Dask, "ray": Ray}[backend](jobs, address)

@@ -7,11 +7,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 
+from hushbandits.bench.play.crew import Crew
 from hushbandits.bench.play.errors import RunError
-from hushbandits.bench.play.executors import Executor
 from hushbandits.bench.play.plan import Queue
 from hushbandits.bench.play.progress import Silent
 from hushbandits.bench.play.task import Reply, Task, attempted
+from hushbandits.bench.play.worker import LONGEST
 
 __all__ = ["TRIES", "answers"]
 
@@ -19,29 +20,33 @@ __all__ = ["TRIES", "answers"]
 TRIES = 3
 
 
-def answers(tasks: Sequence[Task], by: Executor | None, bar: Silent) -> Iterator[tuple[Task, Reply]]:
+def answers(
+    tasks: Sequence[Task], by: Crew | None, bar: Silent, patience: float | None = None
+) -> Iterator[tuple[Task, Reply]]:
     """Have tasks played, and yield each with what became of it, as answers come; `by` ``None``: here, in order.
 
-    The caller counts on the bar, and leaves the executor's ``with`` block, which cancels what is pending.
+    The caller counts on the bar, and leaves the crew's ``with`` block, which cancels what is pending.
 
     Raises
     ------
     RunError
-        A task was lost `TRIES` times, since whoever played it died; or there are no workers.
+        A task was lost `TRIES` times, since whoever played it died or hung; or there are no workers.
     """
     if by is None:
         for task in tasks:
             bar.at(task.label)
             yield task, attempted(task, here=True)
         return
-    yield from _Round(tasks, by, bar).answers()
+    yield from _Round(tasks, by, bar, patience).answers()
 
 
 class _Round:
     """Tasks on their way: waiting, pending, and lost ones that are tried again."""
 
-    def __init__(self, tasks: Sequence[Task], by: Executor, bar: Silent):
-        self._queue, self._by, self._bar = Queue(tasks, by.width, by.dear), by, bar
+    def __init__(self, tasks: Sequence[Task], by: Crew, bar: Silent, patience: float | None):
+        self._queue, self._by, self._bar, self._patience = Queue(tasks, by.width, by.dear), by, bar, patience
+        # A chunk that is well hands something back in time.
+        self._longest = LONGEST if patience is None else min(LONGEST, patience / 2)
         self._pending: dict[int, list[Task]] = {}
         self._numbers = itertools.count()
         self._again: deque[Task] = deque()
@@ -51,17 +56,35 @@ class _Round:
     def answers(self) -> Iterator[tuple[Task, Reply]]:
         while self._queue or self._again or self._pending:
             self._feed()
-            for number, answer in self._by.finished():
-                tasks = self._pending.pop(number)
-                self._retried.discard(number)
+            silent = True
+            for number, answer in self._by.finished(self._patience):
+                silent = False
+                tasks = self._taken(number)
                 if answer is None:
-                    self._lost(tasks)
+                    self._lost(tasks, "died")
                     continue
                 for task, (reply, _) in zip(tasks, answer, strict=False):
                     yield task, reply
                 self._queue.back(tasks[len(answer) :])
                 if answer:
                     self._queue.took(len(answer), sum(seconds for _, seconds in answer))
+            if silent:
+                self._hung()
+
+    def _taken(self, number: int) -> list[Task]:
+        self._retried.discard(number)
+        return self._pending.pop(number)
+
+    def _hung(self) -> None:
+        playing = ", ".join(dict.fromkeys(tasks[0].label for tasks in self._pending.values()))
+        lost = self._by.hung()
+        if lost is None:
+            raise RunError(
+                f"the workers of {self._by.name!r} gave no answer in {self._patience:g} s, and are not ours to end; "
+                f"they play {playing}; what was done is kept: the same command goes on"
+            )
+        for number in lost:
+            self._lost(self._taken(number), f"gave no answer in {self._patience:g} s")
 
     def _feed(self) -> None:
         # Where a death takes all chunks along, those who may have caused it play one at a time, alone.
@@ -77,16 +100,27 @@ class _Round:
                 tasks = self._queue.take()
             self._bar.at(tasks[0].label)
             self._pending[number] = tasks
-            self._by.submit(number, tasks)
+            try:
+                self._by.submit(number, tasks, self._longest)
+            except RunError as error:
+                if number not in self._retried:
+                    raise
+                suspects = ", ".join(dict.fromkeys(task.label for task in (*tasks, *self._again)))
+                raise RunError(
+                    f"{error}; a worker had died while they played {suspects}; what was done is kept: the same "
+                    f"command goes on, with a new executor"
+                ) from error
 
-    def _lost(self, tasks: Sequence[Task]) -> None:
+    def _lost(self, tasks: Sequence[Task], how: str) -> None:
         for task in tasks:
             self._losses[task.key, task.runs[0]] += 1
             if self._losses[task.key, task.runs[0]] >= TRIES:
+                why = "it hangs, or needs more patience"
+                if how == "died":
+                    why = "for want of memory, or killed; fewer --jobs need less memory"
                 raise RunError(
-                    f"a worker process died {TRIES} times while it played {task.label}, runs {task.runs[0]}–"
-                    f"{task.runs[-1]}: for want of memory, or killed; what was done is kept: the same command goes "
-                    f"on, and fewer --jobs need less memory"
+                    f"a worker process {how} {TRIES} times while it played {task.label}, runs {task.runs[0]}–"
+                    f"{task.runs[-1]}: {why}; what was done is kept: the same command goes on"
                 )
         self._again.extend(tasks)
         time.sleep(0.1)  # a machine that is short of memory needs a moment

@@ -1,4 +1,4 @@
-"""Processes of this machine as an executor."""
+"""Processes of this machine."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Iterable
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
 import loky
 from loky.process_executor import ProcessPoolExecutor, ShutdownExecutorError
 
-from hushbandits.bench.play.executors import Executor, Lost
+from hushbandits.bench.play.crew import Crew
 from hushbandits.bench.play.imported import changed, environment
 from hushbandits.bench.play.worker import attend, imports_in, work
 from hushbandits.interrupt import held_back
@@ -25,7 +24,7 @@ __all__ = ["Processes"]
 _Place = tuple[str, tuple[str, ...], dict[str, str]]
 
 
-class Processes(Executor):
+class Processes(Crew):
     """Processes of this machine, which end with this one; they wait some minutes for the next call.
 
     They belong to the working folder, Python's path, the environment's variables and the modules of one's own that they
@@ -38,29 +37,31 @@ class Processes(Executor):
     """
 
     together = True
+    deaths = (loky.BrokenProcessPool, ShutdownExecutorError)
 
     def __init__(self, jobs: int):
-        super().__init__(jobs, 2 * jobs)
+        super().__init__("processes", jobs)
         self.parent = platform.node(), os.getpid()
         _fitting(jobs)
+
+    def hung(self) -> list[int]:
+        """All chunks that are pending: their processes are killed, and the next chunk starts new ones."""
+        lost = list(self._pending.values())
+        self._pending.clear()
+        _drop(kill=True)
+        return lost
 
     def _start(self, load: bytes) -> Any:
         # Workers inherit the mask: ctrl-C is the parent's business, from their first instruction on.
         with held_back():
             try:
                 return _pool(self.width).submit(work, load)
-            except (loky.BrokenProcessPool, ShutdownExecutorError):  # it broke while it was idle
+            except self.deaths:  # it broke while it was idle
                 _drop(kill=True)
                 return _pool(self.width).submit(work, load)
 
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
-        return wait(futures, return_when=FIRST_COMPLETED).done
-
-    def _result(self, future: Any) -> bytes:
-        try:
-            answer: bytes = future.result()
-        except (loky.BrokenProcessPool, ShutdownExecutorError):
-            raise Lost from None
+    def _result(self, future: Future[bytes]) -> bytes:
+        answer = super()._result(future)
         _learn(imports_in(answer))
         return answer
 

@@ -15,15 +15,15 @@ from typing import Any
 
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play import natures
-from hushbandits.bench.play.backends import executor
 from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import check
+from hushbandits.bench.play.crew import workers
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.executors import workers
 from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.own import own_sources, used
 from hushbandits.bench.play.plan import Shard, declared, missing
 from hushbandits.bench.play.player import answers
+from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.bench.play.promised import told
 from hushbandits.bench.play.store import Store
@@ -87,14 +87,12 @@ def about(experiments: Sequence[Experiment]) -> dict[str, Any]:
 
 def fill(
     store: Store,
-    jobs: int = 1,
+    players: Players,
     *,
     batch: int = BATCH,
     progress: bool = True,
     notify: Callable[[str], None] | None = None,
     accept_edits: bool = False,
-    backend: str | None = None,
-    address: str | None = None,
     shard: Shard = (1, 1),
     asked: Asked = declared,
 ) -> Outcome:
@@ -105,10 +103,11 @@ def fill(
     it is closed.
     """
     try:
+        jobs = workers(players.jobs)
         tell = _warned if notify is None else notify
         for why in store.skipped.values():
             tell(f"skipped: {why}")
-        tasks = missing(store, workers(jobs), batch, shard, asked(store))
+        tasks = missing(store, jobs, batch, shard, asked(store))
         here = about(store.experiments)
         edited = _edited(store, here.get("own", {}))
         if edited and not accept_edits:
@@ -129,7 +128,7 @@ def fill(
         here["privacy"] = told(store.experiments, store.skipped)
         here["measures"] = natures.told(store.experiments, store.skipped)
         total, failures = 0, list[Failure]()
-        with executor(backend, jobs, address, store.path.parent, most=len(tasks)) as by:
+        with players.crew(store.path.parent, len(tasks)) as by:
             here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}
             if shard != (1, 1):
                 here["shard"] = "{}/{}".format(*shard)
@@ -137,10 +136,10 @@ def fill(
             while tasks:
                 runs = sum(len(t.runs) for t in tasks)
                 with Bar(runs) if progress else Silent() as bar:
-                    failures += _write(store, answers(tasks, by, bar), bar)
+                    failures += _write(store, answers(tasks, by, bar, players.patience), bar)
                 total += runs
                 failed = {(f.cell.key, run) for f in failures for run in f.runs}
-                tasks = missing(store, workers(jobs), batch, shard, asked(store), failed)
+                tasks = missing(store, jobs, batch, shard, asked(store), failed)
         store.seal()
         return Outcome(store, total - sum(len(f.runs) for f in failures), failures)
     except BaseException:

@@ -41,10 +41,11 @@ class Stranger(RuntimeError):
     """A worker has other source code than its parent."""
 
 
-def packed(tasks: Sequence[Task], parent: tuple[str, int] | None, call: str = "") -> bytes:
+def packed(tasks: Sequence[Task], parent: tuple[str, int] | None, call: str = "", longest: float = LONGEST) -> bytes:
     """Return a chunk as a worker takes it; `parent` (host, process): whose end is the worker's own.
 
-    `call` names the call that it belongs to: all chunks of one are played by one state of one's own modules.
+    `call` names the call that it belongs to: all chunks of one are played by one state of one's own modules.  After
+    `longest` seconds the chunk is handed back with what is done of it.
 
     Raises
     ------
@@ -52,7 +53,8 @@ def packed(tasks: Sequence[Task], parent: tuple[str, int] | None, call: str = ""
         An agent, env or wrapper that cannot travel to another process.
     """
     # What a worker unpickles may be of a module in our folder, which it must know first.
-    return pickle.dumps((_SOURCES, os.getcwd(), parent, call, len(tasks), dumps((own_entries(), tuple(tasks)))))
+    inner = dumps((longest, own_entries(), tuple(tasks)))
+    return pickle.dumps((_SOURCES, os.getcwd(), parent, call, len(tasks), inner))
 
 
 def unpacked(answer: bytes) -> Answer:
@@ -95,17 +97,18 @@ def _played(inner: bytes, count: int) -> Answer:
     begun = time.monotonic()
     answer: Answer = []
     try:
-        own, tasks = pickle.loads(inner)
+        longest, own, tasks = pickle.loads(inner)
         adopt(own)
         _PLACE.note()
     except BaseException as error:
         answer, tasks = [(Failed.by(error), 0.0)] * count, ()
+        longest = LONGEST
     for task in tasks:
         start = time.monotonic()
         reply = attempted(task)
         now = time.monotonic()
         answer.append((reply, now - start))
-        if now - begun > LONGEST:
+        if now - begun > longest:
             break
     return answer
 
