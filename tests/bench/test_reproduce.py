@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from bench_helpers import known as experiment
 
@@ -64,7 +66,22 @@ def test_the_page_says_the_fewest_runs_and_the_interval(papers, monkeypatch):
     page = papers / "page.md"
     reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, [found], [])], {"alpha1999": "x"}, False)
     assert "| skewed t | 12 | Somebody 1999, figure 1 |" in page.read_text()
-    assert "With fewer than\n7 ln(m/0.05) runs" in page.read_text()
+    assert "| alpha1999: a paper. | full | 1 | 1 | 0 | 0 |" in page.read_text()
+
+
+def test_what_does_not_hold_comes_first_and_the_rest_is_folded(papers):
+    (whole,) = reproducing.modules()["alpha1999"][1]
+    sentences = ("Holds.", "Open.", "Fails.")
+    verdicts = [
+        Verdict(replace(whole.claims[0], sentence=text), whole, said, (Finding("N = 3", 0.5, (0.4, 0.6), 30, "t"),))
+        for text, said in zip(sentences, ("holds", "undecided", "does not hold"), strict=True)
+    ]
+    page = papers / "page.md"
+    reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, verdicts, [])], {"alpha1999": "x"}, False)
+    text = page.read_text()
+    assert "| alpha1999: a paper. | full | 3 | 1 | 1 | 1 |" in text
+    assert "3 claims judged together: 1 hold, 1 do not hold, 1 undecided." in text
+    assert text.index("Fails.") < text.index("Open.") < text.index("<details>") < text.index("Holds.")
 
 
 def test_reproducing_twice_gives_the_same_page(papers, capsys):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.stages import check_looks, together
-from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge
+from hushbandits.bench.judge.verdicts import Verdict, judge
 from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.run import Failure
 from hushbandits.bench.run import begin, go_on
@@ -23,25 +22,21 @@ from hushbandits.experiments import modules
 
 __all__ = ["Reproduction", "in_words", "papers", "planned", "reproduce", "write"]
 
-_PREFACE = f"""# Reproduction
+_PREFACE = """# Reproduction
 
-What the papers say, as claims that a run can contradict. Every line is one claim: its effect where it is nearest to
-failing, the interval, and the verdict. Written by `hushbandits reproduce`; do not edit.
+Do the papers' claims hold? Every claim is a sentence that a run can contradict. Written by `hushbandits reproduce`; do
+not edit.
 
-A claim *holds* if the effect's interval lies inside the claimed region at each of its points, it *does not hold* if
-the interval lies outside at one of them, and it is *undecided* at this scale otherwise. The m claims of a paper are
-judged together: intervals have level 1 − {ALPHA:g}/m (Bonferroni); a claim of P points is rejected at one of them only
-at level 1 − {ALPHA:g}/(mP). Where an experiment has looks, L numbers of runs declared beforehand, its claims are judged
-at each of them in turn, with {ALPHA:g}/L for {ALPHA:g}; the first look that decides a claim is its verdict.
-
-What that promises. Medians, interquartile means and rates, also their differences, ratios and slopes: a wrong verdict
-among the m has a chance of at most {ALPHA:g}, whatever the law of the runs. Means (Student's t corrected for skewness;
-for ratios after Fieller, for slopes on logarithms): no interval of a mean is valid for all laws. By simulation the
-chance is at most {ALPHA:g} for runs that are normal, exponential, of two modes, or of a rare mode of probability
-1/{RAREST} or more; a rarer mode, or a law much more skewed than the exponential, can make it larger. With fewer than
-{RAREST} ln(m/{ALPHA:g}) runs a claim on means is undecided. Who gets which interval, and the simulated numbers:
-`docs/harness.md`, Claims.
 """
+_GUIDE = """
+A claim *holds* if the effect's interval lies inside the claimed region at each of its points, *does not hold* if it
+lies outside at one of them, and is *undecided* otherwise. The claims of a paper are judged together. Tables show the
+effect where it is nearest to failing. What does not hold comes first. `docs/harness.md`, Claims, says which interval a
+claim gets and what a verdict promises.
+"""
+#: Verdicts in the order of the page, and how a sentence counts them.
+_VERDICTS = {"does not hold": "do not hold", "undecided": "undecided", "holds": "hold"}
+_HEAD = "| verdict | claim | effect | interval | runs | source |\n|---|---|---|---|---|---|"
 
 
 @dataclass(frozen=True)
@@ -129,32 +124,50 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _section(paper: str, found: Sequence[Reproduction], command: str, scale: str) -> str:
-    claims = sum(len(r.verdicts) for r in found)
-    verdicts = [v.verdict for r in found for v in r.verdicts]
-    words = {"holds": "hold", "does not hold": "do not hold", "undecided": "undecided"}
-    tally = ", ".join(f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts)
-    lines = [
-        f"## {modules()[paper][0]}",
-        "",
-        f"`{command}` · {scale} scale · {claims} claims judged together: {tally}.",
-        "",
-        "| verdict | claim | effect | interval | runs | source |",
-        "|---|---|---|---|---|---|",
-    ]
-    for r in found:
-        for v in r.verdicts:
-            runs = min((f.runs for f in v.findings), default=0)
-            cells = (
-                f"**{v.verdict}**" if v.verdict != "undecided" else v.verdict,
-                v.claim.sentence,
-                in_words(v),
-                v.procedure,
-                str(runs),
-                v.claim.source or r.experiment.source,
-            )
-            lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+def _row(found: Reproduction, verdict: Verdict) -> str:
+    cells = (
+        _bold(verdict.verdict),
+        verdict.claim.sentence,
+        in_words(verdict),
+        verdict.procedure,
+        str(min((f.runs for f in verdict.findings), default=0)),
+        verdict.claim.source or found.experiment.source,
+    )
+    return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _bold(verdict: str) -> str:
+    return f"**{verdict}**" if verdict != "undecided" else verdict
+
+
+def _rows(section: str) -> dict[str, list[str]]:
+    """The lines of a section's tables, by verdict."""
+    lines = section.splitlines()
+    return {verdict: [line for line in lines if line.startswith(f"| {_bold(verdict)} |")] for verdict in _VERDICTS}
+
+
+def _section(title: str, command: str, scale: str, rows: Sequence[str]) -> str:
+    """A paper's verdicts: what does not hold and what is open, then the rest, folded."""
+    by = _rows("\n".join(rows))
+    tally = ", ".join(f"{len(by[v])} {_VERDICTS[v]}" for v in ("holds", "does not hold", "undecided") if by[v])
+    lines = [f"## {title}", "", f"`{command}` · {scale} scale · {len(rows)} claims judged together: {tally}."]
+    if first := by["does not hold"] + by["undecided"]:
+        lines += ["", _HEAD, *first]
+    if kept := by["holds"]:
+        summary = f"<details><summary>{len(kept)} claims hold</summary>"
+        lines += ["", summary, "", _HEAD, *kept, "", "</details>"]
     return "\n".join(lines)
+
+
+def _overview(sections: dict[str, tuple[str, str]]) -> str:
+    """A line per paper."""
+    lines = ["| paper | scale | claims | hold | do not hold | undecided |", "|---|---|---|---|---|---|"]
+    for scale, text in sections.values():
+        counts = {verdict: len(rows) for verdict, rows in _rows(text).items()}
+        title = text.splitlines()[0].removeprefix("## ")
+        told = (title, scale, sum(counts.values()), counts["holds"], counts["does not hold"], counts["undecided"])
+        lines.append("| " + " | ".join(map(str, told)) + " |")
+    return "\n".join(lines) + "\n"
 
 
 _MARK = re.compile(r"<!-- (\w+) (full|quick) -->\n(.*?)\n<!-- end -->", re.S)
@@ -178,10 +191,11 @@ def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], q
         if quick and sections.get(paper, ("",))[0] == "full":
             kept.append(paper)
             continue
-        mine = [r for r in found if r.paper == paper]
-        sections[paper] = scale, _section(paper, mine, commands[paper], scale)
-    marked = (f"<!-- {name} {size} -->\n{text}\n<!-- end -->\n" for name, (size, text) in sorted(sections.items()))
+        rows = [_row(r, verdict) for r in found if r.paper == paper for verdict in r.verdicts]
+        sections[paper] = scale, _section(modules()[paper][0], commands[paper], scale, rows)
+    sections = dict(sorted(sections.items()))
+    marked = (f"<!-- {name} {size} -->\n{text}\n<!-- end -->\n" for name, (size, text) in sections.items())
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as out:
-        out.write("\n".join([_PREFACE, *marked]))
+        out.write("\n".join([_PREFACE + _overview(sections) + _GUIDE, *marked]))
     return kept
