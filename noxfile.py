@@ -25,8 +25,16 @@ def tests(session):
 
 
 @nox.session
+def core(session):
+    """The contract, its settings and its wrappers, for systems that the whole suite is not hosted on."""
+    session.install(".[test]")
+    rooms = ("core", "envs", "policies", "routines", "privacy", "wrappers", "views")
+    session.run("pytest", "-n", "auto", *(f"tests/{room}" for room in rooms), *session.posargs)
+
+
+@nox.session
 def slow(session):
-    """The long statistical tests."""
+    """The long statistical tests and attacks."""
     session.install(".[test]")
     session.run("pytest", "-m", "slow", *session.posargs)
 
