@@ -67,7 +67,11 @@ def test_all_places_ask_the_same_of_the_same_pythons():
     classified = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if "Python :: 3." in c]
     hosted = (ROOT / ".github/workflows/checks.yml").read_text()
     assert re.search(r"^ +- run: \.ci/run$", hosted, re.M)
-    assert re.findall(r'"(3\.\d+)"', hosted) == classified
+    (matrix,) = re.findall(r"python: \[(.*)\]", hosted)
+    assert re.findall(r'"(3\.\d+)"', matrix) == classified
+    assert {*re.findall(r'"(3\.\d+)"', hosted)} == {*classified}
+    sessions = re.findall(r"^@nox\.session.*\ndef (\w+)", (ROOT / "noxfile.py").read_text(), re.M)
+    assert {*re.findall(r"- run: nox -s (\w+)", hosted)} <= {*sessions}
     nox = ast.parse((ROOT / "noxfile.py").read_text())
     (pythons,) = (n.value for n in nox.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "PYTHONS")
     assert ast.literal_eval(pythons) == classified
