@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Action, fits
+from hushbandits.core.actions import Stacked, fits
 from hushbandits.core.face import Face, face
 from hushbandits.core.ground.types import Array, Message, Params, Seeds
 from hushbandits.core.ground.validate import integer, shown
@@ -50,7 +50,7 @@ class TaskTeam(Team):
         """Start R new runs."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(seeds)")
 
-    def choose(self, task: Task, pull: bool, talk: bool) -> Action:
+    def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
         """Everyone's action in the next step, ``(R, M, …)``; `pull`, `talk`: whether it contains that beat."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
@@ -185,7 +185,7 @@ class Acts(TaskTeam):
         if callable(reset := getattr(self._function, "reset", None)):
             reset()
 
-    def choose(self, task: Task, pull: bool, talk: bool) -> Action:
+    def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
         """Ask the function for those whose action counts; the others' is 0."""
         seen, who = task.observe(pull, talk), task.obs.who
         rows = np.arange(len(who))[:, None]
@@ -203,7 +203,7 @@ class Acts(TaskTeam):
 
         return {name: spread(value) for name, value in asked.items()} if isinstance(asked, dict) else spread(asked)
 
-    def _read(self, space: spaces.Space[Any], answer: object, lead: tuple[int, ...]) -> Action:
+    def _read(self, space: spaces.Space[Any], answer: object, lead: tuple[int, ...]) -> Stacked:
         """The function's answer as stacked actions of `space`, ``(R, A, …)``."""
         if isinstance(space, spaces.Dict):
             if not isinstance(answer, Mapping) or set(answer) != set(space):

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.vector.utils import create_empty_array
 from pettingzoo import AECEnv
 
-from hushbandits.core.actions import Action, Space, read, sample_mask
+from hushbandits.core.actions import Space, Stacked, read, sample_mask
 from hushbandits.core.entries import AnyAgent, AnyEnv
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params
@@ -118,7 +118,7 @@ class AECView(AECEnv[str, Array, object]):
         self.agent_selection = self._due.pop(0)
         return True
 
-    def _void(self) -> Action:
+    def _void(self) -> Stacked:
         """Actions of everybody that say nothing yet, ``(1, M, …)``."""
         empty: Any = create_empty_array(self.task.action_space, len(self.possible_agents), np.zeros)
         return {name: part[None] for name, part in empty.items()} if isinstance(empty, Mapping) else empty[None]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.actions import Action
+from hushbandits.core.actions import Stacked
 from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
@@ -174,7 +174,7 @@ class Rows:
         """Return the metrics of one run so far."""
         return of_run(self.core.metrics(), run)
 
-    def step(self, action: Action) -> Turn:
+    def step(self, action: Stacked) -> Turn:
         """Play a round; runs that are over wait for `reset`."""
         task, before = self.task, self.task.obs.live
         reward = task.step(action)

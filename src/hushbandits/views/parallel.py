@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from hushbandits.core.actions import Action, Space
+from hushbandits.core.actions import Space, Stacked
 from hushbandits.core.entries import AnyAgent, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params
@@ -218,7 +218,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             infos,
         )
 
-    def play(self, action: Action) -> tuple[Array, bool, bool]:
+    def play(self, action: Stacked) -> tuple[Array, bool, bool]:
         """Play a step with stacked actions ``(1, M, …)``; return what each earns, ``(M,)``, whether the episode is over
         and whether by itself.
         """  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Action, Space, choices, fits
+from hushbandits.core.actions import Space, Stacked, choices, fits
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer
@@ -177,7 +177,7 @@ class _TorchRows:
     def _tensor(self, value: Array) -> TD:
         return _torch().as_tensor(value, device=self.device)
 
-    def _read(self, action: TD) -> Action:
+    def _read(self, action: TD) -> Stacked:
         space = self.rows.task.action_space
         if isinstance(space, spaces.Dict):
             return {name: self._inside(name, part, action[name]) for name, part in space.items()}

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from hushbandits.core.actions import Action, fits, read
+from hushbandits.core.actions import Stacked, fits, read
 from hushbandits.core.edge import as_array
 from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.ground.types import Array
@@ -177,7 +177,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
     def _no(self) -> tuple[Array, Array]:
         return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
 
-    def _read(self, actions: Any) -> Action:
+    def _read(self, actions: Any) -> Stacked:
         """Actions as ``(R, M, …)`` arrays of our own."""
         space, lead = self.single_action_space, (self.runs, self.n_agents)
         if isinstance(space, spaces.Dict):
