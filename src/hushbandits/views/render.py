@@ -10,7 +10,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
 
-__all__ = ["close", "has_windows", "picture", "show", "text", "title"]
+__all__ = ["close", "frame", "has_windows", "picture", "show", "title"]
 
 _SIZE = (7.2, 3.6)  # inches
 _DPI = 100
@@ -44,9 +44,9 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.3g}"
 
 
-def text(task: Task, title: str) -> str:
-    """Return a few lines."""
-    return "\n".join([title.replace("\n", " · "), *task.say()])
+def frame(task: Task, title: str, mode: str) -> str | Array:
+    """Return a few lines (``ansi``), or an ``(H, W, 3)`` uint8 picture."""
+    return "\n".join([title.replace("\n", " · "), *task.say()]) if mode == "ansi" else picture(task, title)
 
 
 def picture(task: Task, title: str) -> Array:

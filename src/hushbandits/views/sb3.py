@@ -17,9 +17,9 @@ from gymnasium import spaces
 from hushbandits.core.actions import fits
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice, integer, shown
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.messages import Field
-from hushbandits.views.learners import Rows, learners_core, of_run, task_options
+from hushbandits.views.learners import Info, Rows, checked_mode, of_run, rows_of
 
 __all__ = ["RowsVecEnv", "make_sb3"]
 
@@ -86,7 +86,7 @@ class RowsVecEnv(VecEnv):
             )
         self._action = action.reshape(self.rows.runs, self.rows.n_agents, *action.shape[1:])
 
-    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
         """Play it; a run that is over starts its next episode."""
         rows, many = self.rows, self.rows.n_agents
         turn = rows.step(self._action)
@@ -108,7 +108,7 @@ class RowsVecEnv(VecEnv):
     def _flat(self, value: Array) -> Array:
         return value.reshape(self.num_envs, *value.shape[2:])
 
-    def _infos(self) -> list[dict[str, Any]]:
+    def _infos(self) -> list[Info]:
         # one each, for wrappers write into them
         labels = self.rows.task.labels
         return [dict(labels) for _ in range(self.num_envs)] if labels else [{} for _ in range(self.num_envs)]
@@ -153,7 +153,7 @@ class RowsVecEnv(VecEnv):
 
 def make_sb3(
     id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
-    speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: Any,
+    speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
 ) -> RowsVecEnv:  # fmt: skip
     """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `num_envs` runs play one policy.
 
@@ -193,10 +193,5 @@ def make_sb3(
     >>> dones.any(), venv.step(np.zeros(12, int))[3][0]["TimeLimit.truncated"]
     (np.False_, True)
     """
-    if "runs" in kwargs:
-        raise TypeError("make_sb3 takes no parameter 'runs': it is num_envs")
-    if render_mode is not None:
-        choice("render_mode", render_mode, ("rgb_array",))
-    options, params = task_options(id, kwargs)
-    core = learners_core(id, integer("num_envs", num_envs, 1), wrappers, speech, params)
-    return RowsVecEnv(Rows(core, **options), render_mode)
+    mode = checked_mode(render_mode, ["rgb_array"])
+    return RowsVecEnv(rows_of("make_sb3", id, num_envs, wrappers, speech, kwargs), mode)
