@@ -163,7 +163,7 @@ def _complex(value: object) -> bool:
     return any(map(np.iscomplexobj, value.values() if isinstance(value, dict) else [value]))
 
 
-def _spell(space: Space, value: Any) -> object:
+def _spell(space: Space, value: Stacked) -> object:
     if isinstance(space, spaces.Dict):
         return {name: np.asarray(value[name], part.dtype) for name, part in space.items()}
     return np.asarray(value, space.dtype)

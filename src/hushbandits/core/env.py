@@ -294,7 +294,7 @@ class Env(Startable):
         """Every wrapper's promises, outermost first."""
         return tuple(g for w in self.wrappers for g in w.privacy(self))
 
-    def task(self, **options: Any) -> Task:
+    def task(self, **options: object) -> Task:
         """How a learner meets it; `options` are those of its `learner`."""
         learner = self.learner
         if learner is None:

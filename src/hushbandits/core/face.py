@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.edge import handed
-from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.luck.rewards import LAWS
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
@@ -142,7 +142,7 @@ def revealed(env: World) -> Iterator[Face]:
         its._shown = shown
 
 
-def known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> dict[str, Any]:
+def known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
     """Return those of an env's parameters that a team may know before there is an env: none that says what arms pay.
 
     Parameters

@@ -209,28 +209,29 @@ class Task(ABC):
 
     def pull(self, action: Stacked) -> Array:
         """Beat 1: arms in; return what it earns, ``(R, M)``."""
-        before = self.obs
-        self.obs = self.core.pull(self.arms(self.decode(action)))
-        self.pulled(self.obs)
-        return self._prices.charged(self.earned(before))
+        return self._prices.charged(self._pull(self.decode(action)))
 
     def talk(self, action: Stacked) -> Array:
         """Beat 2: messages in; return what it earns, ``(R, M)``."""
-        self.obs = self.core.talk(self.words(self.decode(action)))
-        self.heard(self.obs)
-        earned = self.answered()
-        return self._prices.charged(np.zeros(self._seats.shape) if earned is None else earned)
+        answered = self._talk(self.decode(action))
+        return self._prices.charged(np.zeros(self._seats.shape) if answered is None else answered)
 
     def step(self, action: Stacked) -> Array:
         """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
-        before, own = self.obs, self.decode(action)
-        self.obs = self.core.pull(self.arms(own))
-        self.pulled(self.obs)
-        reward = self.earned(before)
-        self.obs = self.core.talk(self.words(own))
-        self.heard(self.obs)
-        answered = self.answered()
+        own = self.decode(action)
+        reward, answered = self._pull(own), self._talk(own)
         return self._prices.charged(reward if answered is None else reward + answered)
+
+    def _pull(self, action: Stacked) -> Array:
+        before = self.obs
+        self.obs = self.core.pull(self.arms(action))
+        self.pulled(self.obs)
+        return self.earned(before)
+
+    def _talk(self, action: Stacked) -> Array | None:
+        self.obs = self.core.talk(self.words(action))
+        self.heard(self.obs)
+        return self.answered()
 
     def decode(self, action: Stacked) -> Stacked:
         """Return everyone's action, stacked as the action space has it, in the task's own form."""

@@ -74,10 +74,10 @@ class AECView(OneRun, AECEnv[str, Array, object]):
 
     def _void(self) -> Stacked:
         """Actions of everybody that say nothing yet, ``(1, M, …)``."""
-        empty: Any = create_empty_array(self.task.action_space, len(self.possible_agents), np.zeros)
+        empty: Stacked = create_empty_array(self.task.action_space, len(self.possible_agents), np.zeros)
         return {name: part[None] for name, part in empty.items()} if isinstance(empty, Mapping) else empty[None]
 
-    def step(self, action: Any) -> None:
+    def step(self, action: object) -> None:
         """Take the action of `agent_selection`; ``None`` from one whose episode is over.
 
         Raises

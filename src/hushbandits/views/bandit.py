@@ -73,7 +73,7 @@ class BanditEnv(gymnasium.Env[Array, Any]):
         self._open = True
         return observation[0, 0], self._info()
 
-    def step(self, action: Any) -> tuple[Array, float, bool, bool, Info]:
+    def step(self, action: object) -> tuple[Array, float, bool, bool, Info]:
         """Pull an arm."""
         if not self._open:
             raise RuntimeError("step before the start or after the end of an episode: call reset() first")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["close", "frame", "has_windows", "picture", "show", "title"]
 
@@ -68,7 +71,7 @@ def has_windows() -> bool:
     return plt.get_backend().lower() not in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 
-def show(task: Task, title: str, window: Any = None) -> Any:
+def show(task: Task, title: str, window: Figure | None = None) -> Figure:
     """Draw into `window` (``None``: open one) and return it; a backend without windows draws unseen."""
     from matplotlib import pyplot as plt
 
@@ -83,13 +86,13 @@ def show(task: Task, title: str, window: Any = None) -> Any:
     return window
 
 
-def close(window: Any) -> None:
+def close(window: Figure) -> None:
     """Close what `show` opened."""
     from matplotlib import pyplot as plt
 
     plt.close(window)
 
 
-def _draw(task: Task, title: str, figure: Any) -> None:
+def _draw(task: Task, title: str, figure: Figure) -> None:
     task.draw(figure)
     figure.suptitle(title, fontsize=10)

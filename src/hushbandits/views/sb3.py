@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -25,6 +24,10 @@ __all__ = ["RowsVecEnv", "make_sb3"]
 
 #: What a sub-env may be asked for by name.
 _TOLD = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
+
+
+#: Which sub-envs; ``None``: all.
+_Indices = int | Iterable[int] | None
 
 
 class RowsVecEnv(VecEnv):
@@ -128,25 +131,25 @@ class RowsVecEnv(VecEnv):
         """Return of every sub-env which choices of its action count now, ``(C,)`` bool."""
         return list(self._flat(self.rows.task.mask()))
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: _Indices = None) -> list[object]:
         """Return an attribute of some sub-envs: masks, spaces, ``render_mode``."""
         if attr_name not in _TOLD:
             raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_TOLD)}")
         value = self._mode if attr_name == "render_mode" else getattr(self, attr_name)
         return [value for _ in self._get_indices(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: _Indices = None) -> None:
         """Refuse: sub-envs are rows of one array."""
         raise AttributeError(f"{attr_name}={shown(value)} cannot be set: sub-envs are rows of one array; make another")
 
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+    def env_method(self, method_name: str, *args: object, indices: _Indices = None, **kwargs: object) -> list[Array]:
         """Call ``action_masks`` of some sub-envs; they have no other method."""
         if method_name != "action_masks":
             raise AttributeError(f"a sub-env has no method {method_name!r}; it has action_masks")
         masks = self.action_masks()
         return [masks[i] for i in self._get_indices(indices)]
 
-    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type, indices: _Indices = None) -> list[bool]:
         """No sub-env is."""
         return [False for _ in self._get_indices(indices)]
 

@@ -131,7 +131,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
             raise ValueError(f"seed={shown(seed)} starts all runs anew, and options['reset_mask'] names some of them")
         return np.flatnonzero(runs[:, 0])
 
-    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, Info]:
+    def step(self, actions: Stacked) -> tuple[Array, Array, Array, Array, Info]:
         """Play a round with an action of every sub-env.
 
         Raises
@@ -172,7 +172,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
     def _no(self) -> tuple[Array, Array]:
         return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
 
-    def _read(self, actions: Any) -> Stacked:
+    def _read(self, actions: Stacked) -> Stacked:
         """Actions as ``(R, M, …)`` arrays of our own."""
         space, lead = self.single_action_space, (self.runs, self.n_agents)
         if isinstance(space, spaces.Dict):
@@ -181,7 +181,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
             parts = {name: self._sized(f"actions[{name!r}]", actions[name]) for name in space}
             if fits(space, parts):
                 return {name: part.reshape(*lead, *part.shape[1:]).copy() for name, part in parts.items()}
-            values: list[Any] = [{name: part[i] for name, part in parts.items()} for i in range(self.num_envs)]
+            values: list[object] = [{name: part[i] for name, part in parts.items()} for i in range(self.num_envs)]
         else:
             whole = self._sized("actions", actions)
             if fits(space, whole):

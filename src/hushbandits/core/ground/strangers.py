@@ -73,7 +73,7 @@ def parsed(text: str | bytes) -> Any:
     raise deep
 
 
-def _parts(value: object) -> list[Any]:
+def _parts(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
