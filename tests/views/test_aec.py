@@ -238,7 +238,7 @@ def test_order_is_kept():
     env.reset()
     assert env.agents == env.possible_agents
     env.max_cycles = 3
-    assert env.run.max_cycles == 3
+    assert env.max_cycles == 3
     assert env.metrics()["regret"] == 0
     assert str(env.privacy()) == str(hb.privacy(env.core))
 
@@ -290,3 +290,16 @@ def test_what_is_registered_later_is_pettingzoos_too():
         pettingzoo.register("aec", "hushbandits/Other-v0", "x:y")
         with pytest.raises(ValueError, match="'hushbandits/Other-v0' is registered with PettingZoo already"):
             hb.register_env("Other-v0", CoopNetwork)
+
+
+def test_a_view_of_turns_is_wrapped_as_one_of_steps_is():
+    """Both views are of one run: more wrappers leave what was asked for as it was."""
+    env = hb.wrap(hb.make_aec("CoopNetwork-v0", n_agents=4, horizon=3, max_cycles=2, agent_id=True), "Loss")
+    assert type(env).__name__ == "AECView"
+    assert [w.name for w in env.core.wrappers] == ["Loss"]
+    assert (env.max_cycles, "agent_id" in env.layout) == (2, True)
+    env.reset(seed=0)
+    for _ in range(8):
+        env.step(env.action_space(env.agent_selection).sample())
+    assert all(env.truncations.values())
+    assert hb.wrap(env, "Huber").core.wrappers[1].name == "Huber"

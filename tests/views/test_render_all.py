@@ -164,7 +164,7 @@ def test_a_title_has_two_lines_and_ends_with_the_verdict():
         render.title(core, "x", over=True)
         == f"x\nrounds {core.t[0]:,} · arms 1 · messages {core.t[0]:,} · over: correct"
     )
-    assert render.text(task, "x\ny").startswith("x · y\n")
+    assert render.frame(task, "x\ny", "ansi").startswith("x · y\n")
     cut = begun("DPMASE-v0", "ansi", max_cycles=3)
     assert cut.render().splitlines()[0].endswith(" · over")
 

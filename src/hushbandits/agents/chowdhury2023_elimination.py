@@ -193,6 +193,6 @@ class SuccessiveElimination(Team):
         With ``calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
         """
         truth = env.means[:, None]
-        covered = ((self._least <= truth) & (truth <= self._most)).all((1, 2))
+        covered = np.all((self._least <= truth) & (truth <= self._most), axis=(1, 2))
         marks = {} if self.calibrated else {"uncalibrated": np.full(len(covered), not self._own_radius)}
         return {"covered": covered, **marks}

@@ -13,11 +13,11 @@ from gymnasium import spaces
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import short
 
-__all__ = ["Action", "Coding", "Space", "choices", "fits", "read", "sample_mask"]
+__all__ = ["Coding", "Space", "Stacked", "choices", "fits", "read", "sample_mask"]
 
 Space = spaces.Space[Any]
 #: Stacked actions: an array, or of a ``Dict`` space one for each of its parts.
-Action = Any
+Stacked = Any
 
 
 class Coding(NamedTuple):
@@ -34,7 +34,7 @@ class Coding(NamedTuple):
     """
 
     space: Space
-    decode: Callable[[Action], Action]
+    decode: Callable[[Stacked], Stacked]
     mask: Callable[[], Array]
 
 
@@ -81,7 +81,7 @@ def sample_mask(space: Space, mask: Array) -> Any:
     return mask.astype(np.int8)
 
 
-def fits(space: Space, action: Action) -> bool:
+def fits(space: Space, action: Stacked) -> bool:
     """Whether stacked actions, one after the other, plainly all lie in `space`.
 
     Examples
@@ -103,7 +103,7 @@ def fits(space: Space, action: Action) -> bool:
     return kind == "f" and shape == space.shape and bool((action >= space.low).all() and (action <= space.high).all())
 
 
-def read(space: Space, values: Sequence[object], names: Sequence[str], lead: tuple[int, int]) -> Action:
+def read(space: Space, values: Sequence[object], names: Sequence[str], lead: tuple[int, int]) -> Stacked:
     """Stack the actions of R·M agents to ``(R, M, …)``.
 
     Raises
@@ -137,7 +137,7 @@ def _short(value: object) -> bool:
     return isinstance(value, (np.ndarray, np.generic, int, float)) or short(value)
 
 
-def _stacked(space: Space, values: Sequence[Any], lead: tuple[int, int]) -> Action | None:
+def _stacked(space: Space, values: Sequence[Any], lead: tuple[int, int]) -> Stacked | None:
     """Stack them in one go, if they plainly lie in the space."""
     if not all(map(_short, values)):
         return None
@@ -163,7 +163,7 @@ def _complex(value: object) -> bool:
     return any(map(np.iscomplexobj, value.values() if isinstance(value, dict) else [value]))
 
 
-def _spell(space: Space, value: Any) -> object:
+def _spell(space: Space, value: Stacked) -> object:
     if isinstance(space, spaces.Dict):
         return {name: np.asarray(value[name], part.dtype) for name, part in space.items()}
     return np.asarray(value, space.dtype)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Action, fits
+from hushbandits.core.actions import Space, Stacked, fits
 from hushbandits.core.face import Face, face
-from hushbandits.core.ground.types import Array, Message, Params, Seeds
+from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.measure import Measure
@@ -50,7 +49,7 @@ class TaskTeam(Team):
         """Start R new runs."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(seeds)")
 
-    def choose(self, task: Task, pull: bool, talk: bool) -> Action:
+    def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
         """Everyone's action in the next step, ``(R, M, …)``; `pull`, `talk`: whether it contains that beat."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
@@ -78,7 +77,7 @@ class TaskTeam(Team):
         self._begun = False
         self.begin(seeds)
 
-    def act(self, obs: Obs) -> Any:
+    def act(self, obs: Obs) -> Action:
         """Choose arms, and with one beat also the message."""
         task = self._task
         if not self._begun:
@@ -101,7 +100,7 @@ class TaskTeam(Team):
         task.heard(Obs(self._face.t, self._face.live, task.obs.who, inbox=inbox))
 
 
-def given_options(task: object) -> dict[str, Any]:
+def given_options(task: object) -> dict[str, object]:
     """Return what decides what is seen and how an action is written, checked as far as that goes without an env.
 
     Examples
@@ -156,20 +155,17 @@ class Acts(TaskTeam):
     (3,)
     """
 
+    name = ""  # the function's, unless one was given
+
     def __init__(
-        self, function: Callable[..., Any], *, task: Params | None = None, beats: int = 1, name: str | None = None
+        self, function: Callable[..., object], *, task: Params | None = None, beats: int = 1, name: str | None = None
     ):
         if not callable(function) or isinstance(function, type):
             raise ValueError(f"function={shown(function)} must be a function of observations that returns actions")
         super().__init__(beats)
         self._function, self._options = function, given_options(task)
         self._wants = [name for name in ("mask", "who", "rngs") if name in _named(function)]
-        self._name = str(name or getattr(function, "__name__", type(function).__name__))
-
-    @property
-    def name(self) -> str:
-        """The function's name, unless one was given."""
-        return self._name
+        self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
     def look(self, its: Face) -> Task:
         """The env's task, with the options that were given."""
@@ -185,11 +181,11 @@ class Acts(TaskTeam):
         if callable(reset := getattr(self._function, "reset", None)):
             reset()
 
-    def choose(self, task: Task, pull: bool, talk: bool) -> Action:
+    def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
         """Ask the function for those whose action counts; the others' is 0."""
         seen, who = task.observe(pull, talk), task.obs.who
         rows = np.arange(len(who))[:, None]
-        more: dict[str, Any] = {"who": who.copy(), "rngs": self._rngs}
+        more: dict[str, object] = {"who": who.copy(), "rngs": self._rngs}
         if "mask" in self._wants:
             more["mask"] = task.mask()[rows, who]
         told = {name: more[name] for name in self._wants}
@@ -203,7 +199,7 @@ class Acts(TaskTeam):
 
         return {name: spread(value) for name, value in asked.items()} if isinstance(asked, dict) else spread(asked)
 
-    def _read(self, space: spaces.Space[Any], answer: object, lead: tuple[int, ...]) -> Action:
+    def _read(self, space: Space, answer: object, lead: tuple[int, ...]) -> Stacked:
         """The function's answer as stacked actions of `space`, ``(R, A, …)``."""
         if isinstance(space, spaces.Dict):
             if not isinstance(answer, Mapping) or set(answer) != set(space):
@@ -223,7 +219,7 @@ class Acts(TaskTeam):
         return action
 
 
-def _named(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+def _named(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):  # what is written in C may not say

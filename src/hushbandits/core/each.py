@@ -12,7 +12,7 @@ from hushbandits.core.edge import checked
 from hushbandits.core.face import face
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Action, Array, Seeds
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.habits import listen
 from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.messages import Field, Fields, Inbox
@@ -64,6 +64,8 @@ class Each(Team):
     (1,)
     """
 
+    name = ""  # the factory's, unless one was given
+
     def __init__(
         self,
         factory: Callable[..., Any],
@@ -75,14 +77,9 @@ class Each(Team):
         self.factory = _buildable(factory)
         if isinstance(factory, type):
             listen(factory, object, ("act", "speak", "hear"))
-        self._name = name or str(getattr(factory, "__name__", "Each"))
+        self.name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
-
-    @property
-    def name(self) -> str:
-        """The factory's name, unless one was given."""
-        return self._name
 
     @property
     def code(self) -> Callable[..., object]:
@@ -131,12 +128,12 @@ class Each(Team):
             except ValueError:
                 pass
         says = " and ".join(f"{_an(field)} as {name}" for name, field in fields.items())
-        raise ValueError(f"{self._name_of(r, a)}: act must return {says}, not {_brief(value)}")
+        raise ValueError(f"{self._name_of(r, a)}: act must return {says}, not {shown(value)}")
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
         """Collect the agents' messages."""
         said = {(r, a): agent.speak(reward[r, a].copy()) for r, a, agent in self._acting() if hasattr(agent, "speak")}
-        said = {seat: words for seat, words in said.items() if words is not None}
+        said = {seat: own for seat, own in said.items() if own is not None}
         if self.fields is None and not said:
             return None
         # Whoever says nothing of its own sends the standard report, if that is what the team sends at all.
@@ -146,10 +143,10 @@ class Each(Team):
         message.update(standard)
         unsaid = [k for k in self._face.fields if k not in standard]
         for r, a, _ in self._acting():
-            words = said.get((r, a))
-            if words is None and self.fields is not None:
+            own = said.get((r, a))
+            if own is None and self.fields is not None:
                 continue
-            spoken = {} if words is None else self._words(words, r, a)
+            spoken = {} if own is None else self._spoken(own, r, a)
             if lacking := [k for k in unsaid if k not in spoken]:
                 raise ValueError(f"{self._name_of(r, a)}: speak must say {lacking[0]!r}, for nobody says it instead")
             message["sent"][r, a] = True
@@ -157,23 +154,23 @@ class Each(Team):
                 message[k][r, a] = value
         return message
 
-    def _words(self, words: object, r: int, a: int) -> dict[str, Array]:
+    def _spoken(self, said: object, r: int, a: int) -> dict[str, Array]:
         """What an agent said, field by field, checked."""
         fields = self._face.fields
         if not self._face.agents_speak:
             raise ValueError(f"{self._name_of(r, a)}: speak must return None, for here users speak, not servers")
-        if not isinstance(words, dict):
+        if not isinstance(said, dict):
             if len(fields) > 1:
                 known = ", ".join(fields)
                 raise ValueError(
-                    f"{self._name_of(r, a)}: speak must return None or a dict of {known}, not {_brief(words)}"
+                    f"{self._name_of(r, a)}: speak must return None or a dict of {known}, not {shown(said)}"
                 )
-            words = dict.fromkeys(fields, words)  # the only one needs no name
-        for name in words:
+            said = dict.fromkeys(fields, said)  # the only one needs no name
+        for name in said:
             if name not in fields:
                 raise ValueError(f"{self._name_of(r, a)}: speak returns a field {name!r}{nearest(str(name), fields)}")
         what = f"what {self._name_of(r, a)} says in field"
-        return {name: checked(f"{what} {name!r}", value, fields[name], ()) for name, value in words.items()}
+        return {name: checked(f"{what} {name!r}", value, fields[name], ()) for name, value in said.items()}
 
     def hear(self, inbox: Inbox) -> None:
         """Hand every agent its own messages."""
@@ -203,7 +200,7 @@ def _buildable(factory: object) -> Callable[..., Any]:
     if not callable(factory):
         name = type(factory).__name__
         hint = f"; give its class, Each({name}), of which every seat gets its own" * hasattr(factory, "act")
-        raise ValueError(f"factory={_brief(factory)} must be a class, or a function of (m, rng){hint}")
+        raise ValueError(f"factory={shown(factory)} must be a class, or a function of (m, rng){hint}")
     if isinstance(factory, type) and not callable(getattr(factory, "act", None)):
         raise ValueError(f"Each({factory.__name__}): the class must define act(t), which returns its action")
     try:
@@ -222,8 +219,3 @@ def _an(field: Field) -> str:
         return f"{field.shape[0]} bools" if field.shape else "a bool"
     span = f"in {low}..{high}" if field.high is not None else f"≥ {low}"
     return f"an integer {span}" if field.kind in "iu" else f"a number {span}"
-
-
-def _brief(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -70,6 +70,8 @@ def as_array(value: object) -> Array:
     >>> as_array([[1], [2, 3]]).dtype
     dtype('O')
     """
+    if type(value) is np.ndarray:
+        return value
     try:
         return np.asarray(value) if short(value) else np.empty((), object)
     except (ValueError, TypeError):
@@ -98,7 +100,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
         ...
     ValueError: action must be integers of shape (1, 2), not float64 (1, 2)
     """
-    array = as_array(value)
+    array = value if type(value) is np.ndarray else as_array(value)
     shape, kind, form = (*lead, *field.shape), field.form.kind, field.form
     if array.shape != shape or array.dtype.kind not in _TAKES[kind]:
         found = f"{array.dtype} {array.shape}" if array.dtype != object else f"{type(value).__name__}"
@@ -106,7 +108,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
     low, high = field.range
     if array.dtype == form and form in _FAST:  # the usual case, in one pass
         copy = array.copy()
-        if not inside(copy, low, high):
+        if not _inside(copy.reshape(-1), low, high):
             _refuse(_name(what, message), array, low, high, kind, len(lead))
         return copy
     wide = array.astype(float) if array.dtype.kind == "f" else array  # a float32 cannot be compared with 1e100
@@ -169,7 +171,9 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
     for name in message:
         if name not in fields and name != "sent":
             raise ValueError(f"{what} has a field {name!r} that nobody declared{nearest(str(name), fields)}")
-    out = {name: checked(name, message[name], field, lead, what) for name, field in fields.items()}
+    out = {}
+    for name, field in fields.items():
+        out[name] = checked(name, message[name], field, lead, what)
     if "sent" not in fields:
         sent = message.get("sent")
         out["sent"] = np.ones(lead, bool) if sent is None else checked("sent", sent, _SENT, lead, what)

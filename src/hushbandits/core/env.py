@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
-from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
-from hushbandits.core.ground.validate import count, shown
+from hushbandits.core.edge import checked, checked_message, handed, spoken_fields
+from hushbandits.core.fold import inward, outward
+from hushbandits.core.ground.strangers import ships
+from hushbandits.core.ground.types import Action, Array, Message, Params
+from hushbandits.core.ground.validate import count
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.hooks import arrived, check_declared, declared_fields, measurements
+from hushbandits.core.hooks import arrived, measurements
 from hushbandits.core.luck.rewards import Law
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import Measure, gathered
-from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.payload import VERBS, Payload
-from hushbandits.core.rows import put_attributes
+from hushbandits.core.payload import Payload
+from hushbandits.core.start import Startable
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.told import Told
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper, distinct
 
 __all__ = ["Env"]
 
 
-class Env(World, ABC):
+class Env(Startable):
     """Base of all envs: checks, the order of the beats, and the wrappers' pipeline.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and says how its messages
@@ -65,19 +65,14 @@ class Env(World, ABC):
     payload: ClassVar[type[Payload]] = Payload
     #: How a learner meets it.
     learner: ClassVar[type[Task] | None] = None
-    #: What it is built with and a run writes to (besides its wrappers).
-    stateful: ClassVar[tuple[str, ...]] = ("arms",)
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
-    #: What no run owns (`hushbandits.core.rows`).
-    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs", "_vain", "_telling")
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
     #: What its metrics are, and of an env what its wrappers' are too; a class adds to what its bases declare.
     measures: Mapping[str, Measure] = {}
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
     fixed_length: bool = True
-    horizon: Any
     #: Family of its reward laws.
     law: Law
     #: Id (or class), parameters and wrappers that it was made from, where a registry made it.
@@ -104,47 +99,31 @@ class Env(World, ABC):
         spoken = spoken_fields(self.report, speech, fields, self.n_arms)
         self.fields: Fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
         self._whole = speech is None and fields is None
-        self._known_law = _ours(self.law)
-        self._strangers = [w for w in self.wrappers if not _ours(w)]
+        self._known_law = ships(type(self.law))
+        self._strangers = [w for w in self.wrappers if not ships(type(w))]
         self._phase = "new"
         self._vain: dict[str, bool] = {}
-        self.seeds: Seeds = ()
-        self._built: frozenset[str] = frozenset()  # names of what it was built with, before any run
-        self._declare()
-        self.configured = copy.deepcopy(self.wrappers)  # what a team may read, without any run's state
+        self._fold()
+        self.configured = copy.deepcopy(self.wrappers)
         self.curve_metrics = (*self.curve_metrics, *(name for w in self.wrappers for name in w.curve_metrics))
         self.measures = gathered(self, *self.wrappers)
 
-    def _declare(self) -> None:
-        """Fold the wrappers' declarations outward, and back."""
-        sent, before = dict(self.fields), set[str]()
-        self._stages: list[Fields] = []  # what a message must hold behind each wrapper
-        for wrapper in self.wrappers:
-            check_declared(wrapper)
-            for verb in wrapper.verbs:
-                if verb not in self.payload.verbs:
-                    noun = self.payload.noun
-                    raise ValueError(
-                        f"{wrapper.name} needs messages that can be {VERBS.get(verb, verb)}: {noun} cannot"
-                    )
-                require(wrapper.name, self.payload.verbs[verb], sent)
-                self.payload.follows(wrapper.name, verb, sent, before)
-            before |= {*wrapper.verbs}
-            sent = declared_fields(wrapper, "sends", wrapper.sends(dict(sent), self))
-            self._stages.append(_carried(sent))
+    def _fold(self) -> None:
+        """Fold the wrappers' declarations: outward, towards the agents, and back."""
+        way = outward(self.wrappers, self.fields, self.payload, self)
+        self._stages = [_carried(fields) for fields in way[1:]]  # what a message must hold behind each wrapper
         #: Fields that reach the transport, behind all wrappers.
-        self.sent_fields: Fields = sent
-        self._leaving = _carried(sent)
+        self.sent_fields: Fields = way[-1]
+        self._leaving = _carried(self.sent_fields)
         self._telling = Told(self.wrappers, self.fields, self)
         #: What agents are told of their own rewards.
         self.told: Fields = self._telling.fields
-        heard = dict(self._offers(sent))
-        self._heard: list[frozenset[str]] = []  # what an inbox must offer behind each wrapper, innermost first
-        for wrapper in reversed(self.wrappers):
-            heard = declared_fields(wrapper, "hears", wrapper.hears(dict(heard), self))
-            self._heard.append(frozenset(heard))
+        back = inward(self.wrappers, self._offers(self.sent_fields), self)
+        self._heard = [
+            frozenset(fields) for fields in back[1:]
+        ]  # what an inbox must offer behind each, innermost first
         #: Fields that an inbox offers.
-        self.inbox_fields: Fields = heard
+        self.inbox_fields: Fields = back[-1]
 
     # -- what a setting is ----------------------------------------------------------------------------------
 
@@ -168,9 +147,6 @@ class Env(World, ABC):
         return ()
 
     @abstractmethod
-    def _reset(self, seeds: Seeds) -> None: ...
-
-    @abstractmethod
     def _pull(self, action: Any) -> Array:
         """Play checked actions; return rewards."""
 
@@ -185,21 +161,6 @@ class Env(World, ABC):
     @abstractmethod
     def _metrics(self) -> dict[str, Array]:
         """Return its own metrics so far, each ``(R, …)``."""
-
-    @property
-    @abstractmethod
-    def t(self) -> Array:
-        """``(R,)`` rounds (users) so far."""
-
-    @property
-    @abstractmethod
-    def live(self) -> Array:
-        """``(R,)`` bool."""
-
-    @property
-    @abstractmethod
-    def who(self) -> Array:
-        """``(R, A)`` acting agents."""
 
     def _check_action(self, action: object) -> Action:
         """Return the action as arrays, or raise ``ValueError``."""
@@ -235,70 +196,10 @@ class Env(World, ABC):
 
     # -- the round --------------------------------------------------------------------------------------------
 
-    def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Obs:
-        """Start R new runs, or some of them while the others go on.
-
-        Parameters
-        ----------
-        seeds : int or sequence of SeedSequences
-            One per run that starts; an int s stands for ``run_seeds(s, n)``, n of them.
-        rows : (n,) ints or (R,) bools, optional
-            The runs that start afresh, between two rounds: from there on each is what it would be alone.
-
-        Returns
-        -------
-        Obs
-        """
-        if rows is not None:
-            return self._restart(seeds, rows)
-        seeds = checked_seeds(seeds, self.runs, run_seeds)
-        if not self._built:
-            self._built = frozenset(vars(self)) | {"_built"}
-        self._phase = "new"  # until all of it is there
-        self.seeds = seeds
-        self.runs = len(self.seeds)
-        self._reset(self.seeds)
-        for wrapper in self.wrappers:
-            told: object = wrapper.reset(self, tuple(self.seeds))  # type: ignore[func-returns-value]
-            if told is not None:
-                raise TypeError(f"{wrapper.name}.reset must return nothing, not {shown(told)}")
-        self._phase = "pull"
-        return self._seen()
-
-    def _restart(self, seeds: int | Seeds, rows: Sequence[int] | Array) -> Obs:
-        if self._phase == "new":
-            raise RuntimeError("reset(rows=…) before the start: start all runs first, with reset(seeds)")
-        if self._phase == "talk":
-            raise RuntimeError("reset(rows=…) out of turn: this round still waits for its talk")
-        if self._phase == "broken":
-            self._expect("reset(rows=…)")
-        index = checked_rows(rows, self.runs)
-        if len(index) == self.runs:
-            return self.reset(seeds)
-        fresh = self._sibling(len(index))
-        fresh.reset(seeds)
-        self._phase = "broken"  # until all of it is there
-        put_attributes(self, fresh, index)
-        self._restarted(index)
-        self._phase = "pull"
-        return self._seen()
-
-    def _sibling(self, runs: int) -> Env:
-        """Return an env as this one was built, for other runs."""
-        fresh = copy.copy(self)
-        for name in set(vars(self)) - self._built:
-            delattr(fresh, name)
-        fresh.__dict__.update(copy.deepcopy({name: vars(self)[name] for name in self.stateful if name in vars(self)}))
-        fresh.wrappers = copy.deepcopy(self.configured)
-        fresh.runs, fresh._phase = runs, "new"
-        return fresh
-
-    def _restarted(self, rows: Array) -> None:
-        """Mend what rows that start afresh leave behind in what all runs share."""
-
     def pull(self, action: object) -> Obs:
         """Beat 1: arms in, own rewards out."""
-        self._expect("pull")
+        if self._phase != "pull":
+            self._refuse("pull")
         action = self._check_action(action)
         self._phase = "broken"  # what was drawn cannot be drawn again
         reward = self._pull(action)
@@ -308,7 +209,8 @@ class Env(World, ABC):
 
     def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (``None``: the standard report), inboxes out."""
-        self._expect("talk")
+        if self._phase != "talk":
+            self._refuse("talk")
         said = None if message is None else self._said(message)
         message = self.payload(self._standard() if said is None else said)
         self._phase = "broken"  # what counted and drew cannot do so again
@@ -330,8 +232,9 @@ class Env(World, ABC):
             inbox = arrived(wrapper, wrapper.deliver(inbox, self), heard)
         if self._telling.beside:
             inbox.own = self._telling.published(self.wrappers, self.who.shape, self)
-        self._phase = "pull" if self.live.any() else "over"
-        return self._seen(inbox=inbox)
+        obs = self._seen(inbox=inbox)
+        self._phase = "pull" if obs.live.any() else "over"
+        return obs
 
     def _standard(self) -> Message:
         message = {"sent": np.ones(self.who.shape, bool), **self._report()}
@@ -343,9 +246,6 @@ class Env(World, ABC):
             raise ValueError(f"the standard report has no field {missing[0]!r}: the team must say it")
         known = {name: value for name, value in message.items() if name in (*self.fields, "sent")}
         return checked_message("standard report", known, self.fields, self.who.shape)
-
-    def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
-        return Obs(handed(self.t), handed(self.live), handed(self.who), reward, inbox)
 
     def _said(self, message: Message) -> Message:
         """Return what the team says, checked, with what is said of its agents without their being told."""
@@ -394,36 +294,12 @@ class Env(World, ABC):
         """Every wrapper's promises, outermost first."""
         return tuple(g for w in self.wrappers for g in w.privacy(self))
 
-    def task(self, **options: Any) -> Task:
+    def task(self, **options: object) -> Task:
         """How a learner meets it; `options` are those of its `learner`."""
         learner = self.learner
         if learner is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `learner`")
         return learner.asked(self, options)
-
-    def _begun(self, what: str) -> None:
-        if vars(self).get("_phase") == "new":
-            raise RuntimeError(f"{what} before the start: call reset(seeds) first")
-
-    def __getattr__(self, name: str) -> Any:
-        if hasattr(type(self), name):  # a property, of what only a reset puts there, or one that fails
-            self._begun(name)
-            return object.__getattribute__(self, name)  # it says why
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _expect(self, phase: str) -> None:
-        if self._phase == phase:
-            return
-        if self._phase == "over":
-            raise RuntimeError(f"{phase} after the end: every run has finished; call reset(seeds)")
-        if self._phase == "broken":
-            raise RuntimeError(f"{phase} after a beat that failed on its way: call reset(seeds)")
-        self._begun(phase)
-        raise RuntimeError(f"{phase} out of turn: this round's next beat is {self._phase}")
-
-
-def _ours(part: Wrapper | Law) -> bool:
-    return type(part).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _carried(fields: Fields) -> Fields:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.edge import handed
-from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.luck.rewards import LAWS
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
@@ -74,28 +74,30 @@ class Face(World):
     @property
     def agents_speak(self) -> bool:
         """Whether messages are the agents' own (else users')."""
-        return self._env.payload.named
+        return bool(self._env.payload.named)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or "_shown" not in self.__dict__:
-            raise AttributeError(name)
-        if hasattr(type(self), name):  # a property that fails says why
-            return object.__getattribute__(self, name)
-        if name in _ANSWERS:
-            return getattr(self._env, name)
-        if name not in self._shown:
-            seen = ", ".join(sorted({*self._shown, "live", "t"}))
-            raise AttributeError(f"a team does not see {name!r} of its env; it sees: {seen}")
-        value = getattr(self._env, name)
-        if isinstance(value, Wrapper):  # as configured, like all wrappers
-            return self._env.configured[self._env.wrappers.index(value)]
-        if name == "law" and type(value) not in LAWS.values():
-            raise AttributeError(
-                f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
-            )
-        if isinstance(value, np.ndarray):
-            return handed(value)
-        return MappingProxyType(value) if isinstance(value, dict) else value
+    if not TYPE_CHECKING:  # where types are checked, it shows what `World` declares
+
+        def __getattr__(self, name):
+            if name.startswith("__") or "_shown" not in self.__dict__:
+                raise AttributeError(name)
+            if hasattr(type(self), name):  # a property that fails says why
+                return object.__getattribute__(self, name)
+            if name in _ANSWERS:
+                return getattr(self._env, name)
+            if name not in self._shown:
+                seen = ", ".join(sorted({*self._shown, "live", "t"}))
+                raise AttributeError(f"a team does not see {name!r} of its env; it sees: {seen}")
+            value = getattr(self._env, name)
+            if isinstance(value, Wrapper):  # as configured, like all wrappers
+                return self._env.configured[self._env.wrappers.index(value)]
+            if name == "law" and type(value) not in LAWS.values():
+                raise AttributeError(
+                    f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
+                )
+            if isinstance(value, np.ndarray):
+                return handed(value)
+            return MappingProxyType(value) if isinstance(value, dict) else value
 
     def __dir__(self) -> list[str]:
         return sorted({*self._shown, *_ANSWERS, "live", "t", "agents_speak"})
@@ -140,7 +142,7 @@ def revealed(env: World) -> Iterator[Face]:
         its._shown = shown
 
 
-def known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> dict[str, Any]:
+def known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
     """Return those of an env's parameters that a team may know before there is an env: none that says what arms pay.
 
     Parameters

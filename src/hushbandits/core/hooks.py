@@ -1,7 +1,7 @@
 """What wrappers and teams return through their hooks, held against what each hook must return.
 
-Every sentence names whose hook it is.  A wrapper's `send` is held against its fields by the edge, its `tell` and `told`
-by `Told`, promises by `Promising`.
+Every sentence names whose hook it is.  What a wrapper declares is read by `hushbandits.core.fold`; its `send` is held
+against that by the edge, its `tell` and `told` by `Told`, promises by `Promising`.
 """
 
 from __future__ import annotations
@@ -10,54 +10,14 @@ from collections.abc import Collection, Mapping
 
 from hushbandits.core.edge import as_array
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import flag, nearest, probability, shown
-from hushbandits.core.messages import Field, Inbox
-from hushbandits.core.payload import VERBS
+from hushbandits.core.ground.validate import shown
+from hushbandits.core.messages import Inbox
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["arrived", "check_declared", "declared_fields", "measurements"]
+__all__ = ["arrived", "measurements"]
 
 
-def check_declared(wrapper: Wrapper) -> None:
-    """Raise ``ValueError`` where what a wrapper's class says of it is not of the form that it must have.
-
-    Examples
-    --------
-    >>> class Odd(Wrapper):
-    ...     drops = float("nan")
-    >>> check_declared(Odd())
-    Traceback (most recent call last):
-        ...
-    ValueError: Odd.drops=nan must lie in [0, 1]
-    """
-    for name in ("verbs", "curve_metrics", "spends"):
-        words = getattr(wrapper, name)
-        if not isinstance(words, (tuple, list)) or not all(isinstance(word, str) for word in words):
-            raise ValueError(f"{wrapper.name}.{name}={shown(words)} must be a tuple of names")
-    for verb in wrapper.verbs:
-        if verb not in VERBS:
-            raise ValueError(f"{wrapper.name}.verbs: there is no verb {verb!r}{nearest(verb, VERBS)}")
-    flag(f"{wrapper.name}.keeps_promises", wrapper.keeps_promises)
-    if wrapper.drops is not None:
-        probability(f"{wrapper.name}.drops", wrapper.drops)
-
-
-def declared_fields(wrapper: Wrapper, hook: str, found: object) -> dict[str, Field]:
-    """Return the fields that a wrapper's `sends`, `hears` or `tells` declares, or raise ``TypeError``.
-
-    Examples
-    --------
-    >>> declared_fields(Wrapper(), "sends", ["reward"])
-    Traceback (most recent call last):
-        ...
-    TypeError: Wrapper.sends must return a dict of Field by name, not ['reward']
-    """
-    if not isinstance(found, Mapping) or not all(isinstance(k, str) and isinstance(f, Field) for k, f in found.items()):
-        raise TypeError(f"{wrapper.name}.{hook} must return a dict of Field by name, not {shown(found)}")
-    return dict(found)
-
-
-def arrived(wrapper: Wrapper, inbox: object, heard: Collection[str]) -> Inbox:
+def arrived(wrapper: Wrapper, inbox: object, heard: frozenset[str]) -> Inbox:
     """Return the inbox behind a wrapper, which offers the fields `heard` that it declared, or raise.
 
     Raises
@@ -70,9 +30,9 @@ def arrived(wrapper: Wrapper, inbox: object, heard: Collection[str]) -> Inbox:
     if not isinstance(inbox, Inbox):
         raise TypeError(f"{wrapper.name}.deliver must return an Inbox, not {shown(inbox)}")
     fields = inbox.fields
-    if not isinstance(fields, tuple) or not all(isinstance(name, str) for name in fields):
+    if not isinstance(fields, tuple) or not set(map(type, fields)) <= {str}:
         raise TypeError(f"{wrapper.name}.deliver: the fields of an inbox must be a tuple of names, not {shown(fields)}")
-    if frozenset(heard).symmetric_difference(fields):
+    if heard.symmetric_difference(fields):
         offers = f"{', '.join(fields) or 'nothing'}, not {', '.join(sorted(heard))} as it declared"
         raise ValueError(f"the inbox behind {wrapper.name} offers {offers}")
     return inbox

@@ -17,8 +17,10 @@ from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.world import World
 
-__all__ = ["VERBS", "Channel", "Noise", "Payload", "PointNoise", "Sealing", "Shuffling", "check_noise"]
+__all__ = ["VERBS", "Channel", "Luck", "Noise", "Payload", "PointNoise", "Sealing", "Shuffling", "check_noise"]
 
+#: A tape: how much of it a verb reads, and so what it is, is its payload's own matter.
+Luck = Any
 #: What can be done to messages, and how an error message says that it cannot.
 VERBS = {
     "drop": "lost one by one",
@@ -152,22 +154,22 @@ class Payload(dict[str, Any]):
         raise NotImplementedError(f"{cls.__name__} lists {verb} among its verbs and must define it")
 
     @classmethod
-    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Any:
+    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Luck:
         """Return the tape that `verb` reads for the wrapper of that name."""
         cls.answers(verb)
         raise NotImplementedError(f"{cls.__name__} must say what tape {verb} reads")
 
-    def but(self, **changes: Any) -> Self:
+    def but(self, **changes: object) -> Self:
         """Return it with some fields changed."""
         changed = type(self)(self)
         changed.update(changes)
         return changed
 
-    def drop(self, rate: Array | float, luck: Any) -> Self:
+    def drop(self, rate: Array | float, luck: Luck) -> Self:
         """Each message is lost with probability `rate`: a number, or one per sender ``(R, A)``."""
         self._missing("drop")
 
-    def replace(self, rate: Array | float, law: Law, location: float, luck: Any) -> Self:
+    def replace(self, rate: Array | float, law: Law, location: float, luck: Luck) -> Self:
         """With probability `rate` a reward becomes a draw from `law` at `location`."""
         self._missing("replace")
 
@@ -179,11 +181,11 @@ class Payload(dict[str, Any]):
         """Every reward to [0, 1], as a mechanism of sensitivity 1 needs it."""
         return self.map(lambda x: np.clip(x, 0.0, 1.0))
 
-    def add(self, noise: Callable[[int], Any], luck: Any) -> Self:
+    def add(self, noise: Callable[[int], Any], luck: Luck) -> Self:
         """Every reward gets noise; ``noise(n)`` is the law where n senders are planned."""
         self._missing("add")
 
-    def encode(self, g: Array, luck: Any) -> Self:
+    def encode(self, g: Array, luck: Luck) -> Self:
         """Every reward, clipped to [0, 1], becomes the integer ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``."""
         self._missing("encode")
 

@@ -100,11 +100,8 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     >>> play(env, hb.make_team("Multi-UCB"))["regret"].shape
     (2,)
     """
-    with steady(*_code(env, team)):
-        obs = _begin(env, team, seed)
-        if step is not None or not team.episode(env):
-            _beats(env, team, obs, step)
-        return measured(env, team, env.metrics())
+    finals, _ = played(env, team, seed, step=step)
+    return measured(env, team, finals)
 
 
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
@@ -119,15 +116,10 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
     True
     """
     if type(team).metrics is not Team.metrics:
-        with revealed(env) as its:
+        with steady(team.code), revealed(env) as its:
             finals = {**finals, **measurements(team.name, copy.deepcopy(team).metrics(its), env.runs, finals)}
     agree(finals, gathered(env, team))
     return finals
-
-
-def _code(env: Env, team: Team) -> list[object]:
-    """Whose code plays."""
-    return [team.code, type(env), type(env.law), *(type(w) for w in env.wrappers)]
 
 
 def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
@@ -165,14 +157,22 @@ def record(
 
 
 def played(
-    env: Env, team: Team, seed: int | Seeds, checkpoints: Sequence[int], metrics: Sequence[str]
+    env: Env,
+    team: Team,
+    seed: int | Seeds,
+    checkpoints: Sequence[int] = (),
+    metrics: Sequence[str] = (),
+    step: Callable[[], None] | None = None,
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Play, and return what `record` does, less what the team says of itself (`measured`)."""
-    with steady(*_code(env, team)):
+    """Play, and return what `record` does, less what the team says of itself (`measured`).
+
+    `step` is called after every round, where there are no `metrics`.
+    """
+    with steady(team.code, type(env), type(env.law), *(type(w) for w in env.wrappers)):
         obs = _begin(env, team, seed)
         if not metrics:
-            if not team.episode(env):
-                _beats(env, team, obs, None)
+            if step is not None or not team.episode(env):
+                _beats(env, team, obs, step)
             return env.metrics(), {}
         curves = _Curves(env, checkpoints, metrics)
         first, *later = (*np.unique(curves.grid), math.inf)

@@ -15,23 +15,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Action, Coding, choices, read, sample_mask
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Message, Seeds
-from hushbandits.core.ground.validate import choice, flag, real, shown
-from hushbandits.core.measure import gathered
+from hushbandits.core.actions import Coding, Space, Stacked, choices, read, sample_mask
+from hushbandits.core.evidence import show
+from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
+from hushbandits.core.ground.validate import choice, flag, shown
 from hushbandits.core.obs import Obs
+from hushbandits.core.prices import Prices
 from hushbandits.core.world import World
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EARNED", "PRICED", "WIDE", "Part", "Task", "count", "hear", "pull_one"]
-
-#: Largest number of an observation: what float32 holds.
-WIDE = float(np.finfo(np.float32).max)
-#: Metrics that may have a price.
-PRICED = ("bits", "epsilon", "messages")
+__all__ = ["EARNED", "Part", "Task"]
 
 #: Options of a task that are about what a learner earns: nobody who only plays has a use for them.
 EARNED = ("price", "reward")
@@ -87,12 +82,11 @@ class Task(ABC):
         self.codings = self._codings()
         self._coding = self.codings[choice("actions", actions or next(iter(self.codings)), self.codings)]
         self.action_space = self._coding.space
-        self._prices = self._priced(price)
-        self._billed: dict[str, Array] = {}
+        self._prices = Prices(core, price)
         self._lay_out(flag("agent_id", agent_id), flag("normalize", normalize))
 
     @classmethod
-    def asked(cls, core: World, options: Mapping[str, Any]) -> Task:
+    def asked(cls, core: World, options: Params) -> Task:
         """Build one with `options`, its bases' included; ``ValueError`` names the first that none of them has."""
         known = cls.takes()
         for name, value in options.items():
@@ -126,17 +120,6 @@ class Task(ABC):
         low[self._squashed], high[self._squashed] = -1.0, 1.0
         self.observation_space = spaces.Box(low, high, dtype=np.float32)
 
-    def _priced(self, price: Mapping[str, float] | None) -> dict[str, float]:
-        if not isinstance(price, Mapping | None):
-            raise ValueError(f"price={shown(price)} must be a dict, such as {{'messages': 0.01}}")
-        for name in price or {}:
-            if name not in (known := [cost for cost in PRICED if cost in self.core.measures]):
-                raise ValueError(f"price={shown(price)}: {shown(name)} has no price here; {', '.join(known)} may have")
-            for wrapper in self.core.wrappers:
-                if name in wrapper.spends and name in gathered(wrapper) and self.core.vain(wrapper):
-                    raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")
-        return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
-
     # -- what a setting is ------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -152,14 +135,14 @@ class Task(ABC):
         """Forget what the runs `rows` have seen."""
 
     @abstractmethod
-    def arms(self, action: Action) -> Any:
+    def arms(self, action: Stacked) -> Action:
         """What the core pulls for a decoded action."""
 
     @abstractmethod
     def pulled(self, obs: Obs) -> None:
         """Take in what beat 1 has shown."""
 
-    def words(self, action: Action) -> Message | None:
+    def words(self, action: Stacked) -> Message | None:
         """What the core is told for a decoded action; ``None``: the standard report."""
         return None
 
@@ -202,11 +185,7 @@ class Task(ABC):
     def reset(self, seeds: int | Seeds, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` while the others go on; `seeds` as for the core's own `reset`."""
         self.begin(self.core.reset(seeds) if rows is None else self.core.reset(seeds, rows), rows)
-        for name, value in self._bill().items():
-            if rows is None:
-                self._billed[name] = value
-            else:
-                self._billed[name][rows] = value[rows]
+        self._prices.start(rows)
 
     def begin(self, obs: Obs, rows: Array | None = None) -> None:
         """Forget everything, or what the runs `rows` have seen; `obs` is what the core shows at their start."""
@@ -228,46 +207,37 @@ class Task(ABC):
             self._obs[where, :, self.layout["agent_id"]] = np.eye(shape[1])
         self._start(where)
 
-    def pull(self, action: Action) -> Array:
+    def pull(self, action: Stacked) -> Array:
         """Beat 1: arms in; return what it earns, ``(R, M)``."""
-        before = self.obs
-        self.obs = self.core.pull(self.arms(self.decode(action)))
-        self.pulled(self.obs)
-        return self._charged(self.earned(before))
+        return self._prices.charged(self._pull(self.decode(action)))
 
-    def talk(self, action: Action) -> Array:
+    def talk(self, action: Stacked) -> Array:
         """Beat 2: messages in; return what it earns, ``(R, M)``."""
-        self.obs = self.core.talk(self.words(self.decode(action)))
-        self.heard(self.obs)
-        earned = self.answered()
-        return self._charged(np.zeros(self._seats.shape) if earned is None else earned)
+        answered = self._talk(self.decode(action))
+        return self._prices.charged(np.zeros(self._seats.shape) if answered is None else answered)
 
-    def step(self, action: Action) -> Array:
+    def step(self, action: Stacked) -> Array:
         """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
-        before, own = self.obs, self.decode(action)
-        self.obs = self.core.pull(self.arms(own))
+        own = self.decode(action)
+        reward, answered = self._pull(own), self._talk(own)
+        return self._prices.charged(reward if answered is None else reward + answered)
+
+    def _pull(self, action: Stacked) -> Array:
+        before = self.obs
+        self.obs = self.core.pull(self.arms(action))
         self.pulled(self.obs)
-        reward = self.earned(before)
-        self.obs = self.core.talk(self.words(own))
+        return self.earned(before)
+
+    def _talk(self, action: Stacked) -> Array | None:
+        self.obs = self.core.talk(self.words(action))
         self.heard(self.obs)
-        answered = self.answered()
-        return self._charged(reward if answered is None else reward + answered)
+        return self.answered()
 
-    def _bill(self) -> dict[str, Array]:
-        metrics = self.core.metrics() if self._prices else {}
-        return {name: np.array(metrics[name], float) for name in self._prices}
-
-    def _charged(self, reward: Array) -> Array:
-        for name, value in self._bill().items():
-            reward = reward - self._prices[name] * (value - self._billed[name])[:, None]
-            self._billed[name] = value
-        return reward
-
-    def decode(self, action: Action) -> Action:
+    def decode(self, action: Stacked) -> Stacked:
         """Return everyone's action, stacked as the action space has it, in the task's own form."""
         return self._coding.decode(action)
 
-    def read(self, values: Sequence[object], names: Sequence[str]) -> Action:
+    def read(self, values: Sequence[object], names: Sequence[str]) -> Stacked:
         """Stack the actions of R·M agents to ``(R, M, …)``; ``ValueError`` names the first outside its space."""
         return read(self.action_space, values, names, self._seats.shape)
 
@@ -304,11 +274,11 @@ class Task(ABC):
             self._obs[..., self.layout["acts"]] = pull
             self._obs[..., self.layout["speaks"]] = talk
 
-    def _free(self, space: spaces.Space[Any]) -> Coding:
+    def _free(self, space: Space) -> Coding:
         """An action that is the task's own, and whose choices all count."""
         return Coding(space, self._as_is, self._all)
 
-    def _as_is(self, action: Action) -> Action:
+    def _as_is(self, action: Stacked) -> Stacked:
         return action
 
     def _all(self) -> Array:
@@ -326,58 +296,3 @@ class Task(ABC):
     def _show(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
         """Write the means and widths of the agents `who`, ``(R, A)``."""
         show(who, pulls, sums, self._obs, self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start)
-
-
-@jit
-def count(arm, n, total, pulls, sums):
-    """Add every agent's `n` pulls of one arm."""
-    for r in range(arm.shape[0]):
-        for m in range(arm.shape[1]):
-            pulls[r, m, arm[r, m]] += n[r, m]
-            sums[r, m, arm[r, m]] += total[r, m]
-
-
-@jit
-def pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):
-    """Add every agent's own pull, and write what that changes: `show` of one arm, and the share of time.
-
-    The round that is being played counts as over.
-    """
-    for r in range(arm.shape[0]):
-        clock = min((t[r] + 1) / horizon, 1.0)
-        for m in range(arm.shape[1]):
-            k = arm[r, m]
-            pulls[r, m, k] += 1.0
-            sums[r, m, k] += reward[r, m]
-            n = max(pulls[r, m, k], 0.0)
-            obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
-            obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
-            obs[r, m, time] = clock
-
-
-@jit
-def hear(pulls, sums, n, total, obs, mean, width):
-    """Add this round's tallies to those of before, and `show` what they come to."""
-    arms = n.shape[2]
-    for r in range(n.shape[0]):
-        for m in range(n.shape[1]):
-            for k in range(arms):
-                n[r, m, k] += pulls[r, m, k]
-                total[r, m, k] += sums[r, m, k]
-            known, worth, seen = n[r, m], total[r, m], obs[r, m]
-            for k in range(arms):
-                count = max(known[k], 0.0)
-                seen[mean + k] = min(max(worth[k] / max(count, 1.0), -WIDE), WIDE)
-            for k in range(arms):
-                seen[width + k] = 1.0 / math.sqrt(1.0 + max(known[k], 0.0))
-
-
-@jit
-def show(who, pulls, sums, obs, mean, width):
-    """Write ``sums/pulls`` from column `mean` on and ``1/√(1 + pulls)`` from column `width` on."""
-    for r in range(who.shape[0]):
-        for m in who[r]:
-            for k in range(pulls.shape[2]):
-                n = max(pulls[r, m, k], 0.0)
-                obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
-                obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)

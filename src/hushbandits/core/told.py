@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from hushbandits.core.edge import as_array, checked, handed
+from hushbandits.core.fold import declared_fields
 from hushbandits.core.ground.types import Array, Message
 from hushbandits.core.ground.validate import nearest, shown
-from hushbandits.core.hooks import declared_fields
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper

@@ -10,20 +10,17 @@ import numpy as np
 from gymnasium.vector.utils import create_empty_array
 from pettingzoo import AECEnv
 
-from hushbandits.core.actions import Action, Space, read, sample_mask
-from hushbandits.core.entries import AnyAgent, AnyEnv
+from hushbandits.core.actions import Stacked, read, sample_mask
+from hushbandits.core.entries import AnyEnv
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.task import Task
-from hushbandits.core.team import Team
-from hushbandits.protection import Protection
 from hushbandits.views.make import make
-from hushbandits.views.parallel import ParallelView
+from hushbandits.views.run import OneRun
 
 __all__ = ["AECView", "make_aec"]
 
 
-class AECView(AECEnv[str, Array, object]):
+class AECView(OneRun, AECEnv[str, Array, object]):
     """One run of an array core, agents one after the other (built by `make_aec`).
 
     A step is one agent's action.  Turns within a step of the run go to the agents whose actions count in it, as their
@@ -35,28 +32,11 @@ class AECView(AECEnv[str, Array, object]):
     Who acts is told in its ``infos`` which choices count (``action_mask``); the last infos are those of `ParallelView`.
     An episode is that of a `ParallelView` with the same seed and the same actions.
 
-    Parameters
-    ----------
-    run : ParallelView
-        Whose run is played, with its beats, `max_cycles` (steps of the run, not turns) and `render_mode`.
-
-    Attributes
-    ----------
-    run : ParallelView
-    layout : mapping of str to slice
-        Where each part of an observation lies.
-    state_space : spaces.Box
-        All agents' observations in a row.
+    Parameters and attributes are those of `OneRun`; `max_cycles` counts steps of the run, not turns.
     """
 
-    def __init__(self, run: ParallelView):
-        super().__init__()
-        self.run = run
-        self.metadata = run.metadata
-        self.render_mode = run.render_mode
-        self.possible_agents = run.possible_agents[:]
-        self.state_space, self.layout = run.state_space, run.layout
-        self.agents: list[str] = []
+    def __init__(self, core: Env, **kwargs: Any):
+        super().__init__(core, **kwargs)
         self.rewards: dict[str, float] = {}
         self._cumulative_rewards: dict[str, float] = {}
         self.terminations: dict[str, bool] = {}
@@ -64,44 +44,18 @@ class AECView(AECEnv[str, Array, object]):
         self.infos: dict[str, Params] = {}
         self._number = {agent: m for m, agent in enumerate(self.possible_agents)}
 
-    @property
-    def core(self) -> Env:
-        """What is played."""
-        return self.run.core
-
-    @property
-    def task(self) -> Task:
-        """How a learner sees it."""
-        return self.run.task
-
-    @property
-    def max_cycles(self) -> int | None:
-        """Steps of the run after which an episode is cut; ``None``: it lasts to its own end."""
-        return self.run.max_cycles
-
-    @max_cycles.setter
-    def max_cycles(self, value: int | None) -> None:
-        self.run.max_cycles = value
-
-    def observation_space(self, agent: str) -> Space:
-        """Return this agent's own space, the same object at each call."""
-        return self.run.observation_space(agent)
-
-    def action_space(self, agent: str) -> Space:
-        """Return this agent's own space, the same object at each call."""
-        return self.run.action_space(agent)
-
     # -- the episode --------------------------------------------------------------------------------------------
 
     def reset(self, seed: int | None = None, options: Params | None = None) -> None:
-        """Start an episode; `seed` and `options` as for `ParallelView.reset`."""
-        seen, _ = self.run.reset(seed, options)
-        self._seen = np.stack(list(seen.values()))
-        self.agents = self.possible_agents[:]
+        """Start an episode; `seed` and `options` as for `OneRun.begin`."""
+        self.begin(seed, options)
+        self._seen = self.seen()
         self._skip_agent_selection = None
         self.rewards, self._cumulative_rewards = dict.fromkeys(self.agents, 0.0), dict.fromkeys(self.agents, 0.0)
         self.terminations, self.truncations = dict.fromkeys(self.agents, False), dict.fromkeys(self.agents, False)
         self._begin_turns()
+        if self.render_mode == "human":
+            self.render()
 
     def _begin_turns(self) -> bool:
         """The next step of the run: whether anybody has a turn in it, who, and what they are told."""
@@ -111,19 +65,19 @@ class AECView(AECEnv[str, Array, object]):
         self.infos = {agent: {} for agent in self.agents}
         if not self._due:
             return False
-        mask, told = self.task.mask()[0], self.run.told(over=False)
+        mask, told = self.task.mask()[0], self.told()
         for agent in self._due:
             own = sample_mask(self.task.action_space, mask[self._number[agent]])
             self.infos[agent] = {"action_mask": own, **copy.deepcopy(told)}
         self.agent_selection = self._due.pop(0)
         return True
 
-    def _void(self) -> Action:
+    def _void(self) -> Stacked:
         """Actions of everybody that say nothing yet, ``(1, M, …)``."""
-        empty: Any = create_empty_array(self.task.action_space, len(self.possible_agents), np.zeros)
+        empty: Stacked = create_empty_array(self.task.action_space, len(self.possible_agents), np.zeros)
         return {name: part[None] for name, part in empty.items()} if isinstance(empty, Mapping) else empty[None]
 
-    def step(self, action: Any) -> None:
+    def step(self, action: object) -> None:
         """Take the action of `agent_selection`; ``None`` from one whose episode is over.
 
         Raises
@@ -158,13 +112,13 @@ class AECView(AECEnv[str, Array, object]):
         total = np.zeros(len(self.agents))
         turns = over = False
         while not (over or turns):
-            reward, over, solved = self.run.play(self._action)
+            reward, over, solved = self.play(self._action)
             total += reward
-            self._seen = self.run.seen()
+            self._seen = self.seen()
             if over:
                 self.terminations = dict.fromkeys(self.agents, solved)
                 self.truncations = dict.fromkeys(self.agents, not solved)
-                told = self.run.told(over=True)
+                told = self.told()
                 self.infos = {agent: copy.deepcopy(told) for agent in self.agents}
                 self.agent_selection = self.agents[0]
             else:
@@ -175,31 +129,9 @@ class AECView(AECEnv[str, Array, object]):
 
     def observe(self, agent: str) -> Array:
         """Return what an agent has seen up to this step of the run, a copy."""
-        if not self.run.begun:
+        if not self.begun:
             raise RuntimeError("observe before the start of an episode: call reset() first")
         return self._seen[self._number[agent]].copy()
-
-    # -- looking at it ------------------------------------------------------------------------------------------
-
-    def state(self) -> Array:
-        """Return all agents' observations in a row, ``(M·D,)``."""
-        return self.run.state()
-
-    def metrics(self) -> dict[str, float | Array]:
-        """Return the core's metrics so far."""
-        return self.run.metrics()
-
-    def privacy(self, agent: AnyAgent | Team | None = None) -> Protection:
-        """Say who is protected from whom here, by how much, and under which assumptions; see `hushbandits.privacy`."""
-        return self.run.privacy(agent)
-
-    def render(self) -> Any:
-        """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
-        return self.run.render()
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self.run.close()
 
 
 def make_aec(id: AnyEnv, **kwargs: Any) -> AECView:
@@ -233,4 +165,5 @@ def make_aec(id: AnyEnv, **kwargs: Any) -> AECView:
     >>> env.agents, terminated or truncated
     ([], True)
     """
-    return AECView(make(id, **kwargs))
+    run = make(id, **kwargs)
+    return AECView(run.core, **run.settings)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
-import numpy as np
 
 from hushbandits.core.actions import read, sample_mask
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import choice, shown
-from hushbandits.views.learners import Rows, learners_core, task_options
-from hushbandits.views.vector import Info, VectorView, make_vec
+from hushbandits.core.ground.validate import shown
+from hushbandits.views.learners import Info, Rows, checked_mode, learners_core, task_options
+from hushbandits.views.vector import VectorView, make_vec
 
 __all__ = ["BanditEnv", "make_bandits"]
 
@@ -54,10 +53,8 @@ class BanditEnv(gymnasium.Env[Array, Any]):
 
     metadata: Info = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
 
-    def __init__(self, *, render_mode: str | None = None, **kwargs: Any):
-        self.render_mode = render_mode
-        if render_mode is not None:
-            choice("render_mode", render_mode, self.metadata["render_modes"])
+    def __init__(self, *, render_mode: str | None = None, **kwargs: object):
+        self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
         options, params = task_options(_ID, _alone(kwargs))
         self._rows = Rows(learners_core(_ID, 1, (), None, params), **options)
         self.core: Env = self._rows.core
@@ -76,7 +73,7 @@ class BanditEnv(gymnasium.Env[Array, Any]):
         self._open = True
         return observation[0, 0], self._info()
 
-    def step(self, action: Any) -> tuple[Array, float, bool, bool, Info]:
+    def step(self, action: object) -> tuple[Array, float, bool, bool, Info]:
         """Pull an arm."""
         if not self._open:
             raise RuntimeError("step before the start or after the end of an episode: call reset() first")
@@ -89,15 +86,15 @@ class BanditEnv(gymnasium.Env[Array, Any]):
     def _info(self) -> Info:
         return {"action_mask": sample_mask(self.action_space, self.task.mask()[0, 0])}
 
-    def render(self) -> Any:
+    def render(self) -> str | Array:
         """Return a text or an ``(H, W, 3)`` picture."""
         import hushbandits.views.render as render
 
         if self.render_mode is None:
             raise RuntimeError(f"render needs make(…, render_mode=), one of {self.metadata['render_modes']}")
-        frame = render.text if self.render_mode == "ansi" else render.picture
         title = f"Bandit-v0 · rounds {int(self.core.t[0]):,} of {self.core.horizon:,}"
-        return frame(self.task, f"{title} · regret {np.sum(self._rows.metrics(0)['regret']):,.0f}")
+        title += f" · regret {self._rows.metrics(0)['regret']:,.0f}"
+        return render.frame(self.task, title, self.render_mode)
 
 
 def make_bandits(num_envs: int = 1, **kwargs: Any) -> VectorView:

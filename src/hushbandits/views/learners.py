@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.actions import Action
+from hushbandits.core.actions import Stacked
 from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core.ground.validate import choice, count, integer, shown
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.task import Task
 from hushbandits.registry import env_entry, make_core, takes
 
-__all__ = ["HORIZON", "Episodes", "Rows", "Turn", "learners_core", "learners_own", "of_run", "task_options"]
+__all__ = [
+    "HORIZON",
+    "Episodes",
+    "Info",
+    "Rows",
+    "Turn",
+    "checked_mode",
+    "learners_core",
+    "learners_own",
+    "of_run",
+    "rows_of",
+    "spelled",
+    "task_options",
+]
+
+Info = dict[str, Any]
 
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
@@ -47,7 +62,7 @@ def learners_core(
     return core
 
 
-def task_options(id: AnyEnv, given: Params) -> tuple[dict[str, Any], dict[str, Any]]:
+def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     """Split keywords into those of the task that learners of an env have, one's own task's too, and those of the env.
 
     Raises
@@ -80,7 +95,7 @@ def learners_own(id: AnyEnv) -> list[str]:
     return [] if learner is None else list(learner.takes())
 
 
-def of_run(metrics: Mapping[str, Array], run: int) -> dict[str, Any]:
+def of_run(metrics: Mapping[str, Array], run: int) -> Info:
     """Return one run's metrics: plain numbers, and arrays ``(M,)`` for per-agent ones.
 
     Examples
@@ -89,6 +104,37 @@ def of_run(metrics: Mapping[str, Array], run: int) -> dict[str, Any]:
     {'regret': 2.5}
     """
     return {name: value[run].item() if value.ndim == 1 else value[run].copy() for name, value in metrics.items()}
+
+
+def rows_of(
+    maker: str,
+    id: AnyEnv,
+    num_envs: int,
+    wrappers: Sequence[AnyWrapper],
+    speech: Mapping[str, Field] | None,
+    given: Params,
+) -> Rows:
+    """Build what a vector view plays, of what its `maker` was given: options of the task, and parameters of the env."""
+    if "runs" in given:
+        raise TypeError(f"{maker} takes no parameter 'runs': num_envs says how many are played at once")
+    options, params = task_options(id, given)
+    return Rows(learners_core(id, count("num_envs", num_envs, 1), wrappers, speech, params), **options)
+
+
+def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
+    """Return how pictures are wanted, if they are; ``ValueError`` where it is not one of `modes`."""
+    return None if mode is None else choice("render_mode", mode, modes)
+
+
+def spelled(core: Env) -> str:
+    """Return what other libraries call an env.
+
+    Examples
+    --------
+    >>> spelled(make_core("DPMASE-v0"))
+    'hushbandits/DPMASE-v0'
+    """
+    return "hushbandits" if core.spec is None else f"hushbandits/{title(core.spec[0])}"
 
 
 class Episodes:
@@ -154,7 +200,7 @@ class Rows:
         R, M.
     """
 
-    def __init__(self, core: Env, **options: Any):
+    def __init__(self, core: Env, **options: object):
         self.core, self.options = core, options
         self.task: Task = core.task(**options)
         self.runs, self.n_agents = core.runs, core.n_agents
@@ -170,11 +216,11 @@ class Rows:
             self.task.reset(self._episodes.following(rows), rows)
         return self.task.observe()
 
-    def metrics(self, run: int) -> dict[str, Any]:
+    def metrics(self, run: int) -> Info:
         """Return the metrics of one run so far."""
         return of_run(self.core.metrics(), run)
 
-    def step(self, action: Action) -> Turn:
+    def step(self, action: Stacked) -> Turn:
         """Play a round; runs that are over wait for `reset`."""
         task, before = self.task, self.task.obs.live
         reward = task.step(action)

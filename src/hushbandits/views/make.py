@@ -12,10 +12,11 @@ from hushbandits.core.messages import Field
 from hushbandits.registry import make_core
 from hushbandits.views.learners import learners_core, task_options
 from hushbandits.views.parallel import ParallelView
+from hushbandits.views.run import OneRun
 
 __all__ = ["make", "wrap"]
 
-Wrapped = TypeVar("Wrapped", bound="Env | ParallelView")
+Wrapped = TypeVar("Wrapped", bound="Env | OneRun")
 
 
 def make(
@@ -23,7 +24,7 @@ def make(
     speech: Mapping[str, Field] | None = None, max_cycles: int | None = None, info: str | None = None,
     actions: str | None = None, agent_id: bool | None = None, normalize: bool | None = None,
     observation: str | None = None, price: Mapping[str, float] | None = None, reward: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> ParallelView:  # fmt: skip
     """Build a PettingZoo parallel env; what its steps are, `ParallelView` says.
 
@@ -97,8 +98,8 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
 
     Parameters
     ----------
-    env : Env or ParallelView
-        From `make_core` or `make`.
+    env : Env, ParallelView or AECView
+        From `make_core`, `make` or `make_aec`.
     *wrappers : Wrapper, its name or class
 
     Raises
@@ -113,7 +114,7 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     >>> [w.name for w in env.core.wrappers]
     ['Huber', 'Loss']
     """
-    core: Any = env.core if isinstance(env, ParallelView) else env
+    core = env.core if isinstance(env, OneRun) else env
     if not isinstance(core, Env):
         raise ValueError(
             f"env={shown(env)} must be an env from make or make_core, and comes first: wrap(env, *wrappers)"
@@ -124,4 +125,4 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
         )
     id, kwargs, before = core.spec
     new: Any = make_core(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
-    return env.around(new) if isinstance(env, ParallelView) else new
+    return type(env)(new, **env.settings) if isinstance(env, OneRun) else new

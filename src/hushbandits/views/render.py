@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,10 @@ from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
 
-__all__ = ["close", "has_windows", "picture", "show", "text", "title"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["close", "frame", "has_windows", "picture", "show", "title"]
 
 _SIZE = (7.2, 3.6)  # inches
 _DPI = 100
@@ -44,9 +47,9 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.3g}"
 
 
-def text(task: Task, title: str) -> str:
-    """Return a few lines."""
-    return "\n".join([title.replace("\n", " · "), *task.say()])
+def frame(task: Task, title: str, mode: str) -> str | Array:
+    """Return a few lines (``ansi``), or an ``(H, W, 3)`` uint8 picture."""
+    return "\n".join([title.replace("\n", " · "), *task.say()]) if mode == "ansi" else picture(task, title)
 
 
 def picture(task: Task, title: str) -> Array:
@@ -68,7 +71,7 @@ def has_windows() -> bool:
     return plt.get_backend().lower() not in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 
-def show(task: Task, title: str, window: Any = None) -> Any:
+def show(task: Task, title: str, window: Figure | None = None) -> Figure:
     """Draw into `window` (``None``: open one) and return it; a backend without windows draws unseen."""
     from matplotlib import pyplot as plt
 
@@ -83,13 +86,13 @@ def show(task: Task, title: str, window: Any = None) -> Any:
     return window
 
 
-def close(window: Any) -> None:
+def close(window: Figure) -> None:
     """Close what `show` opened."""
     from matplotlib import pyplot as plt
 
     plt.close(window)
 
 
-def _draw(task: Task, title: str, figure: Any) -> None:
+def _draw(task: Task, title: str, figure: Figure) -> None:
     task.draw(figure)
     figure.suptitle(title, fontsize=10)

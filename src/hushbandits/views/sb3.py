@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -17,14 +16,18 @@ from gymnasium import spaces
 from hushbandits.core.actions import fits
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice, integer, shown
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.messages import Field
-from hushbandits.views.learners import Rows, learners_core, of_run, task_options
+from hushbandits.views.learners import Info, Rows, checked_mode, of_run, rows_of
 
 __all__ = ["RowsVecEnv", "make_sb3"]
 
 #: What a sub-env may be asked for by name.
 _TOLD = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
+
+
+#: Which sub-envs; ``None``: all.
+_Indices = int | Iterable[int] | None
 
 
 class RowsVecEnv(VecEnv):
@@ -86,7 +89,7 @@ class RowsVecEnv(VecEnv):
             )
         self._action = action.reshape(self.rows.runs, self.rows.n_agents, *action.shape[1:])
 
-    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
         """Play it; a run that is over starts its next episode."""
         rows, many = self.rows, self.rows.n_agents
         turn = rows.step(self._action)
@@ -108,7 +111,7 @@ class RowsVecEnv(VecEnv):
     def _flat(self, value: Array) -> Array:
         return value.reshape(self.num_envs, *value.shape[2:])
 
-    def _infos(self) -> list[dict[str, Any]]:
+    def _infos(self) -> list[Info]:
         # one each, for wrappers write into them
         labels = self.rows.task.labels
         return [dict(labels) for _ in range(self.num_envs)] if labels else [{} for _ in range(self.num_envs)]
@@ -128,32 +131,32 @@ class RowsVecEnv(VecEnv):
         """Return of every sub-env which choices of its action count now, ``(C,)`` bool."""
         return list(self._flat(self.rows.task.mask()))
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: _Indices = None) -> list[object]:
         """Return an attribute of some sub-envs: masks, spaces, ``render_mode``."""
         if attr_name not in _TOLD:
             raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_TOLD)}")
         value = self._mode if attr_name == "render_mode" else getattr(self, attr_name)
         return [value for _ in self._get_indices(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: _Indices = None) -> None:
         """Refuse: sub-envs are rows of one array."""
         raise AttributeError(f"{attr_name}={shown(value)} cannot be set: sub-envs are rows of one array; make another")
 
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+    def env_method(self, method_name: str, *args: object, indices: _Indices = None, **kwargs: object) -> list[Array]:
         """Call ``action_masks`` of some sub-envs; they have no other method."""
         if method_name != "action_masks":
             raise AttributeError(f"a sub-env has no method {method_name!r}; it has action_masks")
         masks = self.action_masks()
         return [masks[i] for i in self._get_indices(indices)]
 
-    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type, indices: _Indices = None) -> list[bool]:
         """No sub-env is."""
         return [False for _ in self._get_indices(indices)]
 
 
 def make_sb3(
     id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
-    speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: Any,
+    speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
 ) -> RowsVecEnv:  # fmt: skip
     """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `num_envs` runs play one policy.
 
@@ -193,10 +196,5 @@ def make_sb3(
     >>> dones.any(), venv.step(np.zeros(12, int))[3][0]["TimeLimit.truncated"]
     (np.False_, True)
     """
-    if "runs" in kwargs:
-        raise TypeError("make_sb3 takes no parameter 'runs': it is num_envs")
-    if render_mode is not None:
-        choice("render_mode", render_mode, ("rgb_array",))
-    options, params = task_options(id, kwargs)
-    core = learners_core(id, integer("num_envs", num_envs, 1), wrappers, speech, params)
-    return RowsVecEnv(Rows(core, **options), render_mode)
+    mode = checked_mode(render_mode, ["rgb_array"])
+    return RowsVecEnv(rows_of("make_sb3", id, num_envs, wrappers, speech, kwargs), mode)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Action, Space, choices, fits
+from hushbandits.core.actions import Space, Stacked, choices, fits
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer
 from hushbandits.core.messages import Field
-from hushbandits.views.learners import Rows, learners_core, task_options
+from hushbandits.views.learners import Rows, rows_of
 
 __all__ = ["make_torchrl"]
 
@@ -24,9 +24,7 @@ TD = Any
 
 def make_torchrl(
     id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
-    speech: Mapping[str, Field] | None = None, device: Any = "cpu", actions: str | None = None,
-    agent_id: bool | None = None, normalize: bool | None = None, observation: str | None = None,
-    price: Mapping[str, float] | None = None, reward: str | None = None, **kwargs: Any,
+    speech: Mapping[str, Field] | None = None, device: Any = "cpu", **kwargs: object,
 ) -> Any:  # fmt: skip
     """Build a TorchRL env of R runs, which start their next episodes one by one.
 
@@ -45,10 +43,11 @@ def make_torchrl(
         R.
     device : torch.device or str
         Where tensors go; the env itself runs on the CPU.
-    wrappers, speech, actions, agent_id, normalize, observation, price, reward
+    wrappers, speech
         As for `make`.
     **kwargs
-        Parameters of the env and its protocol, as for `make`.
+        What `make` takes for the task (``actions``, ``agent_id``, ``normalize``, ``observation``, ``price``,
+        ``reward``), and parameters of the env and its protocol.
 
     Returns
     -------
@@ -69,13 +68,8 @@ def make_torchrl(
     >>> env.rollout(100, break_when_any_done=False)["next", "agents", "reward"].shape  # doctest: +SKIP
     torch.Size([8, 100, 4, 1])
     """
-    if "runs" in kwargs:
-        raise TypeError("make_torchrl takes no parameter 'runs': their number is num_envs")
-    runs = integer("num_envs", num_envs, 1)
-    asked = {"actions": actions, "agent_id": agent_id, "normalize": normalize, "observation": observation}
-    options, params = task_options(id, {**asked, "price": price, "reward": reward, **kwargs})
-    view = _view()
-    return view(Rows(learners_core(id, runs, wrappers, speech, params), **options), device)
+    rows = rows_of("make_torchrl", id, num_envs, wrappers, speech, kwargs)
+    return _view()(rows, device)
 
 
 @functools.cache
@@ -177,7 +171,7 @@ class _TorchRows:
     def _tensor(self, value: Array) -> TD:
         return _torch().as_tensor(value, device=self.device)
 
-    def _read(self, action: TD) -> Action:
+    def _read(self, action: TD) -> Stacked:
         space = self.rows.task.action_space
         if isinstance(space, spaces.Dict):
             return {name: self._inside(name, part, action[name]) for name, part in space.items()}

@@ -10,17 +10,15 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from hushbandits.core.actions import Action, fits, read
+from hushbandits.core.actions import Stacked, fits, read
 from hushbandits.core.edge import as_array
-from hushbandits.core.entries import AnyEnv, AnyWrapper, title
+from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice, count, shown
+from hushbandits.core.ground.validate import choice, shown
 from hushbandits.core.messages import Field
-from hushbandits.views.learners import Rows, learners_core, task_options
+from hushbandits.views.learners import Info, Rows, checked_mode, rows_of, spelled
 
-__all__ = ["Info", "VectorView", "make_vec", "one_agent"]
-
-Info = dict[str, Any]
+__all__ = ["VectorView", "make_vec", "one_agent"]
 
 _MODES = {
     "same-step": AutoresetMode.SAME_STEP,
@@ -67,15 +65,12 @@ class VectorView(VectorEnv[Array, Any, Array]):
     def __init__(self, rows: Rows, *, autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None):
         known = isinstance(autoreset, AutoresetMode)
         self.autoreset_mode = autoreset if known else _MODES[choice("autoreset", autoreset, _MODES)]
-        self.render_mode = render_mode
-        if render_mode is not None:
-            choice("render_mode", render_mode, self.metadata["render_modes"])
+        self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
         self._rows = rows
         self.core, self.task, self.layout = rows.core, rows.task, rows.task.layout
         self.runs, self.n_agents = rows.runs, rows.n_agents
         self.num_envs = self.runs * self.n_agents
-        name = "hushbandits" if self.core.spec is None else f"hushbandits/{title(self.core.spec[0])}"
-        self.metadata = {**self.metadata, "name": name, "autoreset_mode": self.autoreset_mode}
+        self.metadata = {**self.metadata, "name": spelled(self.core), "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = self.task.observation_space
         self.single_action_space = self.task.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -136,7 +131,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
             raise ValueError(f"seed={shown(seed)} starts all runs anew, and options['reset_mask'] names some of them")
         return np.flatnonzero(runs[:, 0])
 
-    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, Info]:
+    def step(self, actions: Stacked) -> tuple[Array, Array, Array, Array, Info]:
         """Play a round with an action of every sub-env.
 
         Raises
@@ -177,7 +172,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
     def _no(self) -> tuple[Array, Array]:
         return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
 
-    def _read(self, actions: Any) -> Action:
+    def _read(self, actions: Stacked) -> Stacked:
         """Actions as ``(R, M, …)`` arrays of our own."""
         space, lead = self.single_action_space, (self.runs, self.n_agents)
         if isinstance(space, spaces.Dict):
@@ -186,7 +181,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
             parts = {name: self._sized(f"actions[{name!r}]", actions[name]) for name in space}
             if fits(space, parts):
                 return {name: part.reshape(*lead, *part.shape[1:]).copy() for name, part in parts.items()}
-            values: list[Any] = [{name: part[i] for name, part in parts.items()} for i in range(self.num_envs)]
+            values: list[object] = [{name: part[i] for name, part in parts.items()} for i in range(self.num_envs)]
         else:
             whole = self._sized("actions", actions)
             if fits(space, whole):
@@ -246,15 +241,14 @@ class VectorView(VectorEnv[Array, Any, Array]):
             raise RuntimeError("render before the start: call reset() first")
         if self.render_mode is None:
             raise RuntimeError(f"render needs make_vec(…, render_mode=), one of {self.metadata['render_modes']}")
-        frame = render.text if self.render_mode == "ansi" else render.picture
-        core = self.core
+        core, name = self.core, spelled(self.core).removeprefix("hushbandits/")
         facts = f"run 1 of {self.runs} · {core.clock} {int(core.t[0]):,} of {core.horizon:,}"
-        return (frame(self.task, f"{self.metadata['name'].removeprefix('hushbandits/')} · {facts}"),)
+        return (render.frame(self.task, f"{name} · {facts}", self.render_mode),)
 
 
 def make_vec(
     id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), speech: Mapping[str, Field] | None = None,
-    autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: Any,
+    autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: object,
 ) -> VectorView:  # fmt: skip
     """Build a Gymnasium vector env; what its sub-envs and steps are, `VectorView` says.
 
@@ -298,11 +292,8 @@ def make_vec(
     >>> truncated.all(), infos["final_obs"][0].shape, sorted(infos["final_info"]["metrics"])[3:]
     (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
     """
-    if "runs" in kwargs:
-        raise TypeError("make_vec takes no parameter 'runs': num_envs says how many are played at once")
-    options, params = task_options(id, kwargs)
-    core = learners_core(id, count("num_envs", num_envs, 1), wrappers, speech, params)
-    return VectorView(Rows(core, **options), autoreset=autoreset, render_mode=render_mode)
+    rows = rows_of("make_vec", id, num_envs, wrappers, speech, kwargs)
+    return VectorView(rows, autoreset=autoreset, render_mode=render_mode)
 
 
 def one_agent(**kwargs: object) -> None:

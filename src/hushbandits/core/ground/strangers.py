@@ -1,4 +1,4 @@
-"""What somebody else wrote: files, JSON and texts, each held to a limit before anything is made of it."""
+"""What somebody else wrote: code, and files, JSON and texts, held to a limit before anything is made of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import unicodedata
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["opened", "parsed", "printable"]
+__all__ = ["opened", "parsed", "printable", "ships"]
+
+_PACKAGE = __name__.partition(".")[0]
 
 #: Tables and lists in each other; what a declaration needs is below ten.
 _DEEPEST = 64
@@ -71,7 +73,7 @@ def parsed(text: str | bytes) -> Any:
     raise deep
 
 
-def _parts(value: object) -> list[Any]:
+def _parts(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
@@ -104,3 +106,14 @@ _STEERING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 def _number(letter: str) -> str:
     code = ord(letter)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def ships(code: object) -> bool:
+    """Whether a class or function is code of this package; what has no module (a ``partial``) is not.
+
+    Examples
+    --------
+    >>> ships(printable), ships(print)
+    (True, False)
+    """
+    return str(getattr(code, "__module__", "")).partition(".")[0] == _PACKAGE

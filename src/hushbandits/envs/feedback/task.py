@@ -8,10 +8,11 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.actions import Coding
+from hushbandits.core.evidence import add_pulls
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import choice
 from hushbandits.core.obs import Obs
-from hushbandits.core.task import Part, Task, count
+from hushbandits.core.task import Part, Task
 from hushbandits.core.world import World
 from hushbandits.envs.feedback import picture
 
@@ -108,7 +109,7 @@ class FeedbackTask(Task):
         inbox = obs.inbox
         assert inbox is not None
         self._n, self._total = inbox.total("n"), inbox.total("reward")
-        count(self.arm, self._n, self._total, self.pulls, self.sums)
+        add_pulls(self.arm, self._n, self._total, self.pulls, self.sums)
         self._show("own", self._seats, self.pulls, self.sums)
         self._obs[..., self.layout["time"]] = (self._served / self.core.horizon)[..., None]
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Action, Coding, Space, choices
+from hushbandits.core.actions import Coding, Space, Stacked, choices
+from hushbandits.core.evidence import WIDE, hear, pull_one
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import choice
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.task import WIDE, Part, Task, hear, pull_one
+from hushbandits.core.task import Part, Task
 from hushbandits.core.world import World
 
 __all__ = ["ArmTask", "speech_space"]
@@ -131,7 +132,7 @@ class ArmTask(Task):
         if "heard_width" in self.layout:
             self._obs[rows, :, self.layout["heard_width"]] = 1.0
 
-    def arms(self, action: Action) -> Array:
+    def arms(self, action: Stacked) -> Array:
         """One arm each."""
         self.arm = np.ascontiguousarray(action["arm"] if self._speech else action, np.int64)
         return self.arm
@@ -161,7 +162,7 @@ class ArmTask(Task):
         mean, count = (np.take_along_axis(x, self.arm[..., None], 2)[..., 0] for x in (self.sums, self._known))
         return mean / np.maximum(count, 1.0)
 
-    def words(self, action: Action) -> dict[str, Array] | None:
+    def words(self, action: Stacked) -> dict[str, Array] | None:
         """The standard report, and what was declared."""
         if not self._speech:
             return None

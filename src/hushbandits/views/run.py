@@ -1,0 +1,252 @@
+"""One run of an array core, without a word of how its agents act in it: what both PettingZoo views stand on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gymnasium import spaces
+
+from hushbandits.core.actions import Space, Stacked
+from hushbandits.core.entries import AnyAgent
+from hushbandits.core.env import Env
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import choice, integer, shown
+from hushbandits.core.task import Task
+from hushbandits.core.team import Team
+from hushbandits.protection import Protection, privacy
+from hushbandits.registry import make_core
+from hushbandits.views.learners import Episodes, Info, checked_mode, of_run, spelled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["OneRun"]
+
+
+class OneRun:
+    """One run of an array core, step by step; its agents are called ``agent_0``, ``agent_1``, …
+
+    Parameters
+    ----------
+    core : Env
+        An array core of one run, with a horizon.
+    beats : int
+        1: a step is a round, whose message was chosen with the pull; 2: pull and talk are steps of their own.
+    render_mode : str, optional
+        ``"ansi"``, ``"rgb_array"`` or ``"human"``.
+    max_cycles : int, optional
+        Steps after which an episode is cut (truncation); may be set at any time.
+    info : str, optional
+        ``"metrics"``: every info tells the run's metrics so far (else the last ones).
+    **options
+        The task's own, such as ``actions`` (see `Task` and the settings' tasks).
+
+    Attributes
+    ----------
+    core : Env
+        What is played.
+    task : Task
+        How a learner sees it.
+    layout : mapping of str to slice
+        Where each part of an observation lies: ``obs["agent_0"][env.layout["own_mean"]]``.
+    state_space : spaces.Box
+        All agents' observations in a row.
+    """
+
+    metadata: Params = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "ansi"],
+        "is_parallelizable": True,
+        "render_fps": 10,
+    }
+
+    def __init__(
+        self,
+        core: Env,
+        *,
+        beats: int = 1,
+        render_mode: str | None = None,
+        max_cycles: int | None = None,
+        info: str | None = None,
+        **options: object,
+    ):
+        if core.runs != 1 or core.horizon is None:
+            raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
+        if beats not in (1, 2):
+            raise ValueError(f"beats={beats!r} must be 1 (merged) or 2 (pull and talk are steps of their own)")
+        self.core = core
+        self.beats = beats
+        self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
+        self.max_cycles = max_cycles
+        self.info = info if info is None else choice("info", info, ["metrics"])
+        #: What the task was asked for.
+        self.options = options
+        self.task = core.task(**options)
+        self.layout = self.task.layout
+        self.metadata = {**self.metadata, "name": spelled(core)}
+        self.possible_agents = [f"agent_{m}" for m in range(core.n_agents)]
+        self.agents: list[str] = []
+        box = self.task.observation_space
+        self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
+        self._spaces: dict[str, dict[str, Space]] = {"observation": {}, "action": {}}
+        self._episodes = Episodes(1)
+        self._home: tuple[Env, Task] | None = None  # what options of one episode have replaced
+        self.begun = self.over = False
+        self._window: Figure | None = None
+
+    # -- spaces -----------------------------------------------------------------------------------------------
+
+    def observation_space(self, agent: str) -> Space:
+        """Return this agent's own space, the same object at each call."""
+        return self._space("observation", self.task.observation_space, agent)
+
+    def action_space(self, agent: str) -> Space:
+        """Return this agent's own space, the same object at each call."""
+        return self._space("action", self.task.action_space, agent)
+
+    def _space(self, kind: str, shared: Space, agent: str) -> Space:
+        # A space carries a generator: with a shared one, seeding an agent's would seed everybody's.
+        own = self._spaces[kind]
+        if agent not in own:
+            if agent not in self.possible_agents:
+                raise KeyError(f"no agent is named {agent!r}; agents are agent_0 … agent_{self.core.n_agents - 1}")
+            own[agent] = copy.deepcopy(shared)
+        return own[agent]
+
+    @property
+    def max_cycles(self) -> int | None:
+        """Steps after which an episode is cut; ``None``: it lasts to its own end."""
+        return self._max_cycles
+
+    @max_cycles.setter
+    def max_cycles(self, value: int | None) -> None:
+        self._max_cycles = None if value is None else integer("max_cycles", value, 1)
+
+    # -- the episode --------------------------------------------------------------------------------------------
+
+    def begin(self, seed: int | None, options: Params | None) -> None:
+        """Start an episode.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Plays the core's run ``run_seeds(seed, 1)[0]``; ``None``: the next episode of the stream that a seed
+            began, or fresh entropy if none has.
+        options : mapping, optional
+            Parameters of the env for this episode alone, such as ``{"means": [.9, .1]}`` or ``{"graph": "star"}``;
+            they may not change its spaces.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A bad seed, or options that the env does not take or that would change its spaces.
+        """
+        self._take(options)
+        self.task.reset(self._episodes.start(seed))
+        self.agents = self.possible_agents[:]
+        self.begun, self.over, self._cycles = True, False, 0
+        self._open = False  # whether a round waits for its talk
+
+    def _take(self, options: Params | None) -> None:
+        """Play an episode as its options have it."""
+        if not isinstance(options, Mapping | None):
+            raise TypeError(f"options={shown(options)} of reset must be a dict of the env's parameters, or None")
+        # PettingZoo's own tests say {"options": 1}.
+        asked = {name: value for name, value in (options or {}).items() if name != "options"}
+        home = self._home or (self.core, self.task)
+        if not asked:
+            (self.core, self.task), self._home = home, None
+            return
+        core, task = home
+        if fixed := [name for name in asked if name in ("runs", "wrappers")]:
+            raise ValueError(f"options={shown(asked)} of reset: {fixed[0]} is fixed; make another env")
+        if core.spec is None:
+            raise ValueError(f"options={shown(asked)} of reset need an env from make")
+        id, kwargs, wrappers = core.spec
+        other = make_core(id, wrappers=wrappers, **{**kwargs, **asked})
+        its = other.task(**self.options)
+        same = other.n_agents == core.n_agents
+        if not same or (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
+            raise ValueError(f"options={shown(asked)} of reset would change the spaces: make another env")
+        self.core, self.task, self._home = other, its, home
+
+    def play(self, action: Stacked) -> tuple[Array, bool, bool]:
+        """Play a step with stacked actions ``(1, M, …)``; return what each earns, ``(M,)``, whether the episode is over
+        and whether by itself.
+        """  # fmt: skip
+        task = self.task
+        self._cycles += 1
+        cut = self._max_cycles is not None and self._cycles >= self._max_cycles
+        if self.beats == 1:
+            reward = task.step(action)
+        else:
+            reward = task.talk(action) if self._open else task.pull(action)
+            self._open = not self._open
+        live = self._open or bool(task.obs.live[0])  # a last pull still waits for its talk
+        over = cut or not live
+        if over:
+            reward = reward + task.final_reward()[:, None]
+        self.over = over
+        return reward[0], over, over and not live and bool(task.solved()[0])
+
+    def told(self) -> dict[str, object]:
+        """Return what every info says: labels, and metrics."""
+        told: dict[str, object] = dict(self.task.labels)
+        if self.over:
+            told["beats"] = self.beats
+        if self.over or self.info:
+            told["metrics"] = self.metrics()
+        return told
+
+    def seen(self) -> Array:
+        """Return what everyone sees now, ``(M, D)``; at the end as if it went on, so that a value can be told of it."""
+        return self.task.observe(self.beats == 1 or not self._open, self.beats == 1 or self._open)[0]
+
+    # -- looking at it ------------------------------------------------------------------------------------------
+
+    def state(self) -> Array:
+        """Return all agents' observations in a row, ``(M·D,)``."""
+        if not self.begun:
+            raise RuntimeError("state before the start of an episode: call reset() first")
+        return self.task.state()[0]
+
+    def metrics(self) -> dict[str, float | Array]:
+        """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
+        return of_run(self.core.metrics(), 0)
+
+    def privacy(self, agent: AnyAgent | Team | None = None) -> Protection:
+        """Say who is protected from whom here, by how much, and under which assumptions; see `hushbandits.privacy`."""
+        return privacy(self.core, agent)
+
+    def render(self) -> str | Array | None:
+        """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
+        import hushbandits.views.render as render
+
+        if not self.begun:
+            raise RuntimeError("render before the start of an episode: call reset() first")
+        if self.render_mode is None:
+            raise RuntimeError(f"render needs make(..., render_mode=) to be one of {self.metadata['render_modes']}")
+        title = render.title(self.core, spelled(self.core).removeprefix("hushbandits/"), self.over)
+        if self.render_mode != "human":
+            return render.frame(self.task, title, self.render_mode)
+        self._window = render.show(self.task, title, self._window)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            import hushbandits.views.render as render
+
+            render.close(self._window)
+            self._window = None
+
+    @property
+    def settings(self) -> Info:
+        """What it was built with, besides the core."""
+        own = {"beats": self.beats, "render_mode": self.render_mode, "max_cycles": self.max_cycles, "info": self.info}
+        return {**own, **self.options}
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_window": None}  # a window stays where it is
