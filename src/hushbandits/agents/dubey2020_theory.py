@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hushbandits.core.ground.types import Array
 
@@ -43,7 +43,7 @@ def private_regret(gaps: Array, t: Array, agents: int, life: int, cover: int, ep
     83.91
     """
     gaps = _positive(gaps)
-    constant = cover * (agents * life + 2) + agents * (1 / epsilon + float(special.zeta(1.5)))
+    constant = cover * (agents * life + 2) + agents * (1 / epsilon + float(scipy.special.zeta(1.5)))
     return cover * (8 / gaps).sum() * np.log(t) + gaps.sum() * constant
 
 
@@ -82,5 +82,5 @@ def centralized_regret(means: Array, t: Array) -> Array:
     """
     means = np.asarray(means, float)
     best, others = means.max(), means[means < means.max()]
-    kl = special.rel_entr(others, best) + special.rel_entr(1 - others, 1 - best)
+    kl = scipy.special.rel_entr(others, best) + scipy.special.rel_entr(1 - others, 1 - best)
     return ((best - others) / kl).sum() * np.log(t)

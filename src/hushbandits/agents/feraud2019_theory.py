@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scipy import special
+import scipy
 
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.routines.fixed_design import median_length
@@ -100,7 +100,7 @@ def stopping_confidence(samples: float, own_samples: float, weights: Sequence[fl
     >>> round(stopping_confidence(36_000, 500, [1 / 64] * 64, 28, 0.05), 4)
     0.8562
     """
-    late = special.betainc(samples - own_samples, 1 + own_samples, 1 - _most_likely(weights, m))
+    late = scipy.special.betainc(samples - own_samples, 1 + own_samples, 1 - _most_likely(weights, m))
     return float((1 - delta) * (1 - late) ** m)
 
 

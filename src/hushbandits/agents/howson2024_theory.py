@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import integrate
+import scipy
 
 from hushbandits.core.ground.types import Array
 
@@ -80,7 +80,7 @@ def stable_moment(order: float, location: float = 0.0, alpha: float = 1.9) -> fl
         rest = -math.expm1(-(t**alpha)) + 2.0 * math.exp(-(t**alpha)) * math.sin(0.5 * location * t) ** 2
         return rest / (t**order * s * spread)
 
-    near = integrate.quad(over, 0.0, far**spread, limit=200)[0]
+    near = scipy.integrate.quad(over, 0.0, far**spread, limit=200)[0]
     constant = 2.0 / math.pi * math.gamma(1.0 + order) * math.sin(0.5 * math.pi * order)
     return constant * (near + far**-order / order)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scipy import special, stats
+import scipy
 
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.routines.elimination import elimination_gap
@@ -104,7 +104,7 @@ def mase_confidence(
     True
     """
     p = sorted(weights, reverse=True)[max(0, threshold - 1)]
-    late = special.betainc(rounds - local_samples, 1 + local_samples, 1 - p)
+    late = scipy.special.betainc(rounds - local_samples, 1 + local_samples, 1 - p)
     return float((1 - delta) * (1 - late) ** threshold)
 
 
@@ -135,7 +135,7 @@ def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) ->
     True
     """
     m = vote_threshold(delta, eta_xi)
-    enough_votes = 1.0 - special.betainc(alpha + 1, m, xi)
+    enough_votes = 1.0 - scipy.special.betainc(alpha + 1, m, xi)
     return float(enough_votes * eta_xi ** (m + alpha))
 
 
@@ -149,7 +149,7 @@ def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> 
     >>> failure_by_count(64, 0.5, 5) > 0.99
     True
     """
-    return float(stats.binom.sf(votes_needed - 1, n_agents, local_failure))
+    return float(scipy.stats.binom.sf(votes_needed - 1, n_agents, local_failure))
 
 
 def corrupted_rounds(local_samples: float, n_agents: int, threshold: int, probability: float = 0.5) -> float:
@@ -162,4 +162,4 @@ def corrupted_rounds(local_samples: float, n_agents: int, threshold: int, probab
     >>> round(corrupted_rounds(500, 64, 28))
     34879
     """
-    return float(n_agents * special.gammainccinv(local_samples, 1 - probability ** (1 / threshold)))
+    return float(n_agents * scipy.special.gammainccinv(local_samples, 1 - probability ** (1 / threshold)))

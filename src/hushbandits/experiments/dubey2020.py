@@ -20,7 +20,6 @@ from hushbandits.bench.declare.effects import Line, Ratio, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.luck.rewards import UniformMeans
-from hushbandits.envs.network.graphs import clique_cover, power_graph
 from hushbandits.registry import make_core
 
 __all__ = ["EXPERIMENTS", "byzantine_bound", "private_bound"]
@@ -35,12 +34,16 @@ _INSTANCES = 15
 
 @lru_cache(maxsize=1024)
 def _cover(power: bytes, m: int) -> int:
+    from hushbandits.envs.network.graphs import clique_cover
+
     # a cover of 200 agents takes a good part of a second, and lines, panels and pictures share their graphs
     return len(clique_cover(np.frombuffer(power, bool).reshape(m, m)))
 
 
 def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) -> Array:
     """Median of a bound over instances drawn as the env draws them; χ̄ from a greedy cover of each power graph."""
+    from hushbandits.envs.network.graphs import power_graph
+
     core = make_core("CoopNetwork-v0", runs=_INSTANCES, **env)
     core.reset(0)
     distance, life = core.distance, core.slots.life

@@ -17,7 +17,6 @@ from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Line, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
-from hushbandits.envs.network.graphs import adjacency, hop_distances
 
 __all__ = ["EXPERIMENTS", "theorem_1", "theorem_1_sizes"]
 
@@ -35,6 +34,8 @@ MOST = {
 
 
 def _bound(graph: str, n_agents: int, rounds: Array) -> Array:
+    from hushbandits.envs.network.graphs import adjacency, hop_distances
+
     gaps = np.asarray(GAPS)
     alone = theory.ucb_regret(gaps, n_agents * np.asarray(rounds, float), SIGMA)
     return theory.quack_regret(alone, gaps, theory.reach(hop_distances(adjacency(graph, n_agents))))

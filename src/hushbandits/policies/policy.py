@@ -22,9 +22,8 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
-from hushbandits.core.ground.jit import jit, ours
+from hushbandits.core.ground.jit import Rule, jit, ours
 from hushbandits.core.ground.types import Array
 
 __all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "log_clock", "sums"]
@@ -98,7 +97,7 @@ class Policy:
     @property
     def ships(self) -> bool:
         """Whether both rules are compiled code of this package, which needs no watching."""
-        return all(isinstance(rule, CPUDispatcher) and ours(rule) for rule in (self.choose, self.update))
+        return all(ours(rule) for rule in (self.choose, self.update))
 
 
 @jit
@@ -118,7 +117,7 @@ def log_clock(state, r):
 
 
 @lru_cache
-def by_index(index: Callable[..., float], level: Callable[..., float] = log_clock) -> CPUDispatcher:
+def by_index(index: Callable[..., float], level: Callable[..., float] = log_clock) -> Rule:
     """Return the rule that plays the arm of the largest index, the lowest one on ties.
 
     Parameters
@@ -142,7 +141,7 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
 
 
 @lru_cache
-def everyone(choose: Callable[..., int]) -> CPUDispatcher:
+def everyone(choose: Callable[..., int]) -> Rule:
     """Return compiled ``(state, arms)`` that writes what each learner chooses to `arms`, (L,)."""
 
     @jit

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.luck.rewards import LAWS, Law, UniformMeans
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["canonical", "digest", "plain", "thaw"]
 
@@ -64,7 +67,8 @@ def plain(value: object) -> Any:
         return [plain(v) for v in value]
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, nx.Graph):
+    networkx = sys.modules.get("networkx")  # before somebody imports it, nothing is a graph
+    if networkx is not None and isinstance(value, networkx.Graph):
         labels = {node: i for i, node in enumerate(value.nodes)}
         edges = sorted(sorted((labels[a], labels[b])) for a, b in value.edges)
         return {"Graph": {"nodes": len(labels), "edges": edges}}
@@ -109,6 +113,8 @@ def _graph(inner: object) -> nx.Graph:
     """The graph that `plain` wrote; ``{"Graph": {"nodes": 3, "edges": [[0, 1], [1, 2]]}}`` in a file may say less."""
     if not isinstance(inner, dict) or set(inner) != {"nodes", "edges"} or not isinstance(inner["edges"], list):
         raise ValueError(f"Graph={shown(inner)} must be a table of nodes, a number, and edges, a list of pairs")
+    import networkx as nx
+
     graph = nx.empty_graph(integer("Graph: nodes", inner["nodes"], 1, _MOST_NODES))
     for edge in inner["edges"]:
         if not isinstance(edge, list) or len(edge) != 2:

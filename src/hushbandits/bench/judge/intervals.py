@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hushbandits.bench.judge.stats import Interval
 from hushbandits.core.ground.types import Array
@@ -124,7 +124,7 @@ def _interval(
         return centre, centre
     freedom = min(len(d) for d in off) - 1
     skew = 1.5 * sum(float(((d / error) ** 3).mean()) / len(d) ** 2 for d in off)
-    t = -float(special.stdtrit(freedom, (1 - level) / 2))
+    t = -float(scipy.special.stdtrit(freedom, (1 - level) / 2))
     bend, shift = bends(error)
     below, above = _reach(t, skew / 3 + bend, skew / 6 + shift)
     return centre - below * error, centre + above * error

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hushbandits.core.ground.types import Array
 
@@ -56,7 +56,7 @@ def mean_interval(x: Array, level: float = 0.95) -> Interval:
         return -math.inf, math.inf
     if np.isinf(x).any() and not np.isnan(mean := x.mean()):
         return float(mean), float(mean)
-    half = special.stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / math.sqrt(len(x))
+    half = scipy.special.stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / math.sqrt(len(x))
     return float(x.mean() - half), float(x.mean() + half)
 
 
@@ -73,7 +73,7 @@ def median_interval(x: Array, level: float = 0.95) -> Interval:
     (2.0, 9.0)
     """
     x = np.sort(np.asarray(x, float))
-    k = int(np.searchsorted(special.bdtr(np.arange(len(x) + 1), len(x), 0.5), (1 - level) / 2))
+    k = int(np.searchsorted(scipy.special.bdtr(np.arange(len(x) + 1), len(x), 0.5), (1 - level) / 2))
     if k < 1:
         return -math.inf, math.inf
     return float(x[k - 1]), float(x[len(x) - k])
@@ -92,8 +92,8 @@ def share_interval(successes: int, n: int, level: float = 0.95) -> Interval:
     (0.0, 0.3085)
     """
     tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else float(special.betaincinv(successes, n - successes + 1, tail))
-    high = 1.0 if successes == n else float(special.betaincinv(successes + 1, n - successes, 1 - tail))
+    low = 0.0 if successes == 0 else float(scipy.special.betaincinv(successes, n - successes + 1, tail))
+    high = 1.0 if successes == n else float(scipy.special.betaincinv(successes + 1, n - successes, 1 - tail))
     return low, high
 
 
@@ -205,7 +205,7 @@ def bootstrap(
     n = min(len(s) for s in strata)
     if n < 2:
         return -math.inf, math.inf
-    tail = float(special.ndtr(math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, (1 - level) / 2)))
+    tail = float(scipy.special.ndtr(math.sqrt(n / (n - 1)) * scipy.special.stdtrit(n - 1, (1 - level) / 2)))
     if tail < max(float(n) ** (1 - n), 10 / resamples):
         return -math.inf, math.inf
     rng = np.random.default_rng(seed)

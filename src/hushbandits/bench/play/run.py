@@ -28,7 +28,7 @@ from hushbandits.bench.play.progress import Bar, Silent
 from hushbandits.bench.play.promised import told
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.play.task import Failed, Reply, Task
-from hushbandits.core.ground.jit import source_digest
+from hushbandits.core.ground.sources import source_digest
 
 __all__ = ["Asked", "Failure", "Outcome", "check", "fill", "missing", "open_folder", "workers"]
 

@@ -18,8 +18,8 @@ from cloudpickle import dumps
 
 from hushbandits.bench.play.imported import changed, digest_of, forget, imported
 from hushbandits.bench.play.task import Failed, Reply, Task, attempted
-from hushbandits.core.ground.jit import source_digest
 from hushbandits.core.ground.names import reach
+from hushbandits.core.ground.sources import source_digest
 from hushbandits.registry import adopt, own_entries
 
 __all__ = ["LONGEST", "Answer", "Stranger", "attend", "imports_in", "packed", "unpacked", "work"]

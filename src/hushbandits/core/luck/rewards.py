@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from hushbandits.core.ground.names import Kind, own_class
 from hushbandits.core.ground.types import Array, Params, Seeds
@@ -79,7 +79,7 @@ class Gaussian(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(u)."""
-        return location + self.sigma * special.ndtri(np.maximum(u, _TINY))
+        return location + self.sigma * scipy.special.ndtri(np.maximum(u, _TINY))
 
     def variance(self, location: Array) -> Array:
         """σ²."""
@@ -100,7 +100,7 @@ class ClippedGaussian(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Clip of μ + σ Φ⁻¹(u)."""
-        return np.clip(location + self.sigma * special.ndtri(np.maximum(u, _TINY)), 0.0, 1.0)
+        return np.clip(location + self.sigma * scipy.special.ndtri(np.maximum(u, _TINY)), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
         """Mean after the clip: E clip(X) = ∫₀¹ P(X > x) dx."""
@@ -128,14 +128,14 @@ class TruncatedGaussian(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped against rounding."""
-        low, high = special.ndtr(-location / self.sigma), special.ndtr((1 - location) / self.sigma)
-        return np.clip(location + self.sigma * special.ndtri(low + np.maximum(u, _TINY) * (high - low)), 0.0, 1.0)
+        low, high = scipy.special.ndtr(-location / self.sigma), scipy.special.ndtr((1 - location) / self.sigma)
+        return np.clip(location + self.sigma * scipy.special.ndtri(low + np.maximum(u, _TINY) * (high - low)), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
         """μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a))."""
         location = np.asarray(location, float)
         a, b = -location / self.sigma, (1 - location) / self.sigma
-        return location + self.sigma * (_phi(a) - _phi(b)) / (special.ndtr(b) - special.ndtr(a))
+        return location + self.sigma * (_phi(a) - _phi(b)) / (scipy.special.ndtr(b) - scipy.special.ndtr(a))
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Beta(Law):
         """Inverse of the regularised incomplete beta function; a mean of 0 or 1 is that constant."""
         location = np.asarray(location, float)
         inner = np.clip(location, 1e-12, 1 - 1e-12)
-        x = special.betaincinv(inner * self.concentration, (1 - inner) * self.concentration, u)
+        x = scipy.special.betaincinv(inner * self.concentration, (1 - inner) * self.concentration, u)
         return np.where(location <= 0, 0.0, np.where(location >= 1, 1.0, x))
 
     def variance(self, location: Array) -> Array:
@@ -167,7 +167,7 @@ class Beta(Law):
         if not 0 < location < 1:
             return np.maximum(x - location, 0.0)
         a, b = location * self.concentration, (1 - location) * self.concentration
-        return x * special.betainc(a, b, x) - location * special.betainc(a + 1, b, x)
+        return x * scipy.special.betainc(a, b, x) - location * scipy.special.betainc(a + 1, b, x)
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def _phi(x: Array) -> Array:
 
 def _overshoot(x: Array) -> Array:
     # E (Z − x)₊ for standard normal Z
-    return _phi(x) - x * special.ndtr(-x)
+    return _phi(x) - x * scipy.special.ndtr(-x)
 
 
 #: The laws by name.
