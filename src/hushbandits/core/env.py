@@ -48,6 +48,11 @@ class Env(World, ABC):
         Fields that the team sends instead of it.
     runs : int
         R, the number of runs played at once.
+
+    Raises
+    ------
+    ValueError
+        A size below its least; fields where users speak; a wrapper that its messages cannot answer.
     """
 
     setting: ClassVar[str]
@@ -219,13 +224,13 @@ class Env(World, ABC):
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
-        """Return a uniform arm for everyone, from one generator per run; `block`: users of a block, where there are."""
+        """Return a uniform arm for everyone, from one generator per run (`rngs`); `block`: users of a block, if any."""
         arms = np.stack([rng.integers(self.n_arms, size=self.who.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array] | None:
-        """Return what somebody without a mind says; ``None``: the standard report.  `rate`: of votes."""
+        """Return what `rngs`, one per run, say at random; ``None``: the standard report.  `rate`: of votes."""
         return None
 
     def standard_report(self) -> dict[str, Array]:
@@ -248,6 +253,15 @@ class Env(World, ABC):
         Returns
         -------
         Obs
+
+        Raises
+        ------
+        ValueError
+            Another number of seeds than of runs that start; rows that are no runs.
+        TypeError
+            A wrapper whose `reset` returns something.
+        RuntimeError
+            `rows` are given before the first start, or in the middle of a round.
         """
         if rows is not None:
             return self._restart(seeds, rows)
@@ -297,7 +311,7 @@ class Env(World, ABC):
         """Mend what rows that start afresh leave behind in what all runs share."""
 
     def pull(self, action: object) -> Obs:
-        """Beat 1: arms in, own rewards out."""
+        """Beat 1: arms in (`action`: its fields as in `actions`, each ``(R, A, …)``), own rewards out."""
         self._expect("pull")
         action = self._check_action(action)
         self._phase = "broken"  # what was drawn cannot be drawn again
@@ -307,7 +321,7 @@ class Env(World, ABC):
         return self._seen(reward=handed(reward) if "reward" in self.told else None)
 
     def talk(self, message: Message | None = None) -> Obs:
-        """Beat 2: messages in (``None``: the standard report), inboxes out."""
+        """Beat 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inboxes out."""
         self._expect("talk")
         said = None if message is None else self._said(message)
         message = self.payload(self._standard() if said is None else said)
@@ -385,7 +399,7 @@ class Env(World, ABC):
         return {**found, **{name: np.full(np.shape(found[name]), np.inf) for name in spent}}
 
     def vain(self, wrapper: Wrapper) -> bool:
-        """As `Wrapper.vain`, worked out once: it depends on what the env was built with alone."""
+        """As `Wrapper.vain` of `wrapper`, worked out once: it depends on what the env was built with alone."""
         if wrapper.name not in self._vain:
             self._vain[wrapper.name] = wrapper.vain(self)
         return self._vain[wrapper.name]
