@@ -136,7 +136,16 @@ def test_the_rooms_of_the_tests_are_those_of_the_package():
     """At the root stands what tests a file of the package's root, or the repository."""
     rooms = {p.name for p in ROOT.iterdir() if p.is_dir()}
     assert {p.parent.name for p in TESTS.glob("*/test_*.py")} <= rooms
-    roots = {p.stem for p in ROOT.glob("*.py")} | {"house", "docs", "readme", "packaging", "support", "checks", "prose"}
+    roots = {p.stem for p in ROOT.glob("*.py")} | {
+        "house",
+        "docs",
+        "readme",
+        "packaging",
+        "support",
+        "checks",
+        "prose",
+        "docstrings",
+    }
     assert {p.stem.removeprefix("test_") for p in TESTS.glob("test_*.py")} <= roots
     names = [p.name for p in TESTS.rglob("*.py")]
     assert len(names) == len(set(names))  # pytest imports them by name alone

@@ -93,12 +93,32 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
-    """Add a team: a `Team` class, one for `Each`, a function that returns a team, or ``"package.module:Class"``."""
+    """Add an agent.
+
+    Parameters
+    ----------
+    name : str
+        A duplicate raises ``ValueError``.
+    entry : callable or str
+        A `Team` class, one for `Each`, a function that returns a team, or ``"package.module:Class"``.
+    **defaults
+        Parameters that differ from the class's own defaults.
+    """
     _add(_AGENTS, "an agent", name, Spec(entry, defaults))
 
 
 def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
-    """Add a wrapper: a `Wrapper` class or ``"package.module:Class"``."""
+    """Add a wrapper.
+
+    Parameters
+    ----------
+    name : str
+        A duplicate raises ``ValueError``.
+    entry : callable or str
+        A `Wrapper` class, or ``"package.module:Class"``.
+    **defaults
+        Parameters that differ from the class's own defaults.
+    """
     _add(_WRAPPERS, "a wrapper", name, Spec(entry, defaults))
 
 
@@ -203,7 +223,14 @@ def _agent(agent: AnyAgent) -> Spec:
 
 
 def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
-    """Build a wrapper, by its name, ``"my_module:MyWrapper"`` or class; errors as `make_team`.
+    """Build a wrapper; errors as `make_team`.
+
+    Parameters
+    ----------
+    wrapper : str or class
+        One of `list_wrappers`, ``"my_module:MyWrapper"``, or a `Wrapper` class.
+    **kwargs
+        Its parameters.
 
     Examples
     --------

@@ -32,7 +32,7 @@ __all__ = [
 
 
 class BatchedSE(SuccessiveElimination):
-    """Algorithm 1: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
+    """Algorithm 1 of Chowdhury & Zhou 2023: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
 
     Drop a where ``μ̂_a + β(b) < max_a' (μ̂_a' − β(b))``; only this batch's data counts.
 
@@ -275,7 +275,7 @@ class ShuffleDPSE(BatchedSE):
         return super()._meets(mechanism)
 
     def noise(self) -> tuple[float, float]:
-        """As `DistDPSE`, at the ε that the noise takes."""
+        """As `DistDPSE`, at the ε that the noise takes; ``ValueError`` for another shuffle."""
         share = {"split-and-mix": 1.0, "pure": 0.5}.get(self._shuffle)
         if share is None:
             raise ValueError(f"{self.name} needs shuffle='split-and-mix' or 'pure'; 'binary-sum' is VB-SDP-AE's")

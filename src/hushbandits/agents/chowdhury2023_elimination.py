@@ -118,7 +118,7 @@ class SuccessiveElimination(Team):
         raise NotImplementedError(f"{type(self).__name__} must define length(m, b)")
 
     def width(self, m: int, b: int, n: int) -> float:
-        """Half width of an arm's interval after n users."""
+        """Half width of an arm's interval after n users, in phase b with m active arms."""
         raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
 
     def meets(self, env: World) -> None:
@@ -155,11 +155,11 @@ class SuccessiveElimination(Team):
         return int(min(self.length(m, b), self._horizon)) if m > 1 else self._horizon
 
     def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
-        """An arm's mean after its block: this phase's data only."""
+        """Mean of arm k of agent i in run r, after its block of n users with sum `total`: this phase's data only."""
         return total / n
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
-        """Half width of the m active arms' intervals: `width` after the shortest block of the phase."""
+        """Half width of m active arms' intervals in phase b (run r, agent i): `width` at the phase's shortest block."""
         return self.width(m, b, int(self._heard[r, i]))
 
     def act(self, obs: Obs) -> tuple[Array, Array]:

@@ -28,7 +28,7 @@ __all__ = ["ByzantineUCB", "PrivateUCB"]
 
 
 class PrivateUCB(Team):
-    """Private Multi-Agent UCB (algorithms 1 and 2).
+    """Private Multi-Agent UCB (Dubey & Pentland 2020, algorithms 1 and 2).
 
     First ``K⌈1/ε⌉`` rounds round-robin; then ``argmax_k μ̃_k + √(2 ln t / N_k)`` with
     ``N_k = n_k + Σ n′_k`` and ``μ̃_k = (s_k + Σ n′_k v̂′_k)/N_k`` over the latest message of each origin within γ.
@@ -131,7 +131,7 @@ _choose_robust = by_index(_robust_index, _level)
 
 
 class ByzantineUCB(Team):
-    """Byzantine-Proof Multi-Agent UCB (algorithm 3).
+    """Byzantine-Proof Multi-Agent UCB (Dubey & Pentland 2020, algorithm 3).
 
     After one pull of each arm, ``argmax_k μ̂_R(S_k, δ) + σ√ϵ + σ√(ln(1/δ)/|S_k|)`` with ``δ = 1/t²``; S_k holds the
     agent's own rewards of arm k, always clean, and those of every report that reached it, as if all agents were

@@ -17,7 +17,7 @@ __all__ = ["Decentralized"]
 
 
 class Decentralized(VotingTeam):
-    """Decentralized Elimination (algorithm 2) over one arm-selection routine.
+    """Decentralized Elimination (Féraud et al. 2019, algorithm 2) over one arm-selection routine.
 
     The active player reads 𝒦 (lines 4–12: ``𝒦_n ← 𝒦_n ∩ 𝒦``, or 𝒦 itself once that is one arm), plays one arm of
     𝒦_n (line 13), and votes out the arms that the routine gives up (lines 14–20).  The run ends when every player

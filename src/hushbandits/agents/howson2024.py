@@ -105,7 +105,7 @@ def _rules(choose: Callable[..., int], update: Callable[..., None]) -> Rules:
 
 
 class QuACK(NetworkTeam):
-    """QuACK over any single-agent policy π (algorithm 1).
+    """QuACK over any single-agent policy π (Howson et al. 2024, algorithm 1).
 
     The leader v appends every reward that arrives to its arm's queue Q_a.  In round t it asks π for an arm a;
     while Q_a is not empty, π takes a reward from it and is asked again; then v plays a, and π takes its own

@@ -21,7 +21,7 @@ __all__ = ["DPMASE", "CorruptedElimination"]
 
 
 class DPMASE(VotingTeam):
-    """DP-MASE (algorithms 2 and 4).
+    """DP-MASE (Rio et al. 2023, algorithms 2 and 4).
 
     In epoch e an agent pulls every arm of its local set 𝒦_n for R(e) activations; at the end it adds
     ``Lap(1/(εR))`` to each mean, votes out every arm more than 2(h + c) below the largest, and only then looks
@@ -95,7 +95,7 @@ class DPMASE(VotingTeam):
 
 
 class CorruptedElimination(VotingTeam):
-    """Corrupted Elimination (algorithm 3).
+    """Corrupted Elimination (Rio et al. 2023, algorithm 3).
 
     After each of its t_n activations an agent drops every arm k of 𝒦_n with
     ``max_l μ̂_l − μ̂_k ≥ 2√(ln(K t_n²/η_ξ)/t_n)`` and votes it out; a vote is lost with probability ξ (a wrapper of

@@ -52,7 +52,8 @@ def _rules(choose: Callable[..., int], update: Callable[..., None]) -> Rules:
 class Alone(NetworkTeam):
     """Each agent plays a policy by itself; it sends nothing and hears nothing.
 
-    On a network of one it is the plain bandit.
+    On a network of one it is the plain bandit.  The policies name their sources; to play them alone is our own
+    baseline.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class MultiUCB(NetworkTeam):
     """UCB1 on everything an agent has heard: own pulls, and every report within γ hops.
 
     Index ``s_k/N_k + √(2 ln t / N_k)`` with N_k, s_k over own and received pulls; an arm without one is
-    played first, ties go to the lowest index.
+    played first, ties go to the lowest index.  Dubey & Pentland 2020 compare with it.
 
     Examples
     --------

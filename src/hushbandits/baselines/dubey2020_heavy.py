@@ -206,7 +206,7 @@ class CMPUCB(NetworkTeam):
         return "CMP-UCB" if self.leaders is None else "CMP-UCB-leaders"
 
     def protocol(self, settings: dict[str, Any]) -> Protocol:
-        """Messages live as long as that number of leaders needs."""
+        """Messages live as long as that number of leaders needs; ``ValueError`` where no fixed graph says how long."""
         if self.leaders is None:
             return Protocol()
         graph, agents = settings.get("graph", "cycle"), settings.get("n_agents", 16)

@@ -33,7 +33,7 @@ class _Baseline(VotingTeam):
 
 
 class ZeroPrivacy(_Baseline):
-    """One player on all samples, at confidence 1 − δ; each sample goes to the other N − 1 players.
+    """One player on all samples, at confidence 1 − δ; each sample goes to the other N − 1 (Féraud et al. 2019, § 5.1).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class ZeroPrivacy(_Baseline):
 
 
 class OnePrivacy(_Baseline):
-    """Every player alone, at confidence 1 − δ/N, until each holds one arm; no messages.
+    """Every player alone, at confidence 1 − δ/N, until each holds one arm; no messages (Féraud et al. 2019, § 5.1).
 
     Parameters
     ----------

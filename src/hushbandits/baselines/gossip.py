@@ -138,13 +138,13 @@ class Gossip(NetworkTeam):
     quiet: int = 0
 
     def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[Any, Array]:
-        """Return the algorithm's state, and the array `sums`."""
+        """Return the state of all runs of `env` (`seeds`: one each; `matrix`: P), and the array `sums`."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, seeds, matrix)")
 
     fields: Mapping[str, Field] = {"sums": Field(shape=(2,), per_arm=True)}
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Messages go to neighbours alone, over every edge in every round."""
+        """Messages go to neighbours alone, over every edge in every round; ``ValueError`` where `settings` differ."""
         for parameter, needed in _NEEDED.items():
             if settings.get(parameter, needed) != needed:
                 raise ValueError(

@@ -47,7 +47,7 @@ class DecTS(Gossip):
     """Decentralised Thompson sampling: Beta posteriors whose parameters are averaged with the neighbours'.
 
     Priors Beta(1, 1); after a round's pulls ``α += ηr``, ``β += η(1 − r)`` on the pulled arm, then ``α ← Pα`` and
-    ``β ← Pβ``.  For rewards in [0, 1]; one beyond counts as the nearer end.
+    ``β ← Pβ``.  For rewards in [0, 1]; one beyond counts as the nearer end.  Source: Lalitha & Goldsmith 2021.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ class CoopUCB(Gossip):
     One pull of each arm, without messages; then, once a round after all pulls, ``ŝ ← P(ŝ + reward)`` and
     ``n̂ ← P(n̂ + pull)``.  Index ``ŝ/n̂ + √((n̂ + ε_c) · 2γσ² ln t / (M n̂²))``, the lowest arm on ties.
 
-    In the paper the first pulls stand outside the regret; here they are rounds like all others.
+    In the paper (Landgren et al. 2016) the first pulls stand outside the regret; here they are rounds like all others.
 
     Parameters
     ----------

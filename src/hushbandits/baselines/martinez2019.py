@@ -140,7 +140,7 @@ class DDUCB(Gossip):
 
     Index ``α_r/α_n + √(2ησ² ln s / (M α_n))`` on what is mixed already; C = ⌈ln(2M/ε)/√(2 ln(1/|λ₂|))⌉; s counts the
     network's pulls in α.  One pull of each arm first, without messages; until the first stage ends α is the agent's own
-    share of those.
+    share of those.  Source: Martínez-Rubio et al. 2019.
 
     Parameters
     ----------

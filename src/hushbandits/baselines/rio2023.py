@@ -14,7 +14,7 @@ __all__ = ["Central", "Independent"]
 class Central(VotingTeam):
     """One successive elimination over everybody's samples, at confidence 1 − δ; no privacy.
 
-    Each round's samples go to the centre: one message a round.
+    Each round's samples go to the centre: one message a round.  Rio et al. 2023 compare with it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Central(VotingTeam):
 class Independent(VotingTeam):
     """Every agent alone, at confidence 1 − δ, until all have stopped; no messages.
 
-    A run is correct when every agent is right.
+    A run is correct when every agent is right.  Rio et al. 2023 compare with it.
 
     Parameters
     ----------

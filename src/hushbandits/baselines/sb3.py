@@ -24,7 +24,7 @@ __all__ = ["Trained"]
 
 
 class Trained(TaskTeam):
-    """Plays what was trained with Stable-Baselines3.
+    """Plays what was trained with Stable-Baselines3; an adapter of our own.
 
     All agents play one policy.  It sees what the learner saw (the env's task over what the wrappers let through), and
     an env that shows something else, or has other actions, is refused; other numbers of agents are welcome where the
@@ -119,7 +119,7 @@ class Trained(TaskTeam):
         return f"; it knows {use}{f' with {given}' if given else ''}"[:300]
 
     def look(self, its: Face) -> Task:
-        """The env's task, as it was in training; how an action is written is plain from what it has learned."""
+        """Return the env's task, as it was in training; ``ValueError`` where there is none such."""
         try:
             task = self.looking(its, self._options)
             if not self.policy.parts and "actions" not in self._options:

@@ -49,7 +49,7 @@ class VBSDPAE(BatchedSE):
         return "VB-SDP-AE"
 
     def meets(self, env: World) -> None:
-        """As its base; and users' own noise, whose variance its interval counts."""
+        """Raise ``ValueError`` as the base does, and where users add no noise: the interval counts its variance."""
         super().meets(env)
         self._horizon, self._mechanism = env.horizon, env.mechanism
         if self._mechanism.planned(self._block(env.n_arms, 1)).noise is None:

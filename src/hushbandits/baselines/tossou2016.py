@@ -14,7 +14,7 @@ __all__ = ["DPUCBInt"]
 
 
 class DPUCBInt(PrivateUCB):
-    """DP-UCB-INT, each agent alone.
+    """DP-UCB-INT (Tossou & Dimitrakakis 2016), each agent alone.
 
     ⌈1/ε⌉ pulls of each arm, then ``argmax_k v̂_k + √(2 ln t / n_k)`` on the agent's *own* noised mean, refreshed at the
     release counts only (`PrivateMeans` with ``own="noised"``): what an observer of its actions sees is private.  It

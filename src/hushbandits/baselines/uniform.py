@@ -13,7 +13,7 @@ __all__ = ["Random"]
 
 
 class Random(Team):
-    """Plays as the env says that somebody without a mind would: uniform arms.
+    """Plays uniform arms, and says what the env lets chance say; our own, to compare with.
 
     Exploration: pulls every arm still in 𝒦 and votes each out with probability `rate`.  Feedback: a uniform arm for a
     block of `block` users.  Elsewhere: a uniform arm each, and the standard report.

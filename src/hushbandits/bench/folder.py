@@ -160,14 +160,14 @@ class RunFolder:
         return replace(self, experiments=tuple(e for e in chosen if e.cells()))
 
     def final(self, metric: str) -> Array:
-        """``(runs,)`` values of one line at the end; NaN where a run has none."""
+        """``(runs,)`` values of `metric` at the end, of one line; NaN where a run has none."""
         experiment, cell = self._one()
         with self._reading() as store:
             self._known(store, cell, metric)
             return store.final(cell, metric, experiment.runs)
 
     def curve(self, metric: str) -> tuple[Array, Array]:
-        """Checkpoints ``(C,)`` and values ``(runs, C)`` of one line."""
+        """Checkpoints ``(C,)`` and values ``(runs, C)`` of `metric`, of one line; ``ValueError`` for none."""
         experiment, cell = self._one()
         with self._reading() as store:
             times, values = store.curve(cell, metric, experiment.runs)
@@ -214,6 +214,11 @@ class RunFolder:
         -------
         Picture
             A Matplotlib figure; ``.save("regret.pdf")`` writes it (PNG, SVG or PDF).
+
+        Raises
+        ------
+        ValueError
+            Several experiments are here, or what is asked for was not played.
         """
         from hushbandits.bench.show.picture import drawn
 
@@ -239,7 +244,7 @@ class RunFolder:
             return drawn(store, experiment, [figure])
 
     def samples(self, metric: str) -> list[Sample]:
-        """The runs of every line, with what their seeds were made of, for a comparison."""
+        """The runs' values of `metric`, line by line, with what their seeds were made of, for a comparison."""
         found = []
         several = len({canonical(c.point) for e in self.experiments for c in e.cells()}) > 1
         many = len(self.experiments) > 1

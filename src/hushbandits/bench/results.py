@@ -118,13 +118,13 @@ class Results:
         return f"Results: {who}{self.runs} run{'s' * (self.runs != 1)}; {', '.join(self.finals)}{along}"
 
     def final(self, metric: str) -> Array:
-        """``(runs,)`` values at the end (``(runs, M)`` for per-agent metrics)."""
+        """Return `metric` at the end, ``(runs,)`` (per agent: ``(runs, M)``); ``ValueError`` for an unknown name."""
         if metric not in self.finals:
             raise ValueError(f"no metric is named {metric!r}{nearest(str(metric), self.finals)}")
         return self.finals[metric]
 
     def curve(self, metric: str) -> tuple[Array, Array]:
-        """Return checkpoints ``(C,)`` and values ``(runs, C)``."""
+        """Return checkpoints ``(C,)`` and values ``(runs, C)`` of `metric`; ``ValueError`` where there are none."""
         if metric not in self.curves:
             if not self.curves:
                 raise ValueError("no curves were recorded: pass checkpoints=[…] to evaluate")

@@ -42,15 +42,15 @@ class TaskTeam(Team):
         self.beats = integer("beats", beats, 1, 2)
 
     def look(self, its: Face) -> Task:
-        """Return the task through which it looks at an env; a ``ValueError`` says why there is none."""
+        """Return the task through which it looks at an env (`its` face); a ``ValueError`` says why there is none."""
         raise NotImplementedError(f"{type(self).__name__} must define look(its)")
 
     def begin(self, seeds: Seeds) -> None:
-        """Start R new runs."""
+        """Start R new runs, with one of `seeds` each."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(seeds)")
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
-        """Everyone's action in the next step, ``(R, M, …)``; `pull`, `talk`: whether it contains that beat."""
+        """Everyone's action in the next step of `task`, ``(R, M, …)``; `pull`, `talk`: whether it has that beat."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
     def meets(self, env: World) -> None:
@@ -58,7 +58,7 @@ class TaskTeam(Team):
         self.look(face(env))
 
     def looking(self, its: Face, options: Params) -> Task:
-        """Return the task of an env with `options`; ``ValueError`` says what is missing."""
+        """Return the task of an env (`its` face) with `options`; ``ValueError`` says what is missing."""
         if its.horizon is None:
             raise ValueError(f"{self.name} needs to know how long a run may last: give the env a horizon")
         if its.learner is None:
@@ -135,13 +135,18 @@ class Acts(TaskTeam):
         * ``who`` — ``(R, A)``, the agents' numbers,
         * ``rngs`` — R seeded generators, one per run: with these, and row by row, a run plays alone as in a batch.
 
-        Has it a method ``reset``, that is called without arguments when runs begin.
+        If it has a method ``reset``, that is called without arguments when runs begin.
     task : mapping, optional
         Options of the task, as for `hb.make`: ``{"actions": "multidiscrete", "agent_id": True}``.
     beats : int
         1 or 2, as for `hb.make`.
     name : str, optional
         What it is called, and its tape; default: the function's name.
+
+    Raises
+    ------
+    ValueError
+        `function` cannot be called, or is a class; an option of `task` is about what a learner earns.
 
     Examples
     --------
@@ -168,7 +173,7 @@ class Acts(TaskTeam):
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
     def look(self, its: Face) -> Task:
-        """The env's task, with the options that were given."""
+        """The env's task, with the options that were given; ``ValueError`` where it has none such."""
         try:
             return self.looking(its, self._options)
         except TypeError as error:

@@ -26,6 +26,8 @@ __all__ = ["Each"]
 class Each(Team):
     """One object per seat and run, exactly as if each agent ran on its own machine.
 
+    Where an object returns what its hook may not return, a ``ValueError`` names it.
+
     Parameters
     ----------
     factory : callable

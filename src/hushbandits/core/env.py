@@ -48,6 +48,11 @@ class Env(Startable):
         Fields that the team sends instead of it.
     runs : int
         R, the number of runs played at once.
+
+    Raises
+    ------
+    ValueError
+        A size below its least; fields where users speak; a wrapper that its messages cannot answer.
     """
 
     setting: ClassVar[str]
@@ -180,13 +185,13 @@ class Env(Startable):
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
-        """Return a uniform arm for everyone, from one generator per run; `block`: users of a block, where there are."""
+        """Return a uniform arm for everyone, from one generator per run (`rngs`); `block`: users of a block, if any."""
         arms = np.stack([rng.integers(self.n_arms, size=self.who.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array] | None:
-        """Return what somebody without a mind says; ``None``: the standard report.  `rate`: of votes."""
+        """Return what `rngs`, one per run, say at random; ``None``: the standard report.  `rate`: of votes."""
         return None
 
     def standard_report(self) -> dict[str, Array]:
@@ -197,7 +202,7 @@ class Env(Startable):
     # -- the round --------------------------------------------------------------------------------------------
 
     def pull(self, action: object) -> Obs:
-        """Beat 1: arms in, own rewards out."""
+        """Beat 1: arms in (`action`: its fields as in `actions`, each ``(R, A, …)``), own rewards out."""
         if self._phase != "pull":
             self._refuse("pull")
         action = self._check_action(action)
@@ -208,7 +213,7 @@ class Env(Startable):
         return self._seen(reward=handed(reward) if "reward" in self.told else None)
 
     def talk(self, message: Message | None = None) -> Obs:
-        """Beat 2: messages in (``None``: the standard report), inboxes out."""
+        """Beat 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inboxes out."""
         if self._phase != "talk":
             self._refuse("talk")
         said = None if message is None else self._said(message)
@@ -285,7 +290,7 @@ class Env(Startable):
         return {**found, **{name: np.full(np.shape(found[name]), np.inf) for name in spent}}
 
     def vain(self, wrapper: Wrapper) -> bool:
-        """As `Wrapper.vain`, worked out once: it depends on what the env was built with alone."""
+        """As `Wrapper.vain` of `wrapper`, worked out once: it depends on what the env was built with alone."""
         if wrapper.name not in self._vain:
             self._vain[wrapper.name] = wrapper.vain(self)
         return self._vain[wrapper.name]

@@ -96,6 +96,11 @@ class Guarantee:
         run.
     run : Run, optional
         How it adds up over a participant's run; ``None``: nothing adds it up.
+
+    Raises
+    ------
+    ValueError
+        ε that is no number ≥ 0, or δ outside [0, 1].
     """
 
     mechanism: str

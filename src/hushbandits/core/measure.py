@@ -56,6 +56,11 @@ class Measure:
         ``"rate"``: 0 or 1 per run, so that its mean is a rate, with Clopper–Pearson's interval; ``"share"``: a number
         in [0, 1]; ``"count"``: a whole number, never negative; ``"amount"``: never negative; ``"measure"``: any number.
 
+    Raises
+    ------
+    ValueError
+        Another nature, or a label that is no text.
+
     Examples
     --------
     >>> Measure("share of runs that are correct", "rate").rate, Measure("height").rate
@@ -72,7 +77,7 @@ class Measure:
 
     @classmethod
     def of(cls, name: str) -> Measure:
-        """Return what nobody has declared: any number, called by its name.
+        """Return the measure of a metric that is not declared: any number, called by its `name`.
 
         Examples
         --------

@@ -37,6 +37,11 @@ class Field:
         Closed range of its values; by default all that the dtype holds, floats within ±1e100.  An env narrows it
         (arms are 0..K − 1), so two fields are equal whatever their ranges.
 
+    Raises
+    ------
+    ValueError
+        A dtype other than bits, integers and floats; a shape that is no tuple of integers ≥ 0.
+
     Examples
     --------
     >>> Field(dtype="i8", high=9) == Field(dtype="i8")
@@ -79,7 +84,7 @@ class Field:
     range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
 
     def sized(self, n_arms: int) -> Field:
-        """Return the field as it is in an env of K arms.
+        """Return the field as it is in an env of `n_arms` arms.
 
         Examples
         --------
@@ -118,7 +123,8 @@ def require(what: str, needed: Iterable[str], fields: Iterable[str]) -> None:
 class Inbox(ABC):
     """What reached the acting agents this round.
 
-    Indexing gathers a field as ``(R, A, S, …)``; the reductions never build that array.
+    Indexing gathers a field as ``(R, A, S, …)``; the reductions never build that array.  One that an inbox does not
+    offer raises ``ValueError``, and the sentence says what is offered.
     """
 
     fields: tuple[str, ...]
@@ -137,18 +143,18 @@ class Inbox(ABC):
         raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
 
     def mix(self, field: str, matrix: Array) -> Array:
-        """Average `field` with the neighbours', ``Σ_w P_mw x_w``, ``(R, A, …)``: one step of gossip."""
+        """Average `field` with the neighbours', ``Σ_w P_mw x_w``, ``(R, A, …)``: one step of gossip; P is `matrix`."""
         raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
 
     #: What each agent is told of its own rewards in place of these (`Wrapper.tells`): by field, (R, A, …).
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return what each agent just heard from one sender per run, and whether it did."""
+        """Return what `field` each agent just heard from one `sender` (R,) per run, and whether it did, ``(R, A)``."""
         raise ValueError(f"this inbox does not say who sent what; it offers: {', '.join(self.fields)}")
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return what reached one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
+        """Return what reached one `receiver` (R,) per run: values of `field` ``(R, S, …)`` and the mask ``(R, S)``."""
         raise ValueError(f"this inbox does not say what reached whom; it offers: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:

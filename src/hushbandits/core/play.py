@@ -25,7 +25,15 @@ __all__ = ["log_checkpoints", "measured", "meet", "play", "played", "record"]
 
 
 def meet(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless `team` can play in `env`: same setting, fields sent, fields heard, and an end."""
+    """Raise ``ValueError`` unless a team can play in an env: same setting, fields sent, fields heard, and an end.
+
+    Parameters
+    ----------
+    env : Env
+        Built, and not started.
+    team : Team
+        It is asked as well (`Team.meets`).
+    """
     for part, base in ((team, Team), *((w, Wrapper) for w in env.wrappers)):
         listen(type(part), base)
     if team.setting and team.setting != env.setting:

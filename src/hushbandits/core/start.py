@@ -78,6 +78,15 @@ class Startable(World, ABC):
         Returns
         -------
         Obs
+
+        Raises
+        ------
+        ValueError
+            Another number of seeds than of runs that start; rows that are no runs.
+        TypeError
+            A wrapper whose `reset` returns something.
+        RuntimeError
+            `rows` are given before the first start, or in the middle of a round.
         """
         if rows is not None:
             return self._restart(seeds, rows)

@@ -112,7 +112,7 @@ class Team(Promising):
         """
 
     def act(self, obs: Obs) -> Action:
-        """Beat 1: choose arms."""
+        """Beat 1: choose arms, each field of an action ``(R, A, …)``; `obs` says who acts."""
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 
     def speak(self, reward: Array) -> Message | None:
@@ -123,7 +123,7 @@ class Team(Promising):
         return None
 
     def hear(self, inbox: Inbox) -> None:
-        """Take in what arrived."""
+        """Take in what arrived: `inbox` holds fields ``(R, A, S, …)``, and reductions of them."""
 
     def episode(self, env: World, until: float = math.inf) -> bool:
         """Play all of `env`'s runs in compiled code, if there is any for this env; bit-equal to the beats.

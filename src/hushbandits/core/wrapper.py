@@ -33,10 +33,18 @@ class Wrapper(Promising):
     what agents are told of their own rewards.  What it does to fields it declares: `sends` outward, `hears` inward,
     `tells` towards the agents themselves.
 
+    A hook is given its `env`; `seeds`, one ``SeedSequence`` per run; `fields`, by name, as they were declared before
+    it; a `message` of arrays (R, A, …); an `inbox` of arrays (R, A, S, …); a `reward` (R, A).
+
     Parameters
     ----------
     name : str, optional
         Unique among the wrappers of an env; also names the tape that it draws from.  Default: the class name.
+
+    Raises
+    ------
+    ValueError
+        `name` is no text, or an empty one.
 
     Examples
     --------

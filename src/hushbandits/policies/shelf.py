@@ -57,6 +57,13 @@ def list_policies() -> list[str]:
 def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
     """Build a policy.
 
+    Parameters
+    ----------
+    policy : str, class or Policy
+        One of `list_policies`, ``"my_module:MyPolicy"``, a class, or a policy that is built already.
+    **params
+        Its parameters.
+
     Raises
     ------
     ValueError

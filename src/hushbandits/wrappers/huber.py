@@ -94,7 +94,7 @@ class Huber(Wrapper):
         return message.replace(self._rate, self.law, self.location, self._luck)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
-        """Which of the copies that the agents `relay` (n,) of a run send on are changed, and to what."""
+        """Which of the copies that the agents `relay` (n,) of `run` send on are changed, and to what, each (n,)."""
         coin, u = self._relays[run].random((len(relay), 2)).T
         hit = self.byzantine[run, relay] & (coin < self.rate)
         drawn = np.zeros(len(relay))

@@ -56,7 +56,7 @@ class LocalBernoulli(Wrapper):
         self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs rewards in [0, 1], of agents who come back; whatever they send is made of bits already."""
+        """Rewards in [0, 1] of agents who come back, or ``ValueError``; what they send is made of bits already."""
         if "add" not in env.payload.verbs:
             raise ValueError(f"{self.name} needs rewards that can be noised one by one: {env.payload.noun} cannot")
         if not env.law.unit_interval:
@@ -74,7 +74,7 @@ class LocalBernoulli(Wrapper):
         self._luck = env.payload.luck("add", self.name, env, seeds)
 
     def chance(self, reward: Array) -> Array:
-        """``P(1 | x)``.
+        """``P(1 | x)`` of a `reward` x, of any shape.
 
         Examples
         --------

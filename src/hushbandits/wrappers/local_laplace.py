@@ -131,7 +131,7 @@ class LocalLaplace(Wrapper):
             )
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs ``reward``, raw and in [0, 1]."""
+        """Raise ``ValueError`` unless ``reward`` is there, raw and in [0, 1]."""
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         if not env.law.unit_interval:

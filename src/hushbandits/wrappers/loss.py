@@ -16,7 +16,7 @@ class Loss(Wrapper):
 
     What is lost is lost for all receivers and for good; a receiver of states (published means) goes by the last
     one that reached it.  Exploration loses vote by vote, not ballot by ballot; network one agent's report of one
-    round; feedback one user's report.
+    round; feedback one user's report.  A model of our own.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ class Mechanism(Privatizer):
         return guaranteed(self.t_min, n)
 
     def planned(self, n: int) -> Plan:
-        """`plan`, computed once per block size."""
+        """`plan`, computed once per block size `n`."""
         if n not in self._plans:
             self._plans[n] = self.plan(n)
         return self._plans[n]
@@ -171,7 +171,7 @@ class Mechanism(Privatizer):
         return isinstance(wrapper, SecureFunction)
 
     def seen(self, n: int, survivors: int) -> Profile | None:
-        """Exact divergence of what the observer sees of a block planned for `n` users; ``None``: not known.
+        """Exact divergence of what is seen of a block planned for `n` users, `survivors` of them left, if it is known.
 
         By default that of the sum of the survivors' noise, on a sum of sensitivity g.
         """

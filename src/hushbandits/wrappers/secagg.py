@@ -68,7 +68,7 @@ class SecAgg(Passage, SecureFunction):
         self.grid = integer("grid", grid, 1, 1 << 30)
 
     def room(self, what: str, n: int, most: int) -> None:
-        """Raise ``ValueError`` unless `most`, what n messages may add up to, fits into 64 bits with room to spare."""
+        """Raise ``ValueError`` unless `most`, what `n` messages (`what`: users, …) may add up to, is far below 2⁶³."""
         if most >= _ROOM:
             raise ValueError(
                 f"{self.name} with grid={self.grid} and bound={self.bound:g}: {what} {n} adds up to {most:.3g}, "

@@ -16,7 +16,8 @@ class Shuffle(Passage):
 
     Network: each receiver's arrivals of a round in a uniform order, ``who`` and delays gone (so an agent that
     needs senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
-    arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.
+    arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.  Source of the model:
+    Bittau et al. 2017.
 
     Parameters
     ----------

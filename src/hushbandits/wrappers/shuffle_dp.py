@@ -65,6 +65,10 @@ class ShuffledLaplace(Mechanism):
     t_min, sampler, name
         As in `Mechanism`.
 
+    References
+    ----------
+    Balle et al. 2020 (split-and-mix); Chowdhury & Zhou 2023, theorem 3 (pure).
+
     Examples
     --------
     >>> import hushbandits as hb
@@ -295,6 +299,10 @@ class ShuffledSum(SecureFunction):
         Fewest users whose sum is opened.
     name : str, optional
 
+    References
+    ----------
+    Balle et al. 2020; Chowdhury & Zhou 2023, theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
+
     Examples
     --------
     >>> import hushbandits as hb
@@ -314,7 +322,7 @@ class ShuffledSum(SecureFunction):
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs integer messages with a ``modulus``, from a mechanism that accounts for this sum."""
+        """Integer messages with a ``modulus``, from a mechanism that accounts for this sum, or ``ValueError``."""
         require(self.name, ("reward", "n", "modulus"), fields)
         before: Any = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if getattr(before, "shuffle", None) != self.shuffle:

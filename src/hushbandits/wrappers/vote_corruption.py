@@ -14,7 +14,7 @@ __all__ = ["VoteCorruption"]
 
 
 class VoteCorruption(Loss):
-    """The corruption mask of algorithm 3: at the source, vote by vote, ``ν ~ Bernoulli(1 − ξ)``.
+    """The corruption mask of Rio et al. 2023, algorithm 3: at the source, vote by vote, ``ν ~ Bernoulli(1 − ξ)``.
 
     Parameters
     ----------

@@ -39,6 +39,11 @@ class Claim:
     source : str
         Where the paper says it; default: the experiment's source.
 
+    Raises
+    ------
+    ValueError
+        No region, an empty one, or something else as its effect.
+
     Examples
     --------
     >>> from hushbandits.bench.declare.effects import Ratio
@@ -65,7 +70,7 @@ class Claim:
         shapes.check(Claim, vars(self), what.removesuffix(":"))
 
     def naming(self, line: Callable[[Line], Line]) -> Claim:
-        """Return it with other names for its lines."""
+        """Return the claim with its lines renamed: `line` gives each its new name."""
         return replace(self, effect=self.effect.naming(line))
 
     def to_dict(self) -> dict[str, object]:
@@ -89,7 +94,7 @@ class Claim:
 
     @classmethod
     def from_dict(cls, table: Params) -> Claim:
-        """Inverse of `to_dict`; what belongs to another effect, or is missing, raises ``ValueError``.
+        """Inverse of `to_dict`; what belongs to another effect in `table`, or is missing, raises ``ValueError``.
 
         Examples
         --------

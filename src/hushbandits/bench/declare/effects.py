@@ -115,6 +115,11 @@ class _Against(Effect):
 class Difference(_Against):
     """`of` minus `over`; fields as in `Effect`.
 
+    Parameters
+    ----------
+    over : Use, str or mapping
+        The line that `of` is compared with.
+
     Examples
     --------
     >>> Difference("regret", of="Multi-UCB", over="UCB1", statistic="median").words
@@ -127,6 +132,11 @@ class Difference(_Against):
 @dataclass(frozen=True)
 class Ratio(_Against):
     """`of` divided by `over`; fields as in `Effect`.
+
+    Parameters
+    ----------
+    over : Use, str or mapping
+        The line that `of` is compared with.
 
     Examples
     --------

@@ -30,6 +30,11 @@ class Use:
     **params
         Its parameters.
 
+    Raises
+    ------
+    ValueError
+        A name, a label or an env that is no text, or an empty one.
+
     Examples
     --------
     >>> Use("DP-MASE", epsilon=0.1).params
@@ -51,7 +56,7 @@ class Use:
         object.__setattr__(self, "on", on)
 
     def having(self, /, **params: object) -> Use:
-        """Return a copy with other parameters besides."""
+        """Return a copy with other parameters besides; ``ValueError`` where one is a field of its own."""
         for key in params:
             if key in ("use", "label", "on"):  # these say who plays; a TOML file has them in the same table
                 raise ValueError(f"{self.name}.{key} is no parameter; declare another line with {key} = …")
@@ -64,7 +69,7 @@ class Use:
 
     @classmethod
     def from_dict(cls, table: Params | str) -> Use:
-        """Inverse of `to_dict`; a text is a name without parameters."""
+        """Inverse of `to_dict`: `table` is one, or a name without parameters; ``ValueError`` for anything else."""
         if isinstance(table, str):
             return cls(table)
         if not shapes.mapping(table) or not isinstance(table.get("use"), str):
@@ -180,7 +185,7 @@ class Figure:
 
     @classmethod
     def from_dict(cls, table: object) -> Figure:
-        """Inverse of `to_dict`; unknown names raise ``ValueError`` with the nearest ones."""
+        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
         if not shapes.mapping(table):
             raise ValueError(f"figures: {shown(table)} must be a table")
         shapes.check(cls, table, "figures")

@@ -106,6 +106,13 @@ class Experiment:
     quick : mapping
         Overrides of ``--quick``: ``runs``, ``looks``, ``checkpoints``, and parameters as in `sweep` (a list replaces a
         sweep).
+    varied : bool
+        Whether it varies another declaration (``--quick``, ``--set``); it is not part of the data.
+
+    Raises
+    ------
+    ValueError
+        A part that is not what is said here, or contradicts another one; the sentence names it.
 
     Examples
     --------
@@ -258,7 +265,7 @@ class Experiment:
 
     @classmethod
     def from_dict(cls, table: Params) -> Experiment:
-        """Inverse of `to_dict`; unknown names raise ``ValueError`` with the nearest ones."""
+        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
         if not shapes.mapping(table):
             raise ValueError(f"an experiment must be a table, not {shown(table)}")
         table = dict(table)
@@ -332,7 +339,7 @@ class Experiment:
         return replace(self, looks=()).overriding(self.quick or {"runs": min(self.runs, 5)})
 
     def staged(self, at: Iterable[int]) -> Experiment:
-        """Return the experiment judged at these numbers of runs as well, as far as it has more, and at its `runs`.
+        """Return the experiment judged also at the numbers of runs in `at`, as far as it has more, and at its `runs`.
 
         What makes no claims stays as it is.
 
@@ -347,7 +354,7 @@ class Experiment:
         return replace(self, looks=looks.before(at, self.runs)) if self.claims else self
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
-        """Return the experiment with more agents."""
+        """Return the experiment with more `agents`."""
         return replace(self, agents=(*self.agents, *named(tuple(agents))))
 
 

@@ -267,6 +267,11 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
 class UniformMeans:
     """Arm means drawn afresh for every run, uniform on [low, high].
 
+    Parameters
+    ----------
+    low, high : float
+        In the units of a reward; low < high.
+
     Examples
     --------
     >>> UniformMeans(0.25, 0.75)

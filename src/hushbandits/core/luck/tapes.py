@@ -46,7 +46,16 @@ def reading_ahead(doubles: int) -> Iterator[None]:
 
 
 def run_seeds(seed: int, runs: int, first: int = 0) -> list[np.random.SeedSequence]:
-    """Seeds of `runs` independent runs: run r is ``SeedSequence(seed, spawn_key=(r,))``.
+    """Return the seeds of independent runs: run r has ``SeedSequence(seed, spawn_key=(r,))``.
+
+    Parameters
+    ----------
+    seed : int
+        s ≥ 0, of all of them.
+    runs : int
+        How many.
+    first : int
+        Number of the first.
 
     Examples
     --------

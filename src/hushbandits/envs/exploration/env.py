@@ -98,6 +98,12 @@ class Exploration(Env):
     wrappers, speech, fields, runs
         As in `Env`.
 
+    Raises
+    ------
+    ValueError
+        A parameter out of its range, or two that contradict each other: `switches` or ``stop="horizon"`` without a
+        `horizon`, a threshold that removes every arm without a vote.
+
     Notes
     -----
     Votes are an N × K bit matrix: a repeated vote counts nothing.  A run stops at |𝒦| ≤ 1; when everyone has
@@ -367,7 +373,7 @@ class Exploration(Env):
         return (only.drops, vote_tape(only.name)) if len(self.wrappers) == 1 and only.drops is not None else None
 
     def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]:
-        """Rewards of run r at the uniforms (B, K) from activation `start` on, and gaps: (0, K) if not counted."""
+        """Rewards of run r at `luck`, uniforms (B, K), from activation `start` on, and gaps: (0, K) if not counted."""
         stand = self.arms.look(np.arange(start, start + len(luck)), run=r)
         gaps = np.empty((0, self.n_arms))
         if self.stop == "horizon":

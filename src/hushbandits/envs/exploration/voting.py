@@ -46,7 +46,7 @@ class VotingTeam(Team):
     plays_on: ClassVar[bool] = False
 
     def routine(self, n_arms: int) -> Routine:
-        """Return the rules of one agent."""
+        """Return the rules of one agent among `n_arms` arms."""
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
     def meets(self, env: World) -> None:

@@ -62,6 +62,11 @@ class Feedback(Env):
     wrappers, runs
         As in `Env`.
 
+    Raises
+    ------
+    ValueError
+        A parameter out of its range, or rewards that may leave [0, 1].
+
     Notes
     -----
     Action: ``(arm, n)``, each ``(R, M)`` ints.  Metrics, each ``(R,)`` and summed over servers: ``regret``,

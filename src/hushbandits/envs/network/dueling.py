@@ -88,6 +88,13 @@ class DuelingNetwork(CoopNetwork):
         As in `CoopNetwork`; what is said of arms there (`means`, `n_arms`, `rewards`, `drift`, `switches`) is no
         parameter here.
 
+    Raises
+    ------
+    ValueError
+        Preferences that are no such matrix, or have no Condorcet winner.
+    TypeError
+        A parameter of `CoopNetwork` that a duel does not have.
+
     Notes
     -----
     ``regret``: ``Σ (Δ_i + Δ_j)/2`` with ``Δ_i = P(w beats i) − ½`` (Zoghi et al. 2014).

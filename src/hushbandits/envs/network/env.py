@@ -78,6 +78,11 @@ class CoopNetwork(Rounds):
     wrappers, speech, fields, runs
         As in `Env`.
 
+    Raises
+    ------
+    ValueError
+        A parameter out of its range; a tree with `edge_loss` or with relays that corrupt.
+
     Notes
     -----
     Metrics: ``regret`` (R,) group pseudo-regret ``Σ_t Σ_m μ*_t − μ_{A_m,t}``; ``agent_regret`` (R, M);
@@ -285,7 +290,7 @@ class CoopNetwork(Rounds):
         return inbox
 
     def crossings(self, run: int = 0) -> Array:
-        """Return the copies that crossed an edge in the last round to somebody new.
+        """Return the copies that crossed an edge in the last round of `run` to somebody new.
 
         ``(n, 5)``: from, to, sender, round posted, arm reported (−1 where no arm is).
         """
