@@ -11,9 +11,10 @@ import numpy as np
 from scipy import stats
 
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.divergence import Profile, binomial_profile, laplace_profile, law_profile, pure_profile
+from hushbandits.privacy.divergence import binomial_profile, laplace_profile, law_profile, pure_profile
+from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.pmf import wrapped_sum
-from hushbandits.privacy.samplers import Laplace, NoiseLaw, PolyaDifference
+from hushbandits.privacy.samplers import Laplace, PolyaDifference
 from hushbandits.privacy.shuffling import SMALLEST, ExtraBits, shares_needed, shares_security
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.mechanism import Mechanism

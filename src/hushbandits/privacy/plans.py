@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass
 
 from hushbandits.core.ground.validate import divisor, integer, real
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.pmf import tail_quantile
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
 __all__ = [
     "Plan",

@@ -14,10 +14,11 @@ from hushbandits.core.roles import Privatizer
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.accounting import pure_curve
-from hushbandits.privacy.divergence import Profile, laplace_profile, law_profile
+from hushbandits.privacy.divergence import laplace_profile, law_profile
 from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.plans import Plan, central_pure
-from hushbandits.privacy.samplers import DiscreteLaplace, Laplace, NoiseLaw
+from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["CentralLaplace"]

@@ -20,7 +20,6 @@ from hushbandits.privacy.accounting import (
     to_epsilon,
     zcdp_curve,
 )
-from hushbandits.privacy.audit import polya_epsilon
 from hushbandits.privacy.divergence import law_profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import (
@@ -30,7 +29,7 @@ from hushbandits.privacy.plans import (
     distributed_renyi,
     precision,
 )
-from hushbandits.privacy.samplers import PolyaDifference
+from hushbandits.privacy.samplers import PolyaDifference, polya_epsilon
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Skellam", "polya_price"]

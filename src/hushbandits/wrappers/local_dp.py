@@ -7,8 +7,8 @@ from functools import partial
 from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee
 from hushbandits.core.world import World
 from hushbandits.privacy.accounting import pure_curve
-from hushbandits.privacy.divergence import Profile
 from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.noise import Profile
 from hushbandits.privacy.plans import Plan, local_pure
 from hushbandits.wrappers.mechanism import Mechanism
 

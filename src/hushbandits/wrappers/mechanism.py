@@ -18,11 +18,11 @@ from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox
-from hushbandits.privacy.divergence import Profile, epsilon_at, law_profile, pure_profile
-from hushbandits.privacy.exact import exact
+from hushbandits.privacy.divergence import epsilon_at, law_profile, pure_profile
+from hushbandits.privacy.exact import Exact
 from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.plans import Plan, checked_t_min, confidence_level, guaranteed
-from hushbandits.privacy.samplers import NoiseLaw
 
 __all__ = ["EPSILONS", "Mechanism"]
 
@@ -142,7 +142,7 @@ class Mechanism(Privatizer):
         return np.array(values, np.int64)
 
     def _law(self, law: NoiseLaw) -> Noise:
-        return law if self.sampler == "fast" else exact(law)
+        return law if self.sampler == "fast" else Exact(law)
 
     def send(self, message: Payload, env: World) -> Payload:
         """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""

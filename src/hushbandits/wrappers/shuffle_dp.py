@@ -24,8 +24,9 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
 from hushbandits.privacy.accounting import pure_curve
-from hushbandits.privacy.divergence import Profile, binomial_profile
+from hushbandits.privacy.divergence import binomial_profile
 from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.noise import Profile
 from hushbandits.privacy.plans import Plan, distributed_pure
 from hushbandits.privacy.shuffling import (
     SMALLEST,
