@@ -59,6 +59,10 @@ class NoiseLaw:
         """Probabilities of the integers `x`."""
         raise NotImplementedError(f"{self!r} does not say its probabilities")
 
+    def cdf(self, x: Array) -> Array:
+        """Distribution function; asked of laws that are not on the integers."""
+        raise NotImplementedError(f"{self!r} does not say its distribution function")
+
     def far(self, tilt: float = 0.0) -> int:
         """An integer beyond which ``P(x)e^(tilt·x)`` is rounding, on either side."""
         reach = 8

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import real
@@ -362,6 +362,10 @@ class Laplace(NoiseLaw):
     def variance(self) -> float:
         """2b²."""
         return 2 * self.b**2
+
+    def cdf(self, x: Array) -> Array:
+        """Of scale b."""
+        return stats.laplace(scale=self.b).cdf(x)
 
     def exactly(self) -> Callable[[Source], float]:
         """Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""
