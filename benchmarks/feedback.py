@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.privacy.exact import exact
+from hushbandits.privacy.exact import Exact
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.registry import assemble
 
@@ -53,5 +53,5 @@ if __name__ == "__main__":
         print(f"  pooled block of 10^6: {1e6 * block_seconds(10**6, rewards=rewards):.0f} µs")
     print("draws per second")
     for law in LAWS:
-        fast, integers = draws_per_second(law, lambda law: law, 10**6), draws_per_second(law, exact, 3000)
+        fast, integers = draws_per_second(law, lambda law: law, 10**6), draws_per_second(law, Exact, 3000)
         print(f"  {law!r:<42} fast {fast:.3g}, exact {integers:.3g}")

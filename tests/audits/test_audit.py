@@ -21,13 +21,13 @@ from hushbandits.privacy.audit import (
     epsilon_lower_bound,
     learned_epsilon,
     one_run_p_value,
-    polya_epsilon,
     renyi_divergence,
     smallest_refuted,
     worst_log_ratio,
 )
 from hushbandits.privacy.plans import Plan
 from hushbandits.privacy.samplers import DiscreteLaplace as LaplaceLaw
+from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.wrappers.distributed_dp import DiscreteGaussian, DiscreteLaplace, Skellam
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.loss import Loss

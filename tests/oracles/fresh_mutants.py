@@ -9,7 +9,8 @@ from hushbandits.core.guarantee import Adjacency
 from hushbandits.core.luck.tapes import streams
 from hushbandits.envs.feedback.pooled import block_generator
 from hushbandits.privacy.divergence import pure_profile
-from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference
+from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.samplers import PolyaDifference
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace, Skellam
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace

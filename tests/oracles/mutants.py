@@ -8,8 +8,9 @@ from scipy import stats
 
 from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import distributed_pure
-from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference
+from hushbandits.privacy.samplers import PolyaDifference
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
 

@@ -8,15 +8,16 @@ from chance import LEVEL, chi_square, two_sample
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.privacy.exact import SecretSource, SeededSource, bernoulli_exp, exact
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.exact import Exact, SecretSource, SeededSource, bernoulli_exp
+from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 
 LAWS = [DiscreteLaplace(3.5), DiscreteLaplace(0.4), Skellam(3.0), DiscreteGaussian(6.0), DiscreteGaussian(0.3)]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_exact_samplers_follow_the_pmf(law):
-    drawn = exact(law).draw(np.random.default_rng(1), 6000)
+    drawn = Exact(law).draw(np.random.default_rng(1), 6000)
     top = math.ceil(14 * math.sqrt(law.variance)) + 2
     assert drawn.dtype == np.int64
     assert chi_square(drawn, law.pmf, np.arange(-top, top + 1)) > LEVEL
@@ -25,9 +26,9 @@ def test_exact_samplers_follow_the_pmf(law):
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_exact_polya_shares_add_up_to_discrete_laplace(n):
     rng = np.random.default_rng(n)
-    sums = exact(PolyaDifference(1 / n, 4.0)).draw(rng, 2500 * n).reshape(2500, n).sum(1)
+    sums = Exact(PolyaDifference(1 / n, 4.0)).draw(rng, 2500 * n).reshape(2500, n).sum(1)
     assert chi_square(sums, DiscreteLaplace(4.0).pmf, np.arange(-80, 81)) > LEVEL
-    total = np.array([exact(PolyaDifference(1 / n, 4.0)).total(rng, n) for _ in range(2500)])
+    total = np.array([Exact(PolyaDifference(1 / n, 4.0)).total(rng, n) for _ in range(2500)])
     assert chi_square(total, DiscreteLaplace(4.0).pmf, np.arange(-80, 81)) > LEVEL
 
 
@@ -36,7 +37,7 @@ def test_exact_polya_shares_add_up_to_discrete_laplace(n):
 def test_exact_sums_are_those_of_the_users_who_are_left(law, n):
     # Not of the six whose Pólya shares would make one discrete Laplace draw.
     rng = np.random.default_rng(n)
-    sums = np.array([exact(law).total(rng, n) for _ in range(1500)])
+    sums = np.array([Exact(law).total(rng, n) for _ in range(1500)])
     assert two_sample(sums, law.draw(rng, 1500 * n).reshape(1500, n).sum(1)) > LEVEL
     assert abs(sums.var() / (n * law.variance) - 1) < 6 * math.sqrt(stats.kurtosis(sums, fisher=False) / 1500)
 
@@ -44,11 +45,11 @@ def test_exact_sums_are_those_of_the_users_who_are_left(law, n):
 @pytest.mark.parametrize("law", [PolyaDifference(1 / 5, 3.0), Skellam(2.0)], ids=repr)
 def test_exact_and_fast_agree_in_law(law):
     rng = np.random.default_rng(2)
-    assert two_sample(exact(law).draw(rng, 6000), law.draw(rng, 6000)) > LEVEL
+    assert two_sample(Exact(law).draw(rng, 6000), law.draw(rng, 6000)) > LEVEL
 
 
 def test_exact_laplace_lives_on_a_grid():
-    x = exact(Laplace(2.0)).draw(np.random.default_rng(0), 4000)
+    x = Exact(Laplace(2.0)).draw(np.random.default_rng(0), 4000)
     assert (x * 2.0**40 == np.round(x * 2.0**40)).all()
     assert two_sample(x, Laplace(2.0).draw(np.random.default_rng(1), 4000)) > LEVEL
 
@@ -73,15 +74,15 @@ def test_integers_below_n_are_uniform_and_repeat_with_their_seed():
 def test_the_operating_system_s_randomness_takes_no_seed():
     with pytest.raises(ValueError, match="seed=0: randomness from the operating system cannot be seeded"):
         SecretSource(seed=0)
-    drawn = exact(DiscreteLaplace(2.0)).draw(SecretSource(), 400)
+    drawn = Exact(DiscreteLaplace(2.0)).draw(SecretSource(), 400)
     assert abs(drawn.mean()) < 6 * math.sqrt(DiscreteLaplace(2.0).variance / 400)
 
 
 def test_what_has_no_exact_sampler_says_so():
     with pytest.raises(ValueError, match="has no exact sampler"):
-        exact(NoiseLaw())
+        Exact(NoiseLaw())
     with pytest.raises(ValueError, match="needs r ≤ 1"):
-        exact(PolyaDifference(1.5, 2.0))
+        Exact(PolyaDifference(1.5, 2.0))
 
 
 @pytest.mark.parametrize("id", ["DistDP-v0", "DistRDP-v0", "DistCDP-v0", "CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0"])

@@ -12,9 +12,10 @@ from hushbandits.core.luck.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace, wrapped_sum
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import modular_sum, split_and_mix
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace

@@ -18,9 +18,9 @@ from hushbandits.privacy.accounting import (
     to_epsilon,
     zcdp_curve,
 )
-from hushbandits.privacy.audit import polya_epsilon
 from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import guaranteed
+from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.privacy.shuffling import binomial_delta
 
 

@@ -24,8 +24,9 @@ from hushbandits.privacy.divergence import (
 )
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import Plan, distributed_pure
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import binomial_delta, extra_bits
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace as DistributedLaplace
 from hushbandits.wrappers.huber import Huber

@@ -15,7 +15,6 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import epsilon_lower_bound, one_run_p_value, smallest_refuted
-from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["black_box", "grid_bits", "neighbours", "one_run"]
@@ -191,8 +190,8 @@ def grid_bits(wrappers: Sequence[Wrapper], n: int, runs: int = 400, seed: int = 
     return int(off.sum()), steps.size
 
 
-def one_run(mechanism: LocalDiscreteLaplace, users: int = 20_000, level: float = 1e-6, seed: int = 0) -> Verdict:
-    """One-run audit of a local mechanism: every user holds a random bit, and an observer guesses them all.
+def one_run(mechanism: Mechanism, users: int = 20_000, level: float = 1e-6, seed: int = 0) -> Verdict:
+    """One-run audit where users hide by themselves: every user holds a random bit, and an observer guesses them all.
 
     Measured is the smallest ε that `level` does not refute.
     """
@@ -201,7 +200,7 @@ def one_run(mechanism: LocalDiscreteLaplace, users: int = 20_000, level: float =
     )
     env.reset(seed)
     (own,) = env.wrappers
-    assert isinstance(own, LocalDiscreteLaplace)
+    assert isinstance(own, Mechanism)
     bits = np.random.default_rng(seed).integers(2, size=users)
     # Blocks of one: a message stands for itself.
     crowd = Individuals(bits.astype(float)[:, None, None], np.ones((users, 1), int))

@@ -8,64 +8,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
 
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.divergence import Profile, binomial_profile, laplace_profile, law_profile, pure_profile
-from hushbandits.privacy.pmf import wrapped_sum
-from hushbandits.privacy.samplers import Laplace, NoiseLaw, PolyaDifference
-from hushbandits.privacy.shuffling import SMALLEST, ExtraBits, shares_needed, shares_security
-from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.privacy.divergence import pure_profile
+from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.wrappers.mechanism import Mechanism
-from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
 
-__all__ = ["Continuous", "OnGrid", "log_pair", "noise_of", "planned_law", "profile"]
+__all__ = ["Continuous", "OnGrid", "log_pair", "planned_law", "profile"]
 
 #: Points of a law that draws are held against.
 _WIDEST = 1 << 20
 
 
-def noise_of(mechanism: Mechanism, n: int, survivors: int) -> tuple[NoiseLaw | ExtraBits | None, int]:
-    """A block's noise: the law of one draw, and how many draws hide a user from the observer."""
-    if isinstance(mechanism, CentralLaplace):
-        return mechanism.added(n), 1
-    return mechanism.planned(n).noise, 1 if mechanism.hidden_by == "noise" else survivors
-
-
 def profile(mechanism: Mechanism, n: int, survivors: int) -> Profile | None:
-    """Exact divergence of a block by its plan, whatever `Mechanism.seen` says; ``None``: a law without transform."""
-    law, draws = noise_of(mechanism, n, survivors)
-    if law is None:
-        return pure_profile(math.inf)
-    if isinstance(law, Laplace):
-        return laplace_profile(1 / law.b)
-    if isinstance(law, ExtraBits):
-        return binomial_profile(draws * law.k, law.q)
-    plan = mechanism.planned(n)
-    if isinstance(law, PolyaDifference) and draws * law.r < 1 - 1e-9:  # it peaks at 0: P(0)/P(g) is its worst ratio
-        x = np.arange(math.ceil(80 * law.b) + plan.g + 1)
-        log_p = stats.nbinom.logpmf(x, draws * law.r, -math.expm1(-1 / law.b))
-        least = np.logaddexp.reduce(log_p[plan.g :] + log_p[: len(x) - plan.g])
-        noise: Profile = pure_profile(float(np.logaddexp.reduce(2 * log_p) - least))
-        return _with_sum(mechanism, n, survivors, noise)
+    """Exact divergence of a block by its release, whatever `Mechanism.seen` says; ``None``: a law without transform."""
+    release = mechanism.release(n, survivors)
     try:
-        noise = law_profile(law, draws, plan.g, plan.modulus)
+        return pure_profile(math.inf) if release is None else release.profile()
     except NotImplementedError:
         return None
-    return _with_sum(mechanism, n, survivors, noise)
-
-
-def _with_sum(mechanism: Mechanism, n: int, survivors: int, noise: Profile) -> Profile:
-    """The noise, and what a shuffled sum gives away on top of it."""
-    if not isinstance(mechanism, ShuffledLaplace):
-        return noise
-    plan = mechanism.planned(n)
-    if mechanism.shuffle == "pure":  # the relaxed secure aggregation, on either neighbour
-        spent = mechanism.epsilon / 2
-        return lambda x: np.where(x < spent, 1.0, noise(np.maximum(x - spent, 0.0)))
-    k = shares_needed(max(SMALLEST, mechanism.sure(n)), plan.modulus, mechanism.security)
-    far = 2.0 ** -min(mechanism.security, shares_security(k, survivors, plan.modulus))
-    return lambda x: np.minimum(noise(x) + (1 + np.exp(np.minimum(x, 700.0))) * far, 1.0)
 
 
 def log_pair(mechanism: Mechanism, n: int, survivors: int) -> tuple[Array, Array]:
@@ -74,18 +35,18 @@ def log_pair(mechanism: Mechanism, n: int, survivors: int) -> tuple[Array, Array
     What is left out, and what is lifted to 1e-12 of the largest, makes a divergence smaller (or larger by 1e-9): what
     it refutes is refuted.
     """
-    law, draws = noise_of(mechanism, n, survivors)
-    if law is None:
+    release = mechanism.release(n, survivors)
+    if release is None:
         raise NotImplementedError("without noise two views have no outcome in common")
-    if isinstance(law, Laplace):  # in cells, which can only hide more
-        edges = np.linspace(-30, 31, 2441)
-        pmf, shift = np.diff(stats.laplace(scale=law.b).cdf(edges)), 40
-    elif isinstance(law, ExtraBits):
-        pmf, shift = stats.binom.pmf(np.arange(draws * law.k + 1), draws * law.k, law.q), 1
+    law, draws, shift = release.law, release.draws, release.shift
+    if not law.integer:  # in cells, which can only hide more
+        edges, shift = np.linspace(-30, 31, 2441), 40
+        pmf = np.diff(law.cdf(edges))
+    elif (line := law.line(draws)) is not None:
+        pmf = line
     else:
-        plan, spread = mechanism.planned(n), math.sqrt(draws * law.variance)
-        m = 2 * (math.ceil(30 * spread) + plan.g) + 1
-        pmf, shift = np.roll(_on_circle(law, draws, m), m // 2), plan.g
+        m = 2 * (math.ceil(30 * math.sqrt(draws * law.variance)) + shift) + 1
+        pmf = np.roll(_on_circle(law, draws, m), m // 2)
     p, q = pmf[shift:], pmf[:-shift]
     least = 1e-12 * pmf.max()
     kept = (p > least) | (q > least)
@@ -94,13 +55,7 @@ def log_pair(mechanism: Mechanism, n: int, survivors: int) -> tuple[Array, Array
 
 @lru_cache(maxsize=2048)
 def _on_circle(law: NoiseLaw, draws: int, m: int) -> Array:
-    try:
-        if not hasattr(law, "sigma2") or not hasattr(law, "_support"):
-            return np.maximum(wrapped_sum(law.cf, draws, m), 0.0)
-    except NotImplementedError:
-        return law.wrapped_pmf(draws, m)
-    x, p = law._support()  # by its own probabilities: a transform by series would take far longer
-    return np.maximum(np.fft.irfft(np.fft.rfft(np.bincount(x % m, weights=p, minlength=m)) ** draws, m), 0.0)
+    return np.maximum(law.wrapped_pmf(draws, m), 0.0)
 
 
 @dataclass(frozen=True)
@@ -184,38 +139,23 @@ class Continuous:
 
 def planned_law(mechanism: Mechanism, n: int, survivors: int) -> OnGrid | Continuous | None:
     """The law that the decoded sum of a block has around the truth; ``None``: no law to hold it against."""
-    law, draws = noise_of(mechanism, n, survivors)
-    if mechanism.hidden_by == "noise":
-        draws = survivors
-    if isinstance(law, Laplace):
-        return Continuous(stats.laplace(scale=law.b).cdf, law.b)
-    if isinstance(law, ExtraBits):
-        bits = draws * law.k
-        return OnGrid(stats.binom.pmf(np.arange(bits + 1), bits, law.q), 0, 0, 1, survivors * law.mean)
-    plan = mechanism.planned(n)
-    m = plan.modulus
-    if law is None:
-        return OnGrid(np.ones(1), 0, m, plan.g)
+    plan, release = mechanism.planned(n), mechanism.release(n, survivors)
+    if release is None:
+        return OnGrid(np.ones(1), 0, plan.modulus, plan.g)
+    law, draws, m, g, wrong = release.law, release.total, release.modulus, release.shift, release.wrong
+    if not law.integer:
+        return Continuous(law.cdf, math.sqrt(law.variance / 2))
+    if (line := law.line(draws)) is not None:
+        return OnGrid(line, 0, 0, g, survivors * law.mean)
     try:
         # all of the circle, or as far as noise ever gets
-        wrong = _wrong(mechanism)
-        near = m if wrong else min(m, 2 * math.ceil(45 * math.sqrt(draws * law.variance) + plan.g) + 65)
+        near = m if wrong else min(m, 2 * math.ceil(45 * math.sqrt(draws * law.variance) + g) + 65)
+    except NotImplementedError:  # a law that knows itself on its own circle alone
+        near = m
+    try:
         if near > _WIDEST:
             return None
         pmf = (1 - wrong) * np.roll(_on_circle(law, draws, near), near // 2) + wrong / near
-        return OnGrid(pmf, -(near // 2), m, plan.g)
-    except NotImplementedError:
-        return _by_modulus(law, draws, m, plan.g)
-
-
-def _wrong(mechanism: Mechanism) -> float:
-    """How often a relaxed secure aggregation answers with a uniform number: q̂, which theorem 3 takes for p as well."""
-    return mechanism._p if isinstance(mechanism, ShuffledLaplace) and mechanism.shuffle == "pure" else 0.0
-
-
-def _by_modulus(law: NoiseLaw, draws: int, m: int, g: int) -> OnGrid | None:
-    """A law that knows itself on its own circle alone."""
-    try:
-        return OnGrid(np.roll(_on_circle(law, draws, m), m // 2), -(m // 2), m, g)
     except NotImplementedError:
         return None
+    return OnGrid(pmf, -(near // 2), m, g)

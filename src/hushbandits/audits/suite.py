@@ -16,7 +16,7 @@ from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
 from hushbandits.audits.cases import Case, Unbuilt, claims, everything, hider, named
 from hushbandits.audits.drawn import long_run, losing, other_sizes, short_runs, single_messages
 from hushbandits.audits.hiding import routes
-from hushbandits.audits.laws import noise_of, planned_law
+from hushbandits.audits.laws import planned_law
 from hushbandits.audits.network import ROUNDS, messages
 from hushbandits.audits.posts import coins, drawn_posts, has_law, releases
 from hushbandits.audits.unbounded import laws
@@ -28,10 +28,8 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.privacy.samplers import PolyaDifference
 from hushbandits.registry import make_team
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
-from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.private_means import PrivateMeans
 
@@ -185,7 +183,8 @@ def _exact(case: Case) -> Iterator[Verdict]:
         for n in (n for n in _SIZES if n >= least):
             sure = max(mechanism.sure(n), least)
             # next to nobody: only where the law is known in closed form, for ε is in the thousands otherwise
-            few = least if isinstance(noise_of(mechanism, n, n)[0], PolyaDifference) else sure
+            release = mechanism.release(n, n)
+            few = least if release is not None and release.law.closed else sure
             for survivors in dict.fromkeys((n, sure, max(least, sure // 2), few)):
                 yield from white_box(mechanism, n, survivors, subject, promise)
         if epsilon in (0.1, 1.0, 10.0) or case.make is None:
@@ -253,7 +252,7 @@ def _mechanism_black(case: Case, budget: Budget) -> Iterator[Verdict]:
                     **{**about, "words": f"{words}, few users"},
                 )
                 yield box(max(8, 2 * least), runs // 2, where=_ONE, loss=("behind", 0.3), **about)
-        if isinstance(mechanism, LocalDiscreteLaplace):
+        if local and not promise.delta:
             yield replace(one_run(mechanism, level=budget.level, seed=budget.seed), subject=subject, promise=promise)
         yield _bits(env, mechanism, promise, subject, 1 if local else 64, coded)
 

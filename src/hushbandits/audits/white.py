@@ -11,8 +11,9 @@ from hushbandits.audits.laws import log_pair, profile
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.privacy.divergence import Profile, epsilon_at, worst_profile
+from hushbandits.privacy.divergence import epsilon_at, worst_profile
 from hushbandits.privacy.ledger import Ledger
+from hushbandits.privacy.noise import Profile
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["composed_delta", "compositions", "every_size", "white_box"]

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.pmf import wrapped_sum
-from hushbandits.privacy.samplers import PolyaDifference
 
 __all__ = [
     "critical_distance",
@@ -24,7 +22,6 @@ __all__ = [
     "learned_epsilon",
     "log_wrapped_discrete_laplace",
     "one_run_p_value",
-    "polya_epsilon",
     "renyi_divergence",
     "smallest_refuted",
     "worst_log_ratio",
@@ -70,43 +67,6 @@ def worst_log_ratio(log_pmf: Array, shifts: int, at: Array | None = None) -> flo
             ratio = np.abs(log_pmf - np.roll(log_pmf, s))
         worst = max(worst, float(np.nanmax(ratio)))
     return worst
-
-
-def polya_epsilon(shape: float, b: float, g: int) -> float:
-    """ε of a difference of two Pólya(shape, e^(−1/b)) draws on an integer sum of sensitivity g.
-
-    Shape 1 is the discrete Laplace law, g/b.  Below it (users dropped out, and their share of the noise with them)
-    the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b bounds all ratios.
-    The law comes from its transform on a circle, with an absolute error of about 1e-16; ratios are taken where it
-    exceeds 1e-9 of its maximum, and the tails' limit g/b always counts.  Where P(g) does not reach that, it is added up
-    term by term, in logarithms.
-
-    Examples
-    --------
-    >>> [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5, 0.001)]
-    [1.0, 1.18, 2.58, 11.37]
-    """
-    if shape >= 1:
-        return g / b
-    size = math.ceil(40 * b)
-    if g <= size:
-        m = max(64, 2 * (size + g) + 1)
-        pmf = np.roll(wrapped_sum(PolyaDifference(shape, b).cf, 1, m), m // 2)
-        pmf = pmf[pmf > 1e-9 * pmf.max()]  # symmetric and falling from its middle: what is left is one piece
-        if len(pmf) // 2 >= g:
-            log_pmf = np.log(pmf)
-            # The law falls on either side: the largest shift has the largest ratio.
-            return max(g / b, float(np.abs(log_pmf[g:] - log_pmf[:-g]).max()))
-    # Hardly any noise is left: P(g) is beyond what the transform resolves.
-    j = np.arange(math.ceil(80 * b) + 1)
-    near, far = _log_polya(j, shape, b), _log_polya(j + g, shape, b)
-    return float(np.logaddexp.reduce(2 * near) - np.logaddexp.reduce(near + far))
-
-
-def _log_polya(j: Array, shape: float, b: float) -> Array:
-    """The logarithms of one Pólya draw's probabilities, but for a factor."""
-    log_p: Array = special.gammaln(j + shape) - special.gammaln(j + 1) - j / b
-    return log_p
 
 
 def renyi_divergence(log_pmf: Array, shift: int, alpha: float) -> float:

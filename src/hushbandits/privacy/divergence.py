@@ -8,7 +8,7 @@ cost, and the pointwise largest of several profiles bounds any mixture of them (
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -16,9 +16,8 @@ from scipy import stats
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
-from hushbandits.privacy.audit import polya_epsilon
+from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.pmf import chernoff
-from hushbandits.privacy.samplers import NoiseLaw, PolyaDifference, Skellam
 
 __all__ = [
     "RESOLVED",
@@ -26,6 +25,7 @@ __all__ = [
     "binomial_profile",
     "circle_profile",
     "composed_epsilon",
+    "discrete_laplace_profile",
     "epsilon_at",
     "laplace_profile",
     "law_profile",
@@ -33,8 +33,6 @@ __all__ = [
     "shift_profile",
     "worst_profile",
 ]
-
-Profile = Callable[[Array], Array]
 
 #: δ below which a composition is not resolved: its transform has an absolute error of about 1e-14.
 RESOLVED = 1e-10
@@ -77,6 +75,20 @@ def laplace_profile(epsilon: float) -> Profile:
 
 def _laplace(epsilon: float, x: Array) -> Array:
     return np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0) / 2), 0.0)
+
+
+def discrete_laplace_profile(b: float, shift: int) -> Profile:
+    """Of Lap_ℤ(b) on an integer sum of sensitivity `shift`.
+
+    Examples
+    --------
+    >>> discrete_laplace_profile(8.0, 8)(np.array([0.0, 1.0])).round(4).tolist()
+    [0.3919, 0.0]
+    """
+    reach = math.ceil(40 * b) + shift
+    if reach > _WIDEST:
+        return pure_profile(shift / b)
+    return _shifted(math.log(math.tanh(1 / (2 * b))) - np.abs(np.arange(-reach, reach + 1)) / b, shift, _LOST)
 
 
 class _Pair:
@@ -186,31 +198,23 @@ def binomial_profile(trials: int, q: float) -> Profile:
 def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Profile:
     """Of the sum of n draws of `law`, all that an observer of a modular sum can see of the noise.
 
-    Where the law has no transform, its `NoiseLaw.wrapped_pmf` on the circle of `modulus` stands in.  A difference of
-    Pólya draws whose shapes add up to less than 1 is not log-concave; there only its largest likelihood ratio is used
-    (`audit.polya_epsilon`).
+    By its own `NoiseLaw.profile`, or by its transforms.  Where it has none, its `NoiseLaw.wrapped_pmf` on the circle
+    of `modulus` stands in.
 
     Raises
     ------
     NotImplementedError
-        A law that knows neither; one on more than four million integers, or of less than 1/60 of the sensitivity.
+        A law that knows none of these; one on more than four million integers, or of less than 1/60 of the sensitivity.
 
     Examples
     --------
+    >>> from hushbandits.privacy.samplers import PolyaDifference
     >>> profile = law_profile(PolyaDifference(1 / 64, 8.0), 64, 8)  # discrete Laplace noise, ε = 1
     >>> bool(profile(np.array([1.0]))[0] < 1e-12 < profile(np.array([0.9]))[0])
     True
     """
-    if isinstance(law, PolyaDifference):
-        shape = n * law.r
-        if shape < 1 - 1e-9:
-            return pure_profile(polya_epsilon(shape, law.b, sensitivity))
-        # Beyond shape 1 it is the law of shape 1 and more noise, which can only hide more.
-        reach = math.ceil(40 * law.b) + sensitivity
-        if reach > _WIDEST:
-            return pure_profile(sensitivity / law.b)
-        x = np.arange(-reach, reach + 1)
-        return _shifted(math.log(math.tanh(1 / (2 * law.b))) - np.abs(x) / law.b, sensitivity, _LOST)
+    if (own := law.profile(n, sensitivity)) is not None:
+        return own
     try:
         log_pmf = _log_pmf_of_sum(law, n, sensitivity)
     except NotImplementedError:
@@ -244,24 +248,8 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
 
 def _tilted(law: NoiseLaw, n: int, m: int, tilt: float) -> tuple[float, float, Array]:
     """Mean of a tilted sum, ``n ln M(t)``, and its law on 0 … ⌊m/2⌋ (it wraps on a circle of m, far from its mean)."""
-    theta = 2 * np.pi * np.arange(m // 2 + 1) / m
-    if isinstance(law, Skellam):  # two Poisson draws, of means σ²e^t/2 and σ²e^−t/2
-        half = n * law.sigma2 / 2
-        up, down = half * math.exp(tilt), half * math.exp(-tilt)
-        power = np.exp(up * np.expm1(-1j * theta) + down * np.expm1(1j * theta))
-        centre, log_mgf = up - down, n * law.log_mgf(tilt)
-    elif hasattr(law, "pmf"):  # from its own probabilities: a transform by series would take far longer
-        own = math.ceil(12 * math.sqrt(law.variance) + tilt * law.variance) + 12
-        support = np.arange(-own, own + 1)
-        log_weight = _log(law.pmf(support)) + tilt * support
-        top = float(log_weight.max())
-        weight = np.exp(log_weight - top)
-        total = float(weight.sum())
-        centre, log_mgf = n * float((support * weight).sum()) / total, n * (math.log(total) + top)
-        power = np.fft.rfft(np.bincount(support % m, weights=weight / total, minlength=m)) ** n
-    else:  # nothing is known of its tails
-        centre, log_mgf, power = (0.0, 0.0, law.cf(theta) ** n) if not tilt else (math.inf, 0.0, np.ones(len(theta)))
-    return centre, log_mgf, np.fft.irfft(power, m)[: m // 2 + 1]
+    centre, log_mgf, transform = law.tilted(n, m, tilt)
+    return centre, log_mgf, np.fft.irfft(transform, m)[: m // 2 + 1]
 
 
 def worst_profile(profiles: Sequence[Profile]) -> Profile:

@@ -1,8 +1,7 @@
 """Exact samplers: integers only, no floating point between the coin flips and the noise.
 
-Every law of `privacy.samplers` with integer support, the same interface: ``exact(law)`` draws from an integer source,
-a seeded generator (a simulation that repeats) or the operating system's randomness (``SecretSource``).  Parameters are
-taken as the exact rationals that the given doubles are.
+What laws draw from `exactly`: uniform integers, of a seeded generator (a simulation that repeats) or the operating
+system's (`SecretSource`).  Parameters are taken as the exact rationals that the given doubles are.
 
 Sources: Canonne, Kamath & Steinke 2020, algorithms 1–3 (Bernoulli(e^−γ), discrete Laplace, discrete Gaussian).
 """
@@ -11,24 +10,15 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.noise import NoiseLaw, Source
 
-__all__ = ["Exact", "SecretSource", "SeededSource", "exact"]
-
-
-class Source(Protocol):
-    """Uniform integers."""
-
-    def below(self, n: int) -> int:
-        """Return a uniform integer in [0, n)."""
+__all__ = ["Exact", "SecretSource", "SeededSource"]
 
 
 class SeededSource:
@@ -178,38 +168,14 @@ def _poisson_small(source: Source, a: int, b: int) -> int:
             return k
 
 
-def _ratio(x: float) -> tuple[int, int]:
-    fraction = Fraction(x)
-    return fraction.numerator, fraction.denominator
+def ratio(x: float) -> tuple[int, int]:
+    """The rational that a double is."""
+    return Fraction(x).as_integer_ratio()
 
 
-def _reciprocal(x: float, most: int = 1 << 40) -> tuple[int, int]:
-    # 1/n for n users arrives as a double: take the n that was meant.
-    fraction = Fraction(x).limit_denominator(most)
-    return fraction.numerator, fraction.denominator
-
-
-def _one(law: NoiseLaw) -> Callable[[Source], int]:
-    if isinstance(law, DiscreteLaplace):
-        scale = _ratio(law.b)
-        return lambda source: discrete_laplace(source, *scale)
-    if isinstance(law, PolyaDifference):
-        if law.r > 1:
-            raise ValueError(f"r={law.r:g}: the exact Pólya sampler needs r ≤ 1")
-        shape, (b_top, b_bottom) = _reciprocal(law.r), _ratio(law.b)
-        gamma = (b_bottom, b_top)  # γ = 1/b
-        return lambda source: polya(source, shape, gamma) - polya(source, shape, gamma)
-    if isinstance(law, Skellam):
-        mean = _ratio(law.sigma2 / 2)
-        return lambda source: poisson(source, *mean) - poisson(source, *mean)
-    if isinstance(law, DiscreteGaussian):
-        variance = _ratio(law.sigma2)
-        return lambda source: discrete_gaussian(source, *variance)
-    raise ValueError(f"{law!r} has no exact sampler")
-
-
-#: Steps per unit on which `exact(Laplace(b))` lives.
-_LAPLACE_GRID = 1 << 40
+def reciprocal(x: float, most: int = 1 << 40) -> tuple[int, int]:
+    """The fraction that a double such as 1/n was meant to be."""
+    return Fraction(x).limit_denominator(most).as_integer_ratio()
 
 
 @dataclass(frozen=True)
@@ -219,54 +185,38 @@ class Exact:
     Parameters
     ----------
     law : NoiseLaw
-    integer : bool
+
+    Raises
+    ------
+    ValueError
+        A law that has no exact sampler.
 
     Examples
     --------
+    >>> from hushbandits.privacy.samplers import DiscreteLaplace
     >>> Exact(DiscreteLaplace(3.0)).draw(np.random.default_rng(0), 4).dtype
     dtype('int64')
     """
 
     law: NoiseLaw
-    #: As the law's.
-    integer: bool = True
+
+    def __post_init__(self) -> None:
+        self.law.exactly()  # one that has none says so
+
+    @property
+    def integer(self) -> bool:
+        """As the law's."""
+        return self.law.integer
 
     def draw(self, rng: np.random.Generator | Source, size: int) -> Array:
-        """One value per user, ``(size,)``.
-
-        The continuous Laplace law comes as Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale.
-        """
-        source = SeededSource(rng) if isinstance(rng, np.random.Generator) else rng
-        if isinstance(self.law, Laplace):
-            one = _one(DiscreteLaplace(self.law.b * _LAPLACE_GRID))
-            return np.array([one(source) for _ in range(size)], float) / _LAPLACE_GRID
-        one = _one(self.law)
-        return np.array([one(source) for _ in range(size)], np.int64)
+        """One value per user, ``(size,)``."""
+        source, one = _source(rng), self.law.exactly()
+        return np.array([one(source) for _ in range(size)], np.int64 if self.integer else float)
 
     def total(self, rng: np.random.Generator | Source, n: int) -> float:
-        """Sum over n users: one draw where n Pólya shares make one discrete Laplace, else n draws."""
-        if n == 0:
-            return 0
-        law = self.law
-        if isinstance(law, PolyaDifference) and not isinstance(law, DiscreteLaplace) and round(1 / law.r) == n:
-            return int(Exact(DiscreteLaplace(law.b)).draw(rng, 1)[0])
-        drawn = self.draw(rng, n).sum()
-        return int(drawn) if self.integer else float(drawn)
+        """Sum over n users."""
+        return self.law.exact_total(_source(rng), n) if n else 0
 
 
-def exact(law: NoiseLaw) -> Exact:
-    """Return `law` with an exact sampler.
-
-    Raises
-    ------
-    ValueError
-        A law that has none.
-
-    Examples
-    --------
-    >>> int(exact(Skellam(4.0)).total(np.random.default_rng(1), 10)) % 1
-    0
-    """
-    if not isinstance(law, Laplace):
-        _one(law)
-    return Exact(law, law.integer)
+def _source(rng: np.random.Generator | Source) -> Source:
+    return SeededSource(rng) if isinstance(rng, np.random.Generator) else rng

@@ -13,7 +13,8 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
 from hushbandits.privacy.accounting import Curve, compose, largest, to_epsilon
-from hushbandits.privacy.divergence import RESOLVED, Profile, composed_epsilon, pure_profile, worst_profile
+from hushbandits.privacy.divergence import RESOLVED, composed_epsilon, pure_profile, worst_profile
+from hushbandits.privacy.noise import Profile
 
 if TYPE_CHECKING:
     import pandas as pd

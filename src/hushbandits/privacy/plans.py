@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
+
+from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import divisor, integer, real
+from hushbandits.privacy.divergence import law_profile
+from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.pmf import tail_quantile
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, NoiseLaw, PolyaDifference, Skellam
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
 __all__ = [
     "Plan",
+    "Release",
     "central_pure",
     "confidence_level",
     "distributed_concentrated",
@@ -74,6 +81,61 @@ class Plan:
         (15, 1.5, -0.5)
         """
         return ((y - self.modulus) if y > survivors * self.g + self.tau else y) / self.g
+
+
+@dataclass(frozen=True)
+class Release:
+    """What an observer sees of a block: noise on a sum, and whatever else gives a user away.
+
+    Parameters
+    ----------
+    law : NoiseLaw
+        Of one draw.
+    draws : int
+        How many draws hide a user from the observer.
+    total : int
+        How many are in the decoded sum.
+    shift : int
+        How far one user moves the sum, which is also the steps of its grid per reward.
+    modulus : int
+        The sum is known modulo this; 0: it is known.
+    epsilon, far : float
+        What comes on top of the noise: a further ε, or a view within the statistical distance `far` of this one.
+    wrong : float
+        How often the sum is a uniform number instead.
+
+    Examples
+    --------
+    >>> release = Release(DiscreteLaplace(8.0), 1, 64, 8, 0)
+    >>> release.profile()(np.array([0.9, 1.0])).round(4).tolist()
+    [0.0234, 0.0]
+    """
+
+    law: NoiseLaw
+    draws: int
+    total: int
+    shift: int
+    modulus: int
+    epsilon: float = 0.0
+    far: float = 0.0
+    wrong: float = 0.0
+
+    def profile(self) -> Profile:
+        """Its exact divergence.
+
+        Raises
+        ------
+        NotImplementedError
+            As `law_profile`.
+        """
+        noise = law_profile(self.law, self.draws, self.shift, self.modulus)
+        return partial(_on_top, noise, self.epsilon, self.far) if self.epsilon or self.far else noise
+
+
+def _on_top(noise: Profile, epsilon: float, far: float, x: Array) -> Array:
+    # An ε-DP view on top adds up, exactly so at its end.
+    delta = np.where(x < epsilon, 1.0, noise(np.maximum(x - epsilon, 0.0)))
+    return np.minimum(delta + (1 + np.exp(np.minimum(x, 700.0))) * far if far else delta, 1.0)
 
 
 def ceiling(x: float) -> int:

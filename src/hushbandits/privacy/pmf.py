@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.samplers import NoiseLaw
+from hushbandits.privacy.noise import NoiseLaw
 
 __all__ = ["chernoff", "tail_quantile", "wrapped_discrete_laplace", "wrapped_sum"]
 

@@ -1,64 +1,26 @@
-"""Noise laws of the protocols: samplers, sums, pmfs, transforms.
-
-Every law is symmetric around 0 and offers ``draw(rng, size)``, one value per user; ``total(rng, n)``, one draw from
-the law of the sum over n users; ``log_mgf(t)`` and ``cf(t)`` of one value, from which tails of sums are computed.
-These samplers are fast, seeded and work in floating point: a simulation of the noise.
-"""
+"""Noise laws of the protocols; what all of them offer is said in `privacy.noise`."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import real
+from hushbandits.privacy import exact
+from hushbandits.privacy.accounting import Curve, concentrated_sum, pure_curve, skellam_curve, zcdp_curve
+from hushbandits.privacy.divergence import discrete_laplace_profile, laplace_profile, pure_profile
+from hushbandits.privacy.noise import NoiseLaw, Profile, Source
+from hushbandits.privacy.pmf import wrapped_sum
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Laplace", "NoiseLaw", "PolyaDifference", "Skellam"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Laplace", "PolyaDifference", "Skellam", "polya_epsilon"]
 
-_CHUNK = 1 << 16
-
-
-class NoiseLaw:
-    """Base: what every law offers."""
-
-    integer: ClassVar[bool] = True
-
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """One value per user, ``(size,)``."""
-        raise NotImplementedError
-
-    def total(self, rng: np.random.Generator, n: int) -> float:
-        """Sum over `n` users, in chunks where the law is not closed under addition."""
-        total = 0
-        for start in range(0, n, _CHUNK):
-            total += int(self.draw(rng, min(_CHUNK, n - start)).sum())
-        return total
-
-    def log_mgf(self, t: float) -> float:
-        """``ln E e^{tX}`` for ``0 ≤ t < t_max``."""
-        raise NotImplementedError
-
-    @property
-    def t_max(self) -> float:
-        """Where the moment generating function ends."""
-        return math.inf
-
-    def cf(self, theta: Array) -> Array:
-        """``E cos(θX)``."""
-        raise NotImplementedError
-
-    def wrapped_pmf(self, n: int, m: int) -> Array:
-        """``(m,)`` law mod m of the sum over n users; only laws without a transform of their own need it."""
-        raise NotImplementedError
-
-    @property
-    def variance(self) -> float:
-        """Variance of one value."""
-        raise NotImplementedError
+#: Steps per unit on which `Laplace.exactly` lives.
+_GRID = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -83,6 +45,7 @@ class PolyaDifference(NoiseLaw):
     45.2...
     """
 
+    closed = True
     r: float
     b: float
 
@@ -124,6 +87,35 @@ class PolyaDifference(NoiseLaw):
         """``2rβ/(1−β)²``."""
         return 2 * self.r * (1 - self._p) / self._p**2
 
+    def transform(self, n: int, m: int) -> Array:
+        """By `cf`."""
+        return self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
+
+    def exactly(self) -> Callable[[Source], int]:
+        """Two Pólya draws, for ``r ≤ 1``; 1/n of n users arrives as a double, and the n that was meant is taken."""
+        if self.r > 1:
+            raise ValueError(f"r={self.r:g}: the exact Pólya sampler needs r ≤ 1")
+        shape, (top, bottom) = exact.reciprocal(self.r), exact.ratio(self.b)
+        gamma = bottom, top  # γ = 1/b
+        return lambda source: exact.polya(source, shape, gamma) - exact.polya(source, shape, gamma)
+
+    def exact_total(self, source: Source, n: int) -> float:
+        """One draw where n shares make one discrete Laplace, else n draws."""
+        return DiscreteLaplace(self.b).exactly()(source) if round(1 / self.r) == n else super().exact_total(source, n)
+
+    def profile(self, n: int, shift: int) -> Profile:
+        """From shape 1 on that of the discrete Laplace law, for more noise can only hide more.
+
+        Below it the law is not log-concave, and only its largest likelihood ratio is used (`polya_epsilon`).
+        """
+        if n * self.r < 1 - 1e-9:
+            return pure_profile(polya_epsilon(n * self.r, self.b, shift))
+        return discrete_laplace_profile(self.b, shift)
+
+    def curve(self, n: int, shift: int) -> Curve:
+        """That of its pure ε."""
+        return pure_curve(polya_epsilon(n * self.r, self.b, shift))
+
 
 class DiscreteLaplace(PolyaDifference):
     """``P(x) = (1−β)/(1+β) β^|x|``, ``β = e^(−1/b)``: the difference of two geometric draws.
@@ -149,9 +141,51 @@ class DiscreteLaplace(PolyaDifference):
         """Two geometric draws each."""
         return rng.geometric(self._p, size) - rng.geometric(self._p, size)
 
+    def exactly(self) -> Callable[[Source], int]:
+        """Canonne et al. 2020, algorithm 2."""
+        scale = exact.ratio(self.b)
+        return lambda source: exact.discrete_laplace(source, *scale)
+
     def pmf(self, x: Array) -> Array:
         """The law."""
         return math.tanh(1 / (2 * self.b)) * np.exp(-np.abs(x) / self.b)
+
+
+def polya_epsilon(shape: float, b: float, g: int) -> float:
+    """ε of a difference of two Pólya(shape, e^(−1/b)) draws on an integer sum of sensitivity g.
+
+    Shape 1 is the discrete Laplace law, g/b.  Below it (users dropped out, and their share of the noise with them)
+    the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b bounds all ratios.
+    The law comes from its transform on a circle, with an absolute error of about 1e-16; ratios are taken where it
+    exceeds 1e-9 of its maximum, and the tails' limit g/b always counts.  Where P(g) does not reach that, it is added up
+    term by term, in logarithms.
+
+    Examples
+    --------
+    >>> [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5, 0.001)]
+    [1.0, 1.18, 2.58, 11.37]
+    """
+    if shape >= 1:
+        return g / b
+    size = math.ceil(40 * b)
+    if g <= size:
+        m = max(64, 2 * (size + g) + 1)
+        pmf = np.roll(wrapped_sum(PolyaDifference(shape, b).cf, 1, m), m // 2)
+        pmf = pmf[pmf > 1e-9 * pmf.max()]  # symmetric and falling from its middle: what is left is one piece
+        if len(pmf) // 2 >= g:
+            log_pmf = np.log(pmf)
+            # The law falls on either side: the largest shift has the largest ratio.
+            return max(g / b, float(np.abs(log_pmf[g:] - log_pmf[:-g]).max()))
+    # Hardly any noise is left: P(g) is beyond what the transform resolves.
+    j = np.arange(math.ceil(80 * b) + 1)
+    near, far = _log_polya(j, shape, b), _log_polya(j + g, shape, b)
+    return float(np.logaddexp.reduce(2 * near) - np.logaddexp.reduce(near + far))
+
+
+def _log_polya(j: Array, shape: float, b: float) -> Array:
+    """The logarithms of one Pólya draw's probabilities, but for a factor."""
+    log_p: Array = special.gammaln(j + shape) - special.gammaln(j + 1) - j / b
+    return log_p
 
 
 @dataclass(frozen=True)
@@ -199,6 +233,26 @@ class Skellam(NoiseLaw):
         """``e^(−σ²) I_|x|(σ²)``."""
         return special.ive(np.abs(x), self.sigma2)
 
+    def exactly(self) -> Callable[[Source], int]:
+        """Two Poisson draws."""
+        mean = exact.ratio(self.sigma2 / 2)
+        return lambda source: exact.poisson(source, *mean) - exact.poisson(source, *mean)
+
+    def transform(self, n: int, m: int) -> Array:
+        """By `cf`."""
+        return self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
+
+    def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
+        """Two Poisson draws, of means ``nσ²e^t/2`` and ``nσ²e^(−t)/2``."""
+        theta, half = 2 * np.pi * np.arange(m // 2 + 1) / m, n * self.sigma2 / 2
+        up, down = half * math.exp(t), half * math.exp(-t)
+        power = np.exp(up * np.expm1(-1j * theta) + down * np.expm1(1j * theta))
+        return up - down, n * self.log_mgf(t), power
+
+    def curve(self, n: int, shift: int) -> Curve:
+        """Agarwal, Kairouz & Liu 2021, theorem 3.5."""
+        return skellam_curve(n * self.sigma2, shift)
+
 
 @dataclass(frozen=True)
 class DiscreteGaussian(NoiseLaw):
@@ -237,26 +291,18 @@ class DiscreteGaussian(NoiseLaw):
             done += len(kept)
         return out
 
-    def _support(self) -> tuple[Array, Array]:
-        x = np.arange(-math.ceil(12 * math.sqrt(self.sigma2)) - 12, math.ceil(12 * math.sqrt(self.sigma2)) + 13)
-        weight = np.exp(-(x**2) / (2 * self.sigma2))
-        return x, weight / weight.sum()
+    def exactly(self) -> Callable[[Source], int]:
+        """Canonne et al. 2020, algorithm 3."""
+        variance = exact.ratio(self.sigma2)
+        return lambda source: exact.discrete_gaussian(source, *variance)
+
+    def far(self, tilt: float = 0.0) -> int:
+        """Twelve deviations, from where a tilt puts the middle."""
+        return math.ceil(12 * math.sqrt(self.sigma2) + tilt * self.sigma2) + 12
 
     def log_mgf(self, t: float) -> float:
         """At most ``σ²t²/2``: the bound of Canonne et al. 2020, fact 18."""
         return self.sigma2 * t * t / 2
-
-    def cf(self, theta: Array) -> Array:
-        """By its Fourier series over the support."""
-        x, p = self._support()
-        flat = np.cos(np.multiply.outer(np.ravel(theta), x)) @ p
-        return flat.reshape(np.shape(theta))
-
-    @property
-    def variance(self) -> float:
-        """By the series; at most σ²."""
-        x, p = self._support()
-        return float((p * x**2).sum())
 
     def pmf(self, x: Array) -> Array:
         """The law."""
@@ -264,6 +310,10 @@ class DiscreteGaussian(NoiseLaw):
         k = np.arange(1, top + 1)
         norm = 1 + 2 * np.exp(-(k**2) / (2 * self.sigma2)).sum()
         return np.exp(-(np.asarray(x, float) ** 2) / (2 * self.sigma2)) / norm
+
+    def curve(self, n: int, shift: int) -> Curve:
+        """Of the sum, which is close to a discrete Gaussian (`accounting.concentrated_sum`)."""
+        return zcdp_curve(concentrated_sum(n, self.sigma2, shift))
 
 
 @dataclass(frozen=True)
@@ -312,3 +362,16 @@ class Laplace(NoiseLaw):
     def variance(self) -> float:
         """2b²."""
         return 2 * self.b**2
+
+    def cdf(self, x: Array) -> Array:
+        """Of scale b."""
+        return stats.laplace(scale=self.b).cdf(x)
+
+    def exactly(self) -> Callable[[Source], float]:
+        """Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""
+        one = DiscreteLaplace(self.b * _GRID).exactly()
+        return lambda source: one(source) / _GRID
+
+    def profile(self, n: int, shift: int) -> Profile | None:
+        """Of one draw."""
+        return laplace_profile(shift / self.b) if n == 1 else None

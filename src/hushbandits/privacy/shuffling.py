@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
+from scipy import stats
 
 from hushbandits.core.ground.types import Array
 from hushbandits.privacy.divergence import binomial_profile
+from hushbandits.privacy.noise import NoiseLaw, Profile
 
 __all__ = [
     "ExtraBits",
@@ -81,8 +82,8 @@ def modular_sum(x: Array, m: int) -> int:
 
 
 @dataclass(frozen=True)
-class ExtraBits:
-    """k extra bits of probability q beside a user's own.
+class ExtraBits(NoiseLaw):
+    """k extra bits of probability q beside a user's own: noise whose mean the analyzer subtracts.
 
     Parameters
     ----------
@@ -97,7 +98,6 @@ class ExtraBits:
 
     k: int
     q: float
-    integer: ClassVar[bool] = True
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Their sum, per user."""
@@ -108,7 +108,7 @@ class ExtraBits:
         return int(rng.binomial(n * self.k, self.q))
 
     @property
-    def mean(self) -> float:
+    def mean(self) -> float:  # type: ignore[override]
         """kq."""
         return self.k * self.q
 
@@ -116,6 +116,14 @@ class ExtraBits:
     def variance(self) -> float:
         """kq(1 − q)."""
         return self.k * self.q * (1 - self.q)
+
+    def line(self, n: int) -> Array:
+        """``Bin(nk, q)``."""
+        return stats.binom.pmf(np.arange(n * self.k + 1), n * self.k, self.q)
+
+    def profile(self, n: int, shift: int) -> Profile | None:
+        """That of the binomial, on a sum of sensitivity 1."""
+        return binomial_profile(n * self.k, self.q) if shift == 1 else None
 
 
 def binomial_delta(trials: int, q: float, epsilon: float) -> float:

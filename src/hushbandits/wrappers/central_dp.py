@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from hushbandits.core.ground.validate import flag
-from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, void
+from hushbandits.core.guarantee import Guarantee, void
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox
-from hushbandits.privacy.accounting import pure_curve
-from hushbandits.privacy.divergence import Profile, laplace_profile, law_profile
-from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.plans import Plan, central_pure
-from hushbandits.privacy.samplers import DiscreteLaplace, Laplace, NoiseLaw
+from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.plans import Plan, Release, central_pure
+from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["CentralLaplace"]
@@ -80,10 +76,6 @@ class CentralLaplace(Mechanism):
         self._sizes = message["reward"].planned
         return message.clip()
 
-    def price(self, n: int, survivors: int) -> Spent:
-        """ε, however many take part: the server's noise is there in any case."""
-        return Spent(self.epsilon, 0.0, pure_curve(self.epsilon), partial(self.seen, n, survivors))
-
     def _standing(self, env: World) -> tuple[Guarantee, ...]:
         """Nothing where another mechanism stands between it and the users: the sum's sensitivity is not 1 then."""
         names = [w.name for w in env.wrappers]
@@ -94,10 +86,10 @@ class CentralLaplace(Mechanism):
         why = f"its noise is added to what {behind[0]} makes of the sum, noised and reduced, which moves by more than 1"
         return tuple(void(g, why) for g in standing)
 
-    def seen(self, n: int, survivors: int) -> Profile:
+    def release(self, n: int, survivors: int) -> Release:
         """The server's own noise, however many take part."""
-        noise = self.added(n)
-        return laplace_profile(1 / noise.b) if isinstance(noise, Laplace) else law_profile(noise, 1, self.planned(n).g)
+        plan = self.planned(n)
+        return Release(self.added(n), 1, 1, *((plan.g, plan.modulus) if self.discrete else (1, 0)))
 
     def _details(self, n: int) -> dict[str, object]:
         return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}
@@ -121,15 +113,9 @@ class CentralLaplace(Mechanism):
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε for outsiders; nothing against the server."""
         noise = "Lap_ℤ(g/ε) on the encoded sum" if self.discrete else "Lap(1/ε) on the sum"
-        return (
-            Guarantee(
-                mechanism=f"{noise} of a block, ε = {self.epsilon:g}, added by the server",
-                epsilon=self.epsilon,
-                delta=0.0,
-                adjacency=ONE_USER,
-                run=ONCE,
-                view="whoever sees the decoded sums; the server itself is trusted with the rewards",
-                assumptions=("a trusted server", *self._arithmetic()),
-                source="Chowdhury & Zhou 2023, theorem 5" if self.discrete else "Sajed & Sheffet 2019",
-            ),
+        return self._promise(
+            f"{noise} of a block, ε = {self.epsilon:g}, added by the server",
+            "whoever sees the decoded sums; the server itself is trusted with the rewards",
+            "Chowdhury & Zhou 2023, theorem 5" if self.discrete else "Sajed & Sheffet 2019",
+            ("a trusted server",),
         )

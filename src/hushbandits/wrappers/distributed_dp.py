@@ -10,17 +10,15 @@ import math
 from functools import partial
 
 from hushbandits.core.ground.validate import real
-from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.world import World
 from hushbandits.privacy.accounting import (
-    Curve,
     concentrated_sum,
     pure_curve,
     skellam_curve,
     to_epsilon,
     zcdp_curve,
 )
-from hushbandits.privacy.audit import polya_epsilon
 from hushbandits.privacy.divergence import law_profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import (
@@ -30,7 +28,7 @@ from hushbandits.privacy.plans import (
     distributed_renyi,
     precision,
 )
-from hushbandits.privacy.samplers import PolyaDifference
+from hushbandits.privacy.samplers import PolyaDifference, polya_epsilon
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Skellam", "polya_price"]
@@ -41,24 +39,10 @@ class _Distributed(Mechanism):
 
     source = ""
 
-    def _guarantee(self, mechanism: str, epsilon: float, delta: float) -> tuple[Guarantee, ...]:
+    def _guarantee(self, mechanism: str, epsilon: float | None = None) -> tuple[Guarantee, ...]:
         present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} of a block's users"
-        return (
-            Guarantee(
-                mechanism=mechanism,
-                epsilon=epsilon,
-                delta=delta,
-                adjacency=ONE_USER,
-                run=ONCE,
-                view="the server: modular sums of blocks",
-                assumptions=(
-                    f"{present} take part and add their noise",
-                    "the secure function reveals the modular sum only",
-                    *self._arithmetic(),
-                ),
-                source=self.source,
-            ),
-        )
+        sure = f"{present} take part and add their noise", "the secure function reveals the modular sum only"
+        return self._promise(mechanism, "the server: modular sums of blocks", self.source, sure, epsilon)
 
 
 def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
@@ -112,7 +96,7 @@ class DiscreteLaplace(_Distributed):
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε where a secure function hides the individual messages; nothing where it does not."""
         text = f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares"
-        return self._guarantee(text, self.epsilon, 0.0)
+        return self._guarantee(text)
 
 
 class Skellam(_Distributed):
@@ -165,15 +149,12 @@ class Skellam(_Distributed):
         return distributed_renyi(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
-        """The Skellam bound with the block's own g and the survivors' variance."""
+        """ε at δ, of the Rényi curve of the survivors' noise and of the block's own g."""
         plan = self.planned(n)
         assert plan.noise is not None
-        return self._converted(skellam_curve(survivors * plan.noise.variance, plan.g), plan, survivors)
-
-    def _converted(self, curve: Curve, plan: Plan, survivors: int) -> Spent:
-        assert plan.noise is not None
-        exact = partial(law_profile, plan.noise, survivors, plan.g)
-        return Spent(to_epsilon(curve, self.delta), self.delta, curve, exact)
+        curve = plan.noise.curve(survivors, plan.g)
+        assert curve is not None
+        return Spent(to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from the Rényi curve of the smallest block."""
@@ -183,7 +164,7 @@ class Skellam(_Distributed):
             f"Skellam(0, g²/ε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, s = {self.scale:g}: "
             "Rényi DP, ε(α) = αε²/2 + min{((2α−1)g² + 6g)ε⁴/4g⁴, 3ε²/2g}"
         )
-        return self._guarantee(text, converted, self.delta)
+        return self._guarantee(text, converted)
 
 
 class DiscreteGaussian(Skellam):
@@ -214,12 +195,6 @@ class DiscreteGaussian(Skellam):
         """Theorem 4."""
         return distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
 
-    def price(self, n: int, survivors: int) -> Spent:
-        """ρ of the survivors' sum."""
-        plan = self.planned(n)
-        sigma2 = plan.noise.sigma2  # type: ignore[union-attr]
-        return self._converted(zcdp_curve(concentrated_sum(survivors, sigma2, plan.g)), plan, survivors)
-
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from a ρ that no block exceeds.
 
@@ -232,4 +207,4 @@ class DiscreteGaussian(Skellam):
             f"n discrete Gaussians of σ² = g²/(nε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, "
             f"s = {self.scale:g}: ρ-zCDP with ρ = {rho:.6g}"
         )
-        return self._guarantee(text, to_epsilon(zcdp_curve(rho), self.delta), self.delta)
+        return self._guarantee(text, to_epsilon(zcdp_curve(rho), self.delta))

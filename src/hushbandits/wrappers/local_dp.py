@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.world import World
-from hushbandits.privacy.accounting import pure_curve
-from hushbandits.privacy.divergence import Profile
-from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import Plan, local_pure
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -56,25 +51,7 @@ class LocalDiscreteLaplace(Mechanism):
         """Theorem 6."""
         return local_pure(n, self.epsilon, self._p)
 
-    def price(self, n: int, survivors: int) -> Spent:
-        """ε: a message is private by itself."""
-        return Spent(self.epsilon, 0.0, pure_curve(self.epsilon), partial(self.seen, n, survivors))
-
-    def seen(self, n: int, survivors: int) -> Profile | None:
-        """One user's own noise."""
-        return super().seen(n, 1)
-
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε against everyone."""
-        return (
-            Guarantee(
-                mechanism=f"Lap_ℤ(g/ε) on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}",
-                epsilon=self.epsilon,
-                delta=0.0,
-                adjacency=ONE_USER,
-                run=ONCE,
-                view="everyone but the user",
-                assumptions=self._arithmetic(),
-                source="Chowdhury & Zhou 2023, theorem 6",
-            ),
-        )
+        text = f"Lap_ℤ(g/ε) on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}"
+        return self._promise(text, "everyone but the user", "Chowdhury & Zhou 2023, theorem 6")

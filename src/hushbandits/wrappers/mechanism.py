@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
-from hushbandits.core.guarantee import Guarantee, void
+from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, void
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Noise, Payload
@@ -18,11 +19,12 @@ from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox
-from hushbandits.privacy.divergence import Profile, epsilon_at, law_profile, pure_profile
-from hushbandits.privacy.exact import exact
+from hushbandits.privacy.accounting import pure_curve
+from hushbandits.privacy.divergence import epsilon_at, pure_profile
+from hushbandits.privacy.exact import Exact
 from hushbandits.privacy.ledger import Ledger, Spent
-from hushbandits.privacy.plans import Plan, checked_t_min, confidence_level, guaranteed
-from hushbandits.privacy.samplers import NoiseLaw
+from hushbandits.privacy.noise import NoiseLaw, Profile
+from hushbandits.privacy.plans import Plan, Release, checked_t_min, confidence_level, guaranteed
 
 __all__ = ["EPSILONS", "Mechanism"]
 
@@ -62,6 +64,8 @@ class Mechanism(Privatizer):
     #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism;
     #: ``"noise"``, its own alone; ``"server"``, one that is trusted.
     hidden_by: ClassVar[str] = "sum"
+    #: δ of its promise.
+    delta: float = 0.0
     #: Fewest users of a block that is ever opened.
     smallest: ClassVar[int] = 2
 
@@ -116,8 +120,14 @@ class Mechanism(Privatizer):
         return bool(self._refuted(env)) or not np.isfinite(self._standing(env)[0].epsilon)
 
     def price(self, n: int, survivors: int) -> Spent:
-        """What a block planned for `n` users costs each of the `survivors`."""
-        raise NotImplementedError(f"{type(self).__name__} must define price(n, survivors)")
+        """What a block planned for `n` users costs each of the `survivors`.
+
+        By default (ε, δ), whoever is lost: of a mechanism that counts on nobody else's noise (`hidden_by`).
+        """
+        if self.hidden_by == "sum":
+            raise NotImplementedError(f"{type(self).__name__} must define price(n, survivors)")
+        curve = None if self.delta else pure_curve(self.epsilon)
+        return Spent(self.epsilon, self.delta, curve, partial(self.seen, n, survivors))
 
     def metrics(self, env: World) -> dict[str, Array]:
         """``epsilon``, ``delta`` (R,): what no user has spent more than."""
@@ -142,7 +152,7 @@ class Mechanism(Privatizer):
         return np.array(values, np.int64)
 
     def _law(self, law: NoiseLaw) -> Noise:
-        return law if self.sampler == "fast" else exact(law)
+        return law if self.sampler == "fast" else Exact(law)
 
     def send(self, message: Payload, env: World) -> Payload:
         """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
@@ -170,18 +180,37 @@ class Mechanism(Privatizer):
         """Whether `wrapper`, somewhere behind this mechanism, is a secure function that it can stand on."""
         return isinstance(wrapper, SecureFunction)
 
-    def seen(self, n: int, survivors: int) -> Profile | None:
-        """Exact divergence of what is seen of a block planned for `n` users, `survivors` of them left, if it is known.
+    def release(self, n: int, survivors: int) -> Release | None:
+        """What the observer sees of a block planned for `n` users, `survivors` of them left; ``None``: no noise.
 
-        By default that of the sum of the survivors' noise, on a sum of sensitivity g.
+        By default the survivors' noise on a sum of sensitivity g, or a user's own where that alone hides it.
         """
         plan = self.planned(n)
         if plan.noise is None:
-            return pure_profile(np.inf)
+            return None
+        return Release(plan.noise, 1 if self.hidden_by == "noise" else survivors, survivors, plan.g, plan.modulus)
+
+    def seen(self, n: int, survivors: int) -> Profile | None:
+        """Exact divergence of what the observer sees of a block planned for `n` users; ``None``: not known."""
+        release = self.release(n, survivors)
         try:
-            return law_profile(plan.noise, survivors, plan.g, plan.modulus)
+            return pure_profile(np.inf) if release is None else release.profile()
         except NotImplementedError:
             return None
+
+    def _promise(
+        self,
+        mechanism: str,
+        view: str,
+        source: str,
+        assumptions: tuple[str, ...] = (),
+        epsilon: float | None = None,
+        adjacency: Adjacency = ONE_USER,
+    ) -> tuple[Guarantee, ...]:
+        """One promise about users who are met once, at its ε and δ."""
+        assumptions = (*assumptions, *self._arithmetic())
+        epsilon = self.epsilon if epsilon is None else epsilon
+        return (Guarantee(mechanism, epsilon, self.delta, adjacency, view, assumptions, source, run=ONCE),)
 
     def _holding(self, env: World) -> tuple[Guarantee, ...]:
         standing, why = self._standing(env), self._lossy(env)

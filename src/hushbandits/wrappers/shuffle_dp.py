@@ -8,15 +8,15 @@ Three protocols.  ``split-and-mix``: distributed Laplace noise, every message cu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.types import Seeds
 from hushbandits.core.ground.validate import choice, integer, real
-from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee
+from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
@@ -24,9 +24,8 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
 from hushbandits.privacy.accounting import pure_curve
-from hushbandits.privacy.divergence import Profile, binomial_profile
 from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.plans import Plan, distributed_pure
+from hushbandits.privacy.plans import Plan, Release, distributed_pure
 from hushbandits.privacy.shuffling import (
     SMALLEST,
     ExtraBits,
@@ -90,6 +89,7 @@ class ShuffledLaplace(Mechanism):
         super().__init__(epsilon, confidence, t_min, sampler, name=name)
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS[:2])
         self.security = integer("security", security, 1, 128)
+        self.delta = 0.0 if shuffle == "pure" else _split_delta(self.epsilon, self.security)
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """As `Mechanism`; theorem 3 fixes p."""
@@ -127,48 +127,31 @@ class ShuffledLaplace(Mechanism):
         """Smaller blocks have too few shares to hide anything, and are refused."""
         return SMALLEST if self.shuffle == "split-and-mix" else 2
 
-    def seen(self, n: int, survivors: int) -> Profile | None:
+    def release(self, n: int, survivors: int) -> Release | None:
         """The noise, and what the shuffled sum gives away on top of it."""
-        noise = super().seen(n, survivors)
+        noise = super().release(n, survivors)
         if noise is None:
             return None
-        extra = (self.epsilon / 2, 0.0) if self.shuffle == "pure" else (0.0, self._secure(n, survivors))
-        return partial(_on_top, noise, *extra)
+        if self.shuffle == "pure":  # theorem 3 takes q̂ for p as well
+            return replace(noise, epsilon=self.epsilon / 2, wrong=self._p)
+        return replace(noise, far=2.0 ** -self._secure(n, survivors))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """ε where the protocol's own sum is behind it."""
         pure = self.shuffle == "pure"
         total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation" if pure else "ε in the noise"
-        delta = 0.0 if pure else _split_delta(self.epsilon, self.security)
         secure = (
             "an ideal (ε/4, 1/(2T))-relaxed secure aggregation"
             if pure
             else f"split-and-mix: security {self.security} bits, statistical, never pure"
         )
-        return (
-            Guarantee(
-                mechanism=f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}",
-                epsilon=self.epsilon,
-                delta=delta,
-                adjacency=ONE_USER,
-                run=ONCE,
-                view="the server: shuffled messages of blocks",
-                assumptions=(
-                    secure,
-                    "an honest shuffler",
-                    "all planned users take part" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} take part",
-                    *self._arithmetic(),
-                ),
-                source="Chowdhury & Zhou 2023, theorem 3 (corrected)" if pure else "Balle et al. 2020",
-            ),
+        present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g}"
+        return self._promise(
+            f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}",
+            "the server: shuffled messages of blocks",
+            "Chowdhury & Zhou 2023, theorem 3 (corrected)" if pure else "Balle et al. 2020",
+            (secure, "an honest shuffler", f"{present} take part"),
         )
-
-
-def _on_top(noise: Profile, epsilon: float, security: float, x: Array) -> Array:
-    # A view within 2^−σ of one with this profile, or one that an ε-DP view comes on top of (adding up: exact at its
-    # end).
-    delta = np.where(x < epsilon, 1.0, noise(np.maximum(x - epsilon, 0.0)))
-    return np.minimum(delta + ((1 + np.exp(np.minimum(x, 700.0))) * 2.0**-security if security else 0.0), 1.0)
 
 
 def _split_delta(epsilon: float, security: float) -> float:
@@ -259,25 +242,14 @@ class BinarySum(Mechanism):
         """The binary sum."""
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
 
-    def seen(self, n: int, survivors: int) -> Profile:
-        """The survivors' bits."""
-        bits: Any = self.planned(n).noise
-        return binomial_profile(survivors * bits.k, bits.q)
-
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, δ) of a block's bits."""
-        exact = self.calibrate == "exact"
-        return (
-            Guarantee(
-                mechanism=f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
-                epsilon=self.epsilon,
-                delta=self.delta,
-                adjacency=Adjacency("one user's bit replaced; a user takes part once", "reward"),
-                run=ONCE,
-                view="the server: shuffled bits of blocks",
-                assumptions=("an honest shuffler", "all planned users take part", *self._arithmetic()),
-                source="exact divergence of the binomial" if exact else "Tenenbaum et al. 2021",
-            ),
+        return self._promise(
+            f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
+            "the server: shuffled bits of blocks",
+            "exact divergence of the binomial" if self.calibrate == "exact" else "Tenenbaum et al. 2021",
+            ("an honest shuffler", "all planned users take part"),
+            adjacency=Adjacency("one user's bit replaced; a user takes part once", "reward"),
         )
 
 

@@ -1,0 +1,166 @@
+"""What a noise law is: one object that samples it, knows it exactly, and says what it hides.
+
+Sampler, sums, probabilities, transforms, tails and divergences of one law stand in one class.  Mechanisms, accounting,
+audits and agents ask it, so that a new noise is one class: all the rest follows from `NoiseLaw.pmf` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from hushbandits.core.ground.types import Array
+from hushbandits.privacy.accounting import Curve
+
+__all__ = ["NoiseLaw", "Profile", "Source"]
+
+#: δ at every ε of an array: the larger divergence of two neighbours.
+Profile = Callable[[Array], Array]
+
+_CHUNK = 1 << 16
+_NOTHING = math.log(1e-17)  # of a law's largest probability: what lies beyond is rounding
+_WIDEST = 1 << 24
+
+
+class Source(Protocol):
+    """Uniform integers."""
+
+    def below(self, n: int) -> int:
+        """Return a uniform integer in [0, n)."""
+
+
+class NoiseLaw:
+    """Base of noise on the integers, symmetric around its mean: a subclass gives `pmf`, or whatever is asked of it.
+
+    Where a closed form is better than the default it overrides that face.  A law is compared and hashed by its
+    parameters (a frozen dataclass), for what is worked out of it is kept.  `draw` and `total` are fast, seeded and work
+    in floating point, a simulation of the noise; `exactly` is the same law over integers alone.
+
+    Examples
+    --------
+    >>> class Coin(NoiseLaw):
+    ...     def pmf(self, x):
+    ...         return np.where(np.abs(x) == 1, 0.5, 0.0)
+    >>> Coin().variance, float(Coin().cf(np.pi)), Coin().draw(np.random.default_rng(0), 4).tolist()
+    (1.0, -1.0, [1, -1, -1, -1])
+    """
+
+    integer: ClassVar[bool] = True
+    #: Whether `profile` has a closed form for the sum of any number of draws, however few.
+    closed: ClassVar[bool] = False
+    #: Mean of one value, which the analyzer subtracts.
+    mean: float = 0.0
+
+    def pmf(self, x: Array) -> Array:
+        """Probabilities of the integers `x`."""
+        raise NotImplementedError(f"{self!r} does not say its probabilities")
+
+    def cdf(self, x: Array) -> Array:
+        """Distribution function; asked of laws that are not on the integers."""
+        raise NotImplementedError(f"{self!r} does not say its distribution function")
+
+    def far(self, tilt: float = 0.0) -> int:
+        """An integer beyond which ``P(x)e^(tilt·x)`` is rounding, on either side."""
+        reach = 8
+        while reach < _WIDEST:
+            x = np.arange(-2 * reach, 2 * reach + 1)
+            weight = self._log_weight(x, tilt)
+            if weight[np.abs(x) > reach].max() <= _NOTHING + weight.max():
+                return reach
+            reach *= 2
+        raise NotImplementedError(f"{self!r} is too wide to look at")
+
+    def _log_weight(self, x: Array, tilt: float) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.pmf(x)) + tilt * x
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """One value per user, ``(size,)``."""
+        x, p = _table(self)
+        return x[np.minimum(np.searchsorted(np.cumsum(p), rng.random(size), "right"), len(x) - 1)]
+
+    def total(self, rng: np.random.Generator, n: int) -> float:
+        """Sum over `n` users, in chunks where the law is not closed under addition."""
+        total = 0
+        for start in range(0, n, _CHUNK):
+            total += int(self.draw(rng, min(_CHUNK, n - start)).sum())
+        return total
+
+    def exactly(self) -> Callable[[Source], float]:
+        """Return the sampler of one value from uniform integers, without rounding; ``ValueError``: it has none."""
+        raise ValueError(f"{self!r} has no exact sampler")
+
+    def exact_total(self, source: Source, n: int) -> float:
+        """Sum over `n` users, as `exactly`."""
+        one = self.exactly()
+        return sum(one(source) for _ in range(n))
+
+    @property
+    def variance(self) -> float:
+        """Variance of one value."""
+        x, p = _table(self)
+        return float((p * x**2).sum())
+
+    @property
+    def t_max(self) -> float:
+        """Where the moment generating function ends."""
+        return math.inf
+
+    def log_mgf(self, t: float) -> float:
+        """``ln E e^{tX}`` for ``0 ≤ t < t_max``, or a bound above it."""
+        reach = self.far(t)
+        return float(np.logaddexp.reduce(self._log_weight(np.arange(-reach, reach + 1), t)))
+
+    def cf(self, theta: Array) -> Array:
+        """``E cos(θX)``, of noise around 0."""
+        x, p = _table(self)
+        return (np.cos(np.multiply.outer(np.ravel(theta), x)) @ p).reshape(np.shape(theta))
+
+    def transform(self, n: int, m: int) -> Array:
+        """``E e^(−iθS)`` of the sum S over n users, at ``θ = 2πj/m``, ``j ≤ m/2``; by `cf` where there is no `pmf`."""
+        try:
+            x, p = _table(self)
+        except NotImplementedError:
+            return self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
+        return np.fft.rfft(np.bincount(x % m, weights=p, minlength=m)) ** n
+
+    def wrapped_pmf(self, n: int, m: int) -> Array:
+        """``(m,)`` law mod m of the sum over n users."""
+        return np.fft.irfft(self.transform(n, m), m)
+
+    def line(self, n: int) -> Array | None:
+        """Probabilities of 0, 1, … of the sum over n users, where it cannot be negative; ``None``: it can."""
+        return None
+
+    def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
+        """The sum over n users, tilted by ``e^(tx)``: mean, ``n ln M(t)``, and its `transform`."""
+        reach = self.far(t)
+        support = np.arange(-reach, reach + 1)
+        log_weight = self._log_weight(support, t)
+        top = float(log_weight.max())
+        weight = np.exp(log_weight - top)
+        total = float(weight.sum())
+        power = np.fft.rfft(np.bincount(support % m, weights=weight / total, minlength=m)) ** n
+        return n * float((support * weight).sum()) / total, n * (math.log(total) + top), power
+
+    def profile(self, n: int, shift: int) -> Profile | None:
+        """Divergence of the sum over n users and the same moved by up to `shift`; ``None``: no closed form."""
+        return None
+
+    def curve(self, n: int, shift: int) -> Curve | None:
+        """Rényi curve of the same; ``None``: none is known."""
+        return None
+
+
+@lru_cache(maxsize=256)
+def _table(law: NoiseLaw) -> tuple[Array, Array]:
+    """The integers within `far`, and their probabilities."""
+    x = np.arange(-law.far(), law.far() + 1)
+    p = law.pmf(x)
+    if abs(p.sum() - 1) > 1e-9:
+        raise ValueError(f"probabilities of {law!r} add up to {p.sum():.9g} on ±{x[-1]}, not to 1")
+    return x, p / p.sum()
