@@ -153,9 +153,9 @@ def test_compiled_rounds_go_on_where_curves_stop(agent):
 def test_a_leaders_clock_counts_rounds_however_much_it_hears(graph, life, step):
     env, team = build("CoopNetwork-v0", "CMP-UCB", 2, {"graph": graph, "n_agents": 9, "life": life, "horizon": T})
     hb.play(env, team, seed=2, step=step)
-    leads = team._leader.ravel() >= 0
-    assert (team._pi.n.sum(1)[leads] > T).any() or graph == "star"  # leaves that lead a star at γ = 1 hear its centre
-    assert (team._pi.t[leads] == T - 1).all()
+    leads, pi = team.state.leader.ravel() >= 0, team.state.pi
+    assert (pi.n.sum(1)[leads] > T).any() or graph == "star"  # leaves that lead a star at γ = 1 hear its centre
+    assert (pi.t[leads] == T - 1).all()
 
 
 # -- closed forms ---------------------------------------------------------------------------------------------------

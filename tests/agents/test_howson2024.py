@@ -84,7 +84,7 @@ def test_a_run_that_begins_with_the_search_for_its_leader(m, graph, routing):
     found, plain = hb.play(env, team, seed=3), best_leader(adjacency(graph, m))
     assert found["setup_rounds"].tolist() == [3 * m] * 2
     assert found["setup_messages"].tolist() == [plain.messages] * 2
-    assert (team._leader == plain.leader).all()
+    assert (team.state.leader == plain.leader).all()
 
 
 # -- compiled, alone, in a batch ------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def same(one, other):
 def learnt(team):
     """Counts and the like: not the room for samples, which holds anything until it is written."""
     kept = {"n", "s", "t", "wins", "losses", "weight", "bound", "luck"}
-    return {name: x.copy() for name, x in team._pi._asdict().items() if name in kept and isinstance(x, np.ndarray)}
+    return {name: x.copy() for name, x in team.state.pi._asdict().items() if name in kept and isinstance(x, np.ndarray)}
 
 
 @pytest.mark.parametrize("agent", [*(f"QuACK-{name}" for name in list_policies()), *list_policies()])
@@ -275,11 +275,11 @@ def test_lemma_2_on_every_path(policy, m, graph, leader):
     fed, queued = [], []
 
     def look():
-        fed.append(team._pi.n.copy())
-        queued.append(team._size.max())
+        fed.append(team.state.pi.n.copy())
+        queued.append(team.state.size.max())
 
     arms = by_beats(env, team, run_seeds(2, 4), look)
-    v, runs = int(team._leader[0]), np.arange(4)[:, None]
+    v, runs = int(team.state.leader[0]), np.arange(4)[:, None]
     far = hop_distances(adjacency(graph, m))[v]
     for t in range(1, 81):
         plays = np.zeros((4, len(FOUR)))
@@ -288,7 +288,7 @@ def test_lemma_2_on_every_path(policy, m, graph, leader):
                 np.add.at(plays, (runs[:, 0], arms[:, s, w]), 1)
         assert (plays <= fed[t - 1] + 2 * far.sum()).all()
     assert max(queued) <= 2 * far.sum() + m
-    assert team._queue.shape[2] <= 16 * m + 4 * (far.sum() + m)  # nor do they keep room for more
+    assert team.state.queue.shape[2] <= 16 * m + 4 * (far.sum() + m)  # nor do they keep room for more
 
 
 # -- policies of one's own ------------------------------------------------------------------------------------------
@@ -391,6 +391,6 @@ def test_leaders_differ_where_graphs_do():
     equals_its_twin("UCB1", 8, graph)
     env, team = build("CoopNetwork-v0", "QuACK-UCB1", 6, {"graph": "erdos-renyi", "n_agents": 12, "horizon": 30})
     compiled = hb.play(env, team, seed=6)
-    assert len(set(team._leader.tolist())) > 1
-    assert team._leader.tolist() == [best_leader(graph).leader for graph in env.adjacency]
+    assert len(set(team.state.leader.tolist())) > 1
+    assert team.state.leader.tolist() == [best_leader(graph).leader for graph in env.adjacency]
     same(hb.play(env, team, seed=6, step=lambda: None), compiled)

@@ -288,9 +288,9 @@ def test_queues_that_grow():
     core, team = begun("QuACK-UCB", env=env)
     twin, other = begun("QuACK-UCB", env=env)
     for each in (team, other):
-        each._queue = each._queue[:, :, :13].copy()
+        each.state = each.state._replace(queue=each.state.queue[:, :, :13].copy())
     assert team.episode(core)
     by_beats(twin, other)
     equal(core, twin)
     equal(team, other)
-    assert team._queue.shape[2] > 13
+    assert team.state.queue.shape[2] > 13

@@ -66,7 +66,7 @@ def test_queues_that_grow_lose_no_reward(monkeypatch, graph, m, leader):
 
     def short(team, env, seeds):
         reset(team, env, seeds)
-        team._queue = team._queue[:, :, :1].copy()
+        team.state = team.state._replace(queue=team.state.queue[:, :, :1].copy())
 
     monkeypatch.setattr(QuACK, "reset", short)
     ours = actions_of("QuACK-UCB", graph, m, None, leader=leader)

@@ -93,7 +93,7 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
         env, team = build("LocalDPNetwork-v0", agent, 2, {**world, "mechanism": mechanism, **given}, own)
         assert [g.epsilon for g in env.privacy()] == [4.0]
         found.append(hb.play(env, team, seed=3)["regret"].tolist())
-        assert team._pi.epsilon == 4.0
+        assert team.state.pi.epsilon == 4.0
     assert found[0] == found[1] == found[2]
     with pytest.raises(ValueError, match=r"epsilon=2.0 conflicts with epsilon=4.0 of agent"):
         build("LocalDPNetwork-v0", agent, 2, {**world, "epsilon": 2.0}, {"epsilon": 4.0})
@@ -104,7 +104,7 @@ def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
     world = {"n_agents": 4, "horizon": 20}
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, wrappers=(wrapper,))
     hb.play(env, team, seed=0)
-    assert team._pi.epsilon == 2.0
+    assert team.state.pi.epsilon == 2.0
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, {"epsilon": 1.0}, (wrapper,))
     with pytest.raises(
         ValueError, match=rf"epsilon=1.0 of policy LDP-UCB-L differs from epsilon=2.0 of {wrapper.name}"
@@ -112,7 +112,7 @@ def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
         hb.play(env, team, seed=0)
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # nobody noises anything
     hb.play(env, team, seed=0)
-    assert team._pi.epsilon == 1.0
+    assert team.state.pi.epsilon == 1.0
 
 
 @pytest.mark.parametrize("agent", ["coop-UCB", "DDUCB", "Dec-TS"])

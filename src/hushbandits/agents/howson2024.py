@@ -6,7 +6,7 @@ repeat its arms as the instructions reach them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,13 +22,14 @@ from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
 from hushbandits.core.world import World
-from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
+from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
+from hushbandits.envs.network.rules import Rules, interpreted
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
 from hushbandits.policies.watched import Watched, started, tried
 
-__all__ = ["QuACK"]
+__all__ = ["QuACK", "guess"]
 
 
 class _Queues(NamedTuple):
@@ -82,26 +83,34 @@ def _hear(own, r, mail, t):
 
 
 @lru_cache
-def _rules(choose: Callable[..., int], update: Callable[..., None]) -> Rules:
-    """The leader's rules, compiled around the policy's."""
+def _compiled(choose: Callable[..., int], update: Callable[..., None]) -> Rules:
+    return _rules(choose, update, jit)
 
-    @jit
-    def lead_run(own, r):
+
+def _rules(choose: Callable[..., int], update: Callable[..., None], turned: Callable[..., Any]) -> Rules:
+    """The leader's rules around the policy's."""
+
+    @turned
+    def act(own, t, r, arms):
         k = choose(own.pi, r)
         while own.size[r, k] > 0:  # π is fed from the queue until it asks for an arm whose queue is empty
             update(own.pi, r, k, _take(k, r, own.queue, own.head, own.size))
             k = choose(own.pi, r)
-        return k
+        own.chosen[r] = arms[r, own.leader[r]] = k
 
-    @jit
-    def act(own, t, r, arms):
-        own.chosen[r] = arms[r, own.leader[r]] = lead_run(own, r)
-
-    @jit
+    @turned
     def learn(own, r, arms, rewards):
         update(own.pi, r, own.chosen[r], rewards[r, own.leader[r]])
 
     return Rules(act, learn, _hear)
+
+
+def guess(rngs: Sequence[np.random.Generator], n_arms: int, told: Array, arms: Array) -> None:
+    """Write a uniform arm to `arms`, (R, M), for everyone to whom nobody has told one yet."""
+    if told.all():
+        return
+    for r, rng in enumerate(rngs):
+        np.copyto(arms[r], rng.integers(n_arms, size=arms.shape[1]), where=~told[r])
 
 
 class QuACK(NetworkTeam):
@@ -159,6 +168,9 @@ class QuACK(NetworkTeam):
         **params: object,
     ):
         self.policy = make_policy(policy, **params)
+        self._ships = self.policy.ships
+        if not self._ships:
+            self.made = interpreted
         if isinstance(leader, str) and leader != "median":
             raise ValueError(f"leader={leader!r} must be an agent, 0, 1, …, or 'median'")
         self.leader = None if leader in (None, "median") else integer("leader", leader, 0)
@@ -174,8 +186,10 @@ class QuACK(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """Compiled around the policy's."""
-        return _rules(self.policy.choose, self.policy.update)
+        """Compiled around the policy's; one's own policy is watched, call by call."""
+        if self._ships:
+            return _compiled(self.policy.choose, self.policy.update)
+        return _rules(self._watched.choose, self._watched.update, lambda rule: rule)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """A tree, where asked for, has its root at the leader; the mechanism gets the policy's ε."""
@@ -210,25 +224,22 @@ class QuACK(NetworkTeam):
             )
         return leaders
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Choose leaders; empty the queues."""
+    def begin(self, env: World, seeds: Seeds) -> _Queues:
+        """Choose leaders; the queues are empty."""
         runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
         leaders = self._leaders(env)
         self._setup(env, runs)
-        self._leader = leaders[np.arange(runs) % len(leaders)]
-        self._runs = np.arange(runs)
-        self._queue = np.zeros((runs, n_arms, 16 * agents))
-        self._head = np.zeros((runs, n_arms), np.int64)
-        self._size = np.zeros((runs, n_arms), np.int64)
         luck = words(streams(seeds, f"policy/{self.policy.name}")) if self.policy.random else None
-        self._pi = started(self.policy, env, runs, agents * env.horizon, luck)
-        self._watched = Watched(self.policy, self._pi, n_arms)
-        self._arm = np.zeros((runs, agents), np.int64)
+        pi = started(self.policy, env, runs, agents * env.horizon, luck)
+        self._watched = Watched(self.policy, pi, n_arms)
         self._told = np.zeros((runs, agents), bool)
         self._rngs = streams(seeds, f"agent/{self.name}")
-        self._chosen = np.zeros(runs, np.int64)
-        self._n_arms = n_arms
         self._slots: int = env.slots.sender.shape[2]
+        return _Queues(
+            leader=leaders[np.arange(runs) % len(leaders)], chosen=np.zeros(runs, np.int64), arm=self._arm,
+            queue=np.zeros((runs, n_arms, 16 * agents)), head=np.zeros((runs, n_arms), np.int64),
+            size=np.zeros((runs, n_arms), np.int64), pi=pi,
+        )  # fmt: skip
 
     def _setup(self, env: World, runs: int) -> None:
         self._pause, self._paid = 0, np.zeros(runs, np.int64)
@@ -246,75 +257,57 @@ class QuACK(NetworkTeam):
             trees = map(shortest_path_tree, env.adjacency, env.distance, env.root)
             # an instruction to every child and one message to the parent: as many as there are edges at the agent
             most = np.array([tree.sum(1).max() for tree in trees])
-            found["messages_most"] = most[np.arange(len(self._runs)) % len(most)]
+            found["messages_most"] = most[np.arange(len(self.state.leader)) % len(most)]
         return found
 
     def act(self, obs: Obs) -> Array:
         """Leaders ask π; followers repeat their last instruction, or guess until the first."""
-        if not self._told.all():
-            for r, rng in enumerate(self._rngs):
-                guess = rng.integers(self._n_arms, size=self._arm.shape[1])
-                self._arm[r] = np.where(self._told[r], self._arm[r], guess)
-        self._looks = int(obs.t[0]) < self._pause
-        if self._looks:
-            return self._arm
-        self._lead(int(obs.t[0]) + 1)
-        return self._arm
+        guess(self._rngs, self._n_arms, self._told, self._arm)
+        self._t = int(obs.t[0]) + 1
+        if not self._ships:
+            self._watched.t = self._t
+        return self._arm if self._looks else super().act(obs)
 
-    def _lead(self, t: int) -> None:
-        own = self.state()
-        if self.policy.ships:
-            for_all_runs(self.rules)[0](own, t, self._arm)
-            return
-        self._t = t
-        for r in range(len(self._runs)):
-            k = self._watched.ask(r, t)
-            while own.size[r, k] > 0:
-                self._watched.tell(r, k, _take(k, r, own.queue, own.head, own.size), t)
-                k = self._watched.ask(r, t)
-            own.chosen[r] = own.arm[r, own.leader[r]] = k
+    @property
+    def _looks(self) -> bool:
+        """Whether they still look for their leader."""
+        return self._t <= self._pause
 
     def speak(self, reward: Array) -> Message | None:
         """Π takes the leader's own reward; everyone reports."""
         if self._looks:
             return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
-        if self.policy.ships:
-            for_all_runs(self.rules)[1](self.state(), self._arm, reward)
-            return None
-        for r in range(len(self._runs)):
-            self._watched.tell(r, int(self._chosen[r]), float(reward[r, self._leader[r]]), self._t)
-        return None
+        return super().speak(reward)
 
     def hear(self, inbox: Inbox) -> None:
         """Followers take the instruction, the leader the rewards."""
         if self._looks:
             return
-        instruction, told = inbox.of(self._leader, "arm")
-        self._arm = np.where(told, instruction, self._arm)
+        own = self.state
+        instruction, told = inbox.of(own.leader, "arm")
+        np.copyto(self._arm, instruction, where=told)
         self._told |= told
-        self._told[self._runs, self._leader] = True
-        arm, arrived = inbox.at(self._leader, "arm")
-        reward, _ = inbox.at(self._leader, "reward")
-        if self._size.max() + arm.shape[1] > self._queue.shape[2]:
-            self._grow(2 * self._queue.shape[2] + arm.shape[1])
-        _enqueue(arm, reward, arrived, self._queue, self._head, self._size)
+        self._told[np.arange(len(told)), own.leader] = True
+        arm, arrived = inbox.at(own.leader, "arm")
+        reward, _ = inbox.at(own.leader, "reward")
+        if own.size.max() + arm.shape[1] > own.queue.shape[2]:
+            self._grow(2 * own.queue.shape[2] + arm.shape[1])
+        own = self.state
+        _enqueue(arm, reward, arrived, own.queue, own.head, own.size)
 
     def _grow(self, depth: int) -> None:
-        old = self._queue.shape[2]
-        order = (self._head[:, :, None] + np.arange(old)) % old
-        queue = np.zeros((*self._queue.shape[:2], depth))
-        queue[:, :, :old] = np.take_along_axis(self._queue, order, 2)
-        self._queue, self._head = queue, np.zeros_like(self._head)
-
-    def state(self) -> _Queues:
-        """Instructions, queues, and π's own."""
-        return _Queues(self._leader, self._chosen, self._arm, self._queue, self._head, self._size, self._pi)
+        own = self.state
+        old = own.queue.shape[2]
+        order = (own.head[:, :, None] + np.arange(old)) % old
+        queue = np.zeros((*own.queue.shape[:2], depth))
+        queue[:, :, :old] = np.take_along_axis(own.queue, order, 2)
+        self.state = own._replace(queue=queue, head=np.zeros_like(own.head))
 
     def ahead(self) -> int:
         """Nobody guesses any more, no queue can overflow, and π needs no watching."""
-        if not (self._told.all() and self.policy.ships):
+        if not (self._told.all() and self._ships):
             return 0
-        return int(self._queue.shape[2] - self._size.max()) // self._slots if self._slots else LONGEST
+        return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST
 
 
 def __getattr__(name: str) -> Callable[..., QuACK]:

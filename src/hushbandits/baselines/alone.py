@@ -6,16 +6,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.messages import Inbox
+from hushbandits.core.luck.tapes import LONGEST, streams
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
 from hushbandits.core.world import World
-from hushbandits.envs.network.episode import NetworkTeam, Rules
+from hushbandits.envs.network.episode import NetworkTeam
+from hushbandits.envs.network.rules import Rules, interpreted, nothing
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
 from hushbandits.policies.watched import Watched, started, tried
@@ -27,26 +25,25 @@ class _Learners(NamedTuple):
     pi: Any  # the policy's, one learner per run and agent
 
 
-@jit
-def _ignore(own, r, mail, t):
-    pass
-
-
 @lru_cache
-def _rules(choose: Callable[..., int], update: Callable[..., None]) -> Rules:
-    @jit
+def _compiled(choose: Callable[..., int], update: Callable[..., None]) -> Rules:
+    return _rules(choose, update, jit)
+
+
+def _rules(choose: Callable[..., int], update: Callable[..., None], turned: Callable[..., Any]) -> Rules:
+    @turned
     def act(own, t, r, arms):
         agents = arms.shape[1]
         for m in range(agents):
             arms[r, m] = choose(own.pi, r * agents + m)
 
-    @jit
+    @turned
     def learn(own, r, arms, rewards):
         agents = arms.shape[1]
         for m in range(agents):
             update(own.pi, r * agents + m, arms[r, m], rewards[r, m])
 
-    return Rules(act, learn, _ignore, sends=False)
+    return Rules(act, learn, nothing)
 
 
 class Alone(NetworkTeam):
@@ -69,13 +66,25 @@ class Alone(NetworkTeam):
     (2,)
     """
 
+    quiet = LONGEST
+
     def __init__(self, policy: AnyPolicy = "UCB1", **params: object):
         self.policy = make_policy(policy, **params)
+        self._ships = self.policy.ships
+        if not self._ships:
+            self.made = interpreted
 
     @property
     def name(self) -> str:
         """The policy's."""
         return self.policy.name
+
+    @property
+    def rules(self) -> Rules:  # type: ignore[override]
+        """Compiled around the policy's; one's own policy is watched, call by call."""
+        if self._ships:
+            return _compiled(self.policy.choose, self.policy.update)
+        return _rules(self._watched.choose, self._watched.update, lambda rule: rule)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """The mechanism gets the policy's ε."""
@@ -85,39 +94,22 @@ class Alone(NetworkTeam):
         """Raise ``ValueError`` where the policy cannot play."""
         tried(self.policy, env, env.horizon)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Forget everything."""
-        runs, agents = len(seeds), env.n_agents
-        luck = words(streams(seeds, f"policy/{self.policy.name}"), agents) if self.policy.random else None
-        self._pi = started(self.policy, env, runs * agents, env.horizon, luck)
-        self._asked = Watched(self.policy, self._pi, env.n_arms)
-        self._arm = np.zeros((runs, agents), np.int64)
+    def begin(self, env: World, seeds: Seeds) -> _Learners:
+        """A learner per run and agent."""
+        luck = words(streams(seeds, f"policy/{self.policy.name}"), env.n_agents) if self.policy.random else None
+        pi = started(self.policy, env, len(seeds) * env.n_agents, env.horizon, luck)
+        self._watched = Watched(self.policy, pi, env.n_arms)
+        return _Learners(pi)
 
     def act(self, obs: Obs) -> Array:
         """Everyone asks its policy."""
-        self._asked.choose(self._arm.reshape(-1), int(obs.t[0]) + 1)
-        return self._arm
-
-    def speak(self, reward: Array) -> dict[str, Any]:
-        """Every policy takes its own reward; nobody tells anybody."""
-        self._asked.update(self._arm.reshape(-1), np.ascontiguousarray(reward).reshape(-1))
-        return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
-
-    def hear(self, inbox: Inbox) -> None:
-        """Ignore it."""
-
-    @property
-    def rules(self) -> Rules:  # type: ignore[override]
-        """Compiled around the policy's."""
-        return _rules(self.policy.choose, self.policy.update)
-
-    def state(self) -> _Learners:
-        """The policy's."""
-        return _Learners(self._pi)
+        if not self._ships:
+            self._watched.t = int(obs.t[0]) + 1
+        return super().act(obs)
 
     def ahead(self) -> int:
-        """One's own policy goes by the beats, where it is watched."""
-        return super().ahead() if self.policy.ships else 0
+        """One's own policy goes by the beats."""
+        return super().ahead() if self._ships else 0
 
 
 def __getattr__(name: str) -> Callable[..., Alone]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
+from hushbandits.agents.howson2024 import guess
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, integer
@@ -16,7 +17,7 @@ from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
 from hushbandits.core.world import World
-from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
+from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.graphs import (
     adjacency,
     hop_distances,
@@ -24,6 +25,7 @@ from hushbandits.envs.network.graphs import (
     largest_independent_set,
     power_graph,
 )
+from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.heavy import TruncatedUCB
 from hushbandits.policies.watched import started, tried
 
@@ -232,54 +234,39 @@ class CMPUCB(NetworkTeam):
             )
         return found
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Choose leaders; forget everything."""
+    def begin(self, env: World, seeds: Seeds) -> _Leaders:
+        """Choose leaders, who know nothing."""
         runs, agents = len(seeds), env.n_agents
         found = self._partitions(env)
         most = max(len(leaders) for leaders, _ in found)
-        self._leader = np.full((runs, most), -1)
-        self._follows = np.zeros((runs, agents), np.int64)
+        leader, follows = np.full((runs, most), -1), np.zeros((runs, agents), np.int64)
         for r in range(runs):
-            leaders, follows = found[r % len(found)]
-            self._leader[r, : len(leaders)] = leaders
-            self._follows[r] = leaders[follows]
-        self._pi = started(self.policy, env, runs * most, agents * env.horizon)
-        self._arm = np.zeros((runs, agents), np.int64)
-        self._told = self._follows == np.arange(agents)
+            leaders, whom = found[r % len(found)]
+            leader[r, : len(leaders)] = leaders
+            follows[r] = leaders[whom]
+        self._told = follows == np.arange(agents)
         self._rngs = streams(seeds, f"agent/{self.name}")
-        self._n_arms = env.n_arms
+        return _Leaders(leader, follows, self._arm, started(self.policy, env, runs * most, agents * env.horizon))
 
     def act(self, obs: Obs) -> Array:
         """Leaders ask their policy; followers repeat, or guess until the first instruction."""
-        if not self._told.all():
-            for r, rng in enumerate(self._rngs):
-                guess = rng.integers(self._n_arms, size=self._arm.shape[1])
-                self._arm[r] = np.where(self._told[r], self._arm[r], guess)
-        for_all_runs(self.rules)[0](self.state(), int(obs.t[0]) + 1, self._arm)
-        return self._arm
-
-    def speak(self, reward: Array) -> None:
-        """Leaders take their own rewards; everyone reports."""
-        for_all_runs(self.rules)[1](self.state(), self._arm, reward)
+        guess(self._rngs, self._n_arms, self._told, self._arm)
+        return super().act(obs)
 
     def hear(self, inbox: Inbox) -> None:
         """Followers take instructions, leaders rewards."""
-        arms = self._arm.copy()
-        for i, leader in enumerate(self._leader.T):
+        own, arms = self.state, self._arm.copy()
+        for i, leader in enumerate(own.leader.T):
             there = leader >= 0
             v = np.where(there, leader, 0)
             instruction, told = inbox.of(v, "arm")
-            told = told & there[:, None] & (self._follows == v[:, None])
-            arms = np.where(told, instruction, arms)
+            told = told & there[:, None] & (own.follows == v[:, None])
+            np.copyto(arms, instruction, where=told)
             self._told |= told
             arm, arrived = inbox.at(v, "arm")
             reward, _ = inbox.at(v, "reward")
-            _take_all(self._pi, i, self._leader.shape[1], arm, reward, arrived & there[:, None])
-        self._arm = arms
-
-    def state(self) -> _Leaders:
-        """Who leads, instructions, and the leaders' policies."""
-        return _Leaders(self._leader, self._follows, self._arm, self._pi)
+            _take_all(own.pi, i, own.leader.shape[1], arm, reward, arrived & there[:, None])
+        self._arm[:] = arms
 
     def ahead(self) -> int:
         """Nobody guesses any more."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.gossip import Gossip, nothing
+from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import real
@@ -19,12 +19,13 @@ __all__ = ["DecTS"]
 
 class _Posteriors(NamedTuple):
     sums: Array  # (R, M, K, 2) α and β
+    matrix: Array  # (G, M, M) P
     luck: Array  # (R·M, 4)
     rate: float
 
 
 @jit
-def _choose(own, r, t, arms):
+def _choose(own, t, r, arms):
     for m in range(arms.shape[1]):
         best, top = 0, -1.0
         row = r * arms.shape[1] + m
@@ -61,20 +62,15 @@ class DecTS(Gossip):
     (2,)
     """
 
-    choose = staticmethod(_choose)
-    learn = staticmethod(_learn)
-    heard = staticmethod(nothing)
+    name = "Dec-TS"
+    rules = gossip(_choose, _learn)
 
     def __init__(self, rate: float | None = None):
         self.rate = rate if rate is None else real("rate", rate, 0)
 
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Dec-TS"
-
-    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Posteriors, Array]:
+    def begin(self, env: World, seeds: Seeds) -> _Posteriors:
         """Uniform priors."""
         sums = np.ones((len(seeds), env.n_agents, env.n_arms, 2))
         luck = words(streams(seeds, f"agent/{self.name}"), env.n_agents)
-        return _Posteriors(sums, luck, float(env.n_agents) if self.rate is None else self.rate), sums
+        rate = float(env.n_agents) if self.rate is None else self.rate
+        return _Posteriors(sums, gossip_matrix(env.adjacency), luck, rate)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.gossip import Gossip, nothing, second_eigenvalue
+from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
@@ -152,6 +152,7 @@ def _explored(constant: str, agents: int, matrix: bytes) -> Array:
 
 class _Estimates(NamedTuple):
     sums: Array  # (R, M, K, 2) ŝ and n̂
+    matrix: Array  # (G, M, M) P
     extra: Array  # (G, M, K) ε_c
     bound: Array  # (M, K)
     scale: float  # 2γσ²/M
@@ -159,7 +160,7 @@ class _Estimates(NamedTuple):
 
 
 @jit
-def _choose(own, r, t, arms):
+def _choose(own, t, r, arms):
     if t <= own.arms:
         arms[r] = t - 1
         return
@@ -204,26 +205,20 @@ class CoopUCB(Gossip):
     (2,)
     """
 
-    choose = staticmethod(_choose)
-    learn = staticmethod(_learn)
-    heard = staticmethod(nothing)
+    name = "coop-UCB"
+    rules = gossip(_choose, _learn)
 
     def __init__(self, gamma: float = 1.01, sigma: float = 0.5, constant: str = "smallest"):
         self.gamma, self.sigma = real("gamma", gamma, 1), real("sigma", sigma, 0)
         self.constant = choice("constant", constant, CONSTANTS)
 
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "coop-UCB"
-
-    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Estimates, Array]:
+    def begin(self, env: World, seeds: Seeds) -> _Estimates:
         """Nothing is known."""
-        agents, arms = env.n_agents, env.n_arms
+        agents, arms, matrix = env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
         self.quiet = arms
         sums = np.zeros((len(seeds), agents, arms, 2))
         extra = np.repeat([_explored(self.constant, agents, one.tobytes()) for one in matrix], arms).reshape(
             -1, agents, arms
         )
         scale = 2.0 * self.gamma * self.sigma**2 / agents
-        return _Estimates(sums, extra, np.zeros((agents, arms)), scale, arms), sums
+        return _Estimates(sums, matrix, extra, np.zeros((agents, arms)), scale, arms)

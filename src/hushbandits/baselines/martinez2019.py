@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.gossip import Gossip, second_eigenvalue
+from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import divisor, flag, real
@@ -54,6 +54,7 @@ def chebyshev(second: float, steps: int) -> Array:
 
 class _Buffers(NamedTuple):
     sums: Array  # (R, M, K, 2) β: sums and counts that are being mixed
+    matrix: Array  # (G, M, M) P
     before: Array  # (R, M, K, 2) β a step earlier
     mixed: Array  # (R, M, K, 2) what earlier stages have mixed
     fresh: Array  # (R, M, K, 2) γ: this stage's own
@@ -81,7 +82,7 @@ def _index(s, n, explored):
 
 
 @jit
-def _choose(own, r, t, arms):
+def _choose(own, t, r, arms):
     if t <= own.arms:
         arms[r] = t - 1
         return
@@ -115,7 +116,7 @@ def _learn(own, r, arms, rewards):
 
 
 @jit
-def _heard(own, r, t, posted):
+def _heard(own, r, posted, t):
     g, agents = r % own.length.size, own.sums.shape[1]
     a, b = own.weight[g, own.step[r], 0], own.weight[g, own.step[r], 1]  # b is 0 in a stage's first step
     y, now, before = own.sums[r].reshape(-1), posted[r].reshape(-1), own.before[r].reshape(-1)
@@ -161,9 +162,7 @@ class DDUCB(Gossip):
     (2,)
     """
 
-    choose = staticmethod(_choose)
-    learn = staticmethod(_learn)
-    heard = staticmethod(_heard)
+    rules = gossip(_choose, _learn, _heard)
 
     def __init__(self, eta: float = 2.0, sigma: float = 0.5, epsilon: float = 1 / 22, rechoose: bool = False):
         self.eta, self.sigma = real("eta", eta, 1), real("sigma", sigma, 0)
@@ -178,9 +177,9 @@ class DDUCB(Gossip):
         """As registered."""
         return "DDUCB-rechoosing" if self.rechoose else "DDUCB"
 
-    def begin(self, env: World, seeds: Seeds, matrix: Array) -> tuple[_Buffers, Array]:
+    def begin(self, env: World, seeds: Seeds) -> _Buffers:
         """Nothing is known."""
-        runs, agents, arms = len(seeds), env.n_agents, env.n_arms
+        runs, agents, arms, matrix = len(seeds), env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
         self.quiet = arms
         second = second_eigenvalue(matrix)
         length = np.array([stage_length(agents, float(x), self.epsilon) for x in second])
@@ -188,20 +187,8 @@ class DDUCB(Gossip):
         for g, (x, steps) in enumerate(zip(second, length, strict=True)):
             weight[g, :steps] = chebyshev(float(x), int(steps))
         sums, before, mixed, fresh, usable = (np.zeros((runs, agents, arms, 2)) for _ in range(5))
-        own = _Buffers(
-            sums=sums,
-            before=before,
-            mixed=mixed,
-            fresh=fresh,
-            usable=usable,
-            bound=np.zeros((runs, agents, arms)),
-            arm=np.zeros((runs, agents), np.int64),
-            step=np.zeros(runs, np.int64),
-            known=np.zeros(runs),
-            length=length,
-            weight=weight,
-            scale=2.0 * self.eta * self.sigma**2,
-            rechoose=self.rechoose,
-            arms=arms,
-        )
-        return own, sums
+        return _Buffers(
+            sums, matrix, before, mixed, fresh, usable, bound=np.zeros((runs, agents, arms)),
+            arm=np.zeros((runs, agents), np.int64), step=np.zeros(runs, np.int64), known=np.zeros(runs), length=length,
+            weight=weight, scale=2.0 * self.eta * self.sigma**2, rechoose=self.rechoose, arms=arms,
+        )  # fmt: skip

@@ -1,15 +1,12 @@
-"""A policy at work: those that ship in compiled loops, one's own watched, so that its mistakes carry its name."""
+"""A policy at work: how it starts in an env, and one's own watched, so that its mistakes carry its name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
@@ -18,7 +15,7 @@ from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.luck import words as luck_words
-from hushbandits.policies.policy import Policy, everyone
+from hushbandits.policies.policy import Policy
 
 __all__ = ["Watched", "started", "tried"]
 
@@ -39,11 +36,11 @@ def started(policy: Policy, env: World, learners: int, plays: int, luck: Array |
             f"below {law.alpha:g} are (Robust-UCB with excess < {law.alpha - 1:.3g})"
         )
     policy = _tied(policy, env)
-    if policy.ships:
-        return policy.state(learners, env.n_arms, plays, luck)
     try:
         return policy.state(learners, env.n_arms, plays, luck)
     except Exception as error:
+        if policy.ships:
+            raise
         raise ValueError(f"policy {policy.name}: state raised {words(error)}") from error
 
 
@@ -68,18 +65,8 @@ def _tied(policy: Policy, env: World) -> Policy:
     return policy
 
 
-@lru_cache
-def _update_all(update: Callable[..., None]) -> Callable[..., None]:
-    @jit
-    def run(state, arms, rewards):
-        for r in range(arms.size):
-            update(state, r, arms[r], rewards[r])
-
-    return run
-
-
 class Watched:
-    """A policy's rules for many learners at once.
+    """The two rules of one's own policy, watched call by call.
 
     Parameters
     ----------
@@ -98,33 +85,22 @@ class Watched:
     Examples
     --------
     >>> from hushbandits.policies.ucb import UCB1
-    >>> policy, arms = UCB1(), np.zeros(2, np.int64)
-    >>> work = Watched(policy, policy.state(2, 3, 10), 3)
-    >>> work.choose(arms, 1)
-    >>> arms.tolist()
-    [0, 0]
+    >>> policy = UCB1()
+    >>> Watched(policy, policy.state(2, 3, 10), 3).ask(1, 1)
+    0
     """
 
     def __init__(self, policy: Policy, state: Any, n_arms: int):
         self._policy, self._state, self._n_arms = policy, state, n_arms
-        self._t = 0
+        self.t = 0  #: The round, for its sentences.
 
-    def choose(self, arms: Array, t: int) -> None:
-        """Write the arm of every learner in round t to `arms`."""
-        if self._policy.ships:
-            everyone(self._policy.choose)(self._state, arms)
-            return
-        self._t = t
-        for r in range(arms.size):
-            arms[r] = self.ask(r, t)
+    def choose(self, state: Any, r: int) -> int:
+        """The policy's rule."""
+        return self.ask(r, self.t)
 
-    def update(self, arms: Array, rewards: Array) -> None:
-        """Tell every learner its reward."""
-        if self._policy.ships:
-            _update_all(self._policy.update)(self._state, arms, rewards)
-            return
-        for r in range(arms.size):
-            self.tell(r, int(arms[r]), float(rewards[r]), self._t)
+    def update(self, state: Any, r: int, arm: int, reward: float) -> None:
+        """The policy's rule."""
+        self.tell(r, int(arm), float(reward), self.t)
 
     def ask(self, r: int, t: int) -> int:
         """Return the arm of learner r, checked."""

@@ -8,13 +8,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.edge import as_array, handed, inside
+from hushbandits.core.edge import as_array, handed, inside, locked
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, count, integer, probability, real
 from hushbandits.core.luck.rewards import Law, UniformMeans
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Fields, require
+from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.flood import Flood
@@ -30,7 +31,7 @@ from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.envs.rounds.env import Rounds
 
-__all__ = ["CoopNetwork"]
+__all__ = ["CoopNetwork", "Course"]
 
 _LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
 
@@ -168,13 +169,8 @@ class CoopNetwork(Rounds):
         self.diameter = distance.max((1, 2))
         #: (G,) root of each tree, and its edges.
         self.root = graph_median(distance) if self._root == "median" else np.full(len(distance), int(self._root))
-        lives = {
-            None: self.diameter,
-            "diameter": self.diameter,
-            "diameter/2": self.diameter // 2,
-            "floor(diameter/2)": self.diameter // 2,
-            "ceil(diameter/2)": (self.diameter + 1) // 2,
-        }
+        whole, less, more = self.diameter, self.diameter // 2, (self.diameter + 1) // 2
+        lives = dict(zip((None, *_LIVES), (whole, whole, less, less, more), strict=True))
         gamma = lives[self.life] if self.life in lives else np.full(len(matrix), int(self.life))  # type: ignore[arg-type]
         pace, far = 1 + self.extra_delay, np.minimum(self.diameter, gamma).max()
         depth = max(1, int(far)) * pace
@@ -198,10 +194,7 @@ class CoopNetwork(Rounds):
     @property
     def most_arrivals(self) -> int:
         """Most messages that an agent hears in a round."""
-        if self._random_graph:
-            senders = self.n_agents - 1
-        else:
-            senders = int(self.slots.degree.max(initial=0))
+        senders = self.n_agents - 1 if self._random_graph else int(self.slots.degree.max(initial=0))
         # Where edges fail, posts of several rounds may come at once, by ways of different lengths.
         late = self.n_agents - 1 if self.life is None or self._random_graph else int(self.slots.life.max())
         return senders * (max(1, late) if self.edge_loss else 1)
@@ -273,9 +266,8 @@ class CoopNetwork(Rounds):
     def _flooded(self, message: Payload) -> SlotInbox:
         flood = self._flood
         flood.post(message)
-        up = [
-            rng.random(len(flood.edges[r % len(flood.edges)])) >= self.edge_loss for r, rng in enumerate(self._weather)
-        ]
+        edges = [len(flood.edges[r % len(flood.edges)]) for r in range(self.runs)]
+        up = [rng.random(n) >= self.edge_loss for n, rng in zip(edges, self._weather, strict=True)]
         copies = flood.relays() if self._meddlers else [np.zeros((0, 2), np.int64)] * self.runs
         hits = [np.zeros(len(c), bool) for c in copies]
         values = [np.zeros(len(c)) for c in copies]
@@ -310,3 +302,104 @@ class CoopNetwork(Rounds):
         to, who, posted = to[which], who[which], posted[which]
         arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
         return np.stack([via, to, who, posted, arm], 1)
+
+    def course(self, fields: Sequence[str], law_of_ours: bool = False) -> Course | None:
+        """What compiled rounds need, where they are this class's own and only losses stand between the agents.
+
+        Parameters
+        ----------
+        fields : sequence of str
+            What the agents send.
+        law_of_ours : bool
+            Whether a law of one's own, whose rewards must be checked as they leave, is too much.
+        """
+        changed = type(self).__mro__[: type(self).__mro__.index(CoopNetwork)]
+        sent = self.sent_fields
+        if (
+            set(sent) != set(fields)
+            or any(field.latest for field in sent.values())
+            or (law_of_ours and not self._known_law)
+            or any(_ROUND & vars(cls).keys() for cls in changed)
+            or not self._abreast
+            or self._phase not in ("pull", "over")
+            or self.edge_loss
+            or self._meddlers
+            or not all(_only_drops(wrapper) for wrapper in self.wrappers)
+        ):
+            return None
+        return Course(self)
+
+
+#: All of `CoopNetwork` but what a subclass may change without changing a round.
+_ROUND = {name for name in dir(CoopNetwork) if not name.startswith("__")} - {
+    "_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "task", "not_rows", "stateful",
+}  # fmt: skip
+
+
+def _only_drops(wrapper: Wrapper) -> bool:
+    cls = type(wrapper)
+    return wrapper.drops is not None and cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
+
+
+class Course:
+    """What compiled rounds read and write of a network: its tape, its ring, its sums and its clock.
+
+    They write to the arrays, and then say by `went` how far they have come.
+
+    Parameters
+    ----------
+    env : CoopNetwork
+        Between two rounds.
+
+    Attributes
+    ----------
+    luck : Uniforms
+        The rewards' tape.
+    ring, slots : Ring, Slots
+        Posts, and the ways that they take.
+    regret : (R, M) array
+        Of each agent, so far.
+    messages : (R,) int
+        Transmissions so far.
+    edges : (G, M) int
+        Transmissions of one post.
+    """
+
+    def __init__(self, env: CoopNetwork):
+        self._env = env
+        self.luck, self.ring, self.slots = env._luck, env._ring, env.slots
+        self.regret, self.messages, self.edges = env._regret, env._messages, env._edges
+
+    @property
+    def t(self) -> int:
+        """Rounds so far."""
+        return int(self._env._t[0])
+
+    def obs(self) -> Obs:
+        """What agents see before the next round."""
+        return self._env._seen()
+
+    def leave(self) -> None:
+        """Rounds begin: until they are over, the env is in no state to go on from."""
+        self._env._phase = "broken"
+
+    def pull(self, arms: Array, named: str) -> Array:
+        """Return what arms pay, by whatever law; of one that is no part of the package, checked as `named`."""
+        env = self._env
+        reward = env._told = env._pull(arms)
+        if env._known_law:
+            return reward
+        message = {"arm": env._arm, "reward": reward, "sent": np.ones(reward.shape, bool)}
+        checked: Array = env._checked(named, message, env._leaving)["reward"]
+        return checked
+
+    def went(self, rounds: int, arms: Array | None = None, rewards: Array | None = None) -> None:
+        """So many rounds are over, and these were the last one's arms and rewards (of `pull`, it knows)."""
+        env = self._env
+        if arms is not None and rewards is not None:
+            env._arm, env._reward = arms.copy(), locked(rewards)
+            env._told = env._reward
+        env._ring.t += rounds
+        env._t += rounds
+        env._live = env._t < env.horizon
+        env._phase = "pull" if env._live.any() else "over"

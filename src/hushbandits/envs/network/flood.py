@@ -185,7 +185,8 @@ class FloodInbox(SlotInbox):
     """What reached each agent: slots hold arrivals, nearest first; states stand until a newer one comes."""
 
     def __init__(self, flood: Flood, posts: list[_Post], reached: Array):
-        self._flood, self._posts, self._round = flood, posts, flood.t
+        self._flood, self._posts = flood, posts
+        self._clock, self._round = flood, flood.t
         runs, m = flood._shape
         self._n_arms = flood.n_arms
         self._order, self.own = None, {}
@@ -203,14 +204,6 @@ class FloodInbox(SlotInbox):
         self._sender[seat], self._post[seat] = rows[:, 2], rows[:, 4]
         self._copy[seat] = np.ascontiguousarray(rows[:, 5]).view(float)
         self._reached = reached
-
-    @property
-    def _now(self) -> int:
-        return self._flood.t
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return self._flood._shape
 
     def _crossings(self, run: int) -> Array:
         """``(n, 5)`` first receipts of a run: from, to, sender, round posted, arm reported (−1: none)."""
@@ -253,7 +246,8 @@ class FloodInbox(SlotInbox):
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
         """As `SlotInbox.of`; of several posts the youngest, which comes first."""
         self._needs_event(field)
-        value, mine = self._values(field), self._sender == self._agents("sender", sender)[:, None, None]
+        sender = self._agents("sender", sender, *self._flood._shape)
+        value, mine = self._values(field), self._sender == sender[:, None, None]
         if not value.shape[2]:
             return np.zeros((*value.shape[:2], *value.shape[3:]), value.dtype), np.zeros(value.shape[:2], bool)
         slot = mine.argmax(2)
@@ -267,7 +261,8 @@ class FloodInbox(SlotInbox):
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """As `SlotInbox.at`."""
         self._needs_event(field)
-        runs, receiver = np.arange(self._shape[0]), self._agents("receiver", receiver)
+        n, m = self._flood._shape
+        runs, receiver = np.arange(n), self._agents("receiver", receiver, n, m)
         return self._values(field)[runs, receiver], self._sender[runs, receiver] >= 0
 
     def tally(self) -> tuple[Array, Array]:

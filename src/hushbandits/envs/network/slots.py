@@ -12,6 +12,7 @@ import copy
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
 
-__all__ = ["Ring", "SlotInbox", "Slots", "TallyInbox"]
+__all__ = ["Mail", "Ring", "SlotInbox", "Slots", "TallyInbox"]
 
 
 class Slots:
@@ -140,6 +141,25 @@ class Ring:
         self.sent[now] = sent
 
 
+class Mail(NamedTuple):
+    """The posts of the last rounds, ``(depth, R, M, …)``, and the ways they take (`Ring`, `Slots`)."""
+
+    values: tuple[Array, ...]  # by the fields that were asked for
+    sent: Array
+    held: Array
+    sender: Array
+    delay: Array
+    degree: Array
+    lag: Array
+    shell: Array
+
+    @classmethod
+    def of(cls, ring: Ring, slots: Slots, fields: tuple[str, ...]) -> Mail:
+        """Return what a ring holds of these fields; compiled code reads it, and writes to it."""
+        values = tuple(map(ring.values.__getitem__, fields))
+        return cls(values, ring.sent, ring.held, slots.sender, slots.delay, slots.degree, slots.lag, slots.shell)
+
+
 @lru_cache
 def _anyone(agents: int) -> Field:
     return Field(dtype="i8", low=0, high=agents - 1)
@@ -152,8 +172,11 @@ class SlotInbox(Inbox):
     public name leads to it.
     """
 
+    _clock: Any  # has `t`, the rounds so far
+
     def __init__(self, ring: Ring, slots: Slots, n_arms: int, fields: tuple[str, ...] | None = None):
-        self._ring, self._slots, self._n_arms, self._round = ring, slots, n_arms, ring.t
+        self._ring, self._slots, self._n_arms = ring, slots, n_arms
+        self._clock, self._round = ring, ring.t
         self._fields = fields if fields is not None else (*ring.fields, "sender")
         # Reorders gathered slots; set by a wrapper that hides senders.
         self._order: Callable[[], Array] | None = None
@@ -175,8 +198,8 @@ class SlotInbox(Inbox):
         for field in fields:
             if field not in self._fields:
                 raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._fields)}")
-        if self._round != self._now:
-            raise RuntimeError(f"this inbox is that of round {self._round}, and it is round {self._now}: read it then")
+        if self._round != (now := self._clock.t):
+            raise RuntimeError(f"this inbox is that of round {self._round}, and it is round {now}: read it then")
 
     def _needs_event(self, field: str) -> None:
         self._needs("sender", field)
@@ -185,17 +208,14 @@ class SlotInbox(Inbox):
                 f"sender says nothing by itself; name one of: {', '.join(f for f in self._fields if f != field)}"
             )
 
-    @property
-    def _now(self) -> int:
-        return self._ring.t
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return self._ring.sent.shape[1], self._ring.sent.shape[2]
-
-    def _agents(self, what: str, agents: Array) -> Array:
-        runs, m = self._shape
+    @staticmethod
+    def _agents(what: str, agents: Array, runs: int, m: int) -> Array:
         return checked(what, agents, _anyone(m), (runs,))
+
+    def mail(self, fields: tuple[str, ...]) -> tuple[Mail, int]:
+        """Return what the ring itself holds of these fields and their senders, and how many rounds were posted."""
+        self._needs("sender", *fields)
+        return Mail.of(self._ring, self._slots, fields), self._round
 
     # -- gathered -------------------------------------------------------------------------------------------
 
@@ -248,7 +268,8 @@ class SlotInbox(Inbox):
         arrived : (R, M) bool
         """
         self._needs_event(field)
-        runs, sender = np.arange(self._ring.sent.shape[1]), self._agents("sender", sender)
+        _, n, m = self._ring.sent.shape
+        runs, sender = np.arange(n), self._agents("sender", sender, n, m)
         lag = self._slots.lag[runs % len(self._slots.lag), sender]
         posted = self._ring.t - lag + 1
         index = posted % self._ring.depth, runs[:, None], sender[:, None]
@@ -257,7 +278,8 @@ class SlotInbox(Inbox):
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """Return what reached one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
         self._needs_event(field)
-        runs, receiver = np.arange(self._ring.sent.shape[1]), self._agents("receiver", receiver)
+        _, n, m = self._ring.sent.shape
+        runs, receiver = np.arange(n), self._agents("receiver", receiver, n, m)
         graph = runs % len(self._slots.sender)
         sender, delay = self._slots.sender[graph, receiver], self._slots.delay[graph, receiver]
         posted = self._ring.t - delay + 1
@@ -313,7 +335,7 @@ class SlotInbox(Inbox):
         ring, slots = self._ring, self._slots
         if slots.depth != 1:
             raise ValueError("gossip goes from neighbour to neighbour in a round: it needs life=1 and extra_delay=0")
-        runs, m = self._shape
+        _, runs, m = ring.sent.shape
         given = as_array(matrix)
         graphs = given.shape[0] if given.ndim == 3 and given.shape[0] in (1, runs) else 1
         matrix = checked("matrix", given, Field((m, m)), (graphs,))

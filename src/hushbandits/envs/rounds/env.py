@@ -7,6 +7,7 @@ own is a subclass that says what differs: where the arms stand, what a pull pays
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -257,15 +258,9 @@ class Rounds(Env):
         """Rounds so far."""
         return self._t.copy()
 
-    @property
-    def live(self) -> Array:
-        """All runs last T rounds."""
-        return self._live
-
-    @property
-    def who(self) -> Array:
-        """Everyone acts in every round."""
-        return self._who
+    # Every beat asks for them.
+    live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: all runs last T rounds.")  # type: ignore[assignment]
+    who: Array = property(attrgetter("_who"), doc="``(R, M)``: everyone acts in every round.")  # type: ignore[assignment]
 
     def _metrics(self) -> dict[str, Array]:
         """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,)."""

@@ -1,0 +1,218 @@
+"""What an agent of the network does, as compiled rules, and the loops that these make: beats, and rounds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
+from hushbandits.envs.network.reductions import mix, tally
+
+__all__ = ["Books", "Loops", "Payment", "Rules", "compiled", "interpreted", "nothing", "standard_report"]
+
+
+@jit
+def standard_report(state, values, now, r, arms, rewards):
+    """Post the arms and rewards of run r."""
+    arm, reward = values
+    for m in range(arms.shape[1]):
+        arm[now, r, m], reward[now, r, m] = arms[r, m], rewards[r, m]
+
+
+@jit
+def nothing(state, r, heard, t):
+    """Take in nothing: of agents that hear nobody, or to whom the mixing is all."""
+
+
+class Rules(NamedTuple):
+    """What all agents of run r do in a round, compiled; each rule gets the team's `state` first.
+
+    Parameters
+    ----------
+    act : (state, t, r, arms)
+        Beat 1 of round t = 1, 2, …: write their arms to ``arms[r]``.
+    learn : (state, r, arms, rewards)
+        Take in their own rewards, ``rewards[r]``.
+    hear : (state, r, heard, t)
+        Take in what arrives at the end of round t.
+    takes : str
+        What it is given as `heard`:
+
+        ``"posts"``: the ring's `Mail`, whose newest posts are those of round ``mail.posted``; such a team says by its
+        own `hear` how it reads an inbox.
+        ``"tally"``: (M, K, 2) pulls and reward sums of run r, whoever gives a tally (a ring, a flood, a secure sum).
+        ``"mix"``: what was posted, (R, M, K, 2).  The array ``state.sums`` of that shape has been averaged with the
+        neighbours' by the weights ``state.matrix``, (G, M, M).
+    post : (state, values, now, r, arms, rewards)
+        After `learn`: write everyone's message to ``values[i][now, r]``, field by field.
+    fields : tuple of str
+        The message's.
+    """
+
+    act: Callable[..., None]
+    learn: Callable[..., None]
+    hear: Callable[..., None]
+    takes: str = "posts"
+    post: Callable[..., None] = standard_report
+    fields: tuple[str, ...] = ("arm", "reward")
+
+
+class Books(NamedTuple):
+    """What a round leaves behind besides its posts."""
+
+    arms: Array  # (R, M) the team's
+    rewards: Array  # (R, M) of the last round
+    regret: Array  # (R, M)
+    messages: Array  # (R,)
+    edges: Array  # (G, M) transmissions of one post
+    quiet: int  # rounds before anybody sends
+
+
+class Payment(NamedTuple):
+    """What a pull pays, given its luck: whether this is below the location, or the location plus it, clipped."""
+
+    location: Array  # (R, rounds, K), or (R, 1, K): all alike
+    gap: Array
+    coin: bool
+    low: float
+    high: float
+
+
+@jit
+def _pay(payment, luck, i, r, books):
+    location, gap, low, high = payment.location, payment.gap, payment.low, payment.high
+    arms, rewards, regret = books.arms, books.rewards, books.regret
+    at = i % location.shape[1]
+    for m in range(arms.shape[1]):
+        k, u = arms[r, m], luck[i, r, m]
+        regret[r, m] += gap[r, at, k]
+        if payment.coin:
+            rewards[r, m] = 1.0 if u < location[r, at, k] else 0.0
+        else:
+            rewards[r, m] = min(max(location[r, at, k] + u, low), high)
+
+
+@jit
+def _leave(mail, books, kept, i, r, t, posted):
+    # which posts leave, as in Ring.post, and the transmissions that each sets off
+    depth, _, agents = mail.sent.shape
+    before, now, spent, g = posted % depth, (posted + 1) % depth, 0, r % books.edges.shape[0]
+    for m in range(agents):
+        leaves = t > books.quiet and (kept.shape[0] == 0 or kept[i, r, m])
+        mail.sent[now, r, m], mail.held[now, r, m] = leaves, leaves or mail.held[before, r, m]
+        if leaves:
+            spent += books.edges[g, m]
+    books.messages[r] += spent
+
+
+class Loops(NamedTuple):
+    """What rules make."""
+
+    act: Callable[..., None]  # the beats: all runs
+    learn: Callable[..., None]
+    post: Callable[..., None]
+    tallied: Callable[..., None]
+    mixed: Callable[..., None]
+    rounds: Callable[..., None]  # blocks of rounds
+    close: Callable[..., None]  # a round from its rewards on
+
+
+@lru_cache
+def compiled(rules: Rules) -> Loops:
+    """What compiled rules make, compiled."""
+    return _written(rules, jit)
+
+
+def interpreted(rules: Rules) -> Loops:
+    """What rules in plain Python make: the beats alone can be played."""
+    return _written(rules, lambda rule: rule)
+
+
+def _written(rules: Rules, turned: Callable[..., Any]) -> Loops:
+    act, learn, post = rules.act, rules.learn, rules.post
+    hear, hear_mixed = rules.hear, _mixed(rules.hear, turned)
+    hear_ring = _from_ring(rules, hear_mixed, turned)
+
+    @turned
+    def act_all(state, t, arms):
+        for r in range(arms.shape[0]):
+            act(state, t, r, arms)
+
+    @turned
+    def learn_all(state, arms, rewards):
+        for r in range(arms.shape[0]):
+            learn(state, r, arms, rewards)
+
+    @turned
+    def post_all(state, values, arms, rewards):
+        for r in range(arms.shape[0]):
+            post(state, values, 0, r, arms, rewards)
+
+    @turned
+    def tallied_all(state, heard, t):
+        for r in range(heard.shape[0]):
+            hear(state, r, heard[r], t)
+
+    @turned
+    def mixed_all(state, mail, posted, t):
+        for r in range(mail.sent.shape[1]):
+            hear_mixed(state, r, mail, posted, t)
+
+    @turned
+    def rounds(state, mail, room, books, payment, luck, kept, t, posted):
+        for r in range(luck.shape[1]):  # run by run: what one touches stays in the caches
+            for i in range(luck.shape[0]):
+                act(state, t + i + 1, r, books.arms)
+                _pay(payment, luck, i, r, books)
+                end(state, mail, room, books, kept, i, r, t + i + 1, posted + i)
+
+    @turned
+    def close(state, mail, room, books, kept, t, posted):
+        for r in range(books.arms.shape[0]):
+            end(state, mail, room, books, kept, 0, r, t, posted)
+
+    @turned
+    def end(state, mail, room, books, kept, i, r, t, posted):
+        learn(state, r, books.arms, books.rewards)
+        post(state, mail.values, (posted + 1) % mail.sent.shape[0], r, books.arms, books.rewards)
+        _leave(mail, books, kept, i, r, t, posted)
+        if t > books.quiet:
+            hear_ring(state, r, mail, room, posted + 1, t)
+
+    return Loops(act_all, learn_all, post_all, tallied_all, mixed_all, rounds, close)
+
+
+def _mixed(hear: Callable[..., None], turned: Callable[..., Any]) -> Callable[..., None]:
+    @turned
+    def mixed(state, r, mail, posted, t):
+        now = posted % mail.sent.shape[0]
+        said, sums = mail.values[0][now], state.sums
+        flat = (sums.shape[0], sums.shape[1], sums.shape[2] * sums.shape[3])
+        mix(said.reshape(flat), mail.sent[now], mail.sender, mail.degree, state.matrix, r, sums.reshape(flat))
+        hear(state, r, said, t)
+
+    return mixed
+
+
+def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Callable[..., Any]) -> Callable[..., None]:
+    """How `hear` is asked in compiled rounds."""
+    hear = rules.hear
+
+    @turned
+    def posts(state, r, mail, room, posted, t):
+        hear(state, r, mail, posted)
+
+    @turned
+    def tallied(state, r, mail, room, posted, t):
+        arm, reward = mail.values
+        room[:] = 0.0
+        tally(arm, reward, mail.sent, mail.sender, mail.shell, posted, r, room)
+        hear(state, r, room[0], t)
+
+    @turned
+    def mixed(state, r, mail, room, posted, t):
+        hear_mixed(state, r, mail, posted, t)
+
+    return {"posts": posts, "tally": tallied, "mix": mixed}[rules.takes]
