@@ -165,27 +165,12 @@ def test_an_episode_stops_where_it_is_asked_to_and_goes_on(case):
             assert team.episode(env, stop)
             assert (env.t == math.ceil(stop)).all()
             assert env.live.all()
-            with pytest.raises(RuntimeError, match="out of turn"):
-                env.pull(np.zeros((5, 1, 4), bool))
             env, team = pickle.loads(pickle.dumps((env, team)))
         assert team.episode(env)
         assert not env.live.any()
         equal(whole, env.metrics())
         with pytest.raises(RuntimeError, match="after the end"):
             env.pull(np.zeros((5, 1, 4), bool))
-
-
-@pytest.mark.parametrize("idle", ["leaves", "stays"])
-def test_an_episode_does_not_go_on_where_the_beats_stopped(idle):
-    env, team = hb.make_core("DPMASE-v0", n_agents=8, idle=idle, horizon=9), hb.make_team("DP-MASE", epsilon=1.0)
-    obs = env.reset(0)
-    team.reset(Face(env), env.seeds)
-    env.pull(np.zeros_like(team.act(obs)))
-    env.talk()
-    assert not team.episode(env)
-    env.reset(0)
-    team.reset(Face(env), env.seeds)
-    assert team.episode(env)
 
 
 @pytest.mark.parametrize("role", ["Decentralized", "0-Privacy", "1-Privacy"])

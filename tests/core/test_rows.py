@@ -13,79 +13,84 @@ import hushbandits as hb
 from hushbandits.core.luck import tapes
 from hushbandits.core.luck.arms import Arms
 from hushbandits.core.luck.rewards import UniformMeans
-from hushbandits.core.luck.tapes import Ragged, Uniforms, run_seeds, stream
+from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
 from hushbandits.core.rows import put_attributes, put_rows
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.feedback.ltr import LTR
 
 RUNS = 4
 SOME = st.sets(st.integers(0, RUNS - 1), min_size=1, max_size=RUNS - 1).map(sorted)
-#: "next", or the rows that start afresh (from an unread tape, or one that is read so far)
-STEPS = st.lists(st.just(None) | st.tuples(SOME, st.integers(0, 7)), max_size=40)
+#: A row of all runs, a block of rows, what one run takes, what a compiled reader takes of all runs.
+READS = st.one_of(
+    st.just(("next", 0)),
+    st.tuples(st.just("some"), st.integers(1, 9)),
+    st.tuples(st.integers(0, RUNS - 1), st.integers(0, 40)),
+    st.tuples(st.just("store"), st.integers(0, 40)),
+)
 
 
 @settings(deadline=None)
-@given(STEPS, st.sampled_from([(), (2,), (3, 2)]), st.booleans())
-def test_restarted_rows_of_uniforms_read_as_a_fresh_tape(steps, shape, put):
+@given(st.lists(READS | st.tuples(SOME, st.lists(READS, max_size=4)), max_size=40), st.sampled_from([(), (2,), (3, 2)]))
+def test_a_tape_reads_on_however_it_is_read_and_restarted_rows_as_a_fresh_one(steps, shape):
+    def read(tape, twins, how, size):
+        if how == "next":
+            np.testing.assert_array_equal(tape.next(), [rng.random(shape) for rng in twins])
+        elif how == "some":
+            rows = tape.some(size)
+            assert 1 <= len(rows) <= size
+            for row in rows:
+                np.testing.assert_array_equal(row, [rng.random(shape) for rng in twins])
+        elif how == "store":
+            tape.ensure(size)
+            for r, rng in enumerate(twins):
+                np.testing.assert_array_equal(tape.block[r, tape.at[r] : tape.at[r] + size], rng.random(size))
+            tape.at += size
+        else:
+            r = how % len(twins)
+            tape.ensure(size // 2, r)
+            np.testing.assert_array_equal(tape.take(r, size), twins[r].random(size))
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tapes, "_FIRST", 3)  # so that widths beyond what is read ahead occur
         patch.setattr(tapes, "_BLOCK", 17)
         tape = Uniforms(run_seeds(0, RUNS), "reward", shape)
         twins = [stream(seed, "reward") for seed in run_seeds(0, RUNS)]
-        for i, step in enumerate(steps):
-            if step is None:
-                np.testing.assert_array_equal(tape.next(), [rng.random(shape) for rng in twins])
+        for i, (how, what) in enumerate(steps):
+            if not isinstance(how, list):
+                read(tape, twins, how, what)
                 continue
-            rows, read = step
-            seeds = run_seeds(i + 1, len(rows))
-            read *= put
-            if put:
-                fresh = Uniforms(seeds, "reward", shape)
-                for _ in range(read):
-                    fresh.next()
-                put_rows(tape, fresh, rows)
-            else:
-                tape.restart(rows, seeds)
-            for row, seed in zip(rows, seeds, strict=True):
-                twins[row] = stream(seed, "reward")
-                twins[row].random((read, *shape))
-
-
-@settings(deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, RUNS - 1), st.integers(0, 9)) | st.tuples(SOME, st.integers(0, 12)), max_size=40),
-    st.booleans(),
-)
-def test_restarted_rows_of_a_ragged_tape_read_as_a_fresh_one(steps, put):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Ragged, "_LENGTH", 7)  # so that widths beyond it occur
-        tape = Ragged(run_seeds(0, RUNS), "agent/A")
-        twins = [stream(seed, "agent/A") for seed in run_seeds(0, RUNS)]
-        for i, (who, width) in enumerate(steps):
-            if isinstance(who, int):
-                np.testing.assert_array_equal(tape.take(who, width), twins[who].random(width))
-                continue
-            seeds, read = run_seeds(i + 1, len(who)), width * put
-            if put:
-                fresh = Ragged(seeds, "agent/A")
-                for j in range(len(who)):
-                    fresh.take(j, read)
-                put_rows(tape, fresh, who)
-            else:
-                tape.restart(who, seeds)
-            for row, seed in zip(who, seeds, strict=True):
-                twins[row] = stream(seed, "agent/A")
-                twins[row].random(read)
+            seeds = run_seeds(i + 1, len(how))
+            fresh, theirs = Uniforms(seeds, "reward", shape), [stream(seed, "reward") for seed in seeds]
+            for step in what:
+                read(fresh, theirs, *step)
+            put_rows(tape, fresh, how)
+            for row, twin in zip(how, theirs, strict=True):
+                twins[row] = twin
 
 
 def test_a_tape_has_room_for_any_width():
     """An agent with more arms than a block has doubles was handed a short row."""
-    tape = Ragged(run_seeds(0, 2), "agent/A")
+    tape = Uniforms(run_seeds(0, 2), "agent/A")
     tape.take(0, 5)
-    tape.ensure(10_000)
-    assert tape.block.shape[1] >= 10_000
+    tape.ensure(100_000)
+    assert tape.block.shape[1] >= 100_000
     rng = stream(run_seeds(0, 1)[0], "agent/A")
     rng.random(5)
-    np.testing.assert_array_equal(tape.take(0, 10_000), rng.random(10_000))
+    np.testing.assert_array_equal(tape.take(0, 100_000), rng.random(100_000))
+
+
+@pytest.mark.parametrize("read", [1, 100, 5000])
+def test_a_run_reads_ahead_as_far_as_it_has_come(read):
+    """A run of ten rounds drew 16,384 doubles."""
+    tape, twins = Uniforms(run_seeds(0, 3), "reward"), [stream(seed, "reward") for seed in run_seeds(0, 3)]
+    for _ in range(read):
+        tape.next()
+    for rng, twin in zip(tape._rngs, twins, strict=True):
+        drawn = 0
+        while twin.bit_generator.state != rng.bit_generator.state:
+            twin.random(64)
+            drawn += 64
+        assert read <= drawn <= 2 * read + 64
 
 
 class Book(NamedTuple):

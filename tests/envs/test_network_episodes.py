@@ -1,5 +1,6 @@
 """One loop, two speeds, in the network: compiled rounds against the beats, in everything that they leave behind."""
 
+import copy
 import math
 import pickle
 
@@ -73,7 +74,7 @@ def equal(one, two, path=""):
         for i, pair in enumerate(zip(one, two, strict=True)):
             equal(*pair, f"{path}[{i}]")
     elif isinstance(one, Uniforms):  # what is unread; the rest is memory
-        equal([one._at, one._rngs, one._block[one._at :]], [two._at, two._rngs, two._block[two._at :]], path)
+        equal(*([copy.deepcopy(tape).take(r, 9) for r in range(len(tape.at))] for tape in (one, two)), path)
     elif hasattr(one, "__dict__") and not callable(one):
         own = ({k: v for k, v in vars(x).items() if k not in ("episode", "seeds")} for x in (one, two))
         equal(*own, path)

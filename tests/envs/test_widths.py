@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from named import taken
 
-from hushbandits.core.luck.tapes import Ragged, run_seeds, stream
+from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
 from hushbandits.core.play import meet, play
 from hushbandits.registry import assemble, list_agents, list_envs, make_core, make_team
 
-#: A tape's store of one run is this wide.
-WIDE = Ragged._LENGTH
-#: Around what is read ahead: a tape's store, a block of uniforms, a block of activations.
+#: A block of uniforms is 4 times, a block of activations twice as long.
+WIDE = 1 << 12
+#: Around what is read ahead.
 ARMS = (WIDE - 1, WIDE, WIDE + 1, 2 * WIDE + 1, 10_000)
 #: Few rounds are enough, for blocks of rounds are the shorter the more arms or agents there are.
 SIZES = [
@@ -95,6 +95,6 @@ def test_long_runs_cross_blocks(env_id, agent, horizon):
 @pytest.mark.parametrize("before", [0, 1, WIDE // 2, WIDE])
 def test_a_tape_that_is_widened_reads_on(width, before):
     seeds = run_seeds(0, 2)
-    tape, whole = Ragged(seeds, "agent/A"), stream(seeds[1], "agent/A").random(before + 3 * width)
+    tape, whole = Uniforms(seeds, "agent/A"), stream(seeds[1], "agent/A").random(before + 3 * width)
     read = [tape.take(1, before)] + [tape.take(1, width) for _ in range(3)]
     np.testing.assert_array_equal(np.concatenate(read), whole)

@@ -11,7 +11,6 @@ from hushbandits.audits.told import Told
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
 from hushbandits.core.ground.types import Action, Array, Message, Seeds
-from hushbandits.core.luck.tapes import reading_ahead
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
@@ -20,10 +19,6 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Around", "Mirror", "Round", "Tap", "rounds"]
-
-
-#: Doubles of a tape that are read at once: runs are many and short.
-_AHEAD = 256
 
 
 class Tap(Wrapper):
@@ -83,9 +78,8 @@ def rounds(
     most : int, optional
         Rounds to play at most.
     """
-    with reading_ahead(_AHEAD):
-        obs = env.reset(seed)
-        team.reset(Face(env), env.seeds)
+    obs = env.reset(seed)
+    team.reset(Face(env), env.seeds)
     t = 0
     while obs.live.any() and (told is None or t < len(told)) and (most is None or t < most):
         if told is not None:

@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 
 from hushbandits.core.ground.types import Array, Message
-from hushbandits.core.luck.tapes import reading_ahead
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import SecureFunction
 from hushbandits.core.world import World
@@ -36,7 +35,6 @@ POSITIONS: dict[str, Callable[[int], int]] = {
 
 #: Where users may get lost: before they have drawn their noise, or after.
 LOSSES = ("before", "behind")
-_AHEAD = 64  # doubles of a tape that are read at once
 
 
 def background(kind: str, n: int, position: str | None = None, reward: float = 0.0) -> Array:
@@ -144,8 +142,7 @@ def seen(
         Where users get lost (`LOSSES`), and how many.
     """
     core, taps = _built(wrappers, blocks, runs, users, servers, loss, env)
-    with reading_ahead(_AHEAD):
-        core.reset(seed)
+    core.reset(seed)
     earned, sent, out = (cast(_Tap, next(w for w in core.wrappers if w.name == tap.name)) for tap in taps)
     open_to_all = getattr(core.mechanism, "hidden_by", "sum") != "server"
     found: dict[str, list[Array]] = {}

@@ -7,42 +7,21 @@ batch bit for bit, and adding a reader changes no other tape.  NumPy's global st
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
 
-__all__ = ["LONGEST", "TAPES", "Ragged", "Uniforms", "own_stream", "reading_ahead", "run_seeds", "stream", "streams"]
+__all__ = ["LONGEST", "TAPES", "Uniforms", "own_stream", "run_seeds", "stream", "streams"]
 
-_BLOCK = 1 << 14  # doubles read ahead per run (128 KiB)
-#: Bytes that a run's tape takes.
+_FIRST, _BLOCK = 1 << 6, 1 << 14  # doubles that a run reads ahead, at first and at most (128 KiB)
+#: Bytes that a run's tape takes at most.
 TAPES = 8 * _BLOCK + 4096
 #: Longest horizon: a double counts every round.
 LONGEST = 1 << 53
-
-
-@contextmanager
-def reading_ahead(doubles: int) -> Iterator[None]:
-    """Let tapes that are opened meanwhile read so few doubles ahead: for many short runs.  No number depends on it.
-
-    Examples
-    --------
-    >>> with reading_ahead(2):
-    ...     tape = Uniforms(run_seeds(0, 3), "reward", (2,))
-    >>> bool((tape.next() == Uniforms(run_seeds(0, 3), "reward", (2,)).next()).all())
-    True
-    """
-    global _BLOCK
-    before, _BLOCK = _BLOCK, doubles
-    try:
-        yield
-    finally:
-        _BLOCK = before
 
 
 def run_seeds(seed: int, runs: int, first: int = 0) -> list[np.random.SeedSequence]:
@@ -105,7 +84,11 @@ def own_stream(seed: np.random.SeedSequence, name: str) -> np.random.Generator:
 
 
 class Uniforms:
-    """The tape `name` of every run as uniforms on [0, 1), read one row per step.
+    """The tape `name` of every run as uniforms on [0, 1), read row by row, in blocks, or by each run at its own pace.
+
+    The ways may take turns: whatever is read, a run goes on where it stood, and no number depends on the others of its
+    batch or on how far ahead it has read (as far as it has come).  A compiled reader takes
+    ``block[r, at[r] : at[r] + width]`` and moves ``at[r]``; `ensure` keeps that many in store.
 
     Parameters
     ----------
@@ -114,154 +97,93 @@ class Uniforms:
     name : str
         The tape's name.
     shape : tuple of int
-        What one run reads per step; it must not depend on the other runs of the batch.
-
-    Examples
-    --------
-    >>> tape = Uniforms(run_seeds(0, 3), "reward", (2,))
-    >>> tape.next().shape
-    (3, 2)
-    """
-
-    def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str, shape: tuple[int, ...]):
-        self._name = name
-        self._rngs = streams(seeds, name)
-        self._shape = shape
-        # The block's length changes the memory, not the numbers: a generator's doubles come in sequence.
-        self._rows = max(1, _BLOCK // max(1, math.prod(shape)))
-        self._block = np.empty((self._rows, len(self._rngs), *shape))
-        self._at = self._rows
-
-    def next(self) -> Array:
-        """Return the next row of every run, ``(R, *shape)``; valid until the next call."""
-        if self._at == self._rows:
-            self._fill()
-        row: Array = self._block[self._at]
-        self._at += 1
-        return row
-
-    def some(self, most: int) -> Array:
-        """Read the next rows of every run, from 1 to `most` of them, ``(rows, R, *shape)``; valid until the next call.
-
-        Examples
-        --------
-        >>> tape, again = (Uniforms(run_seeds(0, 3), "reward", (2,)) for _ in range(2))
-        >>> rows = tape.some(5)
-        >>> all((row == again.next()).all() for row in rows)
-        True
-        """
-        if self._at == self._rows:
-            self._fill()
-        rows: Array = self._block[self._at : self._at + most]
-        self._at += len(rows)
-        return rows
-
-    def _fill(self) -> None:
-        for r, rng in enumerate(self._rngs):
-            self._block[:, r] = rng.random((self._rows, *self._shape))
-        self._at = 0
-
-    def restart(self, rows: Sequence[int] | Array, seeds: Sequence[np.random.SeedSequence]) -> None:
-        """Give the runs `rows` fresh tapes of `seeds`; the others read on.
-
-        Examples
-        --------
-        >>> tape, fresh = Uniforms(run_seeds(0, 3), "reward", ()), Uniforms(run_seeds(7, 1), "reward", ())
-        >>> before = tape.next()
-        >>> tape.restart([1], run_seeds(7, 1))
-        >>> bool(tape.next()[1] == fresh.next()[0])
-        True
-        """
-        for row, rng in zip(rows, streams(seeds, self._name), strict=True):
-            self._begin(row, rng)
-
-    def put_rows(self, fresh: Uniforms, rows: Sequence[int] | Array) -> None:
-        """Put the tapes of `fresh`, as far as they are read, into the runs `rows`."""
-        ahead = (fresh._rows - fresh._at) * math.prod(fresh._shape)
-        for row, rng in zip(rows, fresh._rngs, strict=True):
-            rng = copy.deepcopy(rng)
-            bits = rng.bit_generator
-            assert isinstance(bits, np.random.PCG64)  # one step per double
-            bits.advance(-ahead)  # back to the first that is unread
-            self._begin(row, rng)
-
-    def _begin(self, row: int, rng: np.random.Generator) -> None:
-        self._rngs[row] = rng
-        self._block[self._at :, row] = rng.random((self._rows - self._at, *self._shape))
-
-
-class Ragged:
-    """The tape `name` of every run as uniforms, each run reading at its own pace.
-
-    A reader takes ``block[r, at[r] : at[r] + width]`` and moves ``at[r]``; `ensure` keeps that many in store.
-
-    Parameters
-    ----------
-    seeds : sequence of R SeedSequences
-        The runs.
-    name : str
-        The tape's name.
+        A row: what one run reads per step.
 
     Attributes
     ----------
     block : (R, L) float
+        What is unread stands at the end of a run's row.  `ensure` may replace the array.
     at : (R,) int
 
     Examples
     --------
-    >>> tape = Ragged(run_seeds(0, 2), "agent/A")
-    >>> tape.ensure(3)
-    >>> tape.take(1, 3).shape
-    (3,)
+    >>> tape, again = (Uniforms(run_seeds(0, 3), "reward", (2,)) for _ in range(2))
+    >>> tape.next().shape
+    (3, 2)
+    >>> rows = again.some(2)
+    >>> bool((tape.next() == rows[1]).all()), bool((tape.take(2, 4) == again.take(2, 4)).all())
+    (True, True)
     """
 
-    _LENGTH = 1 << 12
-
-    def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str):
-        self._name = name
+    def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str, shape: tuple[int, ...] = ()):
         self._rngs = streams(seeds, name)
-        self.block = np.empty((len(self._rngs), self._LENGTH))
-        self.at = np.full(len(self._rngs), self._LENGTH)
+        self._shape, self._width = shape, math.prod(shape)
+        self.block = np.empty((len(self._rngs), 0))
+        self.at = np.zeros(len(self._rngs), np.int64)
+        self._ahead = np.full(len(self._rngs), _FIRST)  # doubles that a run reads when it next runs short
+        self._rows, self._left = np.empty((0, len(self._rngs), *shape)), 0  # the last block, and what `next` has of it
 
-    def ensure(self, width: int, run: int | None = None) -> None:
-        """Have at least `width` unread uniforms in store for every run, or for one."""
-        if width > self.block.shape[1]:
-            self._widen(width)
-        short = np.flatnonzero(self.at + width > self.block.shape[1])
-        for r in short if run is None else short[short == run]:
-            rest = self.block[r, self.at[r] :].copy()
-            self.block[r, : len(rest)] = rest
-            self.block[r, len(rest) :] = self._rngs[r].random(self.block.shape[1] - len(rest))
-            self.at[r] = 0
+    def next(self) -> Array:
+        """Return the next row of every run, ``(R, *shape)``; valid until the next call."""
+        if not self._left:
+            ahead = int(self._ahead.max())
+            self._left = len(self.some(ahead // self._width))
+            self._ahead[:] = min(2 * ahead, _BLOCK)
+        row: Array = self._rows[-self._left]
+        self._left -= 1
+        return row
+
+    def some(self, most: int) -> Array:
+        """Read the next 1 to `most` rows of every run, ``(rows, R, *shape)``; valid until the next call."""
+        self._settle()
+        rows = max(1, min(most, _BLOCK // self._width))
+        if len(self._rows) != rows:
+            self._rows = np.empty((rows, *self._rows.shape[1:]))
+        for r in range(len(self._rngs)):
+            self._rows[:, r] = self.take(r, rows * self._width).reshape(rows, *self._shape)
+        return self._rows
 
     def take(self, run: int, width: int) -> Array:
         """Read the next `width` uniforms of one run."""
-        self.ensure(width, run)
-        self.at[run] += width
-        return self.block[run, self.at[run] - width : self.at[run]].copy()
+        self._settle()
+        stored = self.block[run, self.at[run] : self.at[run] + width]
+        self.at[run] += len(stored)
+        fresh = self._rngs[run].random(width - len(stored))
+        return np.concatenate([stored, fresh]) if len(stored) else fresh
 
-    def restart(self, rows: Sequence[int] | Array, seeds: Sequence[np.random.SeedSequence]) -> None:
-        """Give the runs `rows` fresh tapes of `seeds`; the others read on.
+    def ensure(self, width: int, run: int | None = None) -> None:
+        """Have at least `width` unread uniforms in store for every run, or for one."""
+        self._settle()
+        short = np.flatnonzero(self.at + width > self.block.shape[1])
+        for r in short if run is None else short[short == run]:
+            rest = self.block[r, self.at[r] :].copy()
+            more = max(width - len(rest), int(self._ahead[r]))
+            self._ahead[r] = min(2 * self._ahead[r], _BLOCK)
+            self._widen(len(rest) + more)
+            self.at[r] = start = self.block.shape[1] - len(rest) - more
+            self.block[r, start : start + len(rest)] = rest
+            self._rngs[r].random(out=self.block[r, start + len(rest) :])
 
-        Examples
-        --------
-        >>> tape = Ragged(run_seeds(0, 2), "agent/A")
-        >>> tape.restart([1], run_seeds(0, 1))
-        >>> bool(tape.take(1, 1) == tape.take(0, 1))
-        True
-        """
-        for row, rng in zip(rows, streams(seeds, self._name), strict=True):
-            self._rngs[row] = rng
-            self.at[row] = self.block.shape[1]
-
-    def put_rows(self, fresh: Ragged, rows: Sequence[int] | Array) -> None:
+    def put_rows(self, fresh: Uniforms, rows: Sequence[int] | Array) -> None:
         """Put the tapes of `fresh`, as far as they are read, into the runs `rows`."""
+        self._settle()
+        fresh._settle()
         self._widen(fresh.block.shape[1])
         for i, row in enumerate(rows):
             rest = fresh.block[i, fresh.at[i] :]
-            self._rngs[row] = copy.deepcopy(fresh._rngs[i])
+            self._rngs[row], self._ahead[row] = fresh._rngs[i], fresh._ahead[i]
             self.at[row] = self.block.shape[1] - len(rest)
             self.block[row, self.at[row] :] = rest
+
+    def _settle(self) -> None:
+        """Put what `next` has read and not handed out back into the store."""
+        if self._left:
+            more = self._left * self._width
+            self._widen(self.block.shape[1] + max(0, more - int(self.at.min())))
+            for r, start in enumerate(self.at - more):
+                self.block[r, start : start + more] = self._rows[-self._left :, r].ravel()
+            self.at -= more
+            self._left = 0
 
     def _widen(self, width: int) -> None:
         """Make room for `width` uniforms; what is unread stays at the end."""

@@ -16,6 +16,7 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.envs.exploration.observer import best_placed, naming_accuracy
 from hushbandits.envs.exploration.votes import (
+    HORIZON,
     NOTHING,
     PLAYERS,
     VoteState,
@@ -25,74 +26,93 @@ from hushbandits.envs.exploration.votes import (
     draw_agent,
     finished,
     news,
+    retire,
     settle,
 )
 
 __all__ = [
+    "MEASURES",
     "GlobalSet",
-    "bill_rows",
+    "add_rows",
     "cast_rows",
-    "charge_rows",
     "claimed",
     "close_rows",
     "count_rows",
-    "draw_agents",
-    "held_arms",
+    "first_rows",
     "measured",
+    "pull_rows",
     "recommend",
 ]
 
 
 @jit
-def draw_agents(cumulative, u, live, who):
-    """Who acts next, in every live run."""
-    for r in range(u.size):
-        if live[r]:
-            who[r] = draw_agent(cumulative[r], u[r])
+def first_rows(turns, book):
+    """Draw who acts first."""
+    for r in range(turns.size):
+        book.who[r] = draw_agent(book.cumulative[r], turns[r])
 
 
 @jit
-def cast_rows(vote, live, who, sent):
+def pull_rows(pulls, gaps, turns, book):
+    """Count the activation of every live run, what it costs and whether its agent leaves; draw who acts next."""
+    for r in range(turns.size):
+        if not book.live[r]:
+            continue
+        n, deserted = book.who[r], False
+        if book.stop == HORIZON:
+            book.regret[r] += charge(pulls[r], gaps[r])
+        if book.leaves and not pulls[r].any():
+            deserted = not retire(book.weights, book.pool[r], book.cumulative[r], n)
+        else:
+            book.rounds[r] += 1
+            book.messages[r] += book.round_cost
+        if not deserted:
+            book.who[r] = draw_agent(book.cumulative[r], turns[r])
+
+
+@jit
+def cast_rows(vote, who, book):
     """Mark what the active agents cast."""
     for r in range(who.size):
-        if live[r]:
-            cast(vote[r], sent[r, who[r]])
+        if book.live[r]:
+            cast(vote[r], book.sent[r, who[r]])
 
 
 @jit
-def bill_rows(vote, reset, leaves, who, left, cost, messages):
-    """Charge for the votes and resets that leave their agents: a vote once."""
-    for r in range(who.size):
-        if leaves[r]:
-            n = who[r]
-            messages[r] += cost * (news(vote[r], left[r, n]) + int(reset[r]))
-            cast(vote[r], left[r, n])
-
-
-@jit
-def count_rows(vote, heard, who, counted, votes, needed, active):
-    """Count the votes that arrived."""
+def count_rows(vote, heard, who, book):
+    """Count the votes that arrived, and charge for those that are new."""
     for r in range(who.size):
         if heard[r]:
-            count(vote[r], counted[r, who[r]], votes[r], needed, active[r])
+            ballot = book.counted[r, who[r]]
+            book.messages[r] += book.vote_cost * news(vote[r], ballot)
+            count(vote[r], ballot, book.votes[r], book.needed, book.active[r])
 
 
 @jit
-def charge_rows(pulls, gaps, regret):
-    """Add the regret of what was pulled."""
-    for r in range(pulls.shape[0]):
-        regret[r] += charge(pulls[r], gaps[r])
+def add_rows(vote, heard, who, left, sums, book):
+    """Add up counts per arm that a wrapper lets out, and charge for the votes that leave for it: once."""
+    for r in range(who.size):
+        if heard[r]:
+            ballot = left[r, who[r]]
+            book.messages[r] += book.vote_cost * news(vote[r], ballot)
+            cast(vote[r], ballot)
+        for k in range(sums.shape[1]):
+            book.votes[r, k] += sums[r, k]
+            if book.live[r] and book.votes[r, k] >= book.needed:
+                book.active[r, k] = False
 
 
 @jit
-def close_rows(who, read, over, stop, live, active, sent, holds, open_seats):
+def close_rows(who, read, book):
     """Note what the active agents hold, and end the runs that are over or decided."""
     for r in range(who.size):
-        if live[r]:
-            if stop == PLAYERS:
+        if book.live[r]:
+            seats = book.open_seats[r]
+            if book.stop == PLAYERS:
                 n = who[r]
-                settle(sent[r, n], read[r], read[r].sum() == 1, n, holds[r], open_seats[r])
-            live[r] = not (over[r] or finished(stop, active[r].sum(), open_seats[r]))
+                settle(book.sent[r, n], read[r], read[r].sum() == 1, n, book.holds[r], seats)
+            over = book.cumulative[r, -1] == 0.0 or (book.horizon >= 0 and book.rounds[r] >= book.horizon)
+            book.live[r] = not (over or finished(book.stop, book.active[r].sum(), seats))
 
 
 class GlobalSet(Inbox):
@@ -127,7 +147,7 @@ def recommend(book: VoteState, seeds: Seeds) -> Array:
     return out
 
 
-def held_arms(book: VoteState, everyone: bool) -> Array:
+def _held(book: VoteState, everyone: bool) -> Array:
     """``(R, J)`` the arm held by each of those whose word counts; negative where that is not one arm.
 
     With the players' stop that is every one of them, else `everyone` by its own votes, or the coordinator.
@@ -154,7 +174,7 @@ MEASURES: Mapping[str, Measure] = {
 
 def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
     """Metrics of a vote, each ``(R,)``; `right` says which arms are, ``(R, K)``."""
-    held = held_arms(book, everyone)
+    held = _held(book, everyone)
     found = np.take_along_axis(right, np.maximum(held, 0), 1)
     seen = book.counted & (book.vote_cost > 0)  # baselines keep their votes to themselves
     named, acting = naming_accuracy(seen[:, :, None], right[:, None]), book.weights > 0

@@ -15,7 +15,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 
-__all__ = ["admit", "check_end", "check_loss", "check_time"]
+__all__ = ["admit", "check_end", "check_loss"]
 
 
 class Vote(Protocol):
@@ -59,33 +59,29 @@ def _kept(wrappers: Sequence[Wrapper]) -> float:
     return float(np.prod([1 - w.drops for w in wrappers if w.drops is not None]))
 
 
-def check_time(env: Vote) -> None:
-    """Raise ``ValueError`` where an env's stop, horizon, resets and moving means contradict each other."""
+def _voters(env: Vote) -> int:
+    """How many agents ever act, and so may vote."""
+    return int((env.weights > 0).sum())
+
+
+def check_end(env: Vote) -> None:
+    """Raise ``ValueError`` where stop, horizon and moving means contradict each other, or nothing ends a run."""
     if env.horizon is None and env.stop == "horizon":
         raise ValueError("stop='horizon' needs a horizon, such as horizon=100_000")
     if env.resets and env.stop != "horizon":
         raise ValueError(f"resets=True needs stop='horizon', not {env.stop!r}")
     if env.arms.moving and (env.idle == "leaves" or not env.law.unit_interval):
         raise ValueError("drift and switches need idle='stays' (time is activations) and rewards in [0, 1]")
-
-
-def check_end(stop: str, idle: str, judge: str, needed: int, voters: int, horizon: int | None) -> None:
-    """Raise ``ValueError`` where nothing that agents do can end a run.
-
-    Examples
-    --------
-    >>> check_end("coordinator", "stays", "coordinator", 5, 5, None)
-    >>> check_end("coordinator", "stays", "coordinator", 5, 4, 1000)
-    """
-    mute = judge == "everyone" or needed > voters
-    if horizon is None and stop == "coordinator" and idle == "stays" and mute:
-        why = "judge='everyone'" if judge == "everyone" else f"{needed} votes needed of {voters} agents that act"
+    everyone, voters = env.judge == "everyone", _voters(env)
+    mute = everyone or env.votes_needed > voters
+    if env.horizon is None and env.stop == "coordinator" and env.idle == "stays" and mute:
+        why = "judge='everyone'" if everyone else f"{env.votes_needed} votes needed of {voters} agents that act"
         raise ValueError(f"no vote removes an arm ({why}) and nobody leaves (idle='stays'): {_HORIZON}")
 
 
 def admit(env: Vote, team: Team) -> None:
     """Refuse a team whose runs in `env` cannot be decided, or may never end; warn where votes can do nothing."""
-    voters = int((env.weights > 0).sum())
+    voters = _voters(env)
     short = env.judge == "coordinator" and env.votes_needed > voters
     if not isinstance(team, VotingTeam):
         counts = env.judge == "coordinator" and not short and _kept(env.wrappers) > 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -12,20 +14,30 @@ from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import choice, count, flag, real
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.luck.arms import Arms
 from hushbandits.core.luck.rewards import Law, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.exploration import coordinator
-from hushbandits.envs.exploration.coordinator import GlobalSet
-from hushbandits.envs.exploration.ending import admit, check_end, check_loss, check_time
-from hushbandits.envs.exploration.payload import Votes, vote_tape
-from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, check_confidence, vote_threshold
+from hushbandits.envs.exploration.coordinator import (
+    MEASURES,
+    GlobalSet,
+    add_rows,
+    cast_rows,
+    claimed,
+    close_rows,
+    count_rows,
+    first_rows,
+    measured,
+    pull_rows,
+    recommend,
+)
+from hushbandits.envs.exploration.ending import admit, check_end, check_loss
+from hushbandits.envs.exploration.payload import Votes
+from hushbandits.envs.exploration.problems import agent_weights, check_confidence, problem_arms, vote_threshold
 from hushbandits.envs.exploration.task import ExplorationTask
-from hushbandits.envs.exploration.votes import STOPS, VoteState, clear, open_votes, retire
+from hushbandits.envs.exploration.votes import STOPS, Outcomes, VoteState, clear, open_votes
 from hushbandits.routines.elimination import confidence_under_loss
 
 __all__ = ["Exploration", "GlobalSet"]
@@ -126,7 +138,7 @@ class Exploration(Env):
     setting = "exploration"
     clock = "rounds"
     curve_metrics: tuple[str, ...] = ("arms", "messages")
-    measures = coordinator.MEASURES
+    measures = MEASURES
     payload = Votes
     fixed_length = False
     public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
@@ -145,19 +157,11 @@ class Exploration(Env):
         horizon: int | None = None, wrappers: Sequence[Wrapper] = (), speech: Fields | None = None,
         fields: Fields | None = None, runs: int = 1,
     ):  # fmt: skip
-        known = PROBLEMS[choice("problem", problem, PROBLEMS)]
-        drift = drift if drift is None else real("drift", drift, 0, closed="low")
-        n_arms = None if n_arms is None else count("n_arms", n_arms, 2)
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
-        if self.horizon is None and count("switches", switches, 0):
-            raise ValueError(f"switches={switches!r} needs a horizon, such as horizon=100_000")
         #: Where the arms stand.
-        self.arms = Arms(
-            _arms_of(problem, n_arms) if means is None else means,
-            known.rewards if rewards is None else rewards, n_arms=n_arms,
-            permute=permute_arms, drift=known.drift if drift is None and means is None else drift or 0.0,
-            switches=switches, horizon=self.horizon,
-        )  # fmt: skip
+        self.arms = problem_arms(
+            problem, means, rewards, n_arms, drift, permute=permute_arms, switches=switches, horizon=self.horizon
+        )
         self.law, n_arms = self.arms.law, self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = 32.0 * n_agents + float(runs) * (2 * TAPES + n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
@@ -167,36 +171,36 @@ class Exploration(Env):
         self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
         self.xi = real("xi", xi, 0, 1, closed="low")
         self.judge = choice("judge", judge, ("coordinator", "everyone"))
-        per_round = (
-            n_agents - 1
-            if isinstance(round_cost, str) and round_cost == "others"
-            else count("round_cost", round_cost, 0)
-        )
+        others = isinstance(round_cost, str) and round_cost == "others"
+        per_round = n_agents - 1 if others else count("round_cost", round_cost, 0)
         self.costs = count("vote_cost", vote_cost, 0), per_round
         self.comparison = choice("comparison", comparison, (">", ">="))
         self.idle = choice("idle", idle, ("leaves", "stays"))
         self.stop = choice("stop", stop, STOPS)
         self.single = flag("single", single)
         self.precision = real("precision", precision, 0, closed="low")
-        local = confidence_under_loss(self.beta, self.xi, n_arms)
-        voters = int((self.weights > 0).sum())  # an agent that never acts cannot vote
-        if flag("strict", strict) and threshold is None and self.judge == "coordinator":
-            check_confidence(self.delta, local, voters)
-        self.threshold = vote_threshold(delta, local) if threshold is None else count("threshold", threshold, 0)
-        #: Votes that remove an arm.
-        self.votes_needed = self.threshold + (self.comparison == ">")
-        if self.judge == "everyone":
-            self.votes_needed = n_agents + 1
-        if self.votes_needed < 1:
-            raise ValueError(f"threshold={self.threshold} with comparison '>=' removes every arm without a vote")
+        #: M, and votes that remove an arm.
+        self.threshold, self.votes_needed = self._quorum(n_arms, threshold, flag("strict", strict))
         self.resets = flag("resets", resets)
-        check_time(self)
+        check_end(self)
         if self.stop == "horizon":
             self.fixed_length = True
             self.curve_metrics = ("regret", *type(self).curve_metrics)
-        check_end(self.stop, self.idle, self.judge, self.votes_needed, voters, self.horizon)
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
         check_loss(self.xi, self.wrappers)
+
+    def _quorum(self, n_arms: int, threshold: int | None, strict: bool) -> tuple[int, int]:
+        everyone, local = self.judge == "everyone", confidence_under_loss(self.beta, self.xi, n_arms)
+        if threshold is not None:
+            threshold = count("threshold", threshold, 0)
+        else:
+            if strict and not everyone:  # an agent that never acts cannot vote
+                check_confidence(self.delta, local, int((self.weights > 0).sum()))
+            threshold = vote_threshold(self.delta, local)
+        needed = len(self.weights) + 1 if everyone else threshold + (self.comparison == ">")
+        if needed < 1:
+            raise ValueError(f"threshold={threshold} with comparison '>=' removes every arm without a vote")
+        return threshold, needed
 
     def admit(self, team: Team) -> None:
         """As `ending.admit`."""
@@ -240,21 +244,18 @@ class Exploration(Env):
     def _reset(self, seeds: Seeds) -> None:
         runs, k = len(seeds), self.n_arms
         self.arms.reset(seeds)
-        self._reward_luck = Uniforms(seeds, "reward", (k,))
-        self._turn_luck = Uniforms(seeds, "activation", ())
-        self._seeds = seeds
-        self._runs = np.arange(runs)
+        self._reward_luck, self._turn_luck = Uniforms(seeds, "reward", (k,)), Uniforms(seeds, "activation")
         #: What has happened: beats and episodes write here.
         self.book: VoteState = open_votes(
             runs, k, self.weights, leaves=self.idle == "leaves", needed=self.votes_needed, stop=self.stop,
             horizon=self.horizon, costs=self.costs,
         )  # fmt: skip
-        self._left = np.zeros((runs, self.n_agents, k), bool)  # votes that have left their agents
         #: (R, K) votes that have arrived, and (R, N) who is still drawn.
-        self.votes, self.pool, self._active = self.book.votes, self.book.pool, self.book.active
-        self._who = np.zeros(runs, np.int64)
-        self._draw()
-        self._next = self._who
+        self.votes, self.pool = self.book.votes, self.book.pool
+        # Votes that have left their agents, where a wrapper adds them up; else they are those that are counted.
+        self._left = np.zeros((runs, self.n_agents, k), bool) if "tally" in self.sent_fields else None
+        first_rows(self._turn_luck.next(), self.book)
+        self._who = self.book.who  # between the beats who has pulled, else who acts next
 
     @property
     def locations(self) -> Array:
@@ -266,9 +267,6 @@ class Exploration(Env):
         """``(R, K)`` arm means, now."""
         return self.arms.means(self.book.rounds)
 
-    def _draw(self) -> None:
-        coordinator.draw_agents(self.book.cumulative, self._turn_luck.next(), self.book.live, self._who)
-
     def _check_action(self, action: object) -> Array:
         action = as_array(action)
         shape = (self.runs, 1, self.n_arms)
@@ -279,26 +277,14 @@ class Exploration(Env):
         return action
 
     def _pull(self, action: Array) -> Array:
-        # One row of luck per activation, pulled or not: rows of all runs stay in step.
-        luck, book = self._reward_luck.next(), self.book
+        # One row of luck per activation, pulled or not: an episode can read blocks.
+        luck, turns, book = self._reward_luck.next(), self._turn_luck.next(), self.book
         stand = self.arms.look(book.rounds)
         pulls = action[:, 0] & book.live[:, None]
         reward = np.where(pulls, self.law.quantile(luck, stand.location), np.nan)
-        if self.stop == "horizon":
-            coordinator.charge_rows(pulls, stand.gap, book.regret)
-        counted = book.live.copy()
-        if self.idle == "leaves":
-            counted &= pulls.any(1)
-            for r in np.flatnonzero(book.live & ~counted):
-                retire(book.weights, book.pool[r], book.cumulative[r], self._who[r])
-        book.rounds[:] += counted
-        book.messages[:] += book.round_cost * counted
         # The next agent is drawn here, so that it can be told that it is next before it must act.
-        self._acted, self._read = self._who.copy(), book.active.copy()
-        #: (R,) runs that nobody acts in any more: they end with this round.
-        self.deserted = ~book.pool.any(1) & book.live
-        coordinator.draw_agents(book.cumulative, self._turn_luck.next(), book.live & ~self.deserted, self._who)
-        self._next, self._who = self._who, self._acted
+        self._who = book.who.copy()
+        pull_rows(pulls, stand.gap, turns, book)
         return reward[:, None]  # NaN where an arm was not pulled
 
     def _report(self) -> dict[str, Array]:
@@ -307,7 +293,7 @@ class Exploration(Env):
 
     def _spoken(self, message: Message | None) -> None:
         if message is not None:
-            coordinator.cast_rows(message["vote"][:, 0], self.book.live, self._who, self.book.sent)
+            cast_rows(message["vote"][:, 0], self._who, self.book)
 
     def _passing(self, message: Message) -> None:
         # What leaves an agent is what the last wrapper that sees single votes lets through.
@@ -315,29 +301,22 @@ class Exploration(Env):
             self._leaving_votes = message["vote"][:, 0]
 
     def _transport(self, message: Payload) -> GlobalSet:
-        book = self.book
-        reset = message["reset"][:, 0] if self.resets else np.zeros(self.runs, bool)
-        leaves, votes = book.live & message["sent"][:, 0], self._leaving_votes
-        coordinator.bill_rows(votes, reset, leaves, self._who, self._left, book.vote_cost, book.messages)
-        if "tally" in self.sent_fields:  # votes that a wrapper already added up, senders unknown
-            book.votes[:] += message["tally"][:, 0]
-            book.active[:] &= ~(book.live[:, None] & (book.votes >= book.needed))
+        book, read = self.book, self.book.active.copy()
+        heard = book.live & message["sent"][:, 0]
+        if self._left is None:
+            count_rows(self._leaving_votes, heard, self._who, book)
         else:
-            heard = book.live & message["sent"][:, 0]
-            coordinator.count_rows(
-                message["vote"][:, 0], heard, self._who, book.counted, book.votes, book.needed, book.active
-            )
+            add_rows(self._leaving_votes, heard, self._who, self._left, message["tally"][:, 0], book)
         told = {}
         if self.resets:
-            told["reset"] = message["reset"][:, 0] & message["sent"][:, 0] & book.live
+            told["reset"] = message["reset"][:, 0] & heard
+            book.messages[:] += book.vote_cost * told["reset"]
             for r in np.flatnonzero(told["reset"]):
                 clear(book, int(r))
-                self._left[r] = False
-        over = self.deserted if self.horizon is None else self.deserted | (book.rounds >= self.horizon)
-        coordinator.close_rows(
-            self._who, self._read, over, book.stop, book.live, book.active, book.sent, book.holds, book.open_seats
-        )
-        self._who = self._next
+                if self._left is not None:
+                    self._left[r] = False
+        close_rows(self._who, read, book)
+        self._who = book.who
         return GlobalSet(active=book.active.copy(), **told)
 
     @property
@@ -358,40 +337,50 @@ class Exploration(Env):
     @property
     def upcoming(self) -> Array:
         """``(R,)`` who acts in the next beat 1; between the beats `who` still speaks."""
-        return self._next
+        return self.book.who
+
+    @property
+    def deserted(self) -> Array:
+        """``(R,)`` runs that nobody acts in any more."""
+        return self.book.cumulative[:, -1] == 0.0
 
     # -- for compiled episodes --------------------------------------------------------------------------------
 
-    def vote_loss(self) -> tuple[float, str] | None:
-        """Rate and tape of lost votes (rate −1: none), or ``None``: then only the beats will do."""
-        begun = self.book.rounds.any() or (self.book.pool != (self.weights > 0)).any()
-        if begun:
+    def vote_loss(self) -> tuple[float, Uniforms | None] | None:
+        """Rate and tape of lost votes (rate −1: none are), or ``None``: then only the beats will do."""
+        if self._phase not in ("pull", "over") or len(self.wrappers) > 1:
             return None
         if not self.wrappers:
-            return -1.0, "no loss"
-        only = self.wrappers[0]
-        return (only.drops, vote_tape(only.name)) if len(self.wrappers) == 1 and only.drops is not None else None
+            return -1.0, None
+        only: Any = self.wrappers[0]
+        if only.drops is None or not all(map(only.ships, ("send", "deliver", "tell"))):
+            return None
+        return only.drops, only._luck
 
-    def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]:
-        """Rewards of run r at `luck`, uniforms (B, K), from activation `start` on, and gaps: (0, K) if not counted."""
-        stand = self.arms.look(np.arange(start, start + len(luck)), run=r)
-        gaps = np.empty((0, self.n_arms))
-        if self.stop == "horizon":
-            gaps = np.ascontiguousarray(np.broadcast_to(stand.gap, luck.shape))
-        return self.law.quantile(luck, stand.location), gaps
+    @contextmanager
+    def played(self) -> Iterator[None]:
+        """While the block lasts, compiled code plays; only a reset leads out of one that fails."""
+        self._phase = "broken"
+        yield
+        self._phase = "pull" if self.live.any() else "over"
 
-    def close(self) -> None:
-        """Episodes have played these runs: the beats cannot go on with them."""
-        self._phase = "an episode's" if self.live.any() else "over"
+    def outcomes(self, r: int, size: int) -> Outcomes:
+        """Read what the next `size` activations of run r meet (arms move only where each of them is a round)."""
+        stand = self.arms.look(np.arange(size) + self.book.rounds[r], run=r)
+        luck = self._reward_luck.take(r, size * self.n_arms).reshape(size, self.n_arms)
+        gaps = np.ascontiguousarray(np.atleast_2d(stand.gap))
+        return Outcomes(self.law.quantile(luck, stand.location), gaps, self._turn_luck.take(r, size))
+
+    # -- the end ------------------------------------------------------------------------------------------------
 
     def recommendation(self) -> Array:
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
         self._begun("recommendation")
-        return coordinator.recommend(self.book, self._seeds)
+        return recommend(self.book, self.seeds)
 
     def privacy(self) -> tuple[Guarantee, ...]:
         """What the wrappers promise, and what Féraud et al. claim for their vote."""
-        return (*super().privacy(), *coordinator.claimed(self.stop, self.costs[0], self.beta, self.precision))
+        return (*super().privacy(), *claimed(self.stop, self.costs[0], self.beta, self.precision))
 
     @property
     def right(self) -> Array:
@@ -402,10 +391,4 @@ class Exploration(Env):
     def _metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
         regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
-        return {**coordinator.measured(self.book, self.right, self.judge == "everyone"), **regret}
-
-
-def _arms_of(problem: str, n_arms: int | None) -> Sequence[float] | UniformMeans:
-    """A problem's arms; another number of them than problem 1 has is drawn."""
-    means = PROBLEMS[problem].means
-    return UniformMeans() if problem == "P1" and n_arms not in (None, len(means)) else means
+        return {**measured(self.book, self.right, self.judge == "everyone"), **regret}

@@ -9,13 +9,22 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.tapes import Ragged, streams
-from hushbandits.core.world import World
-from hushbandits.envs.exploration.votes import PLAYERS, cast, charge, count, draw_agent, finished, news, retire, settle
+from hushbandits.core.ground.types import Array
+from hushbandits.envs.exploration.votes import (
+    HORIZON,
+    PLAYERS,
+    cast,
+    charge,
+    count,
+    draw_agent,
+    finished,
+    news,
+    retire,
+    settle,
+)
 from hushbandits.routines.routine import RESETS, Routine, State
 
-__all__ = ["Loss", "Outcomes", "Player", "Tapes", "compiled"]
+__all__ = ["Loss", "Player", "compiled"]
 
 
 class Player(NamedTuple):
@@ -40,47 +49,8 @@ class Loss(NamedTuple):
     at: Array  # (R,)
 
 
-class Outcomes(NamedTuple):
-    """What the next activations of one run meet."""
-
-    rewards: Array  # (B, K)
-    gaps: Array  # (B, K), or (0, K) where regret is not counted
-    turns: Array  # (B,) luck that names the agent after each
-
-
-class Tapes:
-    """An env's tapes as episodes read them, each run at its own pace.
-
-    Parameters
-    ----------
-    seeds : sequence of R SeedSequences
-        The env's.
-    rate, tape : float, str
-        As in `Exploration.vote_loss`.
-    """
-
-    def __init__(self, seeds: Seeds, rate: float, tape: str):
-        self._rewards, self._turns = streams(seeds, "reward"), streams(seeds, "activation")
-        self._rate, self._lost = rate, Ragged(seeds, tape)
-        self._read = np.zeros(len(seeds), np.int64)  # activations so far
-        #: (R,) luck that names the agent who acts next.
-        self.turn = np.array([rng.random() for rng in self._turns])
-
-    def outcomes(self, world: World, r: int, size: int) -> Outcomes:
-        """Read the next `size` activations of run r."""
-        start = int(self._read[r])
-        self._read[r] += size
-        rewards, gaps = world.outcomes(r, self._rewards[r].random((size, world.n_arms)), start)
-        return Outcomes(rewards, gaps, self._turns[r].random(size))
-
-    def loss(self, n_arms: int, r: int) -> Loss:
-        """Have luck in store for a ballot of run r."""
-        self._lost.ensure(n_arms, r)
-        return Loss(self._rate, self._lost.block, self._lost.at)
-
-
 def compiled(routine: Routine) -> Callable[..., tuple[int, bool]]:
-    """Return the kernel of this routine's rules: ``(r, until, player, outcomes, at, turn, loss, book) → (at, reset)``.
+    """Return the kernel of this routine's rules: ``(r, until, player, outcomes, at, loss, book) → (at, reset)``.
 
     It plays run r until `until` rounds, and stops where it was at: at the end of the outcomes or of some luck, at a
     reset, or at the end of the run.
@@ -93,8 +63,8 @@ def _compiled(
     plan: Callable[..., int], learn: Callable[..., int], sync: Callable[..., None]
 ) -> Callable[..., tuple[int, bool]]:
     @jit
-    def episode(r, until, player, outcomes, at, turn, loss, book):
-        # One pass of the loop is one activation: turn, plan, pull, learn, vote, loss, count, settle, sync; as
+    def episode(r, until, player, outcomes, at, loss, book):
+        # One pass of the loop is one activation: plan, pull, turn, learn, vote, loss, count, settle, sync; as
         # Exploration's beats, in their order.
         # Rows are taken out of the tuples here: within the loop each would cost a reference count.
         state, p, shared, draws, width = player.state, player.params, player.shared, player.draws, player.width
@@ -107,9 +77,9 @@ def _compiled(
         rounds, messages, regret = book.rounds[r], book.messages[r], book.regret[r]
         stop, horizon, vote_cost, round_cost = book.stop, book.horizon, book.vote_cost, book.round_cost
         leaves, needed = book.leaves, book.needed
-        n_arms, left, metered = standing.size, standing.sum(), gaps.shape[0] > 0
+        n_arms, left, n = standing.size, standing.sum(), book.who[r]
         arms, vote = np.zeros(n_arms, np.bool_), np.zeros(n_arms, np.bool_)
-        chance, live, reset = turn[r], True, False
+        live, reset = True, False
         while (
             live
             and not reset
@@ -118,10 +88,8 @@ def _compiled(
             and spent + draws + width <= luck.size
             and thrown + n_arms <= lost.size
         ):
-            n = draw_agent(cumulative, chance)
             seat = 0 if shared else n
-            chance = turns[at]
-            deserted, ended, alone = False, 0, left == 1
+            then, deserted, ended, alone = n, False, 0, left == 1
             arms[:] = False
             pulled = plan(state, r, seat, p, standing, arms, luck[spent : spent + draws])
             spent += draws
@@ -132,9 +100,11 @@ def _compiled(
             else:
                 rounds += 1
                 messages += round_cost
+            if not deserted:
+                then = draw_agent(cumulative, turns[at])
             if pulled > 0:
-                if metered:
-                    regret += charge(arms, gaps[at])
+                if stop == HORIZON:
+                    regret += charge(arms, gaps[at % gaps.shape[0]])
                 ended = int(learn(state, r, seat, p, arms, rewards[at], luck[spent : spent + width], vote))
             at += 1
             if ended > 0:
@@ -156,7 +126,8 @@ def _compiled(
                 messages += vote_cost
                 reset = True
             live = not (deserted or (horizon >= 0 and rounds >= horizon) or finished(stop, left, open_seats))
-        player.at[r], loss.at[r], turn[r] = spent, thrown, chance
+            n = then
+        player.at[r], loss.at[r], book.who[r] = spent, thrown, n
         book.rounds[r], book.messages[r], book.regret[r], book.live[r] = rounds, messages, regret, live
         return at, reset
 

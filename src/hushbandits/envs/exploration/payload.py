@@ -8,17 +8,12 @@ from typing import ClassVar, Self
 import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.tapes import Ragged
+from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.payload import Channel, Payload, Sealing, Shuffling
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.window import VoteWindow
 
-__all__ = ["Votes", "vote_tape"]
-
-
-def vote_tape(name: str) -> str:
-    """Return the name of the tape by which the wrapper of that name loses votes."""
-    return f"wrapper/{name}/votes"
+__all__ = ["Votes"]
 
 
 class Votes(Payload):
@@ -37,12 +32,12 @@ class Votes(Payload):
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(("drop", "shuffle", "seal"), ("vote",))
 
     @classmethod
-    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Ragged:
+    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Uniforms:
         """A tape that only who votes reads on."""
         cls.answers(verb)
-        return Ragged(seeds, vote_tape(name))
+        return Uniforms(seeds, f"wrapper/{name}/votes")
 
-    def drop(self, rate: Array | float, luck: Ragged) -> Self:
+    def drop(self, rate: Array | float, luck: Uniforms) -> Self:
         """Vote by vote, not ballot by ballot."""
         vote = self["vote"] & self["sent"][:, :, None]
         for r in np.flatnonzero(vote.any((1, 2))):  # only who votes has something to lose

@@ -19,7 +19,7 @@ _SHARP = 600, 300  # cells of a picture across and down, so that no vote is blur
 def say(task: Task) -> list[str]:
     """Return lines for the terminal."""
     core: Any = task.core
-    left = np.flatnonzero(core._active[0])
+    left = np.flatnonzero(core.book.active[0])
     few = f"{{{', '.join(map(str, left))}}}" if len(left) <= 20 else f"of {len(left)} of {core.n_arms} arms"
     rule = f"an arm leaves at {core.votes_needed} votes" if _judged(core) else "everyone decides alone"
     lines = [f"global set {few}, {rule}", f"votes per arm {listed(core.arms.names, core.votes[0])}"]
@@ -39,7 +39,7 @@ def draw(task: Task, figure: Any) -> None:
 
     core: Any = task.core
     above, below = figure.subplots(2, 1, sharex=True)
-    colour = np.where(core._active[0], IN, OUT)
+    colour = np.where(core.book.active[0], IN, OUT)
     arms, most = np.arange(core.n_arms), core.n_agents
     above.bar(arms, core.votes[0], color=colour, zorder=2)
     # An arm without votes has no bar: its place in the global set is shown on the axis.

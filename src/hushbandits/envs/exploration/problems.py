@@ -6,13 +6,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import nearest, real, reals
+from hushbandits.core.ground.validate import choice, count, nearest, real, reals
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.rewards import Law, UniformMeans
 
-__all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "vote_threshold"]
+__all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "problem_arms", "vote_threshold"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,32 @@ PROBLEMS = {
     "P2": Problem((11.0, 10.8, *[10.4] * 8), "gaussian"),
     "P3": Problem((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli", drift=1e-5),
 }
+
+
+def problem_arms(
+    problem: str,
+    means: Sequence[float] | UniformMeans | None,
+    rewards: str | Law | None,
+    n_arms: int | None,
+    drift: float | None,
+    **rest: Any,
+) -> Arms:
+    """Return a problem's arms, or one's own; another number of them than problem 1 has is drawn.
+
+    The arguments are those of `Exploration`; `rest` goes to `Arms`.
+
+    Examples
+    --------
+    >>> problem_arms("P3", None, None, None, None).drift, problem_arms("P1", None, None, 3, None).n_arms
+    (1e-05, 3)
+    """
+    known = PROBLEMS[choice("problem", problem, PROBLEMS)]
+    n_arms = None if n_arms is None else count("n_arms", n_arms, 2)
+    if drift is None:
+        drift = known.drift if means is None else 0.0
+    if means is None:
+        means = UniformMeans() if problem == "P1" and n_arms not in (None, len(known.means)) else known.means
+    return Arms(means, known.rewards if rewards is None else rewards, n_arms=n_arms, drift=drift, **rest)
 
 
 def vote_threshold(delta: float, beta: float) -> int:

@@ -16,6 +16,7 @@ __all__ = [
     "PLAYERS",
     "SEVERAL",
     "STOPS",
+    "Outcomes",
     "VoteState",
     "accumulate",
     "cast",
@@ -56,10 +57,19 @@ class VoteState(NamedTuple):
     sent: Array  # (R, N, K) votes as their agents cast them
     counted: Array  # (R, N, K) votes as they arrived
     votes: Array  # (R, K)
+    who: Array  # (R,) who acts next
     pool: Array  # (R, N) who is still drawn
     cumulative: Array  # (R, N) running sums of P over the pool
     holds: Array  # (R, N) the arm that an agent held after its last activation, NOTHING or SEVERAL
     open_seats: Array  # (R, 2) how many that can act do not hold one arm, and how many hold several
+
+
+class Outcomes(NamedTuple):
+    """What the next activations of one run meet."""
+
+    rewards: Array  # (B, K)
+    gaps: Array  # (B, K), or (1, K): all alike
+    turns: Array  # (B,) luck that names the agent after each
 
 
 def open_votes(
@@ -85,6 +95,7 @@ def open_votes(
         sent=np.empty((runs, n, n_arms), bool),
         counted=np.empty((runs, n, n_arms), bool),
         votes=np.empty((runs, n_arms), np.int64),
+        who=np.zeros(runs, np.int64),
         pool=np.tile(weights > 0, (runs, 1)),
         cumulative=np.empty((runs, n)),
         holds=np.empty((runs, n), np.int64),

@@ -16,18 +16,18 @@ import numpy as np
 
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.tapes import LONGEST, Ragged
+from hushbandits.core.luck.tapes import LONGEST, Uniforms
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.world import World
-from hushbandits.envs.exploration.episode import Player, Tapes, compiled
+from hushbandits.envs.exploration.episode import Loss, Player, compiled
 from hushbandits.envs.exploration.votes import clear
 from hushbandits.routines.routine import RESETS, Routine
 
 __all__ = ["VotingTeam"]
 
-_BLOCK = 1 << 13  # most activations whose luck is drawn at once by an episode
+_FIRST, _BLOCK = 1 << 9, 1 << 13  # activations whose luck an episode draws at once, at first and at most
 _AHEAD = 1 << 18  # most of their rewards, K per activation
 
 
@@ -64,13 +64,12 @@ class VotingTeam(Team):
         self._p = np.array(self._routine.params)
         self._state = self._routine.state(runs, n, k)
         self._fresh = self._routine.state(1, 1, k)
-        self._luck = Ragged(seeds, f"agent/{self.name}")
+        self._luck = Uniforms(seeds, f"agent/{self.name}")
         self._active = np.ones((runs, k), bool)
         self._arms = np.zeros((runs, k), bool)
         self._vote = np.zeros((runs, k), bool)
         self._ended = np.zeros(runs, np.int64)
         self._resets = "reset" in env.fields
-        self._tapes: Tapes | None = None
 
     def act(self, obs: Obs) -> Array:
         """Ask each active agent's routine for its arms."""
@@ -124,41 +123,41 @@ class VotingTeam(Team):
             array[r] = fresh[0, 0]
 
     def episode(self, env: World, until: float = math.inf) -> bool:
-        """Play every run in compiled code, if the env's wrappers are ones that it knows."""
-        if self._tapes is None:
-            loss = env.vote_loss()
-            if loss is None:
-                return False
-            self._tapes = Tapes(env.seeds, *loss)
-        routine, luck, tapes = self._routine, self._luck, self._tapes
-        kernel, goal = compiled(routine), math.ceil(min(until, env.horizon or LONGEST, LONGEST))
-        block, width = max(1, min(_BLOCK, _AHEAD // env.n_arms)), routine.draws + routine.luck
-        luck.ensure(width)  # a wider tape is another array: the kernel gets the one that is filled from here on
-        player = Player(
-            self._state,
-            self._p,
-            self.shared,
-            self._resets,
-            env.single,
-            routine.draws,
-            routine.luck,
-            luck.block,
-            luck.at,
-        )
-        for r in map(int, np.flatnonzero(env.live)):
-            at, outcomes, rounds = 0, None, env.book.rounds
-            while env.book.live[r] and rounds[r] < goal:
-                if outcomes is None or at == len(outcomes.turns):
-                    # No activation is more than one round: nothing that is read is left over at the goal.
-                    at, outcomes = 0, tapes.outcomes(env, r, min(block, goal - int(rounds[r])))
-                luck.ensure(width, r)
-                loss = tapes.loss(env.n_arms, r)
-                at, reset = kernel(r, goal, player, outcomes, at, tapes.turn, loss, env.book)
-                if reset:
-                    clear(env.book, r)
-                    self._restart(r)
-        env.close()
+        """Play every run in compiled code, where at most a wrapper that drops votes stands on their way."""
+        loss = env.vote_loss()
+        if loss is None:
+            return False
+        kernel, goal = compiled(self._routine), math.ceil(min(until, env.horizon or LONGEST, LONGEST))
+        with env.played():
+            for r in map(int, np.flatnonzero(env.live)):
+                self._play(env, r, goal, kernel, *loss)
+        self._active[:] = env.book.active
         return True
+
+    def _play(
+        self, env: World, r: int, goal: int, kernel: Callable[..., tuple[int, bool]], rate: float, lost: Uniforms | None
+    ) -> None:
+        """Play run r to the goal."""
+        routine, luck, rounds, k = self._routine, self._luck, env.book.rounds, env.n_arms
+        at, outcomes = 0, env.outcomes(r, 0)
+        loss = Loss(rate, np.empty((env.runs, k)), np.zeros(env.runs, np.int64))
+        while env.book.live[r] and rounds[r] < goal:
+            if at == len(outcomes.turns):
+                # No activation is more than one round: nothing that is read is left over at the goal.
+                ahead = min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r]))
+                at, outcomes = 0, env.outcomes(r, max(1, ahead))
+            luck.ensure(routine.luck + routine.draws * (len(outcomes.turns) - at), r)
+            if lost is not None:
+                lost.ensure(k, r)
+                loss = Loss(rate, lost.block, lost.at)
+            player = Player(
+                self._state, self._p, self.shared, self._resets, env.single, routine.draws, routine.luck,
+                luck.block, luck.at,
+            )  # fmt: skip
+            at, reset = kernel(r, goal, player, outcomes, at, loss, env.book)
+            if reset:
+                clear(env.book, r)
+                self._restart(r)
 
 
 class _Beats(NamedTuple):

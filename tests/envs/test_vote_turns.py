@@ -1,0 +1,167 @@
+"""An episode of voting holds no state: it and the beats take turns, and a run ends as it does by the beats alone."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hushbandits as hb
+from hushbandits.core.face import Face
+from hushbandits.core.play import meet
+from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.registry import assemble
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+
+HOMES = ("DPMASE-v0", "CorruptedElimination-v0", "DecentralizedExploration-v0")
+VOTERS = sorted(name for name in hb.list_agents() if isinstance(hb.make_team(name), VotingTeam))
+#: Parameters under which phases end, votes decide and SER4 resets within a few hundred rounds.
+QUICK = {"epsilon": 0.9, "eta": 0.6, "delta": 0.3, "phi": 0.02}
+OWN = {"DP-MASE": {"epsilon": 20.0, "beta": 0.6, "delta": 0.5}, "Corrupted-Elimination": {"eta": 0.6, "delta": 0.5}}
+
+
+def game(agent, lost, **env):
+    """An env and a team that are about to play."""
+    kwargs = OWN.get(agent, {} if agent in ("Central", "Independent") else QUICK)
+    if "SER4" not in agent:
+        kwargs = {name: value for name, value in kwargs.items() if name != "phi"}
+    if agent.partition("-")[0] in ("0", "1"):
+        kwargs = {name: value for name, value in kwargs.items() if name != "eta"}
+    env = {"n_agents": 5, "means": [0.3, 0.9, 0.1], "horizon": 600, "permute_arms": True, **env}
+    for home in HOMES:
+        try:
+            team = hb.make_team(agent, **kwargs)
+            core = assemble(home, team, runs=3, env=env, wrappers=[Loss(0.3)] if lost else [])
+            meet(core, team)
+        except ValueError:
+            continue
+        core.reset(11)
+        team.reset(Face(core), core.seeds)
+        return core, team
+    raise AssertionError(agent)
+
+
+def beats(core, team, rounds):
+    """As `play`, at most so many rounds."""
+    obs = core._seen()
+    while obs.live.any() and rounds > 0:
+        obs = core.pull(team.act(obs))
+        obs = core.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+        rounds -= 1
+
+
+def state(core):
+    """What has happened, and who acts next where anybody does."""
+    book = core.book._asdict() | {"who": np.where(core.live, core.book.who, -1)}
+    return {**book, **core.metrics(), "seen": core.who[:, 0] * core.live, "named": core.recommendation()}
+
+
+def equal(one, two):
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, two[name], err_msg=name)
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["", "Loss"])
+@pytest.mark.parametrize("agent", VOTERS)
+def test_episode_and_beats_take_turns(agent, lost):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # votes that can do nothing
+        plain, mixed = game(agent, lost), game(agent, lost)
+    beats(*plain, 10**4)
+    core, team = mixed
+    assert team.episode(core, 40)
+    beats(core, team, 7)
+    core, team = pickle.loads(pickle.dumps((core, team)))
+    assert team.episode(core, 41)  # a goal that some runs have behind them
+    beats(core, team, 60)
+    assert team.episode(core, 150.5)
+    assert team.episode(core)
+    assert not core.live.any()
+    equal(state(plain[0]), state(core))
+    with pytest.raises(RuntimeError, match="after the end"):
+        core.pull(core.no_action())
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from(["DP-MASE", "Central", "Decentralized-SER4"]),
+    st.booleans(),
+    st.lists(st.tuples(st.booleans(), st.integers(0, 90)), max_size=6),
+)
+def test_in_any_order_and_at_any_round(agent, lost, turns):
+    """Where all runs count every activation, they can be compared at every stop."""
+    (one, beaten), (core, team) = (game(agent, lost, horizon=300) for _ in range(2))
+    for compiled, more in turns:
+        if compiled:
+            goal = int(core.t.max()) + more
+            assert team.episode(core, goal)
+            beats(one, beaten, goal - int(one.t.max()))
+        else:
+            beats(core, team, more)
+            beats(one, beaten, more)
+        if one.live.all() and (core.t == one.t).all():
+            equal(state(one), state(core))
+    beats(one, beaten, 300)
+    assert team.episode(core)
+    equal(state(one), state(core))
+
+
+def test_a_row_that_starts_afresh_goes_on_in_compiled_code():
+    core, team = game("DP-MASE", True)
+    alone, single = game("DP-MASE", True)
+    team.episode(core, 30)
+    fresh = hb.core.luck.tapes.run_seeds(5, 1)
+    core.reset(fresh, rows=[1])
+    _, late = game("DP-MASE", True)  # its agents know nothing in any run; run 1 is looked at alone
+    late.reset(Face(core), core.seeds)
+    assert late.episode(core)
+    alone.reset([fresh[0]] * 3)
+    single.reset(Face(alone), alone.seeds)
+    beats(alone, single, 10**4)
+    for name, value in alone.metrics().items():
+        assert value[1] == core.metrics()[name][1], name
+
+
+def test_between_the_beats_and_behind_other_wrappers_only_the_beats_will_do():
+    core, team = game("DP-MASE", False)
+    core.pull(team.act(core._seen()))
+    assert not team.episode(core)
+    core.talk(team.speak(np.zeros((3, 1, 3))))
+    assert team.episode(core)
+    for wrappers in ([SecAgg(window=4)], [Loss(0.1), Loss(0.1, name="second")]):
+        core = hb.make_core("DPMASE-v0", n_agents=8, wrappers=wrappers)
+        core.reset(0)
+        assert core.vote_loss() is None
+
+
+class Spared(Loss):
+    """Loses what its own rule says, at the rate that it declares."""
+
+    def send(self, message, env):
+        return message
+
+
+def test_a_loss_of_ones_own_is_played_as_it_is_written():
+    """The compiled loop used to lose votes by its own rule instead."""
+    finals = []
+    for step in (None, lambda: None):
+        core, team = hb.make_core("DPMASE-v0", n_agents=8, wrappers=[Spared(0.9)]), hb.make_team("DP-MASE", epsilon=2.0)
+        finals.append(hb.core.play.play(core, team, 0, step))
+    equal(*finals)
+
+
+def test_a_beat_that_fails_in_compiled_code_leads_out_by_reset():
+    core, team = hb.make_core("DPMASE-v0", n_agents=64, single=True), hb.make_team("DP-MASE")
+    routine = team.routine
+    team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
+    core.reset(0)
+    team.reset(Face(core), core.seeds)
+    with pytest.raises(ValueError, match="one arm per activation"):
+        team.episode(core)
+    with pytest.raises(RuntimeError, match=r"call reset\(seeds\)"):
+        core.pull(core.no_action())
