@@ -25,7 +25,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam, Rules, for_all_runs
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.policies.luck import words
-from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
+from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
 from hushbandits.policies.watched import Watched, started, tried
 
 __all__ = ["QuACK"]
@@ -315,8 +315,3 @@ class QuACK(NetworkTeam):
         if not (self._told.all() and self.policy.ships):
             return 0
         return int(self._queue.shape[2] - self._size.max()) // self._slots if self._slots else LONGEST
-
-
-def __getattr__(name: str) -> Callable[..., QuACK]:
-    """Return what builds the agent around the policy of that name."""
-    return playing(QuACK, name, "QuACK")
