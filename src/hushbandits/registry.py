@@ -71,46 +71,22 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
 
 
 def list_envs() -> list[str]:
-    """Return all env ids, sorted.
-
-    Examples
-    --------
-    >>> "DPMASE-v0" in list_envs()
-    True
-    """
+    """Return all env ids, sorted."""
     return sorted(ENVS)
 
 
 def list_agents() -> list[str]:
-    """Return all agent names, sorted.
-
-    Examples
-    --------
-    >>> "DP-MASE" in list_agents()
-    True
-    """
+    """Return all agent names, sorted."""
     return sorted(AGENTS)
 
 
 def list_wrappers() -> list[str]:
-    """Return all wrapper names, sorted.
-
-    Examples
-    --------
-    >>> "Huber" in list_wrappers()
-    True
-    """
+    """Return all wrapper names, sorted."""
     return sorted(WRAPPERS)
 
 
 def env_entry(id: AnyEnv) -> Spec:
-    """Return what stands for an env.
-
-    Examples
-    --------
-    >>> env_entry("CoopNetwork-v0").load().__name__
-    'CoopNetwork'
-    """
+    """Return what stands for an env."""
     return ENVS.find(id)
 
 

@@ -89,6 +89,9 @@ def test_a_source_is_asked_late_and_once(table):
     assert asked == [1]
     with pytest.raises(ValueError, match=r"no thing is named 'far'; did you mean Far\?"):
         table.find("far")
+    table.source(lambda: {"Far": Spec(Base)})
+    with pytest.raises(ValueError, match="a thing 'Far' is registered already"):  # two plug-ins, one name
+        list(table)
     table.source(lambda: {"Known": Spec(Base)})
     with pytest.raises(ValueError, match="a thing 'Known' is registered already"):
         list(table)

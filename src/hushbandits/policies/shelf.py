@@ -49,13 +49,7 @@ POLICIES.ship(
 
 
 def list_policies() -> list[str]:
-    """Return all policies' names, sorted.
-
-    Examples
-    --------
-    >>> "UCB1" in list_policies()
-    True
-    """
+    """Return all policies' names, sorted."""
     return sorted(POLICIES)
 
 

@@ -90,8 +90,9 @@ class Table(Mapping[str, Spec]):
 
     def _ask(self) -> None:
         while self._sources:
-            for name, spec in self._sources.pop(0)().items():
-                self.register(name, spec, {})
+            source = self._sources.pop(0)
+            for name, spec in source().items():
+                self.register(name, spec, {"__name__": source})
 
     def ship(self, entries: Mapping[str, Spec]) -> None:
         """Take in what ships."""
@@ -183,7 +184,7 @@ class Table(Mapping[str, Spec]):
         built = not isinstance(given, (str, type))
         name = given if isinstance(given, str) else cls.__name__
         found = [t for t in _PLACES if issubclass(cls, t.base) or (isinstance(given, str) and given in t)]
-        if built and self in found:
+        if built and any(table is self for table in found):
             return f"; it is built already; give its class, {name}"
         if built and not found and any(table.seat(cls) for table in _PLACES):
             return f"; give its class, {name}, of which every seat gets its own"
