@@ -11,9 +11,9 @@ import pytest
 from registries import kept
 
 import hushbandits as hb
-from hushbandits import registry
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.cli.main import main
+from hushbandits.core.entries import AGENTS, WRAPPERS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(p for p in (ROOT / "docs").glob("*.md") if ">>>" in p.read_text())
@@ -39,8 +39,8 @@ def folder(tmp_path, monkeypatch):
     """An empty folder of a stranger's; what is imported from it, or registered meanwhile, is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
-    for table in ("_WRAPPERS", "_AGENTS"):
-        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+    for table in (WRAPPERS, AGENTS):
+        monkeypatch.setattr(table, "entries", dict(table.entries))
     with kept():
         yield tmp_path
     for path in tmp_path.glob("*.py"):

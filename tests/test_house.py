@@ -29,7 +29,6 @@ FLOORS = [
     {"baselines"},
     {"shipped", "announce"},
     {"registry"},
-    {"instead"},
     {"protection"},
     {"views", "audits", "testing", "bench.declare"},
     {"experiments", "bench.play"},

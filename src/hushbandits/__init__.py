@@ -18,7 +18,6 @@ from importlib.metadata import version as _version
 from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING
 
-from hushbandits import instead as _instead  # noqa: F401  (errors advise)
 from hushbandits import testing
 from hushbandits.bench.compare import Comparison, compare
 from hushbandits.bench.declare.claim import Claim

@@ -1,7 +1,6 @@
 """The tables of envs, agents and wrappers, and how they are put together.
 
-What ships stands in `hushbandits.shipped`; entries are imported when they are first used.  Wherever a registered
-name may stand, ``"module:Class"`` and the class itself may stand as well.
+What ships stands in `hushbandits.shipped`; entries are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -16,32 +15,12 @@ from hushbandits import shipped
 from hushbandits.announce import announce, announce_bandit
 from hushbandits.core.each import Each
 from hushbandits.core.edge import as_array
-from hushbandits.core.entries import (
-    AGENT,
-    ENV,
-    WRAPPER,
-    AnyAgent,
-    AnyEnv,
-    AnyWrapper,
-    Entry,
-    Model,
-    Spec,
-    again,
-    anew,
-    built,
-    called,
-    default,
-    find,
-    lacking,
-    misplaced,
-    open_ended,
-    parameters,
-    title,
-)  # fmt: skip
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS, AnyAgent, AnyEnv, AnyWrapper, Model, misplaced, title
 from hushbandits.core.env import Env
 from hushbandits.core.face import known_settings
+from hushbandits.core.ground.spec import Entry, Spec, called, default, open_ended, parameters
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import check_flags, check_keywords, count, shown
+from hushbandits.core.ground.validate import count, shown
 from hushbandits.core.luck.rewards import UniformMeans
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
@@ -53,22 +32,11 @@ __all__ = [
     "register_wrapper", "shipped_classes", "takes",
 ]  # fmt: skip
 
-_ENVS: dict[str, Spec] = {}
-_AGENTS: dict[str, Spec] = {}
-_WRAPPERS: dict[str, Spec] = {}
-#: The namespace of the module that registered a name; empty: this process adopted it from its parent.
-_BY: dict[tuple[str, str], dict[str, object]] = {}
+_TABLES = (ENVS, AGENTS, WRAPPERS)
 #: Plays what was trained.
 _TRAINED = "hushbandits.baselines.sb3:Trained"
 #: Ids as PettingZoo and Gymnasium read them.
 _ID = re.compile(r"[\w:.-]+")
-
-
-def _add(table: dict[str, Spec], kind: str, name: str, spec: Spec) -> None:
-    by = sys._getframe(2).f_globals
-    if name in table and not anew(_BY[kind, name], by) and not again(table[name].entry, spec.entry):
-        raise ValueError(f"{kind} {name!r} is registered already; choose another name")
-    table[name], _BY[kind, name] = spec, by
 
 
 def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
@@ -87,9 +55,9 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
     """
     if not _ID.fullmatch(id):
         raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
-    if id not in _ENVS:
+    if id not in ENVS:
         announce(id)
-    _add(_ENVS, "an env", id, Spec(entry, defaults, wrappers))
+    ENVS.register(id, Spec(entry, defaults, wrappers), sys._getframe(1).f_globals)
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -104,7 +72,7 @@ def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
     **defaults
         Parameters that differ from the class's own defaults.
     """
-    _add(_AGENTS, "an agent", name, Spec(entry, defaults))
+    AGENTS.register(name, Spec(entry, defaults), sys._getframe(1).f_globals)
 
 
 def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -119,51 +87,27 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
     **defaults
         Parameters that differ from the class's own defaults.
     """
-    _add(_WRAPPERS, "a wrapper", name, Spec(entry, defaults))
+    WRAPPERS.register(name, Spec(entry, defaults), sys._getframe(1).f_globals)
 
 
 def list_envs() -> list[str]:
-    """Return all env ids, sorted.
-
-    Examples
-    --------
-    >>> "DPMASE-v0" in list_envs()
-    True
-    """
-    return sorted(_ENVS)
+    """Return all env ids, sorted."""
+    return sorted(ENVS)
 
 
 def list_agents() -> list[str]:
-    """Return all agent names, sorted.
-
-    Examples
-    --------
-    >>> "DP-MASE" in list_agents()
-    True
-    """
-    return sorted(_AGENTS)
+    """Return all agent names, sorted."""
+    return sorted(AGENTS)
 
 
 def list_wrappers() -> list[str]:
-    """Return all wrapper names, sorted.
-
-    Examples
-    --------
-    >>> "Huber" in list_wrappers()
-    True
-    """
-    return sorted(_WRAPPERS)
+    """Return all wrapper names, sorted."""
+    return sorted(WRAPPERS)
 
 
 def env_entry(id: AnyEnv) -> Spec:
-    """Return what stands for an env.
-
-    Examples
-    --------
-    >>> env_entry("CoopNetwork-v0").load().__name__
-    'CoopNetwork'
-    """
-    return find(_ENVS, ENV, id)
+    """Return what stands for an env."""
+    return ENVS.find(id)
 
 
 def clock(id: str) -> str:
@@ -204,7 +148,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     spec = _agent(agent)
     entry = spec.load()
     if not isinstance(entry, type) or issubclass(entry, Team):
-        return built(Team, f"agent {title(agent)}", spec, kwargs)
+        return spec.build(Team, f"agent {title(agent)}", kwargs)
     if kwargs:
         raise TypeError(
             f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
@@ -219,7 +163,7 @@ def _agent(agent: AnyAgent) -> Spec:
             return Spec(_TRAINED, {"source": agent})
         if callable(agent) and not isinstance(agent, Wrapper):
             return Spec(agent)
-    return find(_AGENTS, AGENT, agent)
+    return AGENTS.find(agent)
 
 
 def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
@@ -237,7 +181,7 @@ def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
     >>> make_wrapper("Huber", rate=0.1).rate
     0.1
     """
-    return built(Wrapper, f"wrapper {title(wrapper)}", find(_WRAPPERS, WRAPPER, wrapper), kwargs)
+    return WRAPPERS.find(wrapper).build(Wrapper, f"wrapper {title(wrapper)}", kwargs)
 
 
 def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
@@ -258,7 +202,7 @@ def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
 
 def _brought(spec: Spec) -> dict[str, list[str]]:
     """The wrappers that an env's id brings, each with its parameters."""
-    return {name: parameters(find(_WRAPPERS, WRAPPER, name).load()) for name in spec.wrappers}
+    return {name: parameters(WRAPPERS.find(name)) for name in spec.wrappers}
 
 
 def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
@@ -292,10 +236,9 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     brought = _brought(spec)
     taken = {p for names in brought.values() for p in names}
     made = known_wrappers(wrappers)
-    if "runs" not in (known := parameters(entry)) or "wrappers" not in known:
-        lacking(f"env {title(id)}", entry)
-    check_keywords(f"env {title(id)}", entry, [k for k in kwargs if k not in taken], also=taken)
-    check_flags(entry, kwargs)
+    if not {"runs", "wrappers"} <= set(known := parameters(entry)) and not open_ended(entry):
+        raise TypeError(f"env {title(id)} must take runs= and wrappers=, and hand them on to Env.__init__")
+    spec.check(f"env {title(id)}", kwargs, also=taken)
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
     mine = {k: v for k, v in merged.items() if k not in taken or k in known}
@@ -357,7 +300,7 @@ def assemble(
     made = known_wrappers(wrappers)
     owners = [(f"agent {team.name}", parameters(type(team)), "in agent_kwargs (agent.{} in an experiment)")]
     owners += [(f"wrapper {w.name}", parameters(type(w)), "to the wrapper") for w in made]
-    misplaced(f"env {title(env_id)}", given, spec.load(), _env_parameters(spec), owners)
+    misplaced(f"env {title(env_id)}", given, spec, _env_parameters(spec), owners)
     brought = {p for names in _brought(spec).values() for p in names}
     known = known_settings(spec.load(), {**spec.defaults, **given}, brought)
     protocol = team.protocol({**known, "mechanism": _mechanism(spec, made)})
@@ -393,7 +336,7 @@ def _same(one: object, other: object) -> bool:
 def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
     """What the env's privacy mechanism calls its noise; empty: it has none, and an agent may bring its own."""
     for name in spec.wrappers:
-        entry = find(_WRAPPERS, WRAPPER, name).load()
+        entry = WRAPPERS.find(name).load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
     return next(
         (str(getattr(w, "noise_as", "") or type(w).__name__) for w in wrappers if isinstance(w, Privatizer)), ""
@@ -401,49 +344,38 @@ def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
 
 
 def _env_parameters(spec: Spec) -> list[str]:
-    return [*parameters(spec.load()), *(p for names in _brought(spec).values() for p in names)]
+    return [*parameters(spec), *(p for names in _brought(spec).values() for p in names)]
 
 
 def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Params) -> None:
     """Raise ``TypeError`` where a parameter given to the agent is the env's."""
     if params and (isinstance(agent, (type, str, Model)) or not callable(agent)):
-        entry = _agent(agent).load()
         env = f"env {title(env_id)}", _env_parameters(env_entry(env_id)), "in env (env.{} in an experiment)"
-        misplaced(f"agent {title(agent)}", params, entry, (), [env])
+        misplaced(f"agent {title(agent)}", params, _agent(agent), (), [env])
 
 
 def own_entries() -> dict[str, dict[str, Spec]]:
     """Return what was registered since the package was imported, for workers to `adopt`."""
-    tables = {"envs": _ENVS, "agents": _AGENTS, "wrappers": _WRAPPERS}
-    own = {kind: {n: s for n, s in table.items() if n not in _SHIPPED[kind]} for kind, table in tables.items()}
-    return {kind: entries for kind, entries in own.items() if entries}
-
-
-def shipped_classes() -> list[type]:
-    """Return the classes of envs, wrappers and agents that ship, imported; nothing is built."""
-    tables = {"envs": _ENVS, "wrappers": _WRAPPERS, "agents": _AGENTS}
-    found = [spec.load() for kind, table in tables.items() for name, spec in table.items() if name in _SHIPPED[kind]]
-    return list(dict.fromkeys(entry for entry in found if isinstance(entry, type)))
+    return {table.kind: own for table in _TABLES if (own := table.own())}
 
 
 def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
     """Register in a worker what its parent had registered."""
-    for kind, what, table in (
-        ("envs", "an env", _ENVS), ("agents", "an agent", _AGENTS), ("wrappers", "a wrapper", _WRAPPERS),
-    ):  # fmt: skip
-        table.update(entries.get(kind, {}))
-        _BY.update(((what, name), {}) for name in entries.get(kind, {}))
+    for table in _TABLES:
+        table.adopt(entries.get(table.kind, {}))
+
+
+def shipped_classes() -> list[type]:
+    """Return the classes of envs, wrappers and agents that ship, imported; nothing is built."""
+    found = [table[name].load() for table in (ENVS, WRAPPERS, AGENTS) for name in table if name in table.shipped]
+    return list(dict.fromkeys(entry for entry in found if isinstance(entry, type)))
 
 
 #: ``sb3:FOLDER``, ``sb3:my.zip``: a policy that somebody has trained.
-AGENT.shelves["sb3"] = lambda path: Spec(_TRAINED, {"source": path})
-for _name, _spec in shipped.ENVS:
-    register_env(_name, _spec.entry, wrappers=_spec.wrappers, **_spec.defaults)
-for _name, _spec in shipped.AGENTS:
-    register_agent(_name, _spec.entry, **_spec.defaults)
-for _name, _spec in shipped.WRAPPERS:
-    register_wrapper(_name, _spec.entry, **_spec.defaults)
+AGENTS.shelves["sb3"] = lambda path: Spec(_TRAINED, {"source": path})
+ENVS.ship(shipped.ENVS)
+AGENTS.ship(shipped.AGENTS)
+WRAPPERS.ship(shipped.WRAPPERS)
+for _id in shipped.ENVS:
+    announce(_id)
 announce_bandit()
-
-#: Names that ship.
-_SHIPPED = {"envs": frozenset(_ENVS), "agents": frozenset(_AGENTS), "wrappers": frozenset(_WRAPPERS)}

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hushbandits.core.entries import Spec
+from hushbandits.core.ground.spec import Spec
 from hushbandits.core.luck.rewards import UniformMeans
-from hushbandits.policies.shelf import list_policies
+from hushbandits.policies.shelf import POLICIES
 
 __all__ = ["AGENTS", "ENVS", "WRAPPERS"]
+
+_EXPLORATION = "envs.exploration.env:Exploration"
+_NETWORK = "envs.network.env:CoopNetwork"
+_FEEDBACK = "envs.feedback.env:Feedback"
+_ROUTINES = ("Naive", "Median", "SE", "SER3", "SER4", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc")
 
 
 def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
@@ -23,122 +28,90 @@ def _trained(folder: str) -> Spec:
     return _at("baselines.sb3:Trained", source=str(Path(__file__).parent / "data" / "policies" / folder))
 
 
-ENVS = [
-    ("DPMASE-v0", _at("envs.exploration.env:Exploration")),
-    ("CorruptedElimination-v0", _at("envs.exploration.env:Exploration", "VoteCorruption", eta=0.9)),
-    (
-        "DecentralizedExploration-v0",
-        _at(
-            "envs.exploration.env:Exploration",
-            eta=0.9,
-            comparison=">=",
-            idle="stays",
-            stop="players",
-            single=True,
-            precision=0.25,
-            strict=True,
-        ),
+def _playing(entry: str, policy: str) -> Spec:
+    """An agent around a policy, which takes what of its parameters are the policy's."""
+    return Spec(f"hushbandits.{entry}", {"policy": policy}, rest=POLICIES[policy])
+
+
+ENVS = {
+    "DPMASE-v0": _at(_EXPLORATION),
+    "CorruptedElimination-v0": _at(_EXPLORATION, "VoteCorruption", eta=0.9),
+    "DecentralizedExploration-v0": _at(
+        _EXPLORATION, eta=0.9, comparison=">=", idle="stays", stop="players", single=True, precision=0.25, strict=True
     ),
-    ("CoopNetwork-v0", _at("envs.network.env:CoopNetwork")),
-    ("HeavyTailedNetwork-v0", _at("envs.network.env:CoopNetwork", rewards="stable", means=(0.7, *[0.4] * 4))),
-    ("DuelingNetwork-v0", _at("envs.network.dueling:DuelingNetwork")),
-    ("LocalDPNetwork-v0", _at("envs.network.env:CoopNetwork", "LocalMechanism")),
-    ("PrivateNetwork-v0", _at("envs.network.env:CoopNetwork", "PrivateMeans")),
-    ("ByzantineNetwork-v0", _at("envs.network.env:CoopNetwork", "Huber", rate=1e-3)),
-    ("CentralDP-v0", _at("envs.feedback.env:Feedback", "CentralLaplace")),
-    ("DistDP-v0", _at("envs.feedback.env:Feedback", "DiscreteLaplace", "SecAgg")),
-    ("DistRDP-v0", _at("envs.feedback.env:Feedback", "Skellam", "SecAgg")),
-    ("DistCDP-v0", _at("envs.feedback.env:Feedback", "DiscreteGaussian", "SecAgg")),
-    ("LocalDP-v0", _at("envs.feedback.env:Feedback", "LocalDiscreteLaplace")),
-    ("LTR-v0", _at("envs.feedback.ltr:LTR")),
-    ("ShuffleDP-v0", _at("envs.feedback.env:Feedback", "ShuffledNoise", "ShuffledSum")),
+    "CoopNetwork-v0": _at(_NETWORK),
+    "HeavyTailedNetwork-v0": _at(_NETWORK, rewards="stable", means=(0.7, *[0.4] * 4)),
+    "DuelingNetwork-v0": _at("envs.network.dueling:DuelingNetwork"),
+    "LocalDPNetwork-v0": _at(_NETWORK, "LocalMechanism"),
+    "PrivateNetwork-v0": _at(_NETWORK, "PrivateMeans"),
+    "ByzantineNetwork-v0": _at(_NETWORK, "Huber", rate=1e-3),
+    "CentralDP-v0": _at(_FEEDBACK, "CentralLaplace"),
+    "DistDP-v0": _at(_FEEDBACK, "DiscreteLaplace", "SecAgg"),
+    "DistRDP-v0": _at(_FEEDBACK, "Skellam", "SecAgg"),
+    "DistCDP-v0": _at(_FEEDBACK, "DiscreteGaussian", "SecAgg"),
+    "LocalDP-v0": _at(_FEEDBACK, "LocalDiscreteLaplace"),
+    "LTR-v0": _at("envs.feedback.ltr:LTR"),
+    "ShuffleDP-v0": _at(_FEEDBACK, "ShuffledNoise", "ShuffledSum"),
     # For learners: drawn instances, short episodes that can be won (docs/learning.md has reference scores).
-    (
-        "DPMASE-Train-v0",
-        _at("envs.exploration.env:Exploration", means=UniformMeans(), n_arms=3, n_agents=4, threshold=1, horizon=200),
+    "DPMASE-Train-v0": _at(_EXPLORATION, means=UniformMeans(), n_arms=3, n_agents=4, threshold=1, horizon=200),
+    "CoopNetwork-Train-v0": _at(_NETWORK, means=UniformMeans(), n_arms=5, n_agents=4, horizon=200),
+    "DistDP-Train-v0": _at(
+        _FEEDBACK, "DiscreteLaplace", "SecAgg", means=UniformMeans(), n_arms=3, horizon=2_000, rewards="bernoulli"
     ),
-    (
-        "CoopNetwork-Train-v0",
-        _at("envs.network.env:CoopNetwork", means=UniformMeans(), n_arms=5, n_agents=4, horizon=200),
-    ),
-    (
-        "DistDP-Train-v0",
-        _at(
-            "envs.feedback.env:Feedback",
-            "DiscreteLaplace",
-            "SecAgg",
-            means=UniformMeans(),
-            n_arms=3,
-            horizon=2_000,
-            rewards="bernoulli",
-        ),
-    ),
-]
+}
 
-AGENTS = [
-    ("DP-SE", _at("baselines.sajed2019:DPSE")),
-    ("Dist-DP-SE", _at("agents.chowdhury2023:DistDPSE")),
-    ("Dist-RDP-SE", _at("agents.chowdhury2023:DistRDPSE")),
-    ("Dist-CDP-SE", _at("agents.chowdhury2023:DistCDPSE")),
-    ("CDP-SE", _at("agents.chowdhury2023:CDPSE")),
-    ("LDP-SE", _at("agents.chowdhury2023:LDPSE")),
-    ("Shuffle-DP-SE", _at("agents.chowdhury2023:ShuffleDPSE")),
-    ("VB-SDP-AE", _at("baselines.tenenbaum2021:VBSDPAE")),
-    ("DP-MASE", _at("agents.rio2023:DPMASE")),
-    ("Corrupted-Elimination", _at("agents.rio2023:CorruptedElimination")),
-    ("Central", _at("baselines.rio2023:Central")),
-    ("Independent", _at("baselines.rio2023:Independent")),
-    *(
-        entry
-        for routine in ("Naive", "Median", "SE", "SER3", "SER4", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc")
-        for entry in (
-            (f"Decentralized-{routine}", _at("agents.feraud2019:Decentralized", routine=routine)),
-            (f"0-Privacy-{routine}", _at("baselines.feraud2019:ZeroPrivacy", routine=routine)),
-            (f"1-Privacy-{routine}", _at("baselines.feraud2019:OnePrivacy", routine=routine)),
-        )
-    ),
-    ("Multi-UCB", _at("baselines.dubey2020:MultiUCB")),
-    ("Private-UCB", _at("agents.dubey2020:PrivateUCB")),
-    ("Byzantine-UCB", _at("agents.dubey2020:ByzantineUCB")),
-    ("DP-UCB-INT", _at("baselines.tossou2016:DPUCBInt")),
-    ("Alone", _at("baselines.alone:Alone")),
-    ("QuACK", _at("agents.howson2024:QuACK")),
-    *(
-        entry
-        for policy in list_policies()
-        for entry in (
-            (f"QuACK-{policy}", _at(f"agents.howson2024:{policy}")),
-            (policy, _at(f"baselines.alone:{policy}")),
-        )
-    ),
-    ("coop-UCB", _at("baselines.landgren2016:CoopUCB")),
-    ("CMP-UCB", _at("baselines.dubey2020_heavy:CMPUCB")),
-    ("CMP-UCB-leaders", _at("baselines.dubey2020_heavy:CMPUCB", leaders=1)),
-    ("DDUCB", _at("baselines.martinez2019:DDUCB")),
-    ("DDUCB-rechoosing", _at("baselines.martinez2019:DDUCB", rechoose=True)),
-    ("Dec-TS", _at("baselines.lalitha2021:DecTS")),
+AGENTS = {
+    "DP-SE": _at("baselines.sajed2019:DPSE"),
+    "Dist-DP-SE": _at("agents.chowdhury2023:DistDPSE"),
+    "Dist-RDP-SE": _at("agents.chowdhury2023:DistRDPSE"),
+    "Dist-CDP-SE": _at("agents.chowdhury2023:DistCDPSE"),
+    "CDP-SE": _at("agents.chowdhury2023:CDPSE"),
+    "LDP-SE": _at("agents.chowdhury2023:LDPSE"),
+    "Shuffle-DP-SE": _at("agents.chowdhury2023:ShuffleDPSE"),
+    "VB-SDP-AE": _at("baselines.tenenbaum2021:VBSDPAE"),
+    "DP-MASE": _at("agents.rio2023:DPMASE"),
+    "Corrupted-Elimination": _at("agents.rio2023:CorruptedElimination"),
+    "Central": _at("baselines.rio2023:Central"),
+    "Independent": _at("baselines.rio2023:Independent"),
+    **{f"Decentralized-{r}": _at("agents.feraud2019:Decentralized", routine=r) for r in _ROUTINES},
+    **{f"0-Privacy-{r}": _at("baselines.feraud2019:ZeroPrivacy", routine=r) for r in _ROUTINES},
+    **{f"1-Privacy-{r}": _at("baselines.feraud2019:OnePrivacy", routine=r) for r in _ROUTINES},
+    "Multi-UCB": _at("baselines.dubey2020:MultiUCB"),
+    "Private-UCB": _at("agents.dubey2020:PrivateUCB"),
+    "Byzantine-UCB": _at("agents.dubey2020:ByzantineUCB"),
+    "DP-UCB-INT": _at("baselines.tossou2016:DPUCBInt"),
+    "Alone": _at("baselines.alone:Alone"),
+    "QuACK": _at("agents.howson2024:QuACK"),
+    **{f"QuACK-{policy}": _playing("agents.howson2024:QuACK", policy) for policy in POLICIES},
+    **{policy: _playing("baselines.alone:Alone", policy) for policy in POLICIES},
+    "coop-UCB": _at("baselines.landgren2016:CoopUCB"),
+    "CMP-UCB": _at("baselines.dubey2020_heavy:CMPUCB"),
+    "CMP-UCB-leaders": _at("baselines.dubey2020_heavy:CMPUCB", leaders=1),
+    "DDUCB": _at("baselines.martinez2019:DDUCB"),
+    "DDUCB-rechoosing": _at("baselines.martinez2019:DDUCB", rechoose=True),
+    "Dec-TS": _at("baselines.lalitha2021:DecTS"),
     # Trained by the commands in their ``policy.json``; docs/learning.md has their scores.
-    ("PPO-CoopNetwork", _trained("ppo-coopnetwork")),
-    ("MaskablePPO-DPMASE", _trained("maskable-ppo-dpmase")),
-    ("PPO-DistDP", _trained("ppo-distdp")),
-    ("Random", _at("baselines.uniform:Random")),
-]
+    "PPO-CoopNetwork": _trained("ppo-coopnetwork"),
+    "MaskablePPO-DPMASE": _trained("maskable-ppo-dpmase"),
+    "PPO-DistDP": _trained("ppo-distdp"),
+    "Random": _at("baselines.uniform:Random"),
+}
 
-WRAPPERS = [
-    ("CentralLaplace", _at("wrappers.central_dp:CentralLaplace")),
-    ("DiscreteGaussian", _at("wrappers.distributed_dp:DiscreteGaussian")),
-    ("LocalDiscreteLaplace", _at("wrappers.local_dp:LocalDiscreteLaplace")),
-    ("ShuffledNoise", _at("wrappers.shuffle_dp:shuffled_noise")),
-    ("ShuffledSum", _at("wrappers.shuffle_dp:ShuffledSum")),
-    ("Skellam", _at("wrappers.distributed_dp:Skellam")),
-    ("DiscreteLaplace", _at("wrappers.distributed_dp:DiscreteLaplace")),
-    ("SecAgg", _at("wrappers.secagg:SecAgg")),
-    ("Huber", _at("wrappers.huber:Huber")),
-    ("LocalLaplace", _at("wrappers.local_laplace:LocalLaplace")),
-    ("LocalBernoulli", _at("wrappers.local_bernoulli:LocalBernoulli")),
-    ("LocalMechanism", _at("wrappers.local_bernoulli:local_mechanism")),
-    ("Loss", _at("wrappers.loss:Loss")),
-    ("VoteCorruption", _at("wrappers.vote_corruption:VoteCorruption")),
-    ("Shuffle", _at("wrappers.shuffle:Shuffle")),
-    ("PrivateMeans", _at("wrappers.private_means:PrivateMeans")),
-]
+WRAPPERS = {
+    "CentralLaplace": _at("wrappers.central_dp:CentralLaplace"),
+    "DiscreteGaussian": _at("wrappers.distributed_dp:DiscreteGaussian"),
+    "LocalDiscreteLaplace": _at("wrappers.local_dp:LocalDiscreteLaplace"),
+    "ShuffledNoise": _at("wrappers.shuffle_dp:shuffled_noise"),
+    "ShuffledSum": _at("wrappers.shuffle_dp:ShuffledSum"),
+    "Skellam": _at("wrappers.distributed_dp:Skellam"),
+    "DiscreteLaplace": _at("wrappers.distributed_dp:DiscreteLaplace"),
+    "SecAgg": _at("wrappers.secagg:SecAgg"),
+    "Huber": _at("wrappers.huber:Huber"),
+    "LocalLaplace": _at("wrappers.local_laplace:LocalLaplace"),
+    "LocalBernoulli": _at("wrappers.local_bernoulli:LocalBernoulli"),
+    "LocalMechanism": _at("wrappers.local_bernoulli:local_mechanism"),
+    "Loss": _at("wrappers.loss:Loss"),
+    "VoteCorruption": _at("wrappers.vote_corruption:VoteCorruption"),
+    "Shuffle": _at("wrappers.shuffle:Shuffle"),
+    "PrivateMeans": _at("wrappers.private_means:PrivateMeans"),
+}

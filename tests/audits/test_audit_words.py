@@ -3,12 +3,12 @@
 import numpy as np
 
 import hushbandits as hb
-from hushbandits import registry
 from hushbandits.audits.black import black_box
 from hushbandits.audits.cases import everything
 from hushbandits.audits.events import judged
 from hushbandits.cli.main import main
-from hushbandits.core.entries import Spec
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.core.ground.spec import Spec
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
@@ -40,16 +40,16 @@ class NeedsMore(Works):
 
 
 def fresh(monkeypatch, table, name, entry, **defaults):
-    monkeypatch.setitem(getattr(registry, table), name, Spec(entry, defaults))
+    monkeypatch.setitem(table.entries, name, Spec(entry, defaults))
 
 
 def test_what_cannot_be_built_is_shown_by_its_name(monkeypatch, capsys):
     """Once an env that raised a TypeError was left out, as if it promised nothing."""
-    fresh(monkeypatch, "_ENVS", "Works-v0", Works)
-    fresh(monkeypatch, "_ENVS", "Broken-v0", Works, broken=True)
-    fresh(monkeypatch, "_ENVS", "NeedsMore-v0", NeedsMore)
-    fresh(monkeypatch, "_WRAPPERS", "Keyed", make_keyed)
-    fresh(monkeypatch, "_AGENTS", "Lost", lost_agent)
+    fresh(monkeypatch, ENVS, "Works-v0", Works)
+    fresh(monkeypatch, ENVS, "Broken-v0", Works, broken=True)
+    fresh(monkeypatch, ENVS, "NeedsMore-v0", NeedsMore)
+    fresh(monkeypatch, WRAPPERS, "Keyed", make_keyed)
+    fresh(monkeypatch, AGENTS, "Lost", lost_agent)
     found = everything()
     assert {"Works-v0", "Broken-v0", "NeedsMore-v0", "Keyed", "Lost"} <= set(found)
     assert main(["audit", "Broken-v0"]) == 1

@@ -20,7 +20,6 @@ import pytest
 from bench_helpers import small
 
 import hushbandits as hb
-from hushbandits import registry
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play import player
@@ -30,6 +29,7 @@ from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.export import export
 from hushbandits.cli.main import main
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 
 #: Of each backend: where it is, here.
 HERE = {"serial": None, "processes": None, "dask": None, "slurm": "local"}
@@ -49,9 +49,8 @@ def marked(*backends):
 @pytest.fixture(autouse=True)
 def nothing_of_other_tests(monkeypatch):
     """What other tests registered would travel to the workers, which cannot import where it is from."""
-    for kind, table in (("envs", "_ENVS"), ("agents", "_AGENTS"), ("wrappers", "_WRAPPERS")):
-        ships = {name: spec for name, spec in getattr(registry, table).items() if name in registry._SHIPPED[kind]}
-        monkeypatch.setattr(registry, table, ships)
+    for table in (ENVS, AGENTS, WRAPPERS):
+        monkeypatch.setattr(table, "entries", {name: table[name] for name in table.shipped})
 
 
 def csv(store, path):

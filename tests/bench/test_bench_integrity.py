@@ -15,7 +15,6 @@ from bench_helpers import played, small, table
 from damage import everything, forged, older
 
 import hushbandits as hb
-from hushbandits import registry
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.play.errors import DamagedError, StoreError
 from hushbandits.bench.play.integrity import checksum
@@ -26,6 +25,8 @@ from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
 from hushbandits.bench.show.tables import lines
 from hushbandits.cli.main import main
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.core.ground.spec import Spec
 
 
 def change(folder, *statements):
@@ -385,11 +386,9 @@ def test_a_data_file_that_was_edited_is_not_mixed(tmp_path, monkeypatch):
 
 
 def test_registered_envs_agents_and_wrappers_of_ones_own_count(monkeypatch):
-    monkeypatch.setitem(
-        registry._AGENTS, "OwnTeam", registry.Spec(type("OwnTeam", (hb.Team,), {"__module__": __name__}))
-    )
-    monkeypatch.setitem(registry._WRAPPERS, "OwnWrapper", registry.Spec("bench_helpers:Nothing"))
-    monkeypatch.setitem(registry._ENVS, "OwnEnv-v0", registry.Spec("damage:Nothing", wrappers=("OwnWrapper",)))
+    monkeypatch.setitem(AGENTS.entries, "OwnTeam", Spec(type("OwnTeam", (hb.Team,), {"__module__": __name__})))
+    monkeypatch.setitem(WRAPPERS.entries, "OwnWrapper", Spec("bench_helpers:Nothing"))
+    monkeypatch.setitem(ENVS.entries, "OwnEnv-v0", Spec("damage:Nothing", wrappers=("OwnWrapper",)))
     for uses, names in (
         ({"agents": [Use("OwnTeam")]}, {"OwnTeam"}),
         ({"wrappers": [Use("OwnWrapper")]}, {"OwnWrapper"}),

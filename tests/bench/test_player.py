@@ -26,10 +26,10 @@ from hushbandits.bench.play.progress import Silent
 from hushbandits.bench.play.task import Failed, Task, attempted
 from hushbandits.bench.play.worker import packed, unpacked, work
 from hushbandits.bench.run import run
+from hushbandits.core.entries import ENVS
 from hushbandits.core.luck.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.rounds.env import Rounds
-from hushbandits.registry import _SHIPPED
 
 #: An agent for every env that ships, and parameters that keep it short.
 PLAYS = {
@@ -56,7 +56,7 @@ PLAYS = {
 
 
 def test_every_env_that_ships_is_played():
-    assert set(PLAYS) == set(_SHIPPED["envs"])
+    assert set(PLAYS) == ENVS.shipped
 
 
 @pytest.mark.parametrize("env_id", PLAYS)

@@ -333,7 +333,7 @@ SHARED = ["name", "wrappers", "runs", "speech"]
 @pytest.mark.parametrize("agent", hb.list_agents())
 def test_every_parameter_of_an_agent_is_known_as_its_own(agent):
     """Given to the env, it is either the env's too or the sentence says where it belongs."""
-    from hushbandits.core.entries import parameters
+    from hushbandits.core.ground.spec import parameters
 
     team = hb.make_team(agent)
     env = {"exploration": "DPMASE-v0", "network": "CoopNetwork-v0", "feedback": "LTR-v0"}.get(team.setting, "DPMASE-v0")

@@ -7,15 +7,16 @@ import pytest
 from helpers import build
 
 import hushbandits as hb
+from hushbandits.core.entries import ENVS
 from hushbandits.core.face import Face
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.registry import _ENVS, list_agents, list_envs
+from hushbandits.registry import list_agents, list_envs
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
-SETTINGS = {id: _ENVS[id].load().setting for id in list_envs()}
+SETTINGS = {id: ENVS[id].load().setting for id in list_envs()}
 SMALL = {
     "exploration": {"n_agents": 32, "horizon": 400},
     "network": {"n_agents": 4, "horizon": 12},

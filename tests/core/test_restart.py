@@ -5,8 +5,8 @@ import pytest
 from steps import alone_step, equal, step
 
 import hushbandits as hb
+from hushbandits.core.entries import ENVS
 from hushbandits.core.luck.tapes import run_seeds
-from hushbandits.registry import _SHIPPED
 
 STRICT = "DecentralizedExploration-v0"
 SMALL = {"n_agents": 5, "horizon": 40}
@@ -15,7 +15,7 @@ MORE = {"DPMASE-Train-v0": {"threshold": 4}}  # else votes at random end it at o
 CASES = [
     *[
         (id, {"horizon": 400} if "DP-" in id or id.startswith("LTR") else {**SMALL, **MORE.get(id, {})}, ())
-        for id in sorted(_SHIPPED["envs"])  # other tests register some, too
+        for id in sorted(ENVS.shipped)  # other tests register some, too
         if id != STRICT
     ],
     (STRICT, {**SMALL, "strict": False, "single": False}, ()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits import registry
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.validate import LARGEST, choice, flag, integer, real, reals, shown
 
 HUGE = [10**400, -(10**400), 10**5000, Fraction(10**400), Fraction(-(10**400), 3)]
@@ -105,15 +104,18 @@ def test_bad_values_are_shown_short_and_in_one_line():
 
 def _parameters(kinds):
     tables = (
-        (registry._ENVS, hb.make_core, "env"), (registry._AGENTS, hb.make_team, "agent"),
-        (registry._WRAPPERS, hb.make_wrapper, "wrapper"),
+        (ENVS, hb.make_core, "env"), (AGENTS, hb.make_team, "agent"),
+        (WRAPPERS, hb.make_wrapper, "wrapper"),
     )  # fmt: skip
     seen = set()
     for table, make, _ in tables:
         for name, spec in table.items():
-            for p, parameter in inspect.signature(spec.load()).parameters.items():
-                if isinstance(parameter.default, kinds) and (spec.entry, p) not in seen:
-                    seen.add((spec.entry, p))
+            for p, parameter in spec.signature().parameters.items():
+                if (
+                    isinstance(parameter.default, kinds)
+                    and (home := (spec.entry, spec.rest and spec.rest.entry, p)) not in seen
+                ):
+                    seen.add(home)
                     yield pytest.param(make, name, p, id=f"{name}-{p}")
 
 
@@ -133,8 +135,8 @@ def _numeric():
 
 
 def _default(make, name, parameter):
-    table = {hb.make_core: registry._ENVS, hb.make_team: registry._AGENTS, hb.make_wrapper: registry._WRAPPERS}[make]
-    return inspect.signature(table[name].load()).parameters[parameter].default
+    table = {hb.make_core: ENVS, hb.make_team: AGENTS, hb.make_wrapper: WRAPPERS}[make]
+    return table[name].signature().parameters[parameter].default
 
 
 @pytest.mark.parametrize(("make", "name", "parameter"), list(_numeric()))
@@ -160,7 +162,7 @@ def test_a_wrapper_may_be_given_a_name():
 
 
 def test_an_agents_parameters_may_have_the_makers_names(monkeypatch):
-    monkeypatch.setattr(registry, "_AGENTS", dict(registry._AGENTS))
+    monkeypatch.setattr(AGENTS, "entries", dict(AGENTS.entries))
 
     class Named(hb.Team):
         def __init__(self, name="a", id=0, runs=1, entry=2):

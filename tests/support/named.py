@@ -7,8 +7,8 @@ from pathlib import Path
 
 import source
 
-from hushbandits import registry
-from hushbandits.core.entries import find, parameters
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.core.ground.spec import parameters
 from hushbandits.experiments import modules
 from hushbandits.policies.shelf import list_policies
 
@@ -29,7 +29,7 @@ def experiments():
 @cache
 def ids():
     """Return all names that ship in a table."""
-    return {*list_policies(), *experiments()}.union(*registry._SHIPPED.values())
+    return {*list_policies(), *experiments()}.union(*(table.shipped for table in (ENVS, AGENTS, WRAPPERS)))
 
 
 @cache
@@ -41,12 +41,8 @@ def files():
 @cache
 def taken(name):
     """Return the parameters of what is registered under a name."""
-    for table, kind in ((registry._ENVS, registry.ENV), (registry._AGENTS, registry.AGENT)):
-        if name in table:
-            return parameters(find(table, kind, name).load())
-    if name in registry._WRAPPERS:
-        return parameters(find(registry._WRAPPERS, registry.WRAPPER, name).load())
-    return None
+    spec = next((table[name] for table in (ENVS, AGENTS, WRAPPERS) if name in table), None)
+    return None if spec is None else parameters(spec)
 
 
 def word(text):

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 import gymnasium
 import pettingzoo
 
-from hushbandits import registry
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 
 
 @contextmanager
 def kept():
-    ours = registry._ENVS, registry._AGENTS, registry._WRAPPERS
+    ours = ENVS.entries, AGENTS.entries, WRAPPERS.entries
     tables = (*ours, pettingzoo.parallel_registry, pettingzoo.aec_registry, gymnasium.registry)
     before = [dict(table) for table in tables]
     try:

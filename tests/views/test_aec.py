@@ -23,9 +23,9 @@ from small import small
 
 import hushbandits as hb
 from hushbandits import coop_network_v0, dist_dp_v0
+from hushbandits.core.entries import ENVS
 from hushbandits.core.messages import Field
 from hushbandits.envs.network.env import CoopNetwork
-from hushbandits.registry import _SHIPPED
 from hushbandits.views.farama import module_name
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
@@ -270,7 +270,7 @@ def test_it_becomes_a_parallel_env_again():
 # -- names --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env_id", sorted(_SHIPPED["envs"]))
+@pytest.mark.parametrize("env_id", sorted(ENVS.shipped))
 def test_every_env_has_a_module_as_farama_has_them(env_id):
     module = importlib.import_module(f"hushbandits.{module_name(env_id)}")
     assert module is getattr(hb, module_name(env_id))

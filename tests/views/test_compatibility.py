@@ -8,7 +8,7 @@ import pettingzoo
 import pytest
 
 import hushbandits as hb
-from hushbandits import registry
+from hushbandits.core.entries import ENVS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/compatibility.md").read_text()
@@ -54,7 +54,7 @@ def test_a_pettingzoo_without_a_registry_does(monkeypatch):
     """As its releases before 1.27 are."""
     monkeypatch.delattr(pettingzoo, "register", raising=False)
     monkeypatch.delattr(pettingzoo, "make", raising=False)
-    monkeypatch.setattr(registry, "_ENVS", dict(registry._ENVS))
+    monkeypatch.setattr(ENVS, "entries", dict(ENVS.entries))
     hb.register_env("Old-v0", "hushbandits.envs.network.env:CoopNetwork", n_agents=3)
     hb.testing.check_env("Old-v0", horizon=4)
     with pytest.raises(ValueError, match="id='not this one' must be letters"):

@@ -7,9 +7,9 @@ import pytest
 from policies import HYPER, NET, SHORT
 
 import hushbandits as hb
-from hushbandits import registry
 from hushbandits.baselines.sb3_file import read
 from hushbandits.core.actions import Coding
+from hushbandits.core.entries import ENVS
 from hushbandits.core.obs import Obs
 from hushbandits.envs.network import CoopNetwork
 from hushbandits.envs.network.task import NetworkTask
@@ -85,7 +85,7 @@ def test_a_parameter_that_an_id_sets_is_the_envs_still():
         with pytest.raises(TypeError, match="window= is a parameter of env Clashing-window-v0 and an option"):
             hb.make("Clashing-window-v0", **NET, window=5)
     finally:
-        del registry._ENVS["Clashing-window-v0"], registry._BY["an env", "Clashing-window-v0"]
+        del ENVS.entries["Clashing-window-v0"]
 
 
 def test_a_view_wrapped_or_reset_keeps_it():

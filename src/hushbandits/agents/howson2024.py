@@ -26,7 +26,7 @@ from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules, interpreted
 from hushbandits.policies.luck import words
-from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
+from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
 from hushbandits.policies.watched import Watched, started, tried
 
 __all__ = ["QuACK", "guess"]
@@ -308,8 +308,3 @@ class QuACK(NetworkTeam):
         if not (self._told.all() and self._ships):
             return 0
         return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST
-
-
-def __getattr__(name: str) -> Callable[..., QuACK]:
-    """Return what builds the agent around the policy of that name."""
-    return playing(QuACK, name, "QuACK")

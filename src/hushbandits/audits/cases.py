@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from hushbandits.audits.hiding import fits
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.env import Env
-from hushbandits.core.ground.names import Kind, own_class
+from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest
 from hushbandits.core.guarantee import Guarantee
@@ -20,9 +21,6 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import (
-    _AGENTS,
-    _ENVS,
-    _WRAPPERS,
     list_agents,
     list_envs,
     list_wrappers,
@@ -200,7 +198,7 @@ def _guarded(
 
 
 def _of_env(id: str) -> Found:
-    spec = _ENVS[id]
+    spec = ENVS[id]
     if isinstance(spec.entry, str) and spec.entry.startswith("hushbandits.") and not spec.wrappers:
         return []
     cases: Found = []
@@ -222,7 +220,7 @@ def _of_epsilon(id: str, parameters: Params, epsilon: float) -> Env:
 
 
 def _of_agent(name: str) -> Found:
-    spec = _AGENTS[name]
+    spec = AGENTS[name]
     entry = spec.load()
     if isinstance(entry, type) and not issubclass(entry, Team):
         return []  # one agent's code, for `Each`, which promises nothing
@@ -249,7 +247,7 @@ def _has_epsilon(entry: Callable[..., object]) -> bool:
 
 
 def _of_wrapper(name: str) -> Found:
-    spec, cases = _WRAPPERS[name], []
+    spec, cases = WRAPPERS[name], []
     entry = spec.load()
     for parameters in VARIANTS.get(name, [{}]):
         label = _label(name, parameters)
@@ -306,12 +304,12 @@ def _with_epsilon(found: Callable[..., Wrapper], setting: str, epsilon: float) -
     return env
 
 
-_PROMISING = Kind("mechanism", lambda cls: issubclass(cls, (Wrapper, Env, Team)), "a class of wrappers, envs or teams")
+_PROMISING = Table("mechanism", (Wrapper, Env, Team), "a class of wrappers, envs or teams")
 
 
 def _imported(path: str) -> Any:
     """Import ``module:Name``, and look at it before anything of it is called."""
-    found = own_class(_PROMISING, path)
+    found = _PROMISING.own_class(path)
     if needed := _needed(found, {}):
         raise ValueError(f"{path} needs arguments ({', '.join(needed)}); give them defaults to have it audited")
     return found

@@ -15,7 +15,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted, nothing
 from hushbandits.policies.luck import words
-from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy, playing
+from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
 from hushbandits.policies.watched import Watched, started, tried
 
 __all__ = ["Alone"]
@@ -108,10 +108,5 @@ class Alone(NetworkTeam):
         return super().act(obs)
 
     def ahead(self) -> int:
-        """One's own policy goes by the beats."""
+        """One's own policy goes by the beats, where it is watched."""
         return super().ahead() if self._ships else 0
-
-
-def __getattr__(name: str) -> Callable[..., Alone]:
-    """Return what builds the agent around the policy of that name."""
-    return playing(Alone, name, "Each agent by itself")

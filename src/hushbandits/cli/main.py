@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,9 +24,9 @@ from hushbandits.cli.reproduce import reproduce
 from hushbandits.cli.terminal import let_go, spell_out
 from hushbandits.cli.train import train
 from hushbandits.cli.watch import watch
-from hushbandits.core.entries import Spec
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.strangers import printable
+from hushbandits.core.ground.table import Table
 from hushbandits.interrupt import asleep, awake
 
 __all__ = ["main"]
@@ -182,23 +182,20 @@ def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wra
     what
         One of the five; default: all.
     """
-    from hushbandits import registry
+    from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
     from hushbandits.core.ground.validate import choice
     from hushbandits.experiments import modules
-    from hushbandits.policies import shelf
+    from hushbandits.policies.shelf import POLICIES
 
-    def about(table: Mapping[str, Spec]) -> dict[str, str]:
-        lines = {}
-        for name, spec in sorted(table.items()):
-            first = (spec.load().__doc__ or "").strip().partition("\n")[0]
-            lines[name] = first + (f" ({', '.join(spec.wrappers)})" if spec.wrappers else "")
-        return lines
+    def about(table: Table) -> dict[str, str]:
+        brought = {name: f" ({', '.join(spec.wrappers)})" if spec.wrappers else "" for name, spec in table.items()}
+        return {name: table[name].about() + brought[name] for name in sorted(table)}
 
     kinds = {
-        "envs": lambda: about(registry._ENVS),
-        "agents": lambda: about(registry._AGENTS),
-        "policies": lambda: about(shelf.POLICIES),
-        "wrappers": lambda: about(registry._WRAPPERS),
+        "envs": lambda: about(ENVS),
+        "agents": lambda: about(AGENTS),
+        "policies": lambda: about(POLICIES),
+        "wrappers": lambda: about(WRAPPERS),
         "experiments": lambda: {
             name: text
             for module, (line, declared) in modules().items()

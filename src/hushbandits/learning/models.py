@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.entries import default
 from hushbandits.core.ground.names import words
+from hushbandits.core.ground.spec import default
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import flag, integer, nearest, real, shown
 

@@ -2,55 +2,54 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from hushbandits.core.entries import Spec, built, find
-from hushbandits.core.ground.names import Kind
+from hushbandits.core.ground.spec import Spec
+from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.validate import shown
 from hushbandits.policies.policy import Policy
 
-__all__ = ["POLICIES", "AnyPolicy", "given_to", "list_policies", "make_policy", "playing"]
+__all__ = ["POLICIES", "AnyPolicy", "given_to", "list_policies", "make_policy"]
 
 #: A name, ``"module:Class"``, a class or a policy.
 AnyPolicy = str | type[Policy] | Policy
 
-POLICY = Kind("policy", lambda cls: issubclass(cls, Policy), "a Policy class")
-POLICIES = {
-    name: Spec(f"hushbandits.policies.{entry}")
-    for name, entry in {
-        "BESA": "besa:BESA",
-        "EXP3": "exploring:EXP3",
-        "ETC": "exploring:ExploreThenCommit",
-        "IMED": "divergence:IMED",
-        "KL-UCB": "divergence:KLUCB",
-        "LDP-UCB-B": "private:LDPUCBB",
-        "LDP-UCB-L": "private:LDPUCBL",
-        "MOSS": "ucb:MOSS",
-        "RUCB": "duel:RelativeUCB",
-        "Robust-UCB": "heavy:TruncatedUCB",
-        "Robust-UCB-Catoni": "heavy:CatoniUCB",
-        "Robust-UCB-MoM": "heavy:MedianOfMeansUCB",
-        "TS": "thompson:ThompsonSampling",
-        "TS-Gaussian": "thompson:GaussianTS",
-        "UCB": "ucb:UCB",
-        "UCB-V": "ucb:UCBV",
-        "UCB1": "ucb:UCB1",
-        "epsilon-greedy": "exploring:EpsilonGreedy",
-        "softmax": "exploring:Softmax",
-    }.items()
-}
+POLICIES = Table(
+    "policy",
+    Policy,
+    "a Policy class",
+    "an agent plays it, 'Alone' or 'QuACK', with agent_kwargs={{'policy': {name}}}",
+)
+POLICIES.ship(
+    {
+        name: Spec(f"hushbandits.policies.{entry}")
+        for name, entry in {
+            "BESA": "besa:BESA",
+            "EXP3": "exploring:EXP3",
+            "ETC": "exploring:ExploreThenCommit",
+            "IMED": "divergence:IMED",
+            "KL-UCB": "divergence:KLUCB",
+            "LDP-UCB-B": "private:LDPUCBB",
+            "LDP-UCB-L": "private:LDPUCBL",
+            "MOSS": "ucb:MOSS",
+            "RUCB": "duel:RelativeUCB",
+            "Robust-UCB": "heavy:TruncatedUCB",
+            "Robust-UCB-Catoni": "heavy:CatoniUCB",
+            "Robust-UCB-MoM": "heavy:MedianOfMeansUCB",
+            "TS": "thompson:ThompsonSampling",
+            "TS-Gaussian": "thompson:GaussianTS",
+            "UCB": "ucb:UCB",
+            "UCB-V": "ucb:UCBV",
+            "UCB1": "ucb:UCB1",
+            "epsilon-greedy": "exploring:EpsilonGreedy",
+            "softmax": "exploring:Softmax",
+        }.items()
+    }
+)
 
 
 def list_policies() -> list[str]:
-    """Return all policies' names, sorted.
-
-    Examples
-    --------
-    >>> "UCB1" in list_policies()
-    True
-    """
+    """Return all policies' names, sorted."""
     return sorted(POLICIES)
 
 
@@ -81,7 +80,7 @@ def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
             raise TypeError(f"policy {policy.name} is built already and takes no parameters: {shown(params)}")
         return _whole(policy)
     what = policy if isinstance(policy, str) else getattr(policy, "__name__", shown(policy))
-    return _whole(built(Policy, f"policy {what}", find(POLICIES, POLICY, policy), params))
+    return _whole(POLICIES.find(policy).build(Policy, f"policy {what}", params))
 
 
 def _whole(policy: Policy) -> Policy:
@@ -102,40 +101,3 @@ def given_to(policy: Policy, settings: Mapping[str, object]) -> dict[str, object
         return {}
     given = {name: getattr(policy, name) for name in policy.shared}
     return {name: value for name, value in given.items() if value is not None}
-
-
-def playing(agent: Callable[..., Any], policy: str, says: str) -> Callable[..., Any]:
-    """Return what builds `agent` around a policy that ships, and says which parameters both of them take.
-
-    Parameters
-    ----------
-    agent : callable
-        ``agent(policy, …, **params)``, which hands `params` on to the policy.
-    policy : str
-        Its name.
-    says : str
-        Begins the docstring, which goes on with the policy's first line.
-
-    Raises
-    ------
-    AttributeError
-        No policy has that name.
-
-    Examples
-    --------
-    >>> list(inspect.signature(playing(make_policy, "UCB", "It")).parameters)
-    ['sigma', 'delta']
-    """
-    if policy not in POLICIES:
-        raise AttributeError(f"no policy is named {policy!r}")
-    entry = POLICIES[policy].load()
-    own = [p for n, p in inspect.signature(agent).parameters.items() if n != "policy" and p.kind is not p.VAR_KEYWORD]
-    theirs = inspect.signature(entry).parameters.values()
-
-    def build(**params: object) -> Any:
-        return agent(policy, **params)
-
-    both = [p.replace(kind=p.KEYWORD_ONLY) for p in (*own, *theirs) if p.kind is not p.VAR_KEYWORD]
-    build.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
-    build.__doc__ = f"{says}: {(entry.__doc__ or '').strip().partition(chr(10))[0]}"
-    return build

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.each import Each
-from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, parameters
+from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
+from hushbandits.core.ground.spec import parameters
 from hushbandits.core.ground.types import Array, Message, Params, Seeds
 from hushbandits.core.hooks import measurements
 from hushbandits.core.luck.tapes import run_seeds

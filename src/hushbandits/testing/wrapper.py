@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.entries import AnyEnv, AnyWrapper, parameters
+from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
+from hushbandits.core.ground.spec import parameters
 from hushbandits.core.ground.types import Params, Seeds
 from hushbandits.core.hooks import measurements
 from hushbandits.core.luck.tapes import run_seeds

@@ -9,8 +9,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from hushbandits import registry
-from hushbandits.core.entries import AGENT, find, open_ended, parameters
+from hushbandits.core.entries import AGENTS
+from hushbandits.core.ground.spec import open_ended, parameters
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.team import Team
@@ -217,9 +217,10 @@ def lacking(what: str, parameter: str, agents: Sequence[str]) -> None:
 
 def _takes(agent: str, parameter: str) -> bool:
     try:
-        entry = find(registry._AGENTS, AGENT, agent).load()
+        spec = AGENTS.find(agent)
+        entry = spec.load()
     except ValueError:
         return True  # there is no such agent, which another sentence says
     if isinstance(entry, type) and not issubclass(entry, Team):
         return False  # one agent's code, built as Class(m, rng)
-    return open_ended(entry) or parameter in parameters(entry)
+    return open_ended(spec) or parameter in parameters(spec)

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hushbandits import registry
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.imported import digest_of, environment, forget
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.names import reach
 
 __all__ = ["named", "own_sources", "renew", "texts", "used"]
@@ -46,8 +46,8 @@ def used(*uses: Use) -> set[str]:
     for use in uses:
         found |= {use.name, *([use.on] if use.on else []), *texts(use.params)}
     for name in list(found):
-        if name in registry._ENVS:
-            found |= set(registry._ENVS[name].wrappers)
+        if name in ENVS:
+            found |= set(ENVS[name].wrappers)
     return found
 
 
@@ -128,7 +128,7 @@ def _policy(name: str) -> list[Path]:
 
 def _module(name: str) -> str:
     """Return the module that `name` is from; empty: none."""
-    for table in (registry._ENVS, registry._AGENTS, registry._WRAPPERS):
+    for table in (ENVS, AGENTS, WRAPPERS):
         if name in table:
             entry = table[name].entry
             name = entry if isinstance(entry, str) else f"{getattr(entry, '__module__', '')}:"

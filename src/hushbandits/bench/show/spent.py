@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hushbandits import registry
 from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.tables import number
-from hushbandits.core.entries import default
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.core.ground.spec import default
 from hushbandits.core.ground.types import Array
 
 __all__ = ["spent"]
@@ -75,10 +75,10 @@ def _given(cell: Cell) -> float | None:
 
 def _by_default(name: str) -> float | None:
     """What is registered under the name has this ε if nobody gives one; nothing else is imported for it."""
-    tables = registry._ENVS, registry._WRAPPERS, registry._AGENTS
+    tables = ENVS, WRAPPERS, AGENTS
     spec = next((table[name] for table in tables if name in table), None)
-    for part in () if spec is None else (spec, *(registry._WRAPPERS[w] for w in spec.wrappers)):
-        found = part.defaults.get("epsilon", default(part.load(), "epsilon"))
+    for part in () if spec is None else (spec, *(WRAPPERS[w] for w in spec.wrappers)):
+        found = part.defaults.get("epsilon", default(part, "epsilon"))
         if isinstance(found, (int, float)):
             return float(found)
     return None

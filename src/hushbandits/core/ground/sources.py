@@ -8,7 +8,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-__all__ = ["identity", "reached", "source_digest", "versions", "whole"]
+__all__ = ["docstrings", "identity", "reached", "source_digest", "versions", "whole"]
 
 
 def source_digest(root: Path | None = None) -> str:
@@ -47,6 +47,18 @@ def _file(module: str) -> Path | None:
     """The file of one of the package's modules; ``None``: it is no module (but a name in one)."""
     path = _ROOT.joinpath(*module.split(".")[1:])
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+@functools.cache
+def docstrings(module: str) -> dict[str, str]:
+    """Return the first lines of the docstrings of a module's classes and functions, of which nothing is run.
+
+    Of a module that is not of this package: nothing.
+    """
+    file = _file(module) if module.partition(".")[0] == _PACKAGE else None
+    body = ast.parse(file.read_bytes()).body if file is not None else []
+    parts = [node for node in body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    return {node.name: (ast.get_docstring(node) or "").partition("\n")[0] for node in parts}
 
 
 @functools.cache

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Iterable, Sized
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from hushbandits.core.ground.types import Array
 __all__ = [
     "LARGEST",
     "MOST",
-    "check_flags",
-    "check_keywords",
     "choice",
     "count",
     "divisor",
@@ -248,27 +245,3 @@ def short(values: object) -> bool:
         return not isinstance(values, Sized) or len(values) <= 1 << 28
     except (OverflowError, ValueError, TypeError):  # its length is none
         return isinstance(values, np.ndarray)
-
-
-def check_keywords(
-    what: str, function: Callable[..., object], keywords: Iterable[str], also: Iterable[str] = ()
-) -> None:
-    """Raise ``TypeError`` naming the nearest parameters if `function` does not take one of `keywords`.
-
-    `also`: what else could have been meant.
-    """
-    parameters = inspect.signature(function).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return
-    known = [n for n, p in parameters.items() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and n != "self"]
-    for keyword in keywords:
-        if keyword not in known:
-            raise TypeError(f"{what} takes no parameter {keyword!r}{nearest(keyword, {*known, *also})}")
-
-
-def check_flags(function: Callable[..., object], given: Mapping[str, object]) -> None:
-    """Raise ``ValueError`` where a parameter that is true or false by default is given anything else."""
-    parameters = inspect.signature(function).parameters
-    for name, value in given.items():
-        if name in parameters and isinstance(parameters[name].default, bool):
-            flag(name, value)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from hushbandits.core.ground.names import Kind, own_class
+from hushbandits.core.ground.spec import Spec
+from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import check_keywords, integer, nearest, real, reals, shown
+from hushbandits.core.ground.validate import integer, nearest, real, reals, shown
 from hushbandits.core.luck.law import WIDEST, Law
 from hushbandits.core.luck.stable import Stable
 from hushbandits.core.luck.tapes import streams
@@ -231,7 +232,7 @@ LAWS: dict[str, type[Law]] = {
 }
 
 
-_LAW = Kind("reward law", lambda cls: issubclass(cls, Law), "a Law class")
+_LAW = Table("reward law", Law, "a Law class")
 
 
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
@@ -253,14 +254,12 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
     if isinstance(rewards, type):
         made = _LAW.checked(f"{name}={shown(rewards)}", rewards)
     elif isinstance(rewards, str):
-        made = own_class(_LAW, rewards) if ":" in rewards else LAWS.get(rewards)
+        made = _LAW.own_class(rewards) if ":" in rewards else LAWS.get(rewards)
     if made is None:
         raise ValueError(f"{name}={shown(rewards)} is no reward law{nearest(str(rewards), LAWS)}")
     if not isinstance(given, Mapping):
         raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
-    check_keywords(f"reward law {shown(rewards)}", made, given)
-    law: Law = made(**given)
-    return law
+    return Spec(made).build(Law, f"reward law {shown(rewards)}", given)  # type: ignore[type-abstract]
 
 
 @dataclass(frozen=True)

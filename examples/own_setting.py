@@ -1,0 +1,137 @@
+"""A setting of one's own, on `hb.Env` itself: agents act by turns, and each finds the note of the one before.
+
+Four places, all in this file: the env, its inbox, what wrappers may do to its messages, and how a learner meets it.
+The first two are enough for agents; nothing is registered, and nothing else knows the setting.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+import hushbandits as hb
+from hushbandits.core.luck.arms import Arms
+from hushbandits.core.luck.tapes import Uniforms
+from hushbandits.core.payload import Payload
+from hushbandits.core.task import Task
+
+
+class Note(hb.Inbox):
+    """What the agent before has left: one slot."""
+
+    def __init__(self, message):
+        self._message = message
+        self.fields = tuple(name for name in message if name != "sent")
+
+    @property
+    def arrived(self):
+        return self._message["sent"][..., None]
+
+    def __getitem__(self, field):
+        return np.where(self._message["sent"], self._message[field], 0)[..., None]
+
+
+class Notes(Payload):
+    """Notes may get lost, and that is all that a wrapper may do to them."""
+
+    noun = "notes"
+    verbs: ClassVar = {"drop": ()}
+
+    @classmethod
+    def luck(cls, verb, name, env, seeds):
+        cls.answers(verb)
+        return Uniforms(seeds, f"wrapper/{name}/notes", (1,))
+
+    def drop(self, rate, luck):
+        return self.but(sent=self["sent"] & (luck.next() >= rate))
+
+
+class Turns(Task):
+    """A learner pulls an arm when it is its turn, and is paid for that; it sees its own arms and the last note."""
+
+    def _parts(self):
+        return {"told": (self.core.n_arms, 0.0, 1.0)}
+
+    def _codings(self):
+        return {"discrete": self._free(spaces.Discrete(self.core.n_arms))}
+
+    def _start(self, rows):
+        self._runs = np.arange(len(self._seats))[:, None]
+
+    def arms(self, action):
+        self.who, self.arm = self.obs.who, action[self._runs, self.obs.who]
+        return self.arm
+
+    def pulled(self, obs):
+        self.pulls[self._runs, self.who, self.arm] += 1
+        self.sums[self._runs, self.who, self.arm] += obs.reward
+        self._show("own", self.who, self.pulls, self.sums)
+        self._tick(obs.t + 1)
+
+    def earned(self, before):
+        paid = np.zeros(self._seats.shape)
+        paid[self._runs, self.who] = self.obs.reward
+        return paid
+
+    def heard(self, obs):
+        told = np.zeros((*self.who.shape, self.core.n_arms))
+        told[self._runs, 0, obs.inbox["arm"][:, :, 0]] = obs.inbox["reward"][:, :, 0]
+        self._obs[self._runs, self.who, self.layout["told"]] = told
+
+    def _flag(self, pull, talk):
+        for flag, due in (("acts", pull), ("speaks", talk)):
+            self._obs[..., self.layout[flag]] = 0.0
+            self._obs[self._runs, self.obs.who, self.layout[flag]] = due
+
+
+class Relay(hb.Env):
+    """One agent a turn: it pulls an arm, reads the note of the one before, and leaves its own."""
+
+    setting, clock = "relay", "turns"
+    payload, learner = Notes, Turns
+    measures: ClassVar = {"regret": hb.Measure("pseudo-regret", "amount"), "turns": hb.Measure("turns played", "count")}
+    curve_metrics = ("regret",)
+    report: ClassVar = {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}
+
+    def __init__(self, *, n_agents=3, means=(0.7, 0.4), rewards="bernoulli", horizon=60, **rest):
+        self.horizon = horizon
+        self.arms = Arms(means, rewards, permute=True, horizon=horizon)
+        self.law = self.arms.law
+        super().__init__(n_agents=n_agents, n_arms=self.arms.n_arms, **rest)
+
+    means = property(lambda self: self.arms.means(self._t))
+    gaps = property(lambda self: self.arms.gap(self._t))
+    locations = property(lambda self: self.arms.at(self._t))
+    t = property(lambda self: self._t.copy())
+    live = property(lambda self: self._t < self.horizon)
+    who = property(lambda self: (self._t % self.n_agents)[:, None])
+
+    def _reset(self, seeds):
+        self.arms.reset(seeds)
+        self._luck = Uniforms(seeds, "reward", (1,))
+        self._t = np.zeros(len(seeds), np.int64)
+        self._regret = np.zeros(len(seeds))
+        blank = {name: np.zeros((len(seeds), 1), field.dtype) for name, field in self.sent_fields.items()}
+        self._left = Notes(**blank, sent=np.zeros((len(seeds), 1), bool))
+
+    def _pull(self, action):
+        location, gap = self.arms.pick(action, self._t)
+        self._regret += gap[:, 0] * self.live
+        self._arm, self._reward = action, self.law.quantile(self._luck.next(), location)
+        return self._reward
+
+    def _report(self):
+        return {"arm": self._arm, "reward": self._told}
+
+    def _transport(self, message):
+        self._t += self.live
+        found, self._left = self._left, message
+        return Note(found)
+
+    def _metrics(self):
+        return {"regret": self._regret.copy(), "turns": self._t.copy()}
+
+
+if __name__ == "__main__":
+    hb.testing.check_env(Relay, horizon=8)
+    print(hb.evaluate(Relay, "Random", runs=5, wrappers=["Loss"]).final("regret"))

@@ -1,0 +1,184 @@
+"""One table for what can be named: found, refused, registered again, taken to workers, extended by plug-ins."""
+
+import subprocess
+import sys
+
+import pytest
+
+import hushbandits as hb
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.core.ground.spec import Spec, parameters
+from hushbandits.core.ground.table import Table
+from hushbandits.policies.shelf import POLICIES
+
+
+class Base:
+    def __init__(self, size=1):
+        self.size = size
+
+
+class Plain(Base):
+    pass
+
+
+HERE, THERE = {"__name__": "here"}, {"__name__": "there"}
+
+
+@pytest.fixture
+def table():
+    return Table("thing", Base, "a Base class")
+
+
+# -- registered again ----------------------------------------------------------------------------------------------
+
+
+def other():
+    """A class that was defined again where `Plain` stands."""
+    return type("Plain", (Base,), {"__module__": Plain.__module__, "__qualname__": Plain.__qualname__})
+
+
+@pytest.mark.parametrize(
+    ("old", "by", "new", "anew", "allowed"),
+    [
+        (Plain, HERE, Plain, HERE, False),  # twice in one module
+        (Plain, HERE, Base, HERE, False),
+        (Plain, HERE, Plain, THERE, False),
+        (Plain, HERE, Base, dict(HERE), True),  # the module was imported anew, whatever it registers now
+        (Plain, HERE, other(), HERE, True),  # a cell that was run again
+        (Plain, HERE, other(), THERE, True),
+        ("own:Plain", HERE, "own:Plain", HERE, True),
+        ("own:Plain", HERE, "own:Other", HERE, False),
+        ("hushbandits.core.team:Team", HERE, "hushbandits.core.team:Team", HERE, False),
+        (lambda: 0, HERE, lambda: 0, HERE, False),  # a function within a function has no place of its own
+    ],
+)
+def test_who_may_register_a_name_again(table, old, by, new, anew, allowed):
+    table.register("Name", Spec(old), by)
+    if allowed:
+        table.register("Name", Spec(new), anew)
+        assert table["Name"].entry is new
+    else:
+        with pytest.raises(ValueError, match="a thing 'Name' is registered already; choose another name"):
+            table.register("Name", Spec(new), anew)
+
+
+def test_what_ships_stays_and_what_another_process_registered_may_be_registered_here(table):
+    table.ship({"Ours": Spec(Plain)})
+    with pytest.raises(ValueError, match="'Ours' is registered already"):
+        table.register("Ours", Spec(other()), dict(HERE))
+    table.register("Mine", Spec(Plain), HERE)
+    worker = Table("thing", Base, "a Base class")
+    worker.ship({"Ours": Spec(Plain)})
+    worker.adopt(table.own())
+    assert list(worker) == ["Ours", "Mine"]
+    worker.register("Mine", Spec(Base), THERE)
+    assert (list(worker.own()), worker.find("Mine").load()) == (["Mine"], Base)
+
+
+# -- sources -------------------------------------------------------------------------------------------------------
+
+
+def test_a_source_is_asked_late_and_once(table):
+    asked = []
+    table.register("Known", Spec(Plain), HERE)
+    table.source(lambda: asked.append(1) or {"Far": Spec(Plain)})
+    assert table.find("Known").load() is Plain
+    assert asked == []
+    assert table.find("Far").load() is Plain
+    assert sorted(table) == ["Far", "Known"]
+    assert asked == [1]
+    with pytest.raises(ValueError, match=r"no thing is named 'far'; did you mean Far\?"):
+        table.find("far")
+    table.source(lambda: {"Far": Spec(Base)})
+    with pytest.raises(ValueError, match="a thing 'Far' is registered already"):  # two plug-ins, one name
+        list(table)
+    table.source(lambda: {"Known": Spec(Base)})
+    with pytest.raises(ValueError, match="a thing 'Known' is registered already"):
+        list(table)
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"), [(AGENTS, hb.make_team), (POLICIES, hb.make_policy)], ids=["agent", "policy"]
+)
+def test_a_plug_in_of_ones_own_is_found_by_its_makers(monkeypatch, kind, make):
+    monkeypatch.setattr(kind, "entries", dict(kind.entries))
+    kind.source(lambda: {"From-afar": kind["UCB"]})
+    assert type(make("From-afar", sigma=0.25)) is type(make("UCB"))
+
+
+# -- a policy is an agent ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_an_agent_around_a_policy_takes_what_both_take(policy):
+    own = parameters(POLICIES[policy])
+    assert parameters(AGENTS[policy]) == own
+    assert parameters(AGENTS[f"QuACK-{policy}"]) == ["leader", "routing", "elects", *own]
+    for agent in (policy, f"QuACK-{policy}"):
+        for wrong in ("policy", "nerve", "params"):
+            with pytest.raises(TypeError, match=f"agent {agent} takes no parameter '{wrong}'"):
+                hb.make_team(agent, **{wrong: "UCB"})
+        for name in own:
+            assert hb.make_team(agent).name == agent
+            assert hb.make_team(agent).policy.name == policy, name
+
+
+# -- parameters handed on ------------------------------------------------------------------------------------------
+
+
+class Middle(Base):
+    def __init__(self, depth=0, **rest):
+        super().__init__(**rest)
+
+
+class Leaf(Middle):
+    def __init__(self, *, broken=False, **rest):
+        if broken:
+            raise TypeError("broken: unexpected keyword argument 'deptth'")
+        super().__init__(**rest)
+
+
+class Keeps(Base):
+    """Takes any option for itself."""
+
+    def __init__(self, **options):
+        super().__init__()
+        self.options = options
+
+
+@pytest.mark.parametrize("cls", [Middle, Leaf])
+@pytest.mark.parametrize(("wrong", "meant"), [("deptth", "depth"), ("sizze", "size")])
+def test_what_nobody_down_the_line_takes_is_named_with_the_nearest(cls, wrong, meant):
+    with pytest.raises(TypeError, match=f"^thing takes no parameter '{wrong}'; did you mean {meant}?"):
+        Spec(cls).build(Base, "thing", {"depth": 1, wrong: 2})
+
+
+def test_what_is_wrong_otherwise_is_said_as_it_is():
+    with pytest.raises(TypeError, match=r"^broken: unexpected"):
+        Spec(Leaf).build(Base, "thing", {"broken": True})
+    assert Spec(Keeps).build(Keeps, "thing", {"any": 1}).options == {"any": 1}
+    assert Spec(Leaf, {"size": 3}).build(Base, "thing", {"depth": 2}).size == 3
+
+
+# -- listed --------------------------------------------------------------------------------------------------------
+
+
+def test_what_ships_is_described_without_being_imported():
+    code = (
+        "import sys, hushbandits\nfrom hushbandits.core.entries import AGENTS, ENVS, WRAPPERS\n"
+        "[spec.about() for table in (ENVS, AGENTS, WRAPPERS) for spec in table.values()]\n"
+        "print([m for m in sys.modules if m.startswith(('hushbandits.agents', 'hushbandits.envs', 'numba'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("table", [ENVS, AGENTS, WRAPPERS, POLICIES], ids=lambda t: t.kind)
+def test_what_is_read_in_the_source_is_what_is_imported(table):
+    for name, spec in table.items():
+        first = (spec.load().__doc__ or "").strip().partition("\n")[0]
+        if spec.rest is None:
+            assert spec.about() == first, name
+        else:
+            assert spec.about() == f"{spec.load().__name__}: {spec.rest.about()}", name
+        assert spec.about(), name

@@ -1,0 +1,69 @@
+"""A setting on `Env` itself has four places, all its own: what is done with shipped envs is done with it."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+
+SETTING = "own_setting:Relay"
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
+
+
+class Reader:
+    """Goes by what it finds."""
+
+    def __init__(self, m, rng, n_arms):
+        self.plays, self.sums = np.ones(n_arms), np.ones(n_arms)
+
+    def act(self, t):
+        return int((self.sums / self.plays).argmax())
+
+    def hear(self, messages):
+        for message in messages:
+            self.plays[message["arm"]] += 1
+            self.sums[message["arm"]] += message["reward"]
+
+
+class Counting(Reader):
+    found = 0
+
+    def hear(self, messages):
+        super().hear(messages)
+        type(self).found += len(messages)
+
+
+def test_agents_play_it_alone_in_a_batch_and_in_workers():
+    one, two = (hb.evaluate(SETTING, Counting, runs=4, jobs=jobs, checkpoints=3) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.final("regret"), two.final("regret"))
+    assert Counting.found == 4 * 58  # in the first turn there is no note, after the last one nobody listens
+    assert one.curves["regret"].shape == (4, 3)
+    hb.testing.check_agent(Reader, SETTING)
+
+
+def test_wrappers_reach_its_messages_by_its_verbs():
+    Counting.found = 0
+    hb.evaluate(SETTING, Counting, runs=4, wrappers=[hb.make_wrapper("Loss", rate=0.5)])
+    assert 58 < Counting.found < 3 * 58
+    with pytest.raises(ValueError, match=r"LocalLaplace needs messages that can be .*: notes cannot"):
+        hb.make_core(SETTING, wrappers=["LocalLaplace"])
+
+
+@pytest.mark.parametrize("wrappers", [[], ["Loss"]], ids=str)
+def test_learners_meet_it_and_it_keeps_its_promises(wrappers):
+    hb.testing.check_env(SETTING, horizon=8, wrappers=wrappers)
+    view = hb.make(SETTING, n_agents=4)
+    assert view.observation_space("agent_0").shape == hb.make_vec(SETTING, 2, n_agents=4).single_observation_space.shape
+
+
+def test_nothing_of_the_package_names_it():
+    hb.make_core(SETTING)
+    own = sys.modules["own_setting"]
+    parts = [part for part in vars(own).values() if isinstance(part, type) and part.__module__ == "own_setting"]
+    assert {part.__name__ for part in parts} == {"Relay", "Note", "Notes", "Turns"}  # four places
