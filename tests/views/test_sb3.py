@@ -149,7 +149,7 @@ def test_bad_input_is_a_sentence(given, message):
     [
         (np.zeros(5, int), "for each of 6 sub-envs"),
         (np.full(6, 10), "action .*10.* of sub-env 0"),
-        ([0.5] * 6, "action 0.5"),
+        ([0.5] * 6, "action .*0.5"),
     ],
 )
 def test_bad_actions_are_a_sentence(actions, message):

@@ -236,9 +236,8 @@ class Rows:
         if fits(space, flat):
             return shaped(flat, (self.runs, m))
         each = range(self.runs * m)
-        values = (
-            [{name: part[i] for name, part in flat.items()} for i in each] if isinstance(flat, dict) else list(flat)
-        )
+        parts = flat if isinstance(flat, dict) else None
+        values = list(flat) if parts is None else [{name: part[i] for name, part in parts.items()} for i in each]
         return read(space, values, [f"sub-env {i}, agent_{i % m} of run {i // m}," for i in each], (self.runs, m))
 
     def _sized(self, what: str, value: object) -> Array:
