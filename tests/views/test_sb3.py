@@ -145,7 +145,12 @@ def test_bad_input_is_a_sentence(given, message):
 
 
 @pytest.mark.parametrize(
-    ("actions", "message"), [(np.zeros(5, int), "must be 6 of"), (np.full(6, 10), "must be 6 of"), ([0.5] * 6, "must")]
+    ("actions", "message"),
+    [
+        (np.zeros(5, int), "for each of 6 sub-envs"),
+        (np.full(6, 10), "action .*10.* of sub-env 0"),
+        ([0.5] * 6, "action .*0.5"),
+    ],
 )
 def test_bad_actions_are_a_sentence(actions, message):
     venv = make_sb3("CoopNetwork-v0", 2, **NET)

@@ -216,9 +216,9 @@ def test_the_example_learns_the_best_arm():
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
-        (torch.full((3, 4), 10), "action 10 of agent_0 in run 0 lies outside Discrete"),
-        (torch.zeros(3, 4, 10, dtype=torch.int64), "lies outside Discrete"),
-        (torch.zeros(3, 4), "lies outside Discrete"),
+        (torch.full((3, 4), 10), r"action .*10.* of sub-env 0, agent_0 of run 0, lies outside its space Discrete"),
+        (torch.zeros(3, 4, 10, dtype=torch.int64), "lies outside its space Discrete"),
+        (torch.zeros(3, 4), "lies outside its space Discrete"),
     ],
     ids=["too large", "one-hot", "float"],
 )

@@ -245,7 +245,7 @@ def test_actions_are_read_and_not_kept():
     before = env.core.t.copy()
     for bad, words in [
         ([1, 2, 3], r"actions of shape \(3,\) must have one entry for each of 4 sub-envs"),
-        ([1, 2, 3, 10], r"action .*10.* of sub-env 3 lies outside its space Discrete"),
+        ([1, 2, 3, 10], r"action .*10.* of sub-env 3, agent_1 of run 1, lies outside its space Discrete"),
         ([1.0, 2.0, 3.0, 4.0], r"action .*1\.0.* of sub-env 0"),
         (None, "actions of shape"),
     ]:

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import short
 
-__all__ = ["Coding", "Space", "Stacked", "choices", "fits", "read", "sample_mask"]
+__all__ = ["Coding", "Space", "Stacked", "choices", "fits", "read", "sample_mask", "shaped"]
 
 Space = spaces.Space[Any]
 #: Stacked actions: an array, or of a ``Dict`` space one for each of its parts.
@@ -103,6 +103,19 @@ def fits(space: Space, action: Stacked) -> bool:
     return kind == "f" and shape == space.shape and bool((action >= space.low).all() and (action <= space.high).all())
 
 
+def shaped(action: Stacked, lead: tuple[int, int]) -> Stacked:
+    """Return the actions of R·M agents, one after the other, as ``(R, M, …)``.
+
+    Examples
+    --------
+    >>> shaped(np.arange(4), (2, 2)).tolist()
+    [[0, 1], [2, 3]]
+    """
+    if isinstance(action, dict):
+        return {name: shaped(part, lead) for name, part in action.items()}
+    return action.reshape(*lead, *action.shape[1:])
+
+
 def read(space: Space, values: Sequence[object], names: Sequence[str], lead: tuple[int, int]) -> Stacked:
     """Stack the actions of R·M agents to ``(R, M, …)``.
 
@@ -144,13 +157,11 @@ def _stacked(space: Space, values: Sequence[Any], lead: tuple[int, int]) -> Stac
     try:
         if isinstance(space, spaces.Dict):
             parts = {name: np.array([value[name] for value in values]) for name in space}
-            if not fits(space, parts):
-                return None
-            return {name: part.reshape(*lead, *part.shape[1:]) for name, part in parts.items()}
+            return shaped(parts, lead) if fits(space, parts) else None
         action = np.array(values)
     except (KeyError, TypeError, IndexError, ValueError):  # ragged, or no dict
         return None
-    return action.reshape(*lead, *action.shape[1:]) if fits(space, action) else None
+    return shaped(action, lead) if fits(space, action) else None
 
 
 def _brief(value: object) -> str:

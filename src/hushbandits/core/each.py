@@ -82,16 +82,13 @@ class Each(Team):
         self.name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
+        # Where its agents do not speak, the standard report is all that they send.
+        self.improvises = not isinstance(factory, type) or hasattr(factory, "speak")
 
     @property
     def code(self) -> Callable[..., object]:
         """The factory: its agents act."""
         return self.factory
-
-    @property
-    def improvises(self) -> bool:  # type: ignore[override]
-        """Whether its agents speak; where they do not, the standard report is all that they send."""
-        return not isinstance(self.factory, type) or hasattr(self.factory, "speak")
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Build the M agents of every run."""

@@ -16,7 +16,6 @@ from hushbandits.core.ground.types import Action, Array, Message, Params
 from hushbandits.core.ground.validate import count
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.hooks import arrived, measurements
-from hushbandits.core.luck.rewards import Law
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
@@ -78,8 +77,6 @@ class Env(Startable):
     measures: Mapping[str, Measure] = {}
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
     fixed_length: bool = True
-    #: Family of its reward laws.
-    law: Law
     #: Id (or class), parameters and wrappers that it was made from, where a registry made it.
     spec: tuple[str | type[Env], Params, tuple[Wrapper, ...]] | None = None
 
@@ -102,7 +99,7 @@ class Env(Startable):
                 f"speech= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
             )
         spoken = spoken_fields(self.report, speech, fields, self.n_arms)
-        self.fields: Fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
+        self.fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
         self._whole = speech is None and fields is None
         self._known_law = ships(type(self.law))
         self._strangers = [w for w in self.wrappers if not ships(type(w))]
@@ -117,18 +114,13 @@ class Env(Startable):
         """Fold the wrappers' declarations: outward, towards the agents, and back."""
         way = outward(self.wrappers, self.fields, self.payload, self)
         self._stages = [_carried(fields) for fields in way[1:]]  # what a message must hold behind each wrapper
-        #: Fields that reach the transport, behind all wrappers.
-        self.sent_fields: Fields = way[-1]
+        self.sent_fields = way[-1]
         self._leaving = _carried(self.sent_fields)
         self._telling = Told(self.wrappers, self.fields, self)
-        #: What agents are told of their own rewards.
-        self.told: Fields = self._telling.fields
+        self.told = self._telling.fields
         back = inward(self.wrappers, self._offers(self.sent_fields), self)
-        self._heard = [
-            frozenset(fields) for fields in back[1:]
-        ]  # what an inbox must offer behind each, innermost first
-        #: Fields that an inbox offers.
-        self.inbox_fields: Fields = back[-1]
+        self._heard = [frozenset(fields) for fields in back[1:]]  # behind each wrapper, innermost first
+        self.inbox_fields = back[-1]
 
     # -- what a setting is ----------------------------------------------------------------------------------
 

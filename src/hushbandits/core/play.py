@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.core.edge import checked_seeds
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.habits import listen, steady
 from hushbandits.core.hooks import measurements
 from hushbandits.core.luck.tapes import run_seeds
@@ -138,9 +138,10 @@ def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
 
 
 def _beats(env: Env, team: Team, obs: Obs, step: Callable[[], None] | None) -> None:
+    speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
     while obs.live.any():
         obs = env.pull(team.act(obs))
-        obs = env.talk(team.speak(obs.reward))  # type: ignore[arg-type]
+        obs = env.talk(speak(obs.reward))
         assert obs.inbox is not None
         team.hear(obs.inbox)
         if step is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 from hushbandits.core.edge import checked_rows, checked_seeds
@@ -98,8 +98,8 @@ class Startable(World, ABC):
         self.runs = len(self.seeds)
         self._reset(self.seeds)
         for wrapper in self.wrappers:
-            told: object = wrapper.reset(self, tuple(self.seeds))  # type: ignore[func-returns-value]
-            if told is not None:
+            hook: Callable[..., object] = wrapper.reset
+            if (told := hook(self, tuple(self.seeds))) is not None:
                 raise TypeError(f"{wrapper.name}.reset must return nothing, not {shown(told)}")
         self._phase = "pull"
         return self._seen()

@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 
-from hushbandits.core.actions import Stacked
+from hushbandits.core.actions import Stacked, fits, read, shaped
+from hushbandits.core.edge import as_array
 from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
@@ -215,6 +217,34 @@ class Rows:
             assert rows is not None
             self.task.reset(self._episodes.following(rows), rows)
         return self.task.observe()
+
+    def read(self, actions: Stacked) -> Stacked:
+        """Return an action of every sub-env, agent-fastest, as ``(R, M, …)`` arrays of its own.
+
+        Raises
+        ------
+        ValueError
+            Another number of actions than sub-envs, or one outside its space.
+        """
+        space, m = self.task.action_space, self.n_agents
+        if isinstance(space, spaces.Dict):
+            if not isinstance(actions, Mapping) or set(actions) != set(space):
+                raise ValueError(f"actions={shown(actions)} must be a dict of {', '.join(space)}")
+            flat: Stacked = {name: self._sized(f"actions[{name!r}]", actions[name]) for name in space}
+        else:
+            flat = self._sized("actions", actions)
+        if fits(space, flat):
+            return shaped(flat, (self.runs, m))
+        each = range(self.runs * m)
+        parts = flat if isinstance(flat, dict) else None
+        values = list(flat) if parts is None else [{name: part[i] for name, part in parts.items()} for i in each]
+        return read(space, values, [f"sub-env {i}, agent_{i % m} of run {i // m}," for i in each], (self.runs, m))
+
+    def _sized(self, what: str, value: object) -> Array:
+        array, many = as_array(value), self.runs * self.n_agents
+        if array.shape[:1] != (many,):
+            raise ValueError(f"{what} of shape {array.shape} must have one entry for each of {many} sub-envs")
+        return array.copy()
 
     def metrics(self, run: int) -> Info:
         """Return the metrics of one run so far."""

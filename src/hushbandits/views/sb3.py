@@ -13,7 +13,6 @@ except ImportError as error:
 
 from gymnasium import spaces
 
-from hushbandits.core.actions import fits
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
@@ -82,12 +81,7 @@ class RowsVecEnv(VecEnv):
         """
         if not self._begun:
             raise RuntimeError("step before the start of an episode: call reset() first")
-        action = np.asarray(actions)
-        if len(action) != self.num_envs or not fits(self.action_space, action):
-            raise ValueError(
-                f"actions={shown(action)} (shape {action.shape}) must be {self.num_envs} of {self.action_space}"
-            )
-        self._action = action.reshape(self.rows.runs, self.rows.n_agents, *action.shape[1:])
+        self._action = self.rows.read(actions)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
         """Play it; a run that is over starts its next episode."""

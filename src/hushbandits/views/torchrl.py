@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Space, Stacked, choices, fits
+from hushbandits.core.actions import Space, Stacked, choices
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer
@@ -172,19 +172,14 @@ class _TorchRows:
         return _torch().as_tensor(value, device=self.device)
 
     def _read(self, action: TD) -> Stacked:
-        space = self.rows.task.action_space
-        if isinstance(space, spaces.Dict):
-            return {name: self._inside(name, part, action[name]) for name, part in space.items()}
-        return self._inside("action", space, action)
+        if isinstance(self.rows.task.action_space, spaces.Dict):
+            return self.rows.read({name: _flat(part) for name, part in action.items()})
+        return self.rows.read(_flat(action))
 
-    def _inside(self, name: str, space: Space, action: TD) -> Array:
-        value = action.detach().cpu().numpy()
-        flat = value.reshape(-1, *value.shape[2:])
-        if not fits(space, flat):
-            at = next(i for i in range(len(flat)) if not fits(space, flat[i : i + 1]))
-            run, agent = divmod(at, self.rows.n_agents)
-            raise ValueError(f"{name} {flat[at].tolist()!r:.60} of agent_{agent} in run {run} lies outside {space}")
-        return value
+
+def _flat(action: TD) -> Array:
+    value: Array = action.detach().cpu().numpy()
+    return value.reshape(-1, *value.shape[2:])
 
 
 def _torch() -> Any:

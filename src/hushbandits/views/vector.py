@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from hushbandits.core.actions import Stacked, fits, read
+from hushbandits.core.actions import Stacked
 from hushbandits.core.edge import as_array
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
@@ -148,7 +147,7 @@ class VectorView(VectorEnv[Array, Any, Array]):
             raise RuntimeError(
                 f"step after the end of run {np.argmax(self._over)}: first reset(options={{'reset_mask': …}})"
             )
-        action = self._read(actions)
+        action = self._rows.read(actions)
         if waiting and self._over.all():
             self._over[:] = False
             return self._flat(self._rows.reset()), np.zeros(self.num_envs), *self._no(), self._infos()
@@ -171,29 +170,6 @@ class VectorView(VectorEnv[Array, Any, Array]):
 
     def _no(self) -> tuple[Array, Array]:
         return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
-
-    def _read(self, actions: Stacked) -> Stacked:
-        """Actions as ``(R, M, …)`` arrays of our own."""
-        space, lead = self.single_action_space, (self.runs, self.n_agents)
-        if isinstance(space, spaces.Dict):
-            if not isinstance(actions, Mapping) or set(actions) != set(space):
-                raise ValueError(f"actions={shown(actions)} must be a dict of {', '.join(space)}")
-            parts = {name: self._sized(f"actions[{name!r}]", actions[name]) for name in space}
-            if fits(space, parts):
-                return {name: part.reshape(*lead, *part.shape[1:]).copy() for name, part in parts.items()}
-            values: list[object] = [{name: part[i] for name, part in parts.items()} for i in range(self.num_envs)]
-        else:
-            whole = self._sized("actions", actions)
-            if fits(space, whole):
-                return whole.reshape(*lead, *whole.shape[1:]).copy()
-            values = list(whole)
-        return read(space, values, [f"sub-env {i}" for i in range(self.num_envs)], lead)
-
-    def _sized(self, what: str, value: object) -> Array:
-        array = as_array(value)
-        if array.shape[:1] != (self.num_envs,):
-            raise ValueError(f"{what} of shape {array.shape} must have one entry for each of {self.num_envs} sub-envs")
-        return array
 
     # -- what is told -------------------------------------------------------------------------------------------
 
