@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -94,14 +95,15 @@ class World:
         single: bool
         judge: str
         votes_needed: int
-        deserted: Array
         book: Any
 
         @property
+        def deserted(self) -> Array: ...
+        @property
         def right(self) -> Array: ...
         def vote_loss(self) -> Any: ...
-        def outcomes(self, r: int, luck: Array, start: int) -> tuple[Array, Array]: ...
-        def close(self) -> None: ...
+        def outcomes(self, r: int, size: int) -> Any: ...
+        def played(self) -> AbstractContextManager[None]: ...
 
         # Of feedback.
         served: Array

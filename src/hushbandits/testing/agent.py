@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -11,23 +11,12 @@ from hushbandits.core.each import Each
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
-from hushbandits.core.ground.spec import parameters
 from hushbandits.core.ground.types import Array, Message, Params, Seeds
 from hushbandits.core.hooks import measurements
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.registry import make_team
-from hushbandits.testing.compare import globals_kept, required
-from hushbandits.testing.parts import (
-    calling,
-    check_hooks,
-    check_metrics,
-    check_play,
-    check_promises,
-    grounds,
-    other_than,
-    remembering,
-)
+from hushbandits.testing.parts import calling, check_games, check_hooks, check_metrics, grounds, says_epsilon
+from hushbandits.testing.seen import mapped, required
 
 __all__ = ["check_agent", "played"]
 
@@ -103,31 +92,25 @@ def check_agent(
         check_hooks(cls, Team, _TEAM_HOOKS)
     else:
         check_hooks(cls, object, _HOOKS)
-    with globals_kept(), remembering(cls):
-        (build,) = grounds(make, env_id, dict(env or {}), wrappers)
-        core, team = build(1)
-        noises = "has an epsilon" if _says_epsilon(team, cls) and not core.privacy() else ""
-        check_promises(team, core, noises)
-        seeds = run_seeds(seed, other_than(core.n_agents, core.n_arms))
-        check_play(cls, build, lambda core, team, seeds: played(core, team, seeds, cls), seeds)
+
+    def promises(core: Env, team: Team) -> tuple[Team, str]:
+        return team, "has an epsilon" if says_epsilon(team, cls) and not core.privacy() else ""
+
+    check_games(cls, grounds(make, env_id, env or {}, wrappers), promises, partial(played, cls=cls), seed)
 
 
 def _class_of(team: Team) -> type:
     """The class that somebody wrote: the agent's, where `Each` lifts it."""
-    factory: Any = team.factory if isinstance(team, Each) else type(team)
+    factory: object = team.factory if isinstance(team, Each) else type(team)
     return factory if isinstance(factory, type) else Each
 
 
-def _says_epsilon(team: Team, cls: type) -> bool:
-    return getattr(team, "epsilon", None) is not None or "epsilon" in parameters(cls)
-
-
-def played(core: Env, team: Team, seeds: Seeds, cls: type) -> dict[str, Any]:
+def played(core: Env, team: Team, seeds: Seeds, cls: type) -> dict[str, object]:
     """Play a game by the beats; return what was done and said, by round, with metrics at the end."""
     obs = core.reset(seeds)
     with calling(cls, "reset"):
         team.reset(Face(core), core.seeds)
-    trace: dict[str, Any] = {}
+    trace: dict[str, object] = {}
     while obs.live.any():
         at = f"round {len(trace) + 1}"
         live = obs.live.copy()
@@ -171,10 +154,10 @@ def _said(core: Env, message: Message | None) -> Message:
 
 def _kept(said: object, live: Array) -> object:
     """A copy of what was done or said, 0 where a run has ended: there it is ignored."""
-    if isinstance(said, dict):
-        return {name: _kept(value, live) for name, value in said.items()}
-    if isinstance(said, tuple):
-        return tuple(_kept(value, live) for value in said)
-    array = np.array(said)
-    array[~live] = 0
-    return array
+
+    def kept(array: Array) -> Array:
+        array = array.copy()
+        array[~live] = 0
+        return array
+
+    return mapped(said, kept)

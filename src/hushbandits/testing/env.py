@@ -8,7 +8,7 @@ import numbers
 import pickle
 import pkgutil
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from gymnasium import spaces
@@ -18,23 +18,25 @@ from hushbandits.core.actions import Space
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Message, Params
 from hushbandits.core.ground.validate import integer, nearest
+from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.registry import list_envs, takes
-from hushbandits.testing.compare import difference, globals_kept, required, same, shaken, untouched
+from hushbandits.testing.seen import difference, globals_kept, repeatable, required, same, untouched
 
-__all__ = ["Policy", "check_env"]
+__all__ = ["Actor", "check_env"]
 
 #: Steps after which an episode is cut, unless it has ended before, and the horizon of an env that is given none.
 STEPS, ROUNDS = 60, 12
 #: ``policy(agent, observation, space)`` → an action; the space is a seeded copy of the agent's own.
-Policy = Callable[[str, Any, Space], object]
+Actor = Callable[[str, object, Space], object]
+Built = Callable[[], ParallelEnv]
 
 
 def check_env(
-    env: str | type[Env] | ParallelEnv | Callable[[], ParallelEnv],
+    env: str | type[Env] | ParallelEnv | Built,
     *,
     seed: int = 0,
-    policy: Policy | None = None,
+    policy: Actor | None = None,
     random_rewards: bool = True,
     steps: int = STEPS,
     **kwargs: object,
@@ -75,29 +77,28 @@ def check_env(
     >>> check_env("CoopNetwork-v0", n_agents=4, horizon=10)
     """
     steps = integer("steps", steps, 1)
-    build = _builder(env, kwargs, steps)
-    policy = policy or (lambda agent, observation, space: space.sample())
+    build = _builder(env, kwargs)
+    game = _Game(build, policy or (lambda agent, observation, space: space.sample()), steps)
+
+    def guarded() -> _Trace:
+        with untouched("the env"):
+            return game.episode(build(), seed)
+
     with globals_kept():
         _check_spaces(build())
-        first = _guarded(build, seed, policy, steps)
-        for trial in (1, 2):
-            note = shaken(trial)
-            again = _guarded(build, seed, policy, steps)
-            same(first, again, f"the same seed, after {note}: the env draws from a global generator, or")
+        first = repeatable(guarded, "the same seed", "the env draws from a global generator, or")
         used = build()
-        _episode(used, seed + 1, policy, steps)
-        again = _episode(used, seed, policy, steps)
+        game.episode(used, seed + 1)
+        again = game.episode(used, seed)
         same(first, again, "a second episode against the first of a fresh env: the env remembers, or")
         if random_rewards:
             _check_luck(build, seed, first)
-        _check_pickle(build, seed, policy, steps, first)
+        _check_pickle(game, seed, first)
         if isinstance(getattr(build().unwrapped, "core", None), Env):
-            _check_row(build().unwrapped, seed, policy, steps)
+            _check_row(game, seed)
 
 
-def _builder(
-    env: str | type[Env] | ParallelEnv | Callable[[], ParallelEnv], kwargs: Params, steps: int
-) -> Callable[[], ParallelEnv]:
+def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Built:
     if isinstance(env, str) or (isinstance(env, type) and issubclass(env, Env)):
         if isinstance(env, str) and env not in list_envs() and ":" not in env:
             raise ValueError(f"no env is named {env!r}{nearest(env, list_envs())}")
@@ -118,52 +119,54 @@ def _builder(
 # -- episodes ---------------------------------------------------------------------------------------------------
 
 
-def _guarded(build: Callable[[], ParallelEnv], seed: int, policy: Policy, steps: int) -> _Trace:
-    """Build, play, and see that the global generators were left alone."""
-    with untouched("the env"):
-        return _episode(build(), seed, policy, steps)
+#: All that was seen, by step.
+_Trace = dict[str, Mapping[str, object]]
+_PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
-def _actors(env: ParallelEnv, seed: int) -> dict[str, Space]:
+def _spaces(env: ParallelEnv, seed: int) -> dict[str, Space]:
+    """Seeded copies of the agents' action spaces."""
     own = {agent: copy.deepcopy(env.action_space(agent)) for agent in env.possible_agents}
     for m, space in enumerate(own.values()):
         space.seed(seed + m)
     return own
 
 
-def _act(
-    env: ParallelEnv, observations: Mapping[str, object], actors: Mapping[str, Space], policy: Policy
-) -> dict[str, object]:
-    return {agent: policy(agent, observations[agent], actors[agent]) for agent in env.agents}
+@dataclass(frozen=True)
+class _Game:
+    """An env, who plays it, and after how many steps an episode is cut."""
 
+    build: Built
+    policy: Actor
+    steps: int
 
-#: All that was seen, by step.
-_Trace = dict[str, dict[str, Any]]
-_PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
+    def act(self, env: ParallelEnv, observations: Mapping[str, object], own: Mapping[str, Space]) -> dict[str, object]:
+        return {agent: self.policy(agent, observations[agent], own[agent]) for agent in env.agents}
 
-
-def _episode(env: ParallelEnv, seed: int | None, policy: Policy, steps: int, pickle_at: int | None = None) -> _Trace:
-    """Play one episode, or its first `steps` steps, checking every step; return all that was seen."""
-    actors = _actors(env, 0 if seed is None else seed)
-    observations, infos = env.reset(seed=seed)
-    everyone = list(env.agents)
-    required(everyone == list(env.possible_agents), f"after reset agents are {everyone}, not all of possible_agents")
-    required(isinstance(infos, dict) and set(infos) >= set(everyone), "reset must return infos for all agents")
-    _check_observations(env, observations, everyone, "reset")
-    trace: _Trace = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
-    while env.agents and len(trace) <= steps:
-        at = f"step {len(trace)}"
-        if pickle_at == len(trace):
-            env = pickle.loads(pickle.dumps(env))
-        before = copy.deepcopy(observations)
-        actions = _act(env, observations, actors, policy)
-        returned = env.step(actions)
-        same(before, observations, f"{at} wrote to what an earlier one had returned")
-        _check_returns(env, returned, everyone, at)
-        observations = returned[0]
-        _check_observations(env, observations, everyone, at)
-        trace[at] = copy.deepcopy({"actions": actions, **dict(zip(_PARTS, returned, strict=True))})
-    return trace
+    def episode(self, env: ParallelEnv, seed: int, pickle_at: int | None = None) -> _Trace:
+        """Play one episode, or its first steps, checking every step; return all that was seen."""
+        own = _spaces(env, seed)
+        observations, infos = env.reset(seed=seed)
+        everyone = list(env.agents)
+        required(
+            everyone == list(env.possible_agents), f"after reset agents are {everyone}, not all of possible_agents"
+        )
+        required(isinstance(infos, dict) and set(infos) >= set(everyone), "reset must return infos for all agents")
+        _check_observations(env, observations, everyone, "reset")
+        trace: _Trace = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
+        while env.agents and len(trace) <= self.steps:
+            at = f"step {len(trace)}"
+            if pickle_at == len(trace):
+                env = pickle.loads(pickle.dumps(env))
+            before = copy.deepcopy(observations)
+            actions = self.act(env, observations, own)
+            returned = env.step(actions)
+            same(before, observations, f"{at} wrote to what an earlier one had returned")
+            _check_returns(env, returned, everyone, at)
+            observations = returned[0]
+            _check_observations(env, observations, everyone, at)
+            trace[at] = copy.deepcopy({"actions": actions, **dict(zip(_PARTS, returned, strict=True))})
+        return trace
 
 
 def _check_spaces(env: ParallelEnv) -> None:
@@ -180,20 +183,23 @@ def _check_spaces(env: ParallelEnv) -> None:
         )
 
 
-def _check_observations(env: ParallelEnv, observations: Any, everyone: list[str], at: str) -> None:
-    required(
-        isinstance(observations, dict) and set(observations) >= set(everyone),
-        f"{at}: observations must be a dict of all agents",
-    )
-    for agent, observation in observations.items():
+def _check_observations(env: ParallelEnv, observations: object, everyone: list[str], at: str) -> None:
+    for agent, observation in _dict_of(everyone, observations, f"{at}: observations").items():
         _check_member(env.observation_space(agent), observation, f"{at}: the observation of {agent}")
     if getattr(env, "state_space", None) is not None:
         _check_member(env.state_space, env.state(), f"{at}: state()")
 
 
-def _check_member(space: Space, value: Any, what: str) -> None:
+def _dict_of(everyone: list[str], part: object, what: str) -> Mapping[str, object]:
+    if not isinstance(part, dict) or not set(part) >= set(everyone):
+        raise AssertionError(f"{what} must be a dict of all agents")
+    return part
+
+
+def _check_member(space: Space, value: object, what: str) -> None:
     if isinstance(space, spaces.Box):
-        required(isinstance(value, np.ndarray), f"{what} is a {type(value).__name__}, not an array")
+        if not isinstance(value, np.ndarray):
+            raise AssertionError(f"{what} is a {type(value).__name__}, not an array")
         required(value.dtype == space.dtype, f"{what} has dtype {value.dtype}, its space {space.dtype}")
         required(value.shape == space.shape, f"{what} has shape {value.shape}, its space {space.shape}")
         outside = np.argwhere(~((value >= space.low) & (value <= space.high)))
@@ -205,11 +211,11 @@ def _check_member(space: Space, value: Any, what: str) -> None:
     required(space.contains(value), f"{what} lies outside its space {space}: {value!r}")
 
 
-def _check_returns(env: ParallelEnv, returned: Any, everyone: list[str], at: str) -> None:
-    required(isinstance(returned, tuple) and len(returned) == 5, f"{at} must return five dicts")
-    for name, part in zip(_PARTS, returned, strict=True):
-        required(isinstance(part, dict) and set(part) >= set(everyone), f"{at}: {name} must be a dict of all agents")
-    rewards, terminations, truncations, _ = returned[1:]
+def _check_returns(env: ParallelEnv, returned: object, everyone: list[str], at: str) -> None:
+    if not isinstance(returned, tuple) or len(returned) != 5:
+        raise AssertionError(f"{at} must return five dicts")
+    named = zip(_PARTS, returned, strict=True)
+    _, rewards, terminations, truncations, _ = (_dict_of(everyone, part, f"{at}: {name}") for name, part in named)
     for agent in everyone:
         reward = rewards[agent]
         required(
@@ -228,7 +234,7 @@ def _check_returns(env: ParallelEnv, returned: Any, everyone: list[str], at: str
 # -- promises -----------------------------------------------------------------------------------------------------
 
 
-def _check_luck(build: Callable[[], ParallelEnv], seed: int, first: _Trace) -> None:
+def _check_luck(build: Built, seed: int, first: _Trace) -> None:
     # The same actions throughout, so that only the env can make the difference.
     played = [seen["actions"] for at, seen in first.items() if at != "reset"]
 
@@ -246,26 +252,26 @@ def _check_luck(build: Callable[[], ParallelEnv], seed: int, first: _Trace) -> N
     )
 
 
-def _replayed(env: ParallelEnv, seed: int | None, played: list[dict[str, object]]) -> list[object]:
+def _replayed(env: ParallelEnv, seed: int | None, played: list[object]) -> list[object]:
     trace: list[object] = [copy.deepcopy(env.reset(seed=seed))]
     for actions in played:
-        if not env.agents:
-            break
-        trace.append(copy.deepcopy(env.step(actions)))
+        if env.agents:
+            trace.append(copy.deepcopy(env.step(actions)))
     return trace
 
 
-def _check_pickle(build: Callable[[], ParallelEnv], seed: int, policy: Policy, steps: int, first: _Trace) -> None:
+def _check_pickle(game: _Game, seed: int, first: _Trace) -> None:
     middle = max(1, len(first) // 2)
     try:
-        again = _episode(build(), seed, policy, steps, pickle_at=middle)
+        again = game.episode(game.build(), seed, pickle_at=middle)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise AssertionError(f"the env cannot be pickled in mid-episode: {error}") from error
     same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
 
 
-def _check_row(view: ParallelEnv, seed: int, policy: Policy, steps: int) -> None:
-    """Step `view` beat by beat, and a row of the core with a task of its own next to it."""
+def _check_row(game: _Game, seed: int) -> None:
+    """Step a view beat by beat, and a row of the core with a task of its own next to it."""
+    view = game.build().unwrapped
     row = copy.deepcopy(view.core).task(**view.options)
     view.beats, view.max_cycles = 2, None
     heard: list[Obs] = []
@@ -276,18 +282,18 @@ def _check_row(view: ParallelEnv, seed: int, policy: Policy, steps: int) -> None
         return heard[-1]
 
     view.core.talk = overheard
-    actors = _actors(view, seed)
+    own = _spaces(view, seed)
     observations, _ = view.reset(seed=seed)
     row.reset(seed)
     names, at = list(view.agents), 0
-    while view.agents and at < steps:
+    while view.agents and at < game.steps:
         at += 1
-        arms = _act(view, observations, actors, policy)
+        arms = game.act(view, observations, own)
         observations, paid, *_ = view.step(arms)
         required(view.agents, f"round {at}: the view ended between the beats")
         earned = row.pull(row.read(list(arms.values()), names))[0]
         same(_each(names, earned), paid, f"round {at}: rewards after the pull: row and view")
-        words = _act(view, observations, actors, policy)
+        words = game.act(view, observations, own)
         observations, paid, *_ = view.step(words)
         earned = row.talk(row.read(list(words.values()), names))[0]
         if not row.obs.live[0]:
@@ -302,9 +308,13 @@ def _each(names: list[str], earned: Array) -> dict[str, float]:
     return {name: float(x) for name, x in zip(names, earned, strict=True)}
 
 
-def _slots(inbox: Any) -> dict[str, object]:
+def _slots(inbox: Inbox | None) -> dict[str, object]:
     """Every slot of an inbox, and the sums over it where there are any."""
-    seen = {"arrived": inbox.arrived, **{field: inbox[field] for field in inbox.fields if field != "tally"}}
+    assert inbox is not None
+    seen: dict[str, object] = {
+        "arrived": inbox.arrived,
+        **{field: inbox[field] for field in inbox.fields if field != "tally"},
+    }
     try:
         return {**seen, "tally": inbox.tally()}
     except ValueError:  # it has none

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
-from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.entries import AnyEnv, AnyWrapper, parameters
 from hushbandits.core.env import Env
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array, Params, Seeds
@@ -20,18 +19,9 @@ from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.registry import assemble, list_envs, takes
-from hushbandits.testing.compare import difference, required, same, shaken, untouched
+from hushbandits.testing.seen import difference, globals_kept, mapped, repeatable, required, same, untouched
 
-__all__ = [
-    "calling",
-    "check_hooks",
-    "check_metrics",
-    "check_play",
-    "check_promises",
-    "grounds",
-    "other_than",
-    "remembering",
-]
+__all__ = ["calling", "check_games", "check_hooks", "check_metrics", "grounds", "remembering", "says_epsilon"]
 
 #: Tried in turn where nobody says how many: fewer agents may have no way to remove an arm.
 AGENTS = (3, 5, 8, 16, 32, 64)
@@ -107,7 +97,12 @@ def _plain(value: object) -> object:
     return [_plain(x) for x in value] if isinstance(value, (list, tuple)) else value
 
 
-def check_promises(who: Promising, env: Env, noises: str) -> None:
+def says_epsilon(it: object, cls: type) -> bool:
+    """Whether what somebody wrote has an ε, and so must say what that promises."""
+    return getattr(it, "epsilon", None) is not None or "epsilon" in parameters(cls)
+
+
+def _check_promises(who: Promising, env: Env, noises: str) -> None:
     """Raise ``AssertionError`` unless promises are whole, and there is one where `noises` says why there must be."""
     cls = type(who)
     with calling(cls, "promises"):
@@ -118,8 +113,8 @@ def check_promises(who: Promising, env: Env, noises: str) -> None:
         f"{cls.__name__}.promises must return a tuple of Guarantee, not {promised!r}",
     )
     for g in promised:
-        lacking = [name for name in ("mechanism", "view", "source") if not str(getattr(g, name)).strip()]
-        required(not lacking, f"{cls.__name__}.promises leaves {lacking[0] if lacking else ''} empty")
+        for name in ("mechanism", "view", "source"):
+            required(bool(str(getattr(g, name)).strip()), f"{cls.__name__}.promises leaves {name} empty")
     required(
         bool(promised) or not noises or cls.promises is not Promising.promises,
         f"{cls.__name__}.promises is not defined, but {cls.__name__} {noises}: return its Guarantee, or () for none",
@@ -133,49 +128,49 @@ def check_metrics(cls: type, metrics: Mapping[str, Array], infinite: Collection[
         required(not bad.any(), f"{cls.__name__}.metrics, {name!r}: must be finite numbers, and holds {array[bad][:1]}")
 
 
+#: What builds an env and a team for a number of runs; what plays them, and returns what was seen, by when; and who
+#: promises something there, with the reason why it must, if there is one.
 Built = Callable[[int], tuple[Env, Team]]
+Play = Callable[[Env, Team, Seeds], Mapping[str, object]]
+Promises = Callable[[Env, Team], tuple[Promising, str]]
 
 
-def check_play(cls: type, build: Built, play: Callable[[Env, Team, Seeds], dict[str, Any]], seeds: Seeds) -> None:
-    """Raise ``AssertionError`` unless the seeds decide a game, a run alone is its row, and a second game forgets.
+def check_games(cls: type, builds: Iterable[Built], promises: Promises, play: Play, seed: int) -> None:
+    """Raise ``AssertionError`` unless a class keeps its promises and plays as it should, wherever it was built."""
+    with globals_kept(), remembering(cls):
+        for build in builds:
+            core, team = build(1)
+            who, noises = promises(core, team)
+            _check_promises(who, core, noises)
+            # a number of runs that is no other size, so that no axis can stand for another
+            runs = next(n for n in range(2, 5) if n not in (core.n_agents, core.n_arms))
+            _check_play(cls, build, play, run_seeds(seed, runs))
 
-    `play` plays what `build` has built, and returns what was seen, by when.
-    """
 
-    def guarded(runs: Seeds) -> dict[str, Any]:
+def _check_play(cls: type, build: Built, play: Play, seeds: Seeds) -> None:
+    """The seeds decide a game, a run alone is its row, and a second game forgets."""
+
+    def guarded(runs: Seeds) -> Mapping[str, object]:
         core, team = build(len(runs))
         with untouched(f"{cls.__name__}: it"):
             return play(core, team, runs)
 
-    first = guarded(seeds)
-    for trial in (1, 2):
-        what = f"the same seed, after {shaken(trial)}: it draws from elsewhere than its seeds, or two games"
-        same(first, guarded(seeds), f"{cls.__name__}: {what}")
+    elsewhere = "it draws from elsewhere than its seeds, or two games"
+    first = repeatable(lambda: guarded(seeds), f"{cls.__name__}: the same seed", elsewhere)
     core, team = build(len(seeds))
     play(core, team, run_seeds(7, len(seeds)))
     again = play(core, team, seeds)
     same(first, again, f"{cls.__name__}.reset: a second game of one instance and the first of a new one")
     for r in range(len(seeds)):
         for at, seen in guarded(seeds[r : r + 1]).items():
-            batch = row(first[at], r, len(seeds)) if at in first else None
-            same(seen, batch, f"{cls.__name__}: run {r} alone and its row of a batch, {at},")
-
-
-def other_than(*sizes: int) -> int:
-    """Return a number of runs that is none of these sizes, so that no axis can stand for another.
-
-    Examples
-    --------
-    >>> other_than(2, 3)
-    4
-    """
-    return next(n for n in range(2, len(sizes) + 3) if n not in sizes)
+            row = mapped(first.get(at), lambda x: x[r : r + 1] if x.shape[:1] == (len(seeds),) else x)  # noqa: B023
+            same(seen, row, f"{cls.__name__}: run {r} alone and its row of a batch, {at},")
 
 
 def grounds(
     make: Callable[[], Team], env_id: AnyEnv | None, env: Params, wrappers: Sequence[AnyWrapper], each: bool = False
-) -> list[Built]:
-    """Return where a team can play, as functions of the number of runs; `each`: in one env of every setting.
+) -> Iterator[Built]:
+    """Yield where a team can play, as functions of the number of runs; `each`: in one env of every setting.
 
     Without an id the envs of the registry are tried, then more agents; without sizes the game is small and short.
 
@@ -184,7 +179,7 @@ def grounds(
     ValueError
         It can play nowhere; the last refusal is told.
     """
-    found: dict[str, Built] = {}
+    seen: set[str] = set()
     refusal: Exception | None = None
     for id in [env_id] if env_id is not None else list_envs():
         small = {"horizon": ROUNDS} if takes(id, "horizon") and "horizon" not in env else {}
@@ -198,13 +193,14 @@ def grounds(
             except (ValueError, TypeError) as error:
                 refusal = error
                 continue
-            found.setdefault(setting, built)
+            if setting not in seen:
+                seen.add(setting)
+                yield built
             break
-        if found and not each:
-            break
-    if not found:
+        if seen and not each:
+            return
+    if not seen:
         raise ValueError(f"no env to play in: {refusal}")
-    return list(found.values())
 
 
 def _built(make: Callable[[], Team], env_id: AnyEnv, env: Params, wrappers: Sequence[AnyWrapper]) -> Built:
@@ -215,13 +211,3 @@ def _built(make: Callable[[], Team], env_id: AnyEnv, env: Params, wrappers: Sequ
         return core, team
 
     return build
-
-
-def row(value: object, r: int, runs: int) -> object:
-    """Return run r of what was seen of all runs; what has no axis of runs is left as it is."""
-    if isinstance(value, Mapping):
-        return {key: row(x, r, runs) for key, x in value.items()}
-    if isinstance(value, tuple):
-        return tuple(row(x, r, runs) for x in value)
-    array: Array = np.asarray(value)
-    return array[r : r + 1] if array.shape[:1] == (runs,) else array

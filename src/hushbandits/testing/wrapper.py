@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
-from hushbandits.core.ground.spec import parameters
-from hushbandits.core.ground.types import Params, Seeds
+from hushbandits.core.ground.types import Array, Message, Params, Seeds
 from hushbandits.core.hooks import measurements
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import known_wrappers, make_team, make_wrapper
 from hushbandits.testing.agent import played
-from hushbandits.testing.compare import difference, globals_kept, required
-from hushbandits.testing.parts import (
-    calling,
-    check_hooks,
-    check_metrics,
-    check_play,
-    check_promises,
-    grounds,
-    other_than,
-    remembering,
-)
+from hushbandits.testing.parts import calling, check_games, check_hooks, check_metrics, grounds, says_epsilon
+from hushbandits.testing.seen import difference, required
 
 __all__ = ["check_wrapper"]
 
+_Out = TypeVar("_Out")
 _HOOKS = ("reset", "send", "deliver", "tell", "told", "sends", "hears", "tells", "metrics", "promises")
 
 
@@ -98,17 +89,9 @@ def check_wrapper(
     cls = type(made)
     check_hooks(cls, Wrapper, _HOOKS)
     _check_numbers(made)
-    with globals_kept(), remembering(cls):
-        for build in grounds(lambda: make_team("Random"), env_id, dict(env or {}), [*before, made], each=True):
-            core, _ = build(1)
-            noises = "adds noise" if "add" in made.verbs else "has an epsilon" * _says_epsilon(made)
-            check_promises(_of(core, made), core, noises)
-            seeds = run_seeds(seed, other_than(core.n_agents, core.n_arms))
-            check_play(type(made), build, lambda core, team, seeds: _passed(core, team, made, seeds), seeds)
-
-
-def _says_epsilon(wrapper: Wrapper) -> bool:
-    return getattr(wrapper, "epsilon", None) is not None or "epsilon" in parameters(type(wrapper))
+    noises = "adds noise" if "add" in made.verbs else "has an epsilon" * says_epsilon(made, cls)
+    builds = grounds(lambda: make_team("Random"), env_id, env or {}, [*before, made], each=True)
+    check_games(cls, builds, lambda core, _: (_of(core, made), noises), partial(_passed, made=made), seed)
 
 
 def _of(core: Env, wrapper: Wrapper) -> Wrapper:
@@ -130,67 +113,66 @@ def _check_numbers(wrapper: Wrapper) -> None:
         )
 
 
-def _passed(core: Env, team: Team, made: Wrapper, seeds: Seeds) -> dict[str, Any]:
+def _passed(core: Env, team: Team, seeds: Seeds, made: Wrapper) -> dict[str, object]:
     """Play a game with a wrapper watched; return what was seen of it, with metrics at the end."""
     own, name = _of(core, made), type(made).__name__
-    for hook in ("reset", "tell", "told"):
-        setattr(own, hook, _named(type(made), hook, getattr(own, hook)))
-    send, deliver, metrics = own.send, own.deliver, own.metrics
+    send, metrics, talk = _named(own, "send", Payload, "a message"), own.metrics, core.talk
 
     def sent(message: Payload, env: World) -> Payload:
-        before = {field: copy.deepcopy(value) for field, value in message.items()}
-        with calling(type(made), "send"):
-            out = send(message, env)
-        required(isinstance(out, Payload), f"{name}.send must return a message, not {type(out).__name__}")
+        before = {field: value.copy() for field, value in message.items() if isinstance(value, np.ndarray)}
+        out = send(message, env)
         for field, was in before.items():
-            if isinstance(was, np.ndarray):
-                unchanged = field in message and difference(was, message[field]) is None
-                required(
-                    unchanged,
-                    f"{name}.send writes to {field!r} of the message that it was given; return message.but(…)",
-                )
+            required(
+                field in message and difference(was, message[field]) is None,
+                f"{name}.send writes to {field!r} of the message that it was given; return message.but(…)",
+            )
         _check_drops(own, before, out)
         return out
 
-    def delivered(inbox: Inbox, env: World) -> Inbox:
-        with calling(type(made), "deliver"):
-            out = deliver(inbox, env)
-        required(isinstance(out, Inbox), f"{name}.deliver must return an Inbox, not {type(out).__name__}")
-        return out
-
-    def counted(env: World) -> dict[str, Any]:
+    def counted(env: World) -> dict[str, Array]:
         with calling(type(made), "metrics"):
             found = measurements(own.name, metrics(env), len(seeds))
         check_metrics(type(made), found, own.spends)
         return found
 
-    own.send, own.deliver, own.metrics = sent, delivered, counted  # type: ignore[method-assign]
-    talk = core.talk
-
-    def heard(message: Any = None) -> Any:
+    def heard(message: Message | None = None) -> Obs:
         with calling(type(made), "send"):
             obs = talk(message)
         _check_inbox(core, name, obs.inbox)
         return obs
 
+    watched = {
+        **{hook: _named(own, hook, object, "") for hook in ("reset", "tell", "told")},
+        "deliver": _named(own, "deliver", Inbox, "an Inbox"),  # type: ignore[type-abstract]
+        "send": sent,
+        "metrics": counted,
+    }
+    vars(own).update(watched)
     core.talk = heard  # type: ignore[method-assign]
     try:
         return played(core, team, seeds, type(team))
     finally:
-        del core.talk, own.send, own.deliver, own.metrics, own.reset, own.tell, own.told
+        del core.talk
+        for hook in watched:
+            delattr(own, hook)
 
 
-def _named(cls: type, hook: str, function: Any) -> Any:
-    def call(*args: Any) -> Any:
+def _named(own: Wrapper, hook: str, kind: type[_Out], noun: str) -> Callable[..., _Out]:
+    """A hook that is named where it raises, or returns something else than `kind`."""
+    function, cls = getattr(own, hook), type(own)
+
+    def call(*args: object) -> _Out:
         with calling(cls, hook):
-            return function(*args)
+            out = function(*args)
+        required(isinstance(out, kind), f"{cls.__name__}.{hook} must return {noun}, not {type(out).__name__}")
+        return out
 
     return call
 
 
-def _check_drops(wrapper: Wrapper, before: dict[str, Any], out: Payload) -> None:
+def _check_drops(wrapper: Wrapper, before: Mapping[str, Array], out: Payload) -> None:
     """Where a rate is declared, nobody speaks who did not, and at rate 0 nothing gets lost."""
-    if wrapper.drops is None or not isinstance(before["sent"], np.ndarray):
+    if wrapper.drops is None or "sent" not in before:
         return
     name, gone = type(wrapper).__name__, before["sent"] & ~out["sent"]
     required(

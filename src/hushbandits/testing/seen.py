@@ -1,14 +1,19 @@
-"""What all checkers share: comparing what was seen, watching the global generators, and saying what broke."""
+"""What all checkers share: what was seen, compared; the global generators, watched; and saying what broke."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["difference", "globals_kept", "required", "same", "shaken", "untouched"]
+from hushbandits.core.ground.types import Array
+
+__all__ = ["difference", "globals_kept", "mapped", "repeatable", "required", "same", "untouched"]
+
+_Seen = TypeVar("_Seen")
 
 
 def required(promise: bool, broken: str) -> None:
@@ -39,11 +44,17 @@ def untouched(what: str) -> Iterator[None]:
         required(difference(one, two) is None, f"{what} moved the global state of {name}")
 
 
-def shaken(trial: int) -> str:
-    """Seed the global generators, and say how: what draws from them plays otherwise from here on."""
-    np.random.seed(trial)  # noqa: NPY002
-    random.seed(trial)
-    return f"numpy.random.seed({trial})"
+def repeatable(play: Callable[[], _Seen], what: str, otherwise: str) -> _Seen:
+    """Return what a play shows, and raise ``AssertionError`` unless it shows it again whatever the generators hold.
+
+    `what` should decide it; `otherwise` says what may be wrong where it does not.
+    """
+    first = play()
+    for trial in (1, 2):
+        np.random.seed(trial)  # noqa: NPY002
+        random.seed(trial)
+        same(first, play(), f"{what}, after numpy.random.seed({trial}): {otherwise}")
+    return first
 
 
 def same(one: object, two: object, what: str) -> None:
@@ -74,3 +85,18 @@ def difference(one: object, two: object) -> str | None:
         return None
     index = tuple(unequal[0].tolist())
     return f"{f'entry {index}' if index else 'the value'}: {a[index]!r} and {b[index]!r}"
+
+
+def mapped(value: object, function: Callable[[Array], Array]) -> object:
+    """Return nested dicts and tuples with every array in them replaced by what a function makes of it.
+
+    Examples
+    --------
+    >>> mapped({"arm": (1, 2)}, lambda array: array + 1)
+    {'arm': (np.int64(2), np.int64(3))}
+    """
+    if isinstance(value, Mapping):
+        return {key: mapped(x, function) for key, x in value.items()}
+    if isinstance(value, tuple):
+        return tuple(mapped(x, function) for x in value)
+    return function(np.asarray(value))
