@@ -107,6 +107,7 @@ WRAPPERS = {
     "DiscreteLaplace": _at("wrappers.distributed_dp:DiscreteLaplace"),
     "SecAgg": _at("wrappers.secagg:SecAgg"),
     "Huber": _at("wrappers.huber:Huber"),
+    "LocalTruncated": _at("wrappers.local_truncated:LocalTruncated"),
     "LocalLaplace": _at("wrappers.local_laplace:LocalLaplace"),
     "LocalBernoulli": _at("wrappers.local_bernoulli:LocalBernoulli"),
     "LocalMechanism": _at("wrappers.local_bernoulli:local_mechanism"),

@@ -13,6 +13,7 @@ from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import ExtraBits
+from hushbandits.wrappers.local_truncated import TruncatedGeometric
 
 
 def polya_pmf(law):
@@ -29,6 +30,11 @@ def polya_pmf(law):
     ids=repr,
 )
 def test_every_law_is_its_pmf(law):
+    check_law(law)
+
+
+@pytest.mark.parametrize("law", [TruncatedGeometric(3.0, 7), TruncatedGeometric(20.0, 3), TruncatedGeometric(0.5, 40)])
+def test_a_law_that_ends_is_its_pmf(law):
     check_law(law)
 
 

@@ -137,15 +137,23 @@ class NoiseLaw:
         return None
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
-        """The sum over n users, tilted by ``e^(tx)``: mean, ``n ln M(t)``, and its `transform`."""
+        """The sum over n users, tilted by ``e^(tx)``: mean, ``n ln M(t)``, and its `transform`.
+
+        The mean is ∞ where so large a tilt says nothing: of tails that would wrap on the circle.
+        """
         reach = self.far(t)
         support = np.arange(-reach, reach + 1)
         log_weight = self._log_weight(support, t)
         top = float(log_weight.max())
         weight = np.exp(log_weight - top)
         total = float(weight.sum())
+        mean = float((support * weight).sum()) / total
+        if (
+            t and n * weight[np.abs(support - mean) > 0.75 * m].sum() > 1e-14 * total
+        ):  # what wraps would blur its middle
+            return math.inf, 0.0, np.ones(m // 2 + 1)
         power = np.fft.rfft(np.bincount(support % m, weights=weight / total, minlength=m)) ** n
-        return n * float((support * weight).sum()) / total, n * (math.log(total) + top), power
+        return n * mean, n * (math.log(total) + top), power
 
     def profile(self, n: int, shift: int) -> Profile | None:
         """Divergence of the sum over n users and the same moved by up to `shift`; ``None``: no closed form."""

@@ -1,0 +1,133 @@
+"""Local noise that ends: the symmetric geometric law, cut off where δ allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import integer, real
+from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.world import World
+from hushbandits.privacy import exact
+from hushbandits.privacy.divergence import shift_profile
+from hushbandits.privacy.noise import NoiseLaw, Profile, Source
+from hushbandits.privacy.plans import Plan, precision
+from hushbandits.privacy.pmf import tail_quantile
+from hushbandits.wrappers.mechanism import Mechanism
+
+__all__ = ["LocalTruncated", "TruncatedGeometric"]
+
+
+@dataclass(frozen=True)
+class TruncatedGeometric(NoiseLaw):
+    """``P(x) ∝ e^(−|x|/b)`` on the integers from −B to B.
+
+    Parameters
+    ----------
+    b : float
+        Scale, > 0.
+    bound : int
+        B ≥ 1.
+
+    Examples
+    --------
+    >>> TruncatedGeometric(2.0, 1).pmf(np.arange(3)).round(4).tolist()
+    [0.4519, 0.2741, 0.0]
+    """
+
+    b: float
+    bound: int
+
+    def __post_init__(self) -> None:
+        real("b", self.b, 0)
+        integer("bound", self.bound, 1)
+
+    def pmf(self, x: Array) -> Array:
+        """The law."""
+        norm = 1 - 2 * math.expm1(-self.bound / self.b) / math.expm1(1 / self.b)
+        return np.where(np.abs(x) <= self.bound, np.exp(-np.abs(x) / self.b), 0.0) / norm
+
+    def far(self, tilt: float = 0.0) -> int:
+        """B."""
+        return self.bound
+
+    def exactly(self) -> Callable[[Source], int]:
+        """Discrete Laplace draws, until one lies within B."""
+        scale = exact.ratio(self.b)
+
+        def one(source: Source) -> int:
+            while abs(x := exact.discrete_laplace(source, *scale)) > self.bound:
+                pass
+            return x
+
+        return one
+
+    def profile(self, n: int, shift: int) -> Profile | None:
+        """Of one draw, from its probabilities."""
+        return shift_profile(self.pmf(np.arange(-self.bound, self.bound + 1)), shift) if n == 1 else None
+
+    def outside(self, shift: int) -> float:
+        """Mass that the law moved by `shift` ≤ B cannot have: its δ at ``ε = shift/b``, and no ε makes it less."""
+        return float(self.pmf(np.arange(self.bound - shift + 1, self.bound + 1)).sum())
+
+
+class LocalTruncated(Mechanism):
+    """Every user adds noise that never exceeds B: `LocalDiscreteLaplace` without its tails, (ε, δ) by itself.
+
+    ``g = ⌈ε√n⌉``, scale g/ε, and B the smallest whose last g values have probability at most δ.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0.
+    delta : float
+        δ in (0, 1).
+    confidence : float or "1/T"
+        p.
+    sampler, name
+        As in `Mechanism`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("hushbandits.envs.feedback:Feedback", wrappers=[LocalTruncated(0.5)])
+    >>> env.privacy()[0].epsilon, env.privacy()[0].delta
+    (0.5, 1e-06)
+    """
+
+    hidden_by = "noise"
+    noise_as = "LocalDiscreteLaplace"  # a sum of symmetric unimodal draws has lighter tails once they are cut off
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        confidence: float | str = 0.1,
+        sampler: str = "fast",
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, 1.0, sampler, name=name)
+        self.delta = real("delta", delta, 0, 1)
+
+    def plan(self, n: int) -> Plan:
+        """τ is the 1 − p quantile of the sum, computed."""
+        g = precision(n, self.epsilon)
+        low, high = g - 1, 2 * g
+        while TruncatedGeometric(g / self.epsilon, high).outside(g) > self.delta:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            small = TruncatedGeometric(g / self.epsilon, middle).outside(g) <= self.delta
+            low, high = (low, middle) if small else (middle, high)
+        noise = TruncatedGeometric(g / self.epsilon, high)
+        return Plan(n, g, tail_quantile(noise, n, self._p), noise)
+
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
+        """(ε, δ) against everyone."""
+        text = f"Lap_ℤ(g/ε) cut off at ±B on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}, δ = {self.delta:g}"
+        return self._promise(text, "everyone but the user", "Geng, Ding, Guo & Kumar 2020 (truncated Laplace)")

@@ -1,0 +1,58 @@
+"""Noise that ends: its promise by hand, and what meets it."""
+
+import math
+
+import numpy as np
+import pytest
+from noises import hockey_stick
+
+import hushbandits as hb
+from hushbandits.audits.cases import everything
+from hushbandits.audits.suite import Budget, checks
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.wrappers.local_truncated import LocalTruncated, TruncatedGeometric
+
+
+def made(**given):
+    env = Feedback(wrappers=[LocalTruncated(**given)], horizon=3000)
+    env.reset(0)
+    return env
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 0.2])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.3])
+def test_the_bound_is_the_smallest_that_keeps_delta(epsilon, delta):
+    env = made(epsilon=epsilon, delta=delta)
+    (promise,) = env.privacy()
+    assert (promise.epsilon, promise.delta, promise.void) == (epsilon, delta, "")
+    for n in (1, 2, 64, 2500):
+        plan = env.mechanism.planned(n)
+        x = np.arange(-plan.noise.bound, plan.noise.bound + 1)
+        attained = hockey_stick(plan.noise.pmf(x), plan.g, epsilon * (1 + 1e-9))
+        assert attained <= delta
+        assert env.mechanism.seen(n, n)(np.array([epsilon * (1 + 1e-9)]))[0] == pytest.approx(attained, rel=1e-6)
+        if plan.noise.bound > plan.g:
+            assert TruncatedGeometric(plan.noise.b, plan.noise.bound - 1).outside(plan.g) > delta
+
+
+def test_one_file_and_one_line_are_enough():
+    assert "LocalTruncated" in everything()
+    kinds = {check.what: check for check in checks(["LocalTruncated"], Budget(samples=300, largest=24, runs=2))}
+    assert set(kinds) == {"white box", "drawn law", "black box"}
+    verdicts = [v for check in kinds.values() for v in check.run()]
+    assert len(verdicts) > 40
+    assert [v for v in verdicts if not v.passed] == []
+    finals = hb.evaluate(Feedback, "LDP-SE", runs=2, env={"horizon": 3000}, wrappers=["LocalTruncated"]).finals
+    assert "uncalibrated" not in finals
+    exact = Feedback(users="each", wrappers=[LocalTruncated(sampler="exact")], horizon=100)
+    assert math.isfinite(hb.play(exact, hb.make_team("LDP-SE"))["epsilon"].item())
+
+
+def test_a_promise_of_less_is_refuted():
+    class Boast(LocalTruncated):
+        def promises(self, env):
+            (promise,) = super().promises(env)
+            return (type(promise)(**{**vars(promise), "delta": promise.delta / 2}),)
+
+    (promise,) = Feedback(wrappers=[Boast()], horizon=3000).privacy()
+    assert promise.void.startswith("the law of its noise gives")
