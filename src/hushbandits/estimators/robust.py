@@ -11,8 +11,7 @@ The rules themselves are compiled scalar functions (`hushbandits.estimators.rule
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -29,21 +28,24 @@ __all__ = [
     "Mean",
     "MedianOfMeans",
     "TrimmedMean",
+    "Trimming",
     "TruncatedMean",
     "make_estimator",
 ]
 
 
-class Estimator(ABC):
+@dataclass(frozen=True)
+class Estimator:
     """An estimator of a mean from a sample, at a confidence 1 − δ."""
 
     #: Number under which the compiled code knows it.
     kind: ClassVar[int]
 
     @property
-    @abstractmethod
     def parameters(self) -> tuple[float, float]:
-        """What the compiled rule takes beside the sample and δ."""
+        """What the compiled rule takes beside the sample and δ: its own, and 0 for one that it lacks."""
+        first, second, *_ = (*(float(getattr(self, own.name)) for own in fields(self)), 0.0, 0.0)
+        return first, second
 
     def __call__(self, x: Array, delta: float) -> float:
         """Estimate the mean of the law behind the sample `x` (n,), n ≥ 1, at confidence 1 − `delta`."""
@@ -65,18 +67,19 @@ class Mean(Estimator):
 
     kind = 0
 
-    @property
-    def parameters(self) -> tuple[float, float]:
-        """None."""
-        return 0.0, 0.0
 
+@dataclass(frozen=True)
+class Trimming(Estimator):
+    """Base of those that leave out the ends of one half of a sample, or clip to them."""
 
-def _rate(epsilon: float) -> None:
-    real("epsilon", epsilon, 0, 0.5, closed="low")
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        real("epsilon", self.epsilon, 0, 0.5, closed="low")
 
 
 @dataclass(frozen=True)
-class TrimmedMean(Estimator):
+class TrimmedMean(Trimming):
     """Mean of one half of the sample inside the shortest interval that holds most of the other half.
 
     The sample ``X₁, Y₁, X₂, Y₂, …`` is split by turns (an odd last one waits for its partner).  With
@@ -108,20 +111,11 @@ class TrimmedMean(Estimator):
     (0.5, 6622517)
     """
 
-    epsilon: float = 0.0
     kind = 1
-
-    def __post_init__(self) -> None:
-        _rate(self.epsilon)
-
-    @property
-    def parameters(self) -> tuple[float, float]:
-        """ϵ."""
-        return float(self.epsilon), 0.0
 
 
 @dataclass(frozen=True)
-class LugosiMendelson(Estimator):
+class LugosiMendelson(Trimming):
     """Mean of one half of the sample, clipped at order statistics of the other half.
 
     With the split of `TrimmedMean` and ``ε = 8η + 12 ln(4/δ)/N``: ``a = Y_(⌈εN⌉)``, ``b = Y_(N+1−⌈εN⌉)``, and the
@@ -145,16 +139,7 @@ class LugosiMendelson(Estimator):
     0.501
     """
 
-    epsilon: float = 0.0
     kind = 2
-
-    def __post_init__(self) -> None:
-        _rate(self.epsilon)
-
-    @property
-    def parameters(self) -> tuple[float, float]:
-        """η."""
-        return float(self.epsilon), 0.0
 
 
 @dataclass(frozen=True)
@@ -175,11 +160,6 @@ class MedianOfMeans(Estimator):
     """
 
     kind = 3
-
-    @property
-    def parameters(self) -> tuple[float, float]:
-        """None."""
-        return 0.0, 0.0
 
 
 @dataclass(frozen=True)
@@ -210,11 +190,6 @@ class Catoni(Estimator):
 
     def __post_init__(self) -> None:
         real("variance", self.variance, 0)
-
-    @property
-    def parameters(self) -> tuple[float, float]:
-        """The variance."""
-        return float(self.variance), 0.0
 
 
 @dataclass(frozen=True)
@@ -249,11 +224,6 @@ class TruncatedMean(Estimator):
         real("moment", self.moment, 0)
         real("excess", self.excess, 0, 1, closed="high")
 
-    @property
-    def parameters(self) -> tuple[float, float]:
-        """``(u, e)``."""
-        return float(self.moment), float(self.excess)
-
 
 #: The estimators by name.
 ESTIMATORS: dict[str, type[Estimator]] = {
@@ -279,4 +249,4 @@ def make_estimator(mean: str | Estimator, epsilon: float = 0.0) -> Estimator:
     if mean not in ESTIMATORS:
         raise ValueError(f"mean={mean!r} is no estimator{nearest(str(mean), ESTIMATORS)}")
     kind = ESTIMATORS[mean]
-    return kind(epsilon) if kind in (TrimmedMean, LugosiMendelson) else kind()
+    return kind(epsilon) if issubclass(kind, Trimming) else kind()

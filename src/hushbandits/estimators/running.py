@@ -24,7 +24,7 @@ import numpy as np
 
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
-from hushbandits.estimators.robust import Estimator, LugosiMendelson, Mean, TrimmedMean
+from hushbandits.estimators.robust import Estimator, LugosiMendelson, Mean, Trimming
 from hushbandits.estimators.rules import add, clipped_points, evaluate, kept_points
 from hushbandits.estimators.tails import absorb, trim
 
@@ -168,7 +168,7 @@ def follow(estimator: Estimator, shape: tuple[int, int, int], most: int, log_inv
     """
     if isinstance(estimator, Mean):
         return Sums(estimator, shape)
-    if isinstance(estimator, (TrimmedMean, LugosiMendelson)):
+    if isinstance(estimator, Trimming):
         return Tails(estimator, shape, most, log_inverse_delta)
     return Log(estimator, shape)
 
@@ -183,7 +183,7 @@ def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> in
     """
     if isinstance(estimator, Mean):
         return 2
-    if isinstance(estimator, (TrimmedMean, LugosiMendelson)):
+    if isinstance(estimator, Trimming):
         return 4 * _ends(estimator, most, log_inverse_delta)
     return most
 

@@ -83,11 +83,6 @@ class BESA(Policy):
     takes time quadratic in its plays.
 
     Source: Baransi, Maillard & Mannor 2014, "Sub-sampling for Multi-armed Bandits", BESA.
-
-    Examples
-    --------
-    >>> BESA().name
-    'BESA'
     """
 
     choose = staticmethod(_tournament)

@@ -43,23 +43,14 @@ class KLUCB(Policy):
     ----------
     c : float
         c ≥ 0; ``ln ln t`` counts as 0 where it is negative.
-
-    Examples
-    --------
-    >>> KLUCB().name
-    'KL-UCB'
     """
 
+    name = "KL-UCB"
     choose = staticmethod(by_index(_kl_ucb_index, _clocked))
     update = staticmethod(add)
 
     def __init__(self, c: float = 0.0):
         self.c = real("c", c, 0, closed="low")
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "KL-UCB"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Level:
         """Nothing is known."""
@@ -89,11 +80,6 @@ class IMED(Policy):
 
     For rewards in [0, 1]; asymptotically optimal on Bernoulli arms.  Source: Honda & Takemura 2015, "Non-asymptotic
     analysis of a new bandit algorithm for semi-bounded rewards", algorithm 1 (there for a wider class of laws).
-
-    Examples
-    --------
-    >>> IMED().name
-    'IMED'
     """
 
     choose = staticmethod(by_index(_imed_index, _best_mean))

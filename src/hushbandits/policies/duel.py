@@ -95,24 +95,15 @@ class RelativeUCB(Policy):
     ----------
     alpha : float
         α > ½.
-
-    Examples
-    --------
-    >>> RelativeUCB().name
-    'RUCB'
     """
 
+    name = "RUCB"
     choose = staticmethod(_challenge)
     update = staticmethod(_settle)
     random = True
 
     def __init__(self, alpha: float = 0.51):
         self.alpha = real("alpha", alpha, 0.5)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "RUCB"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Duels:
         """Nothing is known.

@@ -56,24 +56,15 @@ class EpsilonGreedy(Policy):
     ----------
     epsilon : float, optional
         A constant ε in [0, 1]; default: the schedule.
-
-    Examples
-    --------
-    >>> EpsilonGreedy(0.1).name
-    'epsilon-greedy'
     """
 
+    name = "epsilon-greedy"
     choose = staticmethod(_epsilon_greedy)
     update = staticmethod(add)
     random = True
 
     def __init__(self, epsilon: float | None = None):
         self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0, 1, closed="both")
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "epsilon-greedy"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Tossed:
         """Nothing is known."""
@@ -106,24 +97,15 @@ class Softmax(Policy):
     ----------
     temperature : float
         τ.
-
-    Examples
-    --------
-    >>> Softmax().name
-    'softmax'
     """
 
+    name = "softmax"
     choose = staticmethod(_boltzmann)
     update = staticmethod(add)
     random = True
 
     def __init__(self, temperature: float = 0.05):
         self.temperature = real("temperature", temperature, 0)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "softmax"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Tossed:
         """Nothing is known."""
@@ -171,11 +153,6 @@ class EXP3(Policy):
     ----------
     gamma : float, optional
         γ in (0, 1]; default: ``min(1, √(K ln K / ((e − 1) n)))`` for n plays.
-
-    Examples
-    --------
-    >>> EXP3().name
-    'EXP3'
     """
 
     choose = staticmethod(_exp3_choose)
@@ -220,23 +197,14 @@ class ExploreThenCommit(Policy):
     ----------
     m : int, optional
         Default: ``⌈(n/K)^(2/3) (ln n)^(1/3)⌉`` for n plays.
-
-    Examples
-    --------
-    >>> ExploreThenCommit(3).name
-    'ETC'
     """
 
+    name = "ETC"
     choose = staticmethod(_commit)
     update = staticmethod(add)
 
     def __init__(self, m: int | None = None):
         self.m = m if m is None else integer("m", m, 1)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "ETC"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Phases:
         """Nothing is known."""

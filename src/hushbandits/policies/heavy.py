@@ -105,13 +105,9 @@ class TruncatedUCB(Policy):
         u ≥ E |X|^(1+e).
     excess : float
         e in (0, 1].
-
-    Examples
-    --------
-    >>> TruncatedUCB(moment=1.0, excess=0.5).name
-    'Robust-UCB'
     """
 
+    name = "Robust-UCB"
     choose = staticmethod(by_index(_truncated_index, _level))
     update = staticmethod(_keep)
     take = staticmethod(_take)
@@ -119,11 +115,6 @@ class TruncatedUCB(Policy):
     def __init__(self, moment: float = 1.0, excess: float = 1.0):
         self.moment, self.excess = real("moment", moment, 0), real("excess", excess, 0, 1, closed="high")
         self.order = 1.0 + self.excess
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Robust-UCB"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Truncated:
         """Nothing is known."""
@@ -209,23 +200,14 @@ class MedianOfMeansUCB(_Keeping):
         v ≥ E |X − μ|^(1+e).
     excess : float
         e in (0, 1].
-
-    Examples
-    --------
-    >>> MedianOfMeansUCB(moment=0.25).name
-    'Robust-UCB-MoM'
     """
 
+    name = "Robust-UCB-MoM"
     choose = staticmethod(by_index(_blocks_index, _level))
 
     def __init__(self, moment: float = 1.0, excess: float = 1.0):
         self._moment, self._excess = real("moment", moment, 0), real("excess", excess, 0, 1, closed="high")
         self.order = 1.0 + self._excess
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Robust-UCB-MoM"
 
 
 class CatoniUCB(_Keeping):
@@ -237,20 +219,11 @@ class CatoniUCB(_Keeping):
     ----------
     variance : float
         v ≥ Var X, which must be finite.
-
-    Examples
-    --------
-    >>> CatoniUCB(0.25).name
-    'Robust-UCB-Catoni'
     """
 
+    name = "Robust-UCB-Catoni"
     choose = staticmethod(by_index(_catoni_index, _level))
     order = 2.0
 
     def __init__(self, variance: float = 0.25):
         self._moment = real("variance", variance, 0)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Robust-UCB-Catoni"

@@ -43,13 +43,9 @@ class LDPUCBL(Policy):
     ----------
     epsilon : float, optional
         ε of the mechanism; default: that of the mechanism which there is, 1 where there is none.
-
-    Examples
-    --------
-    >>> LDPUCBL(0.5).name
-    'LDP-UCB-L'
     """
 
+    name = "LDP-UCB-L"
     choose = staticmethod(by_index(_laplace_index))
     update = staticmethod(add)
 
@@ -57,11 +53,6 @@ class LDPUCBL(Policy):
 
     def __init__(self, epsilon: float | None = None):
         self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "LDP-UCB-L"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Noised:
         """Nothing is known."""
@@ -74,14 +65,6 @@ class LDPUCBB(UCB1):
     The replaced rewards are in {0, 1}, and their means are in the order of the arms', nearer to ½ by
     ``(e^ε − 1)/(e^ε + 1)``; its index has no ε, which is the mechanism's alone.  Source: Ren, Zhou, Liu & Shroff 2020,
     LDP-UCB-B.
-
-    Examples
-    --------
-    >>> LDPUCBB().name
-    'LDP-UCB-B'
     """
 
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "LDP-UCB-B"
+    name = "LDP-UCB-B"

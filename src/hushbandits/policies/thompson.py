@@ -46,21 +46,12 @@ class ThompsonSampling(Policy):
 
     A reward in (0, 1) counts as a success with that probability.  Source: Agrawal & Goyal 2012, "Analysis of Thompson
     Sampling for the Multi-armed Bandit Problem", algorithms 1 and 2.
-
-    Examples
-    --------
-    >>> ThompsonSampling().name
-    'TS'
     """
 
+    name = "TS"
     choose = staticmethod(_draw_beta)
     update = staticmethod(_toss)
     random = True
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "TS"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Counts:
         """Uniform priors."""
@@ -101,24 +92,15 @@ class GaussianTS(Policy):
     ----------
     sigma : float
         σ of the posterior's law.
-
-    Examples
-    --------
-    >>> GaussianTS().name
-    'TS-Gaussian'
     """
 
+    name = "TS-Gaussian"
     choose = staticmethod(_draw_normal)
     update = staticmethod(_count)
     random = True
 
     def __init__(self, sigma: float = 1.0):
         self.sigma = real("sigma", sigma, 0)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "TS-Gaussian"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Normal:
         """Standard priors."""

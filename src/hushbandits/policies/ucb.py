@@ -51,11 +51,6 @@ class UCB1(Policy):
 
     For rewards in [0, 1].  Source: Auer, Cesa-Bianchi & Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit
     Problem", figure 1.
-
-    Examples
-    --------
-    >>> UCB1().name
-    'UCB1'
     """
 
     choose = staticmethod(by_index(_ucb1_index))
@@ -197,23 +192,14 @@ class UCBV(Policy):
         ζ > 1.
     bound : float
         b: rewards lie in [0, b].
-
-    Examples
-    --------
-    >>> UCBV().name
-    'UCB-V'
     """
 
+    name = "UCB-V"
     choose = staticmethod(by_index(_ucb_v_index, _explored))
     update = staticmethod(_add_square)
 
     def __init__(self, zeta: float = 1.2, bound: float = 1.0):
         self.zeta, self.bound = real("zeta", zeta, 1), real("bound", bound, 0)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "UCB-V"
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Spread:
         """Nothing is known."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numba
@@ -25,6 +25,7 @@ from hushbandits.core.ground.sources import identity, reached, versions, whole
 
 __all__ = ["compiled"]
 
+_PACKAGE = __name__.partition(".")[0]
 
 #: What a cache folder can raise that is full, forbidden, gone or torn.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
@@ -78,14 +79,32 @@ def _fitted(flags: Flags) -> Flags:
     return flags
 
 
+def _homes(kinds: Iterable[object]) -> set[str]:
+    """Modules outside the package whose named tuples are among these types."""
+    found: set[str] = set()
+    for kind in kinds:
+        home = getattr(getattr(kind, "instance_class", None), "__module__", _PACKAGE)
+        found |= {home, *_homes(getattr(kind, "types", ()))}
+    return {home for home in found if home.partition(".")[0] != _PACKAGE}
+
+
 class _SourceCache(FunctionCache):
     def __init__(self, function: Callable[..., object]):
         super().__init__(function)
-        self._cache_file = IndexDataCacheFile(
-            cache_path=self._cache_path,
-            filename_base=f"{self._impl.filename_base}.{reached(function.__module__)[:16]}",
-            source_stamp=self._impl.locator.get_source_stamp(),
-        )
+        self._files: dict[str, IndexDataCacheFile] = {}
+        self._base = f"{self._impl.filename_base}.{reached(function.__module__)[:16]}"
+        self._turn(())
+
+    def _turn(self, sig: object) -> None:
+        """Go by the index of that signature: reading one imports the modules of all named tuples in it."""
+        homes = "".join(f".{home}" for home in sorted(_homes(sigutils.normalize_signature(sig)[0])))
+        if homes not in self._files:
+            self._files[homes] = IndexDataCacheFile(
+                cache_path=self._cache_path,
+                filename_base=self._base + homes,
+                source_stamp=self._impl.locator.get_source_stamp(),
+            )
+        self._cache_file = self._files[homes]
 
     def _index_key(self, sig: object, codegen: CPUCodegen) -> tuple[object, ...]:
         return _inner > 0, *self._which(sig, codegen)
@@ -102,12 +121,14 @@ class _SourceCache(FunctionCache):
     # A disk that is full, or whose folder may no longer be written, costs the compiled code's copy and nothing else.
 
     def load_overload(self, sig: object, target_context: object) -> object:
+        self._turn(sig)
         try:
             return super().load_overload(sig, target_context)
         except _UNUSABLE:
             return None
 
     def save_overload(self, sig: object, data: object) -> None:
+        self._turn(sig)
         with contextlib.suppress(*_UNUSABLE):
             super().save_overload(sig, data)
 
