@@ -11,7 +11,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.routines.routine import Routine
 
-__all__ = ["confidence_under_loss", "elimination_gap", "pull_all", "successive_elimination"]
+__all__ = ["Epochs", "confidence_under_loss", "elimination_gap", "epochs", "pull_all", "successive_elimination"]
 
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
@@ -70,10 +70,25 @@ def pull_all(local, arms):
     return size
 
 
-class _State(NamedTuple):
-    local: Array  # 𝒦_n
-    sums: Array  # all rewards of each remaining arm
-    pulls: Array  # t_n
+class Epochs(NamedTuple):
+    """What an agent has sampled that pulls all of its arms at once."""
+
+    local: Array  # (R, N, K) 𝒦_n
+    sums: Array  # (R, N, K) rewards of each remaining arm, of this epoch if there are any
+    pulls: Array  # (R, N) activations
+    epoch: Array  # (R, N) e
+    due: Array  # (R, N) how many activations this epoch lasts
+
+
+def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
+    """Return the state of agents who have sampled nothing."""
+    return Epochs(
+        local=np.ones((runs, n, k), bool),
+        sums=np.zeros((runs, n, k)),
+        pulls=np.zeros((runs, n), np.int64),
+        epoch=np.ones((runs, n), np.int64),
+        due=np.full((runs, n), due, np.int64),
+    )
 
 
 @jit
@@ -118,12 +133,4 @@ def successive_elimination(failure: float) -> Routine:
     >>> successive_elimination(0.05).params
     (0.05,)
     """
-
-    def state(runs: int, n: int, k: int) -> _State:
-        return _State(
-            local=np.ones((runs, n, k), bool),
-            sums=np.zeros((runs, n, k)),
-            pulls=np.zeros((runs, n), np.int64),
-        )
-
-    return Routine(state, (failure,), _plan, _learn, _sync, several=True)
+    return Routine(epochs, (failure,), _plan, _learn, _sync, several=True)
