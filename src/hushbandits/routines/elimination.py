@@ -11,7 +11,15 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.routines.routine import Routine
 
-__all__ = ["Epochs", "confidence_under_loss", "elimination_gap", "epochs", "pull_all", "successive_elimination"]
+__all__ = [
+    "Epochs",
+    "confidence_under_loss",
+    "elimination_gap",
+    "epochs",
+    "plan_all",
+    "pull_all",
+    "successive_elimination",
+]
 
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
@@ -50,26 +58,6 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
     return 2.0 * math.sqrt(math.log(n_arms * float(t) * float(t) / failure) / t)
 
 
-@jit
-def pull_all(local, arms):
-    """Pull every arm that is left, nothing once at most one is; return how many.
-
-    Examples
-    --------
-    >>> arms = np.zeros(3, bool)
-    >>> pull_all(np.array([True, False, True]), arms), arms.tolist()
-    (2, [True, False, True])
-    """
-    size = 0
-    for k in range(arms.size):
-        arms[k] = local[k]
-        size += arms[k]
-    if size <= 1:
-        arms[:] = False
-        return 0
-    return size
-
-
 class Epochs(NamedTuple):
     """What an agent has sampled that pulls all of its arms at once."""
 
@@ -92,8 +80,15 @@ def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):
-    return pull_all(state.local[r, n], arms)
+def plan_all(state, r, n, p, active, arms, luck):
+    """Pull every arm that is left, nothing once at most one is; 𝒦 is looked at in `sync`."""
+    local = state.local[r, n]
+    size = local.sum()
+    if size <= 1:
+        return 0
+    for k in range(arms.size):
+        arms[k] = local[k]
+    return size
 
 
 @jit
@@ -133,4 +128,4 @@ def successive_elimination(failure: float) -> Routine:
     >>> successive_elimination(0.05).params
     (0.05,)
     """
-    return Routine(epochs, (failure,), _plan, _learn, _sync, several=True)
+    return Routine(epochs, (failure,), plan_all, _learn, _sync, several=True)

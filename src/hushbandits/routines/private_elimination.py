@@ -7,17 +7,11 @@ from functools import partial
 
 from hushbandits.core.ground.jit import jit
 from hushbandits.privacy.laplace import laplace
-from hushbandits.routines.elimination import epochs, pull_all
+from hushbandits.routines.elimination import epochs, plan_all
 from hushbandits.routines.routine import Routine
 from hushbandits.routines.successive import epoch_length, radii
 
 __all__ = ["private_elimination"]
-
-
-@jit
-def _plan(state, r, n, p, active, arms, luck):
-    # The global set is not looked at within an epoch.
-    return pull_all(state.local[r, n], arms)
 
 
 @jit
@@ -89,4 +83,4 @@ def private_elimination(n_arms: int, epsilon: float, beta: float) -> Routine:
     first = epoch_length(n_arms, 1, epsilon, beta)
     if first > 2**53:
         raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; the most is 2^53")
-    return Routine(partial(epochs, due=int(first)), (epsilon, beta), _plan, _learn, _sync, luck=n_arms, several=True)
+    return Routine(partial(epochs, due=int(first)), (epsilon, beta), plan_all, _learn, _sync, luck=n_arms, several=True)
