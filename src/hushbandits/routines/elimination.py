@@ -17,7 +17,6 @@ __all__ = [
     "elimination_gap",
     "epochs",
     "plan_all",
-    "pull_all",
     "successive_elimination",
 ]
 
