@@ -7,16 +7,56 @@ is what the vote needs of its env.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.team import Protocol
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES, arm_selection, reset_rate
 from hushbandits.routines.routine import Routine
 
-__all__ = ["Decentralized"]
+__all__ = ["ArmSelection", "Decentralized"]
 
 
-class Decentralized(VotingTeam):
+class ArmSelection(VotingTeam):
+    """Base of the players of this paper, each with one arm-selection routine at precision ε.
+
+    Parameters
+    ----------
+    routine : str
+        One of `hushbandits.routines.best_arm.ROUTINES`.
+    epsilon, delta : float
+        ε and δ.
+    phi : float, optional
+        φ of SER4: probability of a reset per activation, 1e-4 unless given.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range, an unknown routine, φ with one that never resets.
+    """
+
+    #: What stands before the routine's name.
+    role: ClassVar[str]
+    plays_on = True
+
+    def __init__(self, routine: str = "SER3", epsilon: float = 0.25, delta: float = 0.05, phi: float | None = None):
+        self.routine_name = choice("routine", routine, ROUTINES)
+        self.epsilon = divisor("epsilon", epsilon, 1, closed="high")
+        self.delta = real("delta", delta, 0, 1)
+        self.phi = reset_rate(self.routine_name, phi)
+
+    @property
+    def name(self) -> str:
+        """As registered."""
+        return f"{self.role}-{self.routine_name}"
+
+    def selection(self, n_arms: int, failure: float, alone: bool = False) -> Routine:
+        """Return the routine at confidence 1 − failure; `alone`: a reset concerns one player."""
+        return arm_selection(self.routine_name, n_arms, failure, self.epsilon, self.phi, alone)
+
+
+class Decentralized(ArmSelection):
     """Decentralized Elimination (Féraud et al. 2019, algorithm 2) over one arm-selection routine.
 
     The active player reads 𝒦 (lines 4–12: ``𝒦_n ← 𝒦_n ∩ 𝒦``, or 𝒦 itself once that is one arm), plays one arm of
@@ -60,7 +100,7 @@ class Decentralized(VotingTeam):
     (2,)
     """
 
-    plays_on = True
+    role = "Decentralized"
 
     def __init__(
         self,
@@ -70,16 +110,8 @@ class Decentralized(VotingTeam):
         delta: float = 0.05,
         phi: float | None = None,
     ):
-        self.routine_name = choice("routine", routine, ROUTINES)
-        self.epsilon = divisor("epsilon", epsilon, 1, closed="high")
+        super().__init__(routine, epsilon, delta, phi)
         self.eta = real("eta", eta, 0, 1)
-        self.delta = real("delta", delta, 0, 1)
-        self.phi = reset_rate(self.routine_name, phi)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return f"Decentralized-{self.routine_name}"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """M votes suffice; finished players stay; the end is when every player holds one arm, or the horizon."""
@@ -92,4 +124,4 @@ class Decentralized(VotingTeam):
 
     def routine(self, n_arms: int) -> Routine:
         """Arm selection at confidence 1 − η."""
-        return arm_selection(self.routine_name, n_arms, self.eta, self.epsilon, self.phi)
+        return self.selection(n_arms, self.eta)

@@ -6,11 +6,9 @@ so.  A player's own samples T_Py are counted pull by pull, not in orders.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-import scipy
-
+from hushbandits.agents.rio2023_theory import first_below, mase_confidence, mase_rounds
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.routines.fixed_design import median_length
 from hushbandits.routines.racing import pass_gap
@@ -61,15 +59,11 @@ def reset_messages(delta: float, eta: float, n_arms: int, phi: float, horizon: i
     return phi * horizon * message_bound(delta, eta, n_arms)
 
 
-def _most_likely(weights: Sequence[float], m: int) -> float:
-    return sorted(weights, reverse=True)[min(m, len(weights)) - 1]
-
-
 def stopping_samples(own_samples: float, weights: Sequence[float], m: int, delta: float) -> float:
     """Theorem 2: samples until the M most likely players have T_Py each, up to probability δ.
 
     The paper gives an order.  By Hoeffding's inequality the least likely of the M, with probability p*, is active
-    at least ``p*T − √(T ln(1/δ)/2)`` times in T activations; this is the T at which that is T_Py.
+    at least ``p*T − √(T ln(1/δ)/2)`` times in T activations; this is the T at which that is T_Py, as `mase_rounds`.
 
     Parameters
     ----------
@@ -87,9 +81,7 @@ def stopping_samples(own_samples: float, weights: Sequence[float], m: int, delta
     >>> round(stopping_samples(500, [1 / 64] * 64, 28, 0.05))
     49411
     """
-    p = _most_likely(weights, m)
-    a = math.sqrt(math.log(1 / delta) / 2)
-    return ((a + math.sqrt(a * a + 4 * p * own_samples)) / (2 * p)) ** 2
+    return mase_rounds(own_samples, weights, m, delta)
 
 
 def stopping_confidence(samples: float, own_samples: float, weights: Sequence[float], m: int, delta: float) -> float:
@@ -100,8 +92,7 @@ def stopping_confidence(samples: float, own_samples: float, weights: Sequence[fl
     >>> round(stopping_confidence(36_000, 500, [1 / 64] * 64, 28, 0.05), 4)
     0.8562
     """
-    late = scipy.special.betainc(samples - own_samples, 1 + own_samples, 1 - _most_likely(weights, m))
-    return float((1 - delta) * (1 - late) ** m)
+    return mase_confidence(samples, own_samples, weights, m, delta)
 
 
 def median_samples(n_arms: int, eta: float, epsilon: float) -> int:
@@ -138,18 +129,5 @@ def elimination_samples(gaps: Sequence[float], eta: float, epsilon: float) -> in
     1652
     """
     order = sorted(gaps)
-    passes = [_passes(len(gaps), gap + epsilon, eta) for gap in order[1:]]
+    passes = [first_below(lambda t: 2 * pass_gap(len(gaps), t, eta), gap + epsilon) for gap in order[1:]]
     return sum(passes) + passes[0]
-
-
-def _passes(n_arms: int, gap: float, eta: float) -> int:
-    low, high = 0, 1
-    while 2 * pass_gap(n_arms, high, eta) > gap:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if 2 * pass_gap(n_arms, middle, eta) > gap:
-            low = middle
-        else:
-            high = middle
-    return high

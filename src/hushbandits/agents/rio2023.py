@@ -49,15 +49,12 @@ class DPMASE(VotingTeam):
     (1,)
     """
 
+    name = "DP-MASE"
+
     def __init__(self, epsilon: float = 0.1, delta: float = 0.05, beta: float = 0.5):
         self.epsilon = real("epsilon", epsilon, 0)
         self.delta = real("delta", delta, 0, 1)
         self.beta = real("beta", beta, 0, 1)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "DP-MASE"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Votes exceed ⌊ln δ/ln β⌋ (an env's own η would take the place of β); finished agents leave."""
@@ -127,15 +124,12 @@ class CorruptedElimination(VotingTeam):
     (1,)
     """
 
+    name = "Corrupted-Elimination"
+
     def __init__(self, eta: float = 0.9, delta: float = 0.05, xi: float = 0.0):
         self.eta = real("eta", eta, 0, 1)
         self.delta = real("delta", delta, 0, 1)
         self.xi = real("xi", xi, 0, 1, closed="low")
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Corrupted-Elimination"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Votes exceed ⌊ln δ/ln η_ξ⌋, get lost at rate ξ; finished agents leave."""

@@ -6,7 +6,7 @@ The propositions give orders; where a constant is needed to draw a line it is th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import scipy
 
@@ -21,8 +21,10 @@ __all__ = [
     "dp_local_samples",
     "elimination_local_samples",
     "failure_by_count",
+    "first_below",
     "mase_confidence",
     "mase_rounds",
+    "most_likely",
 ]
 
 
@@ -63,17 +65,36 @@ def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
     >>> elimination_local_samples([0, 0.2, 0.4, 0.6], 0.9)
     7763
     """
-    smallest, k = min(g for g in gaps if g > 0), len(gaps)
-    low, high = 1, 2
-    while elimination_gap(k, high, failure) > smallest / 2:
+    smallest = min(g for g in gaps if g > 0)
+    return first_below(lambda t: elimination_gap(len(gaps), t, failure), smallest / 2)
+
+
+def first_below(radius: Callable[[int], float], bound: float) -> int:
+    """Smallest t ≥ 1 at which `radius`, which falls (but for its first steps), is at most `bound`.
+
+    Examples
+    --------
+    >>> first_below(lambda t: 1 / t, 0.01)
+    100
+    """
+    low, high = 0, 1
+    while radius(high) > bound:
         low, high = high, 2 * high
-    while low < high:
+    while high - low > 1:
         middle = (low + high) // 2
-        if elimination_gap(k, middle, failure) > smallest / 2:
-            low = middle + 1
-        else:
-            high = middle
+        low, high = (middle, high) if radius(middle) > bound else (low, middle)
     return high
+
+
+def most_likely(weights: Sequence[float], m: int) -> float:
+    """p*: the probability of the m-th most likely agent, or of the least likely one of fewer.
+
+    Examples
+    --------
+    >>> most_likely([0.2, 0.5, 0.3], 2)
+    0.3
+    """
+    return sorted(weights, reverse=True)[min(max(m, 1), len(weights)) - 1]
 
 
 def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, delta: float) -> float:
@@ -88,7 +109,7 @@ def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, 
     >>> round(mase_rounds(1000, [0.25] * 4, 2, 0.05))
     4322
     """
-    p = sorted(weights, reverse=True)[max(0, threshold - 1)]
+    p = most_likely(weights, threshold)
     a = math.sqrt(math.log(1 / delta) / 2)
     return ((a + math.sqrt(a * a + 4 * p * local_samples)) / (2 * p)) ** 2
 
@@ -103,8 +124,7 @@ def mase_confidence(
     >>> 0 < mase_confidence(4300, 1000, [0.25] * 4, 2, 0.05) < 0.95
     True
     """
-    p = sorted(weights, reverse=True)[max(0, threshold - 1)]
-    late = scipy.special.betainc(rounds - local_samples, 1 + local_samples, 1 - p)
+    late = scipy.special.betainc(rounds - local_samples, 1 + local_samples, 1 - most_likely(weights, threshold))
     return float((1 - delta) * (1 - late) ** threshold)
 
 

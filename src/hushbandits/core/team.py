@@ -128,9 +128,9 @@ class Team(Promising):
     def episode(self, env: World, until: float = math.inf) -> bool:
         """Play all of `env`'s runs in compiled code, if there is any for this env; bit-equal to the beats.
 
-        Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there.  What
-        lies between calls is the env's and the team's state; the beats cannot go on with it.  It plays the env's side
-        as well, so it is given the env itself: it is for code that ships with the package.
+        Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there, and so
+        may the beats: what lies between is the env's and the team's state.  It plays the env's side as well, so it is
+        given the env itself: it is for code that ships with the package.
         Returns whether it did.
         """
         return False

@@ -92,8 +92,13 @@ class World:
         def most_arrivals(self) -> int: ...
 
         # Of exploration.
+        weights: Array
         single: bool
         judge: str
+        idle: str
+        stop: str
+        costs: tuple[int, int]
+        resets: bool
         votes_needed: int
         book: Any
 

@@ -11,7 +11,14 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.routines.routine import Routine
 
-__all__ = ["confidence_under_loss", "elimination_gap", "pull_all", "successive_elimination"]
+__all__ = [
+    "Epochs",
+    "confidence_under_loss",
+    "elimination_gap",
+    "epochs",
+    "plan_all",
+    "successive_elimination",
+]
 
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
@@ -50,35 +57,37 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
     return 2.0 * math.sqrt(math.log(n_arms * float(t) * float(t) / failure) / t)
 
 
-@jit
-def pull_all(local, arms):
-    """Pull every arm that is left, nothing once at most one is; return how many.
+class Epochs(NamedTuple):
+    """What an agent has sampled that pulls all of its arms at once."""
 
-    Examples
-    --------
-    >>> arms = np.zeros(3, bool)
-    >>> pull_all(np.array([True, False, True]), arms), arms.tolist()
-    (2, [True, False, True])
-    """
-    size = 0
+    local: Array  # (R, N, K) 𝒦_n
+    sums: Array  # (R, N, K) rewards of each remaining arm, of this epoch if there are any
+    pulls: Array  # (R, N) activations
+    epoch: Array  # (R, N) e
+    due: Array  # (R, N) how many activations this epoch lasts
+
+
+def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
+    """Return the state of agents who have sampled nothing."""
+    return Epochs(
+        local=np.ones((runs, n, k), bool),
+        sums=np.zeros((runs, n, k)),
+        pulls=np.zeros((runs, n), np.int64),
+        epoch=np.ones((runs, n), np.int64),
+        due=np.full((runs, n), due, np.int64),
+    )
+
+
+@jit
+def plan_all(state, r, n, p, active, arms, luck):
+    """Pull every arm that is left, nothing once at most one is; 𝒦 is looked at in `sync`."""
+    local = state.local[r, n]
+    size = local.sum()
+    if size <= 1:
+        return 0
     for k in range(arms.size):
         arms[k] = local[k]
-        size += arms[k]
-    if size <= 1:
-        arms[:] = False
-        return 0
     return size
-
-
-class _State(NamedTuple):
-    local: Array  # 𝒦_n
-    sums: Array  # all rewards of each remaining arm
-    pulls: Array  # t_n
-
-
-@jit
-def _plan(state, r, n, p, active, arms, luck):
-    return pull_all(state.local[r, n], arms)
 
 
 @jit
@@ -118,12 +127,4 @@ def successive_elimination(failure: float) -> Routine:
     >>> successive_elimination(0.05).params
     (0.05,)
     """
-
-    def state(runs: int, n: int, k: int) -> _State:
-        return _State(
-            local=np.ones((runs, n, k), bool),
-            sums=np.zeros((runs, n, k)),
-            pulls=np.zeros((runs, n), np.int64),
-        )
-
-    return Routine(state, (failure,), _plan, _learn, _sync, several=True)
+    return Routine(epochs, (failure,), plan_all, _learn, _sync, several=True)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
+from functools import partial
 
 from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
 from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read
+from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read, samples
 
 __all__ = ["median_elimination", "median_length", "naive_elimination", "naive_length"]
 
@@ -41,14 +38,6 @@ def median_length(epoch: int, eta: float, epsilon: float) -> int:
     return math.ceil(4.0 / (precision * precision) * math.log(3.0 * 2.0**epoch / eta))
 
 
-class _State(NamedTuple):
-    local: Array  # 𝒦_n
-    sums: Array  # rewards of this epoch
-    pulls: Array  # of this epoch
-    epoch: Array  # l
-    due: Array  # pulls of each arm in this epoch
-
-
 @jit
 def _plan(state, r, n, p, active, arms, luck):
     local = state.local[r, n]
@@ -65,7 +54,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
         if arms[k]:
             sums[k] += reward[k]
             pulls[k] += 1
-    if fewest_pulls(local, pulls)[0] < state.due[r, n]:
+    if fewest_pulls(local, pulls)[0] < state.mark[r, n]:
         return SILENT
     halved, eta, epsilon = p
     if not halved:
@@ -80,21 +69,13 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
         vote[worst] = True
     sums[:] = 0.0
     pulls[:] = 0
-    state.epoch[r, n] += 1
-    state.due[r, n] = median_length(state.epoch[r, n], eta, epsilon)
+    state.stage[r, n] += 1
+    state.mark[r, n] = median_length(state.stage[r, n], eta, epsilon)
     return VOTES
 
 
 def _routine(halved: bool, first: int, eta: float, epsilon: float) -> Routine:
-    def state(runs: int, n: int, k: int) -> _State:
-        return _State(
-            local=np.ones((runs, n, k), bool),
-            sums=np.zeros((runs, n, k)),
-            pulls=np.zeros((runs, n, k), np.int64),
-            epoch=np.ones((runs, n), np.int64),
-            due=np.full((runs, n), first),
-        )
-
+    state = partial(samples, mark=first)  # the pulls of each arm that are due in this epoch
     return Routine(state, (float(halved), eta, epsilon), _plan, _learn, nothing_to_take_in)
 
 

@@ -7,16 +7,22 @@ enough; then all arms but the best are given up at once.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
+from collections.abc import Callable
+from functools import partial
 
 from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.racing import kl_level
 from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, observe, settle
+from hushbandits.routines.selection import (
+    best_mean,
+    fewest_pulls,
+    keep_only,
+    nothing_to_take_in,
+    observe,
+    samples,
+    settle,
+)
 
 __all__ = ["kl_lucb", "lucb", "lucb_rate", "ugapec", "ugapec_rate"]
 
@@ -49,19 +55,11 @@ def ugapec_rate(n_arms: int, total: int, eta: float) -> float:
     return 0.5 * math.log(4.0 * n_arms * float(total) ** 3 / eta)
 
 
-class _State(NamedTuple):
-    local: Array  # 𝒦_n
-    sums: Array
-    pulls: Array
-    round: Array  # t
-    second: Array  # the challenger, while the best arm is played first; −1: a round begins
-
-
 @jit
 def _duel(state, r, n, p):
     # The best arm, the one of the largest upper bound among the others, and the gap between their bounds in round t:
     # a KL ball around the mean, or Hoeffding's radius (Pinsker's inequality makes it contain the ball).
-    local, sums, pulls, t = state.local[r, n], state.sums[r, n], state.pulls[r, n], state.round[r, n]
+    local, sums, pulls, t = state.local[r, n], state.sums[r, n], state.pulls[r, n], state.stage[r, n]
     divergence = p[2] > 0.0
     rate = 0.5 * kl_level(local.size, t, p[0]) if divergence else lucb_rate(local.size, t, p[0])
     best = best_mean(local, sums, pulls)
@@ -77,41 +75,6 @@ def _duel(state, r, n, p):
     mean = sums[best] / pulls[best]
     lower = kl_lower(mean, 2.0 * rate / pulls[best]) if divergence else mean - math.sqrt(rate / pulls[best])
     return best, rival, top - lower
-
-
-@jit
-def _plan(state, r, n, p, active, arms, luck):
-    local, pulls = state.local[r, n], state.pulls[r, n]
-    settled = settle(local, pulls, active, arms)
-    if settled >= 0:
-        return settled
-    second = state.second[r, n]
-    if second < 0 or not local[second]:  # a round that others cut short begins again
-        best, second, _ = _duel(state, r, n, p)
-        state.second[r, n] = second
-        arms[best] = True
-    else:
-        arms[second] = True
-    return 1
-
-
-@jit
-def _learn(state, r, n, p, arms, reward, luck, vote):
-    local, pulls = state.local[r, n], state.pulls[r, n]
-    pulled = observe(local, state.sums[r, n], pulls, arms, reward)
-    if pulled < 0 or fewest_pulls(local, pulls)[0] == 0:
-        return SILENT
-    second = state.second[r, n]
-    if second >= 0:
-        if pulled != second:
-            return SILENT
-        state.second[r, n] = -1
-        state.round[r, n] += 1
-    best, _, gap = _duel(state, r, n, p)
-    if gap < p[1]:
-        keep_only(local, best, vote)
-        return VOTES
-    return SILENT
 
 
 @jit
@@ -143,8 +106,48 @@ def _simple_regret(state, r, n, p):
     return best, rival, least
 
 
+def _stopping(contest: Callable[..., tuple[int, int, float]]) -> Callable[..., int]:
+    """The rule that gives up all arms but the best one of a contest once its gap is below ε."""
+
+    @jit
+    def learn(state, r, n, p, arms, reward, luck, vote):
+        local, pulls = state.local[r, n], state.pulls[r, n]
+        pulled = observe(local, state.sums[r, n], pulls, arms, reward)
+        if pulled < 0 or fewest_pulls(local, pulls)[0] == 0:
+            return SILENT
+        second = state.mark[r, n]
+        if second >= 0:
+            if pulled != second:
+                return SILENT
+            state.mark[r, n] = -1
+            state.stage[r, n] += 1
+        best, _, gap = contest(state, r, n, p)
+        if gap < p[1]:
+            keep_only(local, best, vote)
+            return VOTES
+        return SILENT
+
+    return learn
+
+
 @jit
-def _plan_gap(state, r, n, p, active, arms, luck):
+def _plan_pair(state, r, n, p, active, arms, luck):
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    settled = settle(local, pulls, active, arms)
+    if settled >= 0:
+        return settled
+    second = state.mark[r, n]
+    if second < 0 or not local[second]:  # a round that others cut short begins again
+        best, second, _ = _duel(state, r, n, p)
+        state.mark[r, n] = second
+        arms[best] = True
+    else:
+        arms[second] = True
+    return 1
+
+
+@jit
+def _plan_one(state, r, n, p, active, arms, luck):
     local, pulls = state.local[r, n], state.pulls[r, n]
     settled = settle(local, pulls, active, arms)
     if settled >= 0:
@@ -154,26 +157,9 @@ def _plan_gap(state, r, n, p, active, arms, luck):
     return 1
 
 
-@jit
-def _learn_gap(state, r, n, p, arms, reward, luck, vote):
-    local, pulls = state.local[r, n], state.pulls[r, n]
-    if observe(local, state.sums[r, n], pulls, arms, reward) < 0 or fewest_pulls(local, pulls)[0] == 0:
-        return SILENT
-    best, _, gap = _simple_regret(state, r, n, p)
-    if gap < p[1]:
-        keep_only(local, best, vote)
-        return VOTES
-    return SILENT
-
-
-def _state(runs: int, n: int, k: int) -> _State:
-    return _State(
-        local=np.ones((runs, n, k), bool),
-        sums=np.zeros((runs, n, k)),
-        pulls=np.zeros((runs, n, k), np.int64),
-        round=np.ones((runs, n), np.int64),
-        second=np.full((runs, n), -1),
-    )
+#: The challenger, while the best arm is played first; −1: a round begins.
+_state = partial(samples, mark=-1)
+_learn_pair, _learn_one = _stopping(_duel), _stopping(_simple_regret)
 
 
 def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -189,7 +175,7 @@ def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
     >>> identify(lucb(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
     (1, 132)
     """
-    return Routine(_state, (eta, epsilon, 0.0), _plan, _learn, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon, 0.0), _plan_pair, _learn_pair, nothing_to_take_in)
 
 
 def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -200,7 +186,7 @@ def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
     >>> kl_lucb(10, 0.9, 0.25).params
     (0.9, 0.25, 1.0)
     """
-    return Routine(_state, (eta, epsilon, 1.0), _plan, _learn, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair, nothing_to_take_in)
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -213,4 +199,4 @@ def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
     >>> ugapec(10, 0.9, 0.25).params
     (0.9, 0.25)
     """
-    return Routine(_state, (eta, epsilon), _plan_gap, _learn_gap, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon), _plan_one, _learn_one, nothing_to_take_in)

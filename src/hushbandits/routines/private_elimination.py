@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
+from functools import partial
 
 from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
 from hushbandits.privacy.laplace import laplace
-from hushbandits.routines.elimination import pull_all
+from hushbandits.routines.elimination import epochs, plan_all
 from hushbandits.routines.routine import Routine
 from hushbandits.routines.successive import epoch_length, radii
 
 __all__ = ["private_elimination"]
-
-
-class _State(NamedTuple):
-    local: Array  # 𝒦_n
-    sums: Array  # rewards of this epoch, per arm
-    pulls: Array  # activations of this epoch
-    epoch: Array  # e
-    due: Array  # R(e)
-
-
-@jit
-def _plan(state, r, n, p, active, arms, luck):
-    # The global set is not looked at within an epoch.
-    return pull_all(state.local[r, n], arms)
 
 
 @jit
@@ -100,14 +83,4 @@ def private_elimination(n_arms: int, epsilon: float, beta: float) -> Routine:
     first = epoch_length(n_arms, 1, epsilon, beta)
     if first > 2**53:
         raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; the most is 2^53")
-
-    def state(runs: int, n: int, k: int) -> _State:
-        return _State(
-            local=np.ones((runs, n, k), bool),
-            sums=np.zeros((runs, n, k)),
-            pulls=np.zeros((runs, n), np.int64),
-            epoch=np.ones((runs, n), np.int64),
-            due=np.full((runs, n), first),
-        )
-
-    return Routine(state, (epsilon, beta), _plan, _learn, _sync, luck=n_arms, several=True)
+    return Routine(partial(epochs, due=int(first)), (epsilon, beta), plan_all, _learn, _sync, luck=n_arms, several=True)

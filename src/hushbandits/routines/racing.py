@@ -6,15 +6,11 @@ All remaining arms are pulled once per pass; after a pass, what is surely not th
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.routine import RESETS, SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, nothing_to_take_in, observe, pick, read
+from hushbandits.routines.selection import best_mean, fewest_pulls, nothing_to_take_in, observe, pick, read, samples
 
 __all__ = ["kl_level", "kl_racing", "pass_gap", "ser3", "ser4", "successive_elimination_by_passes"]
 
@@ -47,13 +43,6 @@ def kl_level(n_arms: int, t: int, eta: float) -> float:
     return math.log(405.5 * n_arms * float(t) ** 1.1 / eta)
 
 
-class _State(NamedTuple):
-    local: Array  # 𝒦_n
-    sums: Array
-    pulls: Array
-    doomed: Array  # whether this activation resets
-
-
 @jit
 def _plan(state, r, n, p, active, arms, luck):
     # A pass goes through the remaining arms with the fewest pulls.  SER3 draws the next of them; so does SER4, and
@@ -61,7 +50,7 @@ def _plan(state, r, n, p, active, arms, luck):
     local, pulls, rank = state.local[r, n], state.pulls[r, n], 0
     size = read(local, active)
     if luck.size > 1:
-        state.doomed[r, n] = luck[1] < p[2]
+        state.mark[r, n] = luck[1] < p[2]  # whether this activation resets
         if size == 0:  # it plays on: whatever the others still hold
             return pick(active, pulls * 0, arms, int(luck[0] * active.sum()))
     if size == 0:
@@ -84,7 +73,7 @@ def _pass(state, r, n, arms, reward):
 
 @jit
 def _learn(state, r, n, p, arms, reward, luck, vote):
-    if state.doomed[r, n]:
+    if state.mark[r, n]:
         if not p[3]:
             return RESETS
         state.local[r, n] = True
@@ -124,15 +113,6 @@ def _learn_kl(state, r, n, p, arms, reward, luck, vote):
     return SILENT
 
 
-def _state(runs: int, n: int, k: int) -> _State:
-    return _State(
-        local=np.ones((runs, n, k), bool),
-        sums=np.zeros((runs, n, k)),
-        pulls=np.zeros((runs, n, k), np.int64),
-        doomed=np.zeros((runs, n), bool),
-    )
-
-
 def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) -> Routine:
     """Passes in index order; after pass τ, `pass_gap` (Even-Dar et al. 2006, algorithm 2).
 
@@ -144,7 +124,7 @@ def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) ->
     >>> identify(successive_elimination_by_passes(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
     (1, 60)
     """
-    return Routine(_state, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in)
 
 
 def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -155,7 +135,7 @@ def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
     >>> ser3(10, 0.9, 0.25).draws
     1
     """
-    return Routine(_state, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in, draws=1)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in, draws=1)
 
 
 def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool = False) -> Routine:
@@ -174,7 +154,7 @@ def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool
     (0.9, 0.25, 0.001, 0.0)
     """
     params, resets = (eta, epsilon, phi, float(alone)), phi > 0 and not alone
-    return Routine(_state, params, _plan, _learn, nothing_to_take_in, draws=2, resets=resets)
+    return Routine(samples, params, _plan, _learn, nothing_to_take_in, draws=2, resets=resets)
 
 
 def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -188,4 +168,4 @@ def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
     >>> kl_racing(10, 0.9, 0.25).draws
     0
     """
-    return Routine(_state, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl, nothing_to_take_in)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl, nothing_to_take_in)

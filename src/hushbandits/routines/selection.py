@@ -7,10 +7,46 @@ holds one arm plays it on; one who has lost its last arm to the others' votes id
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 
-__all__ = ["best_mean", "fewest_pulls", "keep_only", "nothing_to_take_in", "observe", "pick", "read", "settle"]
+__all__ = [
+    "Samples",
+    "best_mean",
+    "fewest_pulls",
+    "keep_only",
+    "nothing_to_take_in",
+    "observe",
+    "pick",
+    "read",
+    "samples",
+    "settle",
+]
+
+
+class Samples(NamedTuple):
+    """What a player has sampled, and where its routine stands."""
+
+    local: Array  # (R, N, K) 𝒦_n
+    sums: Array  # (R, N, K) rewards
+    pulls: Array  # (R, N, K)
+    stage: Array  # (R, N) a round or an epoch, from 1
+    mark: Array  # (R, N) the routine's own
+
+
+def samples(runs: int, n: int, k: int, mark: int = 0) -> Samples:
+    """Return the state of players who have sampled nothing."""
+    return Samples(
+        local=np.ones((runs, n, k), bool),
+        sums=np.zeros((runs, n, k)),
+        pulls=np.zeros((runs, n, k), np.int64),
+        stage=np.ones((runs, n), np.int64),
+        mark=np.full((runs, n), mark, np.int64),
+    )
 
 
 @jit

@@ -8,111 +8,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.core.edge import handed
-from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.envs.exploration.observer import best_placed, naming_accuracy
-from hushbandits.envs.exploration.votes import (
-    HORIZON,
-    NOTHING,
-    PLAYERS,
-    VoteState,
-    cast,
-    charge,
-    count,
-    draw_agent,
-    finished,
-    news,
-    retire,
-    settle,
-)
+from hushbandits.envs.exploration.votes import NOTHING, PLAYERS, VoteState
 
-__all__ = [
-    "MEASURES",
-    "GlobalSet",
-    "add_rows",
-    "cast_rows",
-    "claimed",
-    "close_rows",
-    "count_rows",
-    "first_rows",
-    "measured",
-    "pull_rows",
-    "recommend",
-]
-
-
-@jit
-def first_rows(turns, book):
-    """Draw who acts first."""
-    for r in range(turns.size):
-        book.who[r] = draw_agent(book.cumulative[r], turns[r])
-
-
-@jit
-def pull_rows(pulls, gaps, turns, book):
-    """Count the activation of every live run, what it costs and whether its agent leaves; draw who acts next."""
-    for r in range(turns.size):
-        if not book.live[r]:
-            continue
-        n, deserted = book.who[r], False
-        if book.stop == HORIZON:
-            book.regret[r] += charge(pulls[r], gaps[r])
-        if book.leaves and not pulls[r].any():
-            deserted = not retire(book.weights, book.pool[r], book.cumulative[r], n)
-        else:
-            book.rounds[r] += 1
-            book.messages[r] += book.round_cost
-        if not deserted:
-            book.who[r] = draw_agent(book.cumulative[r], turns[r])
-
-
-@jit
-def cast_rows(vote, who, book):
-    """Mark what the active agents cast."""
-    for r in range(who.size):
-        if book.live[r]:
-            cast(vote[r], book.sent[r, who[r]])
-
-
-@jit
-def count_rows(vote, heard, who, book):
-    """Count the votes that arrived, and charge for those that are new."""
-    for r in range(who.size):
-        if heard[r]:
-            ballot = book.counted[r, who[r]]
-            book.messages[r] += book.vote_cost * news(vote[r], ballot)
-            count(vote[r], ballot, book.votes[r], book.needed, book.active[r])
-
-
-@jit
-def add_rows(vote, heard, who, left, sums, book):
-    """Add up counts per arm that a wrapper lets out, and charge for the votes that leave for it: once."""
-    for r in range(who.size):
-        if heard[r]:
-            ballot = left[r, who[r]]
-            book.messages[r] += book.vote_cost * news(vote[r], ballot)
-            cast(vote[r], ballot)
-        for k in range(sums.shape[1]):
-            book.votes[r, k] += sums[r, k]
-            if book.live[r] and book.votes[r, k] >= book.needed:
-                book.active[r, k] = False
-
-
-@jit
-def close_rows(who, read, book):
-    """Note what the active agents hold, and end the runs that are over or decided."""
-    for r in range(who.size):
-        if book.live[r]:
-            seats = book.open_seats[r]
-            if book.stop == PLAYERS:
-                n = who[r]
-                settle(book.sent[r, n], read[r], read[r].sum() == 1, n, book.holds[r], seats)
-            over = book.cumulative[r, -1] == 0.0 or (book.horizon >= 0 and book.rounds[r] >= book.horizon)
-            book.live[r] = not (over or finished(book.stop, book.active[r].sum(), seats))
+__all__ = ["MEASURES", "GlobalSet", "claimed", "measured", "recommend"]
 
 
 class GlobalSet(Inbox):

@@ -4,33 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.rewards import Law
 from hushbandits.core.team import Team
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 
 __all__ = ["admit", "check_end", "check_loss"]
-
-
-class Vote(Protocol):
-    """What `Exploration` says of itself."""
-
-    stop: str
-    idle: str
-    judge: str
-    votes_needed: int
-    horizon: int | None
-    resets: bool
-    weights: Array
-    law: Law
-    wrappers: tuple[Wrapper, ...]
-    arms: Arms
 
 
 _HORIZON = "give the env a horizon, such as horizon=100_000"
@@ -59,12 +41,12 @@ def _kept(wrappers: Sequence[Wrapper]) -> float:
     return float(np.prod([1 - w.drops for w in wrappers if w.drops is not None]))
 
 
-def _voters(env: Vote) -> int:
+def _voters(env: World) -> int:
     """How many agents ever act, and so may vote."""
     return int((env.weights > 0).sum())
 
 
-def check_end(env: Vote) -> None:
+def check_end(env: World) -> None:
     """Raise ``ValueError`` where stop, horizon and moving means contradict each other, or nothing ends a run."""
     if env.horizon is None and env.stop == "horizon":
         raise ValueError("stop='horizon' needs a horizon, such as horizon=100_000")
@@ -79,7 +61,7 @@ def check_end(env: Vote) -> None:
         raise ValueError(f"no vote removes an arm ({why}) and nobody leaves (idle='stays'): {_HORIZON}")
 
 
-def admit(env: Vote, team: Team) -> None:
+def admit(env: World, team: Team) -> None:
     """Refuse a team whose runs in `env` cannot be decided, or may never end; warn where votes can do nothing."""
     voters = _voters(env)
     short = env.judge == "coordinator" and env.votes_needed > voters
@@ -106,7 +88,7 @@ def admit(env: Vote, team: Team) -> None:
         raise ValueError(f"{team.name} may never tell two best arms apart: {_HORIZON}")
 
 
-def _tied(env: Vote) -> bool:
+def _tied(env: World) -> bool:
     """Whether two arms are best in every run."""
     given = env.arms.given
     if given is None:

@@ -20,24 +20,13 @@ from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.exploration.coordinator import (
-    MEASURES,
-    GlobalSet,
-    add_rows,
-    cast_rows,
-    claimed,
-    close_rows,
-    count_rows,
-    first_rows,
-    measured,
-    pull_rows,
-    recommend,
-)
+from hushbandits.envs.exploration import coordinator, votes
+from hushbandits.envs.exploration.coordinator import GlobalSet
 from hushbandits.envs.exploration.ending import admit, check_end, check_loss
 from hushbandits.envs.exploration.payload import Votes
 from hushbandits.envs.exploration.problems import agent_weights, check_confidence, problem_arms, vote_threshold
 from hushbandits.envs.exploration.task import ExplorationTask
-from hushbandits.envs.exploration.votes import STOPS, Outcomes, VoteState, clear, open_votes
+from hushbandits.envs.exploration.votes import STOPS, Outcomes, VoteState
 from hushbandits.routines.elimination import confidence_under_loss
 
 __all__ = ["Exploration", "GlobalSet"]
@@ -138,7 +127,7 @@ class Exploration(Env):
     setting = "exploration"
     clock = "rounds"
     curve_metrics: tuple[str, ...] = ("arms", "messages")
-    measures = MEASURES
+    measures = coordinator.MEASURES
     payload = Votes
     fixed_length = False
     public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
@@ -246,15 +235,12 @@ class Exploration(Env):
         self.arms.reset(seeds)
         self._reward_luck, self._turn_luck = Uniforms(seeds, "reward", (k,)), Uniforms(seeds, "activation")
         #: What has happened: beats and episodes write here.
-        self.book: VoteState = open_votes(
-            runs, k, self.weights, leaves=self.idle == "leaves", needed=self.votes_needed, stop=self.stop,
-            horizon=self.horizon, costs=self.costs,
-        )  # fmt: skip
+        self.book: VoteState = votes.open_votes(self, runs)
         #: (R, K) votes that have arrived, and (R, N) who is still drawn.
         self.votes, self.pool = self.book.votes, self.book.pool
         # Votes that have left their agents, where a wrapper adds them up; else they are those that are counted.
         self._left = np.zeros((runs, self.n_agents, k), bool) if "tally" in self.sent_fields else None
-        first_rows(self._turn_luck.next(), self.book)
+        votes.first_rows(self._turn_luck.next(), self.book)
         self._who = self.book.who  # between the beats who has pulled, else who acts next
 
     @property
@@ -284,7 +270,7 @@ class Exploration(Env):
         reward = np.where(pulls, self.law.quantile(luck, stand.location), np.nan)
         # The next agent is drawn here, so that it can be told that it is next before it must act.
         self._who = book.who.copy()
-        pull_rows(pulls, stand.gap, turns, book)
+        votes.pull_rows(pulls, stand.gap, turns, book)
         return reward[:, None]  # NaN where an arm was not pulled
 
     def _report(self) -> dict[str, Array]:
@@ -293,7 +279,7 @@ class Exploration(Env):
 
     def _spoken(self, message: Message | None) -> None:
         if message is not None:
-            cast_rows(message["vote"][:, 0], self._who, self.book)
+            votes.cast_rows(message["vote"][:, 0], self._who, self.book)
 
     def _passing(self, message: Message) -> None:
         # What leaves an agent is what the last wrapper that sees single votes lets through.
@@ -304,18 +290,18 @@ class Exploration(Env):
         book, read = self.book, self.book.active.copy()
         heard = book.live & message["sent"][:, 0]
         if self._left is None:
-            count_rows(self._leaving_votes, heard, self._who, book)
+            votes.count_rows(self._leaving_votes, heard, self._who, book)
         else:
-            add_rows(self._leaving_votes, heard, self._who, self._left, message["tally"][:, 0], book)
+            votes.add_rows(self._leaving_votes, heard, self._who, self._left, message["tally"][:, 0], book)
         told = {}
         if self.resets:
             told["reset"] = message["reset"][:, 0] & heard
             book.messages[:] += book.vote_cost * told["reset"]
             for r in np.flatnonzero(told["reset"]):
-                clear(book, int(r))
+                votes.clear(book, int(r))
                 if self._left is not None:
                     self._left[r] = False
-        close_rows(self._who, read, book)
+        votes.close_rows(self._who, read, book)
         self._who = book.who
         return GlobalSet(active=book.active.copy(), **told)
 
@@ -376,11 +362,11 @@ class Exploration(Env):
     def recommendation(self) -> Array:
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
         self._begun("recommendation")
-        return recommend(self.book, self.seeds)
+        return coordinator.recommend(self.book, self.seeds)
 
     def privacy(self) -> tuple[Guarantee, ...]:
         """What the wrappers promise, and what Féraud et al. claim for their vote."""
-        return (*super().privacy(), *claimed(self.stop, self.costs[0], self.beta, self.precision))
+        return (*super().privacy(), *coordinator.claimed(self.stop, self.costs[0], self.beta, self.precision))
 
     @property
     def right(self) -> Array:
@@ -391,4 +377,4 @@ class Exploration(Env):
     def _metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
         regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
-        return {**measured(self.book, self.right, self.judge == "everyone"), **regret}
+        return {**coordinator.measured(self.book, self.right, self.judge == "everyone"), **regret}

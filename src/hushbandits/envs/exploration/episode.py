@@ -1,4 +1,4 @@
-"""Runs of voting in compiled code: the beats' scalar rules in one loop, and the tapes that it reads."""
+"""A routine in compiled code: its scalar rules over all runs, beat by beat, and in one loop over a run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from hushbandits.envs.exploration.votes import (
     retire,
     settle,
 )
-from hushbandits.routines.routine import RESETS, Routine, State
+from hushbandits.routines.routine import RESETS, State
 
-__all__ = ["Loss", "Player", "compiled"]
+__all__ = ["Loss", "Player", "Rules", "compiled"]
 
 
 class Player(NamedTuple):
@@ -49,19 +49,52 @@ class Loss(NamedTuple):
     at: Array  # (R,)
 
 
-def compiled(routine: Routine) -> Callable[..., tuple[int, bool]]:
-    """Return the kernel of this routine's rules: ``(r, until, player, outcomes, at, loss, book) → (at, reset)``.
+class Rules(NamedTuple):
+    """A routine's rules over runs: beat by beat, or one run for as long as its luck lasts.
 
-    It plays run r until `until` rounds, and stops where it was at: at the end of the outcomes or of some luck, at a
-    reset, or at the end of the run.
+    Parameters
+    ----------
+    plan, learn, sync : compiled
+        What the active agents do in a beat, in all runs.
+    episode : compiled ``(r, until, player, outcomes, at, loss, book) → (at, reset)``
+        Play run r until `until` rounds; stop where it is at the end of the outcomes or of some luck, at a reset, or at
+        the end of the run.
     """
-    return _compiled(routine.plan, routine.learn, routine.sync)
+
+    plan: Callable[..., None]
+    learn: Callable[..., None]
+    sync: Callable[..., None]
+    episode: Callable[..., tuple[int, bool]]
 
 
 @lru_cache
-def _compiled(
-    plan: Callable[..., int], learn: Callable[..., int], sync: Callable[..., None]
-) -> Callable[..., tuple[int, bool]]:
+def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable[..., None]) -> Rules:
+    """Close the scalar rules of a routine into loops."""
+
+    @jit
+    def plan_rows(state, live, who, p, active, luck, at, width, arms):
+        arms[:] = False
+        for r in range(who.size):
+            if live[r]:
+                plan(state, r, who[r], p, active[r], arms[r], luck[r, at[r] : at[r] + width])
+                at[r] += width
+
+    @jit
+    def learn_rows(state, live, who, p, arms, reward, luck, at, width, vote, ended):
+        vote[:] = False
+        for r in range(who.size):
+            ended[r] = 0
+            if live[r] and arms[r].any():
+                ended[r] = learn(state, r, who[r], p, arms[r], reward[r], luck[r, at[r] : at[r] + width], vote[r])
+                if ended[r]:
+                    at[r] += width
+
+    @jit
+    def sync_rows(state, ended, who, p, active):
+        for r in range(who.size):
+            if ended[r]:
+                sync(state, r, who[r], p, active[r])
+
     @jit
     def episode(r, until, player, outcomes, at, loss, book):
         # One pass of the loop is one activation: plan, pull, turn, learn, vote, loss, count, settle, sync; as
@@ -131,4 +164,4 @@ def _compiled(
         book.rounds[r], book.messages[r], book.regret[r], book.live[r] = rounds, messages, regret, live
         return at, reset
 
-    return episode
+    return Rules(plan_rows, learn_rows, sync_rows, episode)

@@ -1,4 +1,4 @@
-"""The scalar rules of voting, shared by the exploration env and the compiled episodes."""
+"""The book of a vote and its compiled rules: of one run for the episodes, and of all runs for the beats."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
+from hushbandits.core.world import World
 
 __all__ = [
     "COORDINATOR",
@@ -19,14 +20,20 @@ __all__ = [
     "Outcomes",
     "VoteState",
     "accumulate",
+    "add_rows",
     "cast",
+    "cast_rows",
     "charge",
     "clear",
+    "close_rows",
     "count",
+    "count_rows",
     "draw_agent",
     "finished",
+    "first_rows",
     "news",
     "open_votes",
+    "pull_rows",
     "retire",
     "settle",
 ]
@@ -72,29 +79,21 @@ class Outcomes(NamedTuple):
     turns: Array  # (B,) luck that names the agent after each
 
 
-def open_votes(
-    runs: int,
-    n_arms: int,
-    weights: Array,
-    *,
-    leaves: bool,
-    needed: int,
-    stop: str,
-    horizon: int | None,
-    costs: tuple[int, int],
-) -> VoteState:
-    """Return the book of `runs` runs in which nothing has happened yet."""
-    n = len(weights)
+def open_votes(env: World, runs: int) -> VoteState:
+    """Return the book of `runs` runs of a vote in which nothing has happened yet."""
+    weights, n, k = env.weights, env.n_agents, env.n_arms
+    vote_cost, round_cost = env.costs
     book = VoteState(
-        weights, leaves, needed, STOPS[stop], -1 if horizon is None else horizon, *costs,
+        weights, env.idle == "leaves", env.votes_needed, STOPS[env.stop], -1 if env.horizon is None else env.horizon,
+        vote_cost, round_cost,
         live=np.ones(runs, bool),
         rounds=np.zeros(runs, np.int64),
         messages=np.zeros(runs, np.int64),
         regret=np.zeros(runs),
-        active=np.empty((runs, n_arms), bool),
-        sent=np.empty((runs, n, n_arms), bool),
-        counted=np.empty((runs, n, n_arms), bool),
-        votes=np.empty((runs, n_arms), np.int64),
+        active=np.empty((runs, k), bool),
+        sent=np.empty((runs, n, k), bool),
+        counted=np.empty((runs, n, k), bool),
+        votes=np.empty((runs, k), np.int64),
         who=np.zeros(runs, np.int64),
         pool=np.tile(weights > 0, (runs, 1)),
         cumulative=np.empty((runs, n)),
@@ -221,3 +220,76 @@ def finished(stop, left, open_seats):
         # An empty 𝒦, or a 𝒦 of several arms that nobody has anything left to vote on, is never left again.
         return open_seats[0] == 0 or left == 0 or (left > 1 and open_seats[1] == 0)
     return False
+
+
+# -- the beats: all runs, each by the rules above -----------------------------------------------------------------
+
+
+@jit
+def first_rows(turns, book):
+    """Draw who acts first."""
+    for r in range(turns.size):
+        book.who[r] = draw_agent(book.cumulative[r], turns[r])
+
+
+@jit
+def pull_rows(pulls, gaps, turns, book):
+    """Count the activation of every live run, what it costs and whether its agent leaves; draw who acts next."""
+    for r in range(turns.size):
+        if not book.live[r]:
+            continue
+        n, deserted = book.who[r], False
+        if book.stop == HORIZON:
+            book.regret[r] += charge(pulls[r], gaps[r])
+        if book.leaves and not pulls[r].any():
+            deserted = not retire(book.weights, book.pool[r], book.cumulative[r], n)
+        else:
+            book.rounds[r] += 1
+            book.messages[r] += book.round_cost
+        if not deserted:
+            book.who[r] = draw_agent(book.cumulative[r], turns[r])
+
+
+@jit
+def cast_rows(vote, who, book):
+    """Mark what the active agents cast."""
+    for r in range(who.size):
+        if book.live[r]:
+            cast(vote[r], book.sent[r, who[r]])
+
+
+@jit
+def count_rows(vote, heard, who, book):
+    """Count the votes that arrived, and charge for those that are new."""
+    for r in range(who.size):
+        if heard[r]:
+            ballot = book.counted[r, who[r]]
+            book.messages[r] += book.vote_cost * news(vote[r], ballot)
+            count(vote[r], ballot, book.votes[r], book.needed, book.active[r])
+
+
+@jit
+def add_rows(vote, heard, who, left, sums, book):
+    """Add up counts per arm that a wrapper lets out, and charge for the votes that leave for it: once."""
+    for r in range(who.size):
+        if heard[r]:
+            ballot = left[r, who[r]]
+            book.messages[r] += book.vote_cost * news(vote[r], ballot)
+            cast(vote[r], ballot)
+        for k in range(sums.shape[1]):
+            book.votes[r, k] += sums[r, k]
+            if book.live[r] and book.votes[r, k] >= book.needed:
+                book.active[r, k] = False
+
+
+@jit
+def close_rows(who, read, book):
+    """Note what the active agents hold, and end the runs that are over or decided."""
+    for r in range(who.size):
+        if book.live[r]:
+            seats = book.open_seats[r]
+            if book.stop == PLAYERS:
+                n = who[r]
+                settle(book.sent[r, n], read[r], read[r].sum() == 1, n, book.holds[r], seats)
+            over = book.cumulative[r, -1] == 0.0 or (book.horizon >= 0 and book.rounds[r] >= book.horizon)
+            book.live[r] = not (over or finished(book.stop, book.active[r].sum(), seats))

@@ -8,13 +8,10 @@ which reads the same tapes in the same order and so ends with the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.luck.tapes import LONGEST, Uniforms
 from hushbandits.core.messages import Inbox
@@ -78,7 +75,7 @@ class VotingTeam(Team):
             self._n[:] = 0
         width = self._routine.draws
         self._luck.ensure(width)
-        self._beats.plan(
+        self._rules.plan(
             self._state, self._live, self._n, self._p, self._active, self._luck.block, self._luck.at, width, self._arms
         )
         return self._arms[:, None]
@@ -87,7 +84,7 @@ class VotingTeam(Team):
         """Vote where a phase ends."""
         width = self._routine.luck
         self._luck.ensure(width)
-        self._beats.learn(
+        self._rules.learn(
             self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._luck.block,
             self._luck.at, width, self._vote, self._ended,
         )  # fmt: skip
@@ -100,14 +97,14 @@ class VotingTeam(Team):
         """Keep the global set; where a phase ended, the routine looks at it; where a reset came, begin afresh."""
         self._active[:] = inbox["active"][:, 0, 0]
         if self._ended.any():
-            self._beats.sync(self._state, self._ended, self._n, self._p, self._active)
+            self._rules.sync(self._state, self._ended, self._n, self._p, self._active)
         if self._resets:
             for r in np.flatnonzero(inbox["reset"]):
                 self._restart(int(r))
 
     def __getstate__(self) -> dict[str, object]:
         # Rules are code: whoever has the team's parameters has them.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_routine", "_beats")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_routine", "_rules")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
@@ -116,7 +113,7 @@ class VotingTeam(Team):
 
     def _make_rules(self, n_arms: int) -> None:
         self._routine = self.routine(n_arms)
-        self._beats = _beats(self._routine.plan, self._routine.learn, self._routine.sync)
+        self._rules = compiled(self._routine.plan, self._routine.learn, self._routine.sync)
 
     def _restart(self, r: int) -> None:
         for array, fresh in zip(self._state, self._fresh, strict=True):
@@ -127,16 +124,14 @@ class VotingTeam(Team):
         loss = env.vote_loss()
         if loss is None:
             return False
-        kernel, goal = compiled(self._routine), math.ceil(min(until, env.horizon or LONGEST, LONGEST))
+        goal = math.ceil(min(until, env.horizon or LONGEST, LONGEST))
         with env.played():
             for r in map(int, np.flatnonzero(env.live)):
-                self._play(env, r, goal, kernel, *loss)
+                self._play(env, r, goal, *loss)
         self._active[:] = env.book.active
         return True
 
-    def _play(
-        self, env: World, r: int, goal: int, kernel: Callable[..., tuple[int, bool]], rate: float, lost: Uniforms | None
-    ) -> None:
+    def _play(self, env: World, r: int, goal: int, rate: float, lost: Uniforms | None) -> None:
         """Play run r to the goal."""
         routine, luck, rounds, k = self._routine, self._luck, env.book.rounds, env.n_arms
         at, outcomes = 0, env.outcomes(r, 0)
@@ -154,42 +149,7 @@ class VotingTeam(Team):
                 self._state, self._p, self.shared, self._resets, env.single, routine.draws, routine.luck,
                 luck.block, luck.at,
             )  # fmt: skip
-            at, reset = kernel(r, goal, player, outcomes, at, loss, env.book)
+            at, reset = self._rules.episode(r, goal, player, outcomes, at, loss, env.book)
             if reset:
                 clear(env.book, r)
                 self._restart(r)
-
-
-class _Beats(NamedTuple):
-    plan: Callable[..., None]
-    learn: Callable[..., None]
-    sync: Callable[..., None]
-
-
-@lru_cache
-def _beats(plan: Callable[..., int], learn: Callable[..., int], sync: Callable[..., None]) -> _Beats:
-    @jit
-    def plan_rows(state, live, who, p, active, luck, at, width, arms):
-        arms[:] = False
-        for r in range(who.size):
-            if live[r]:
-                plan(state, r, who[r], p, active[r], arms[r], luck[r, at[r] : at[r] + width])
-                at[r] += width
-
-    @jit
-    def learn_rows(state, live, who, p, arms, reward, luck, at, width, vote, ended):
-        vote[:] = False
-        for r in range(who.size):
-            ended[r] = 0
-            if live[r] and arms[r].any():
-                ended[r] = learn(state, r, who[r], p, arms[r], reward[r], luck[r, at[r] : at[r] + width], vote[r])
-                if ended[r]:
-                    at[r] += width
-
-    @jit
-    def sync_rows(state, ended, who, p, active):
-        for r in range(who.size):
-            if ended[r]:
-                sync(state, r, who[r], p, active[r])
-
-    return _Beats(plan_rows, learn_rows, sync_rows)
