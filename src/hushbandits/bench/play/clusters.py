@@ -13,10 +13,10 @@ import time
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from hushbandits.bench.play.errors import RunError
-from hushbandits.bench.play.executors import Executor, Lost, needed, workers
+from hushbandits.bench.play.executors import Executor, Future, Lost, needed, workers
 from hushbandits.bench.play.worker import work
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.validate import shown
@@ -32,7 +32,7 @@ _UNGUARDED = (
 _SLURM_JOBS = 32  # at once, where --jobs does not say
 
 
-class Dask(Executor):
+class Dask(Executor[Future]):
     """Workers of a Dask scheduler, or of a cluster of our own on this machine.
 
     Parameters
@@ -44,7 +44,7 @@ class Dask(Executor):
     """
 
     def __init__(self, jobs: int, address: str | None):
-        distributed: Any = needed("dask")
+        distributed = needed("dask")
         self._distributed, self._cluster = distributed, None
         if address is None:
             self.parent = platform.node(), os.getpid()
@@ -65,23 +65,22 @@ class Dask(Executor):
         slots = sum(self._client.nthreads().values())
         super().__init__(*((jobs, jobs) if jobs > 0 and address is not None else (max(1, slots), 2 * max(1, slots))))
 
-    def _start(self, load: bytes) -> Any:
+    def _start(self, load: bytes) -> Future:
         return self._client.submit(work, load, pure=False)
 
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
+    def _done(self, futures: list[Future]) -> Iterable[Future]:
         with self._client.as_current():
             return self._distributed.wait(futures, return_when="FIRST_COMPLETED").done
 
-    def _result(self, future: Any) -> bytes:
+    def _result(self, future: Future) -> bytes:
         from concurrent.futures import CancelledError
 
         try:
-            answer: bytes = future.result()
+            return future.result()
         except (self._distributed.KilledWorker, CancelledError):
             raise Lost from None
-        return answer
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[Future], failed: bool) -> None:
         with contextlib.suppress(Exception):
             self._client.cancel(pending, force=True)
         with contextlib.suppress(Exception):
@@ -91,7 +90,7 @@ class Dask(Executor):
                 self._cluster.close(timeout=10)
 
 
-class Ray(Executor):
+class Ray(Executor[object]):
     """Workers of a Ray cluster, or of one of our own on this machine.
 
     Parameters
@@ -103,7 +102,7 @@ class Ray(Executor):
     """
 
     def __init__(self, jobs: int, address: str | None):
-        ray: Any = needed("ray")
+        ray = needed("ray")
         self._ray, self._began = ray, not ray.is_initialized()
         if self._began:
             own = {"num_cpus": workers(jobs), "include_dashboard": False} if address is None else {}
@@ -118,13 +117,13 @@ class Ray(Executor):
         super().__init__(*((jobs, jobs) if jobs > 0 and address is not None else (slots, 2 * slots)))
         self._work = ray.remote(work).options(max_retries=0, num_cpus=1)
 
-    def _start(self, load: bytes) -> Any:
+    def _start(self, load: bytes) -> object:
         return self._work.remote(load)
 
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
+    def _done(self, futures: list[object]) -> Iterable[object]:
         return self._ray.wait(futures, num_returns=1)[0]
 
-    def _result(self, future: Any) -> bytes:
+    def _result(self, future: object) -> bytes:
         errors = self._ray.exceptions
         try:
             answer: bytes = self._ray.get(future)
@@ -134,7 +133,7 @@ class Ray(Executor):
             raise Lost from None
         return answer
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[object], failed: bool) -> None:
         for future in pending:
             with contextlib.suppress(Exception):
                 self._ray.cancel(future, force=True)
@@ -142,7 +141,15 @@ class Ray(Executor):
             self._ray.shutdown()
 
 
-class Slurm(Executor):
+class _Job(Future, Protocol):
+    """A job as submitit knows it."""
+
+    job_id: str
+
+    def cancel(self, check: bool = True) -> None: ...
+
+
+class Slurm(Executor[_Job]):
     """Jobs of a batch system, one per chunk.
 
     Parameters
@@ -159,7 +166,7 @@ class Slurm(Executor):
     _POLL = 0.2
 
     def __init__(self, jobs: int, address: str | None, folder: Path):
-        submitit: Any = needed("slurm")
+        submitit = needed("slurm")
         local = address == "local"
         jobs = _SLURM_JOBS if jobs == -1 and not local else workers(jobs)
         super().__init__(jobs, jobs)
@@ -167,7 +174,7 @@ class Slurm(Executor):
         self._errors = submitit.core.utils
         if local:
             self.parent = platform.node(), os.getpid()
-        options: dict[str, Any] = {"timeout_min": 24 * 60}
+        options: dict[str, object] = {"timeout_min": 24 * 60}
         for pair in address.split(",") if address and not local else ():
             key, equals, value = pair.partition("=")
             if not equals:
@@ -179,25 +186,24 @@ class Slurm(Executor):
         except (RuntimeError, NameError, TypeError, ValueError) as error:
             raise RunError(f"Slurm cannot be used with address={shown(address)} ({words(error)})") from None
 
-    def _start(self, load: bytes) -> Any:
+    def _start(self, load: bytes) -> _Job:
         with held_back():
             return self._jobs.submit(work, load)
 
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
+    def _done(self, futures: list[_Job]) -> Iterable[_Job]:
         while not (done := [job for job in futures if job.done()]):
             time.sleep(self._POLL)
         return done
 
-    def _result(self, future: Any) -> bytes:
+    def _result(self, future: _Job) -> bytes:
         try:
-            answer: bytes = future.result()
+            return future.result()
         except self._errors.FailedJobError as error:
             raise error
         except self._errors.UncompletedJobError:
             raise Lost from None
-        return answer
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[_Job], failed: bool) -> None:
         patience = time.monotonic() + 10
         while pending and time.monotonic() < patience:
             for job in pending:
@@ -211,7 +217,7 @@ class Slurm(Executor):
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def connect(backend: str, jobs: int, address: str | None, folder: Path) -> Executor:
+def connect(backend: str, jobs: int, address: str | None, folder: Path) -> Dask | Ray | Slurm:
     """Return the executor of a cluster.
 
     Raises
@@ -221,4 +227,4 @@ def connect(backend: str, jobs: int, address: str | None, folder: Path) -> Execu
     """
     if backend == "slurm":
         return Slurm(jobs, address, folder)
-    return {"dask": Dask, "ray": Ray}[backend](jobs, address)
+    return Dask(jobs, address) if backend == "dask" else Ray(jobs, address)

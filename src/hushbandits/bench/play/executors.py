@@ -8,7 +8,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 import loky
 
@@ -19,17 +19,30 @@ from hushbandits.core.ground.names import words
 from hushbandits.core.ground.validate import choice, integer, shown
 from hushbandits.interrupt import held_back
 
-__all__ = ["BACKENDS", "Executor", "Lost", "checked", "needed", "workers"]
+__all__ = ["BACKENDS", "Executor", "Future", "Lost", "checked", "needed", "workers"]
 
 #: Backends, and of those beyond the standard ones the package that each needs.
 BACKENDS = {"serial": "", "processes": "", "dask": "distributed", "ray": "ray", "slurm": "submitit"}
+
+
+class Future(Protocol):
+    """What stands for a chunk at play, of `concurrent.futures`, Dask or submitit."""
+
+    def result(self) -> bytes:
+        """Return what was answered."""
+
+    def done(self) -> bool:
+        """Whether there is an answer."""
+
+
+_Future = TypeVar("_Future")
 
 
 class Lost(Exception):
     """Whoever played a chunk has died."""
 
 
-class Executor(ABC):
+class Executor(ABC, Generic[_Future]):
     """Takes chunks of tasks, and hands answers out as they come, in any order.
 
     A subclass says how a packed chunk is started, and what became of it.  Used in a ``with`` block: what is still
@@ -54,7 +67,7 @@ class Executor(ABC):
 
     def __init__(self, width: int, most: int):
         self.width, self.most = width, most
-        self._pending: dict[Any, int] = {}
+        self._pending: dict[_Future, int] = {}
         self._call = uuid.uuid4().hex
 
     @property
@@ -95,7 +108,7 @@ class Executor(ABC):
         except Exception as error:  # what tasks raise are answers; this is between us and the workers
             raise RunError(f"the workers of backend={self.name!r} cannot be used: {words(error)}") from error
 
-    def __enter__(self) -> Executor:
+    def __enter__(self) -> Executor[_Future]:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -104,16 +117,16 @@ class Executor(ABC):
             self._close(pending, kind is not None or bool(pending))
 
     @abstractmethod
-    def _start(self, load: bytes) -> Any: ...
+    def _start(self, load: bytes) -> _Future: ...
 
     @abstractmethod
-    def _done(self, futures: list[Any]) -> Iterable[Any]: ...
+    def _done(self, futures: list[_Future]) -> Iterable[_Future]: ...
 
     @abstractmethod
-    def _result(self, future: Any) -> bytes: ...
+    def _result(self, future: _Future) -> bytes: ...
 
     @abstractmethod
-    def _close(self, pending: list[Any], failed: bool) -> None: ...
+    def _close(self, pending: list[_Future], failed: bool) -> None: ...
 
 
 def workers(jobs: int) -> int:

@@ -7,9 +7,8 @@ import platform
 import sys
 import threading
 from collections.abc import Iterable
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
-from typing import Any
 
 import loky
 from loky.process_executor import ProcessPoolExecutor, ShutdownExecutorError
@@ -25,7 +24,7 @@ __all__ = ["Processes"]
 _Place = tuple[str, tuple[str, ...], dict[str, str]]
 
 
-class Processes(Executor):
+class Processes(Executor[Future[bytes]]):
     """Processes of this machine, which end with this one; they wait some minutes for the next call.
 
     They belong to the working folder, Python's path, the environment's variables and the modules of one's own that they
@@ -44,7 +43,7 @@ class Processes(Executor):
         self.parent = platform.node(), os.getpid()
         _fitting(jobs)
 
-    def _start(self, load: bytes) -> Any:
+    def _start(self, load: bytes) -> Future[bytes]:
         # Workers inherit the mask: ctrl-C is the parent's business, from their first instruction on.
         with held_back():
             try:
@@ -53,18 +52,18 @@ class Processes(Executor):
                 _drop(kill=True)
                 return _pool(self.width).submit(work, load)
 
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
+    def _done(self, futures: list[Future[bytes]]) -> Iterable[Future[bytes]]:
         return wait(futures, return_when=FIRST_COMPLETED).done
 
-    def _result(self, future: Any) -> bytes:
+    def _result(self, future: Future[bytes]) -> bytes:
         try:
-            answer: bytes = future.result()
+            answer = future.result()
         except (loky.BrokenProcessPool, ShutdownExecutorError):
             raise Lost from None
         _learn(imports_in(answer))
         return answer
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[Future[bytes]], failed: bool) -> None:
         # A worker lives no longer than the thread that started it, and only the main one is sure to stay.
         if failed or threading.current_thread() is not threading.main_thread():
             _drop(kill=failed)

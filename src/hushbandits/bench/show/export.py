@@ -61,8 +61,8 @@ def _counts(store: Store) -> set[str]:
     return {name for name, whole in finals.items() if whole}
 
 
-def _whole(value: Any) -> Any:
-    return int(value) if value is not None and math.isfinite(value) and value == int(value) else value
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _swept(store: Store) -> dict[str, type]:
