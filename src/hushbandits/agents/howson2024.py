@@ -311,7 +311,7 @@ class QuACK(NetworkTeam):
         return _Queues(self._leader, self._chosen, self._arm, self._queue, self._head, self._size, self._pi)
 
     def ahead(self) -> int:
-        """Nobody guesses any more, no queue can overflow, and π needs no watching."""
+        """How many rounds may be compiled: 0 until all agents know their leader, and where π is one's own."""
         if not (self._told.all() and self.policy.ships):
             return 0
         return int(self._queue.shape[2] - self._size.max()) // self._slots if self._slots else LONGEST

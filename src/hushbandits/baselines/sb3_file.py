@@ -78,7 +78,7 @@ class Learned:
     told : mapping
         All of ``policy.json``.
     bounds : tuple of two arrays, optional
-        ``(D,)`` each, lows and highs of what it was shown; of a folder's, `parts` say it.
+        ``(D,)`` each, lows and highs of what it was shown; a folder says them in its `parts`.
     """
 
     algorithm: str
@@ -167,7 +167,7 @@ def read(folder: str | Path) -> Learned:
     Raises
     ------
     ValueError
-        There is none, or it is not what its format asks for; the sentence says what.
+        There is no policy, or it breaks its format; the sentence says where.
     """
     if not isinstance(folder, str | Path) or "\0" in str(folder):
         raise ValueError(f"folder={shown(folder)} must be a path")

@@ -47,7 +47,7 @@ def read_zip(path: Path) -> Learned:
     Raises
     ------
     ValueError
-        It is none, it is damaged, or what it holds could only be had by running it; the sentence says what.
+        The file is no zip, or is damaged, or would have to be run to be read; the sentence says which.
     """
     try:
         with opened(path) as file, zipfile.ZipFile(file) as archive:

@@ -234,7 +234,7 @@ class Env(World, ABC):
         return None
 
     def standard_report(self) -> dict[str, Array]:
-        """Return what is sent where a team says nothing of its own, between the beats, but what agents are not told."""
+        """Return what is sent where a team says nothing of its own, without what its agents are not told."""
         self._begun("standard_report")
         return {name: np.array(value) for name, value in self._report().items() if name not in self._telling.withheld}
 
@@ -257,7 +257,7 @@ class Env(World, ABC):
         Raises
         ------
         ValueError
-            Another number of seeds than of runs that start; rows that are no runs.
+            There are more or fewer seeds than runs that start; a row is no run's number.
         TypeError
             A wrapper whose `reset` returns something.
         RuntimeError
@@ -420,7 +420,7 @@ class Env(World, ABC):
             raise RuntimeError(f"{what} before the start: call reset(seeds) first")
 
     def __getattr__(self, name: str) -> Any:
-        if hasattr(type(self), name):  # a property, of what only a reset puts there, or one that fails
+        if hasattr(type(self), name):  # a property: it needs a reset first, or it fails
             self._begun(name)
             return object.__getattribute__(self, name)  # it says why
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

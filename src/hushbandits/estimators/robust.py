@@ -116,7 +116,7 @@ class TrimmedMean(Estimator):
 
     @property
     def parameters(self) -> tuple[float, float]:
-        """ϵ."""
+        """``(ϵ, 0)``."""
         return float(self.epsilon), 0.0
 
 
@@ -153,7 +153,7 @@ class LugosiMendelson(Estimator):
 
     @property
     def parameters(self) -> tuple[float, float]:
-        """η."""
+        """``(η, 0)``."""
         return float(self.epsilon), 0.0
 
 
@@ -213,7 +213,7 @@ class Catoni(Estimator):
 
     @property
     def parameters(self) -> tuple[float, float]:
-        """The variance."""
+        """``(variance, 0)``."""
         return float(self.variance), 0.0
 
 

@@ -134,7 +134,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def begun(out: Path) -> Told | None:
-    """Return what ``policy.json`` of a training says; ``None``: there is none, and the folder has room for one.
+    """Return what ``policy.json`` of a training says; ``None`` where the folder is free for one.
 
     Raises
     ------

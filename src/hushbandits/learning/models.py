@@ -123,7 +123,7 @@ def _plain(name: str, value: object, usual: object) -> None:
 
 
 def start(model: BaseAlgorithm, seed: int) -> None:
-    """Begin a leg: the same from here on, whatever was before, but for what a `checkpoint` holds."""
+    """Begin a leg: from here on only the seed and what a `checkpoint` holds decide what happens."""
     model.set_random_seed(seed % 2**32)
     model._last_obs = None
     if getattr(model, "_last_lstm_states", None) is not None:
@@ -157,7 +157,7 @@ def restore(model: BaseAlgorithm, content: bytes) -> None:
     Raises
     ------
     ValueError
-        It is none, or another model's.
+        The content is damaged, or is another model's.
     """
     import torch
 

@@ -227,7 +227,7 @@ class _Training:
                 model.learn(
                     end - model.num_timesteps, callback=Watch(), reset_num_timesteps=False, tb_log_name="training"
                 )
-            except (ValueError, RuntimeError):  # PyTorch's, of numbers that are none
+            except (ValueError, RuntimeError):  # PyTorch's, where numbers are NaN
                 _finite(arrays(model)[0])
                 raise
 

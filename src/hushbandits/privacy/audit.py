@@ -104,7 +104,7 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
 
 
 def _log_polya(j: Array, shape: float, b: float) -> Array:
-    """The logarithms of one Pólya draw's probabilities, but for a factor."""
+    """The logarithms of one Pólya draw's probabilities, up to a constant."""
     log_p: Array = special.gammaln(j + shape) - special.gammaln(j + 1) - j / b
     return log_p
 

@@ -109,7 +109,7 @@ class ExtraBits:
 
     @property
     def mean(self) -> float:
-        """kq."""
+        """``kq``, of k bits that are 1 with probability q."""
         return self.k * self.q
 
     @property

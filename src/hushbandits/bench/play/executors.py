@@ -21,7 +21,7 @@ from hushbandits.interrupt import held_back
 
 __all__ = ["BACKENDS", "Executor", "Future", "Lost", "checked", "needed", "workers"]
 
-#: Backends, and of those beyond the standard ones the package that each needs.
+#: Backends, and the package that each needs; the standard ones need none.
 BACKENDS = {"serial": "", "processes": "", "dask": "distributed", "ray": "ray", "slurm": "submitit"}
 
 
@@ -57,7 +57,7 @@ class Executor(ABC, Generic[_Future]):
     together : bool
         When one worker dies, all pending chunks are lost, and nobody knows whose fault it was.
     dear : bool
-        A chunk costs seconds before anything of it is played, so that the first ones are no small ones.
+        A chunk costs seconds before its play begins, so the first chunks are as large as the rest.
     """
 
     together = False

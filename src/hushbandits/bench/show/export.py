@@ -47,7 +47,7 @@ def tidy(store: Store) -> Iterator[Row]:
 
 
 def _counts(store: Store) -> set[str]:
-    """Metrics that count: as declared, or, of what nobody has declared, those whose every final value is whole."""
+    """Metrics that count, as declared; without a declaration, those whose final values are all whole."""
     finals: dict[str, bool] = {}
     for experiment in store.experiments:
         known = measures(store, experiment)

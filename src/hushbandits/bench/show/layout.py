@@ -1,4 +1,4 @@
-"""The layout of a picture, made when it is drawn: of whatever size it has by then, nothing overlaps or leaves it."""
+"""The layout of a picture, made when it is drawn: at any size, nothing overlaps and nothing leaves the page."""
 
 from __future__ import annotations
 

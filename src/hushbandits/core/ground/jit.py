@@ -126,7 +126,7 @@ def _name(rule: object) -> tuple[object, ...] | None:
 
 
 def _versions(rule: Any) -> tuple[object, ...]:
-    """Digests of what a rule of the package reaches, and of what the rules reach that it is a closure over."""
+    """Digests of all that a rule of the package reaches, itself and through the rules that it closes over."""
     cells = rule.py_func.__closure__ or ()
     return reached(rule.py_func.__module__), *(_versions(cell.cell_contents) for cell in cells)
 
