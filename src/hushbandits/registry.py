@@ -157,7 +157,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
 
 
 def _agent(agent: AnyAgent) -> Spec:
-    """The entry of whatever stands for an agent."""
+    """The entry of an agent: of its name, class or function, or of a trained model."""
     if not isinstance(agent, (str, type)):
         if isinstance(agent, Model):
             return Spec(_TRAINED, {"source": agent})

@@ -13,9 +13,9 @@ from policies import HOMES, HYPER, NET, shaken, trained
 
 import hushbandits as hb
 from hushbandits.baselines.sb3 import Trained
-from hushbandits.baselines.sb3_file import Policy, heads_of, parts_of, read
+from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, read
 from hushbandits.baselines.sb3_model import arrays
-from hushbandits.baselines.sb3_network import Player
+from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.play.own import own_sources
 from hushbandits.core.face import Face
@@ -80,12 +80,12 @@ def test_the_network_is_torchs_to_a_hundred_thousandth(algo, id, params, task):
     model = shaken(build(algo, venv, HYPER[algo], 0, None))
     weights, net = arrays(model)
     kind, heads = heads_of(venv.action_space)
-    policy = Policy(
+    policy = Learned(
         algorithm=algo, setting="", env={}, options={}, parts=parts_of(venv.rows.task), kind=kind, heads=heads,
         layers=tuple(net["layers"]), activation=net["activation"], lstm=net["lstm"], deterministic=False,
         masked=MODELS[algo].masked, beats=1, weights={k: v.astype(float) for k, v in weights.items()}, told={},
     )  # fmt: skip
-    player = Player(policy)
+    player = Network(policy)
     player.reset([np.random.SeedSequence(0)] * 2, "x")
     states = model._last_lstm_states.pi if algo == "recurrent-ppo" else None
     venv.seed(0)
@@ -111,12 +111,12 @@ def test_the_network_is_torchs_to_a_hundred_thousandth(algo, id, params, task):
 
 
 def test_actions_are_drawn_as_the_softmax_says_and_what_is_masked_never():
-    policy = Policy(
+    policy = Learned(
         algorithm="maskable-ppo", setting="", env={}, options={}, parts=(("x", 1, None, None),), kind="MultiDiscrete",
         heads=(3, 2), layers=(), activation="tanh", lstm=0, deterministic=False, masked=True, beats=1,
         weights={"head.weight": np.zeros((5, 1)), "head.bias": np.log([1.0, 2.0, 3.0, 1.0, 3.0])}, told={},
     )  # fmt: skip
-    player = Player(policy)
+    player = Network(policy)
     player.reset(hb.run_seeds(0, 4000), "agent/x")
     seen, mask = np.zeros((4000, 2, 1)), np.ones((4000, 2, 5), bool)
     mask[:, 1, 2] = False
@@ -126,7 +126,7 @@ def test_actions_are_drawn_as_the_softmax_says_and_what_is_masked_never():
         share = np.bincount(drawn[:, agent, head], minlength=len(law)) / len(drawn)
         np.testing.assert_allclose(share, law, atol=5 * 0.5 / np.sqrt(len(drawn)))
     assert not (drawn[:, 1, 0] == 2).any()
-    exact = Player(policy, deterministic=True)
+    exact = Network(policy, deterministic=True)
     exact.reset(hb.run_seeds(0, 2), "agent/x")
     assert exact.choose(seen[:2], mask[:2])[:, :, 0].tolist() == [[2, 1], [2, 1]]
 

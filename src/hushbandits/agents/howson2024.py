@@ -304,7 +304,7 @@ class QuACK(NetworkTeam):
         self.state = own._replace(queue=queue, head=np.zeros_like(own.head))
 
     def ahead(self) -> int:
-        """Nobody guesses any more, no queue can overflow, and π needs no watching."""
+        """How many rounds may be compiled: 0 until all agents know their leader, and where π is one's own."""
         if not (self._told.all() and self._ships):
             return 0
         return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST

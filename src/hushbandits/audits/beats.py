@@ -29,7 +29,7 @@ class Tap(Wrapper):
     earned: Array
 
     def tell(self, reward: Array, env: World) -> Array:
-        """Keep it."""
+        """Keep what was earned."""
         self.earned = np.array(reward)
         return reward
 

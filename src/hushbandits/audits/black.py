@@ -89,7 +89,7 @@ def _features(it: Seen, truth: Array, places: Sequence[int], reward: float, leng
 def neighbours(promise: Guarantee) -> Iterator[tuple[str, tuple[float, float], bool]]:
     """Yield what neighbours differ in: in words, the two rewards, and whether in every block.
 
-    A participant whose run has one reward is met once; one of whom nothing is said so comes back.
+    A participant whose run has one reward is met once; unless a promise says so, participants come back.
     """
     run, whole = promise.run, promise.adjacency.replaced == "participant"
     every = whole and (run is None or run.times > 1)

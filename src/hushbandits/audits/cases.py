@@ -138,7 +138,7 @@ def named(name: str) -> Found:
     Raises
     ------
     ValueError
-        Unknown; a class that is none; or one that promises nothing.
+        An unknown name; something else than a class; or a class that promises nothing.
     """
     if ":" in name:
         cases = _of_class(name)
@@ -157,7 +157,7 @@ def named(name: str) -> Found:
 
 
 def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
-    """Return what makes a secure function of this name, and which one it is; ``None``: it is none."""
+    """Return what makes a secure function of this name, and which one it is; ``None`` for another name."""
     for kind, base in (("SecAgg", SecAgg), ("Shuffle", Shuffle)):
         if name == kind:
             return partial(make_wrapper, name), kind
@@ -193,7 +193,7 @@ def _guarded(
         ]
     try:
         return look()
-    except Exception as error:  # whatever it is that a stranger's code raises: it is shown, not hidden
+    except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
         return [Unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True)]
 
 

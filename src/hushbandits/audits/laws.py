@@ -82,7 +82,7 @@ class OnGrid:
     mean: float = 0.0
 
     def code(self, noise: Array) -> Array:
-        """Steps of the grid, as the law counts them; NaN where it is none."""
+        """Steps of the grid, as the law counts them; NaN where it is not on the grid."""
         steps = noise * self.per + self.mean
         whole = np.rint(steps)
         k = (whole - self.first) % self.modulus if self.modulus else whole - self.first
@@ -133,7 +133,7 @@ class Continuous:
         return self.cdf(noise)
 
     def silent(self, noise: Array) -> Array:
-        """Zeros, but for what adding rewards up rounds off."""
+        """Zeros, up to what rounding leaves when rewards are added up."""
         return np.abs(noise) < 1e-12
 
 

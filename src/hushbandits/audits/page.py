@@ -18,7 +18,7 @@ def _line(v: Verdict) -> str:
 
 
 class Shown(Protocol):
-    """Whoever is told of the work."""
+    """What is told how far the work is."""
 
     def at(self, what: str, /) -> None:
         """It begins with this."""

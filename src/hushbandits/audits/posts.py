@@ -192,5 +192,5 @@ _DRAWN: dict[type, Callable[[Any, Shown, Array], Draws]] = {
 
 
 def has_law(wrapper: Wrapper) -> bool:
-    """Whether the law of what it draws on a graph is known here."""
+    """Whether this audit knows the law of its draws on a graph."""
     return isinstance(wrapper, tuple(_DRAWN))

@@ -65,7 +65,7 @@ class Check:
     what : str
         Which kind of check.
     promises : tuple of (str, str)
-        Class and view of what it bears on.
+        The class that it checks, and who observes.
     run : callable
         Returns the verdicts.
     """

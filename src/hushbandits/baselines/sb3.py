@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
-from hushbandits.baselines.sb3_file import Policy, heads_of, parts_of, read
+from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, read
 from hushbandits.baselines.sb3_model import policy_of
-from hushbandits.baselines.sb3_network import Player
+from hushbandits.baselines.sb3_network import Network
 from hushbandits.baselines.sb3_zip import read_zip
 from hushbandits.core.acts import TaskTeam, given_options
 from hushbandits.core.entries import Model
@@ -58,11 +59,11 @@ class Trained(TaskTeam):
         self, source: str | Path | Model, *, deterministic: bool | None = None, beats: int | None = None,
         task: Params | None = None,
     ):  # fmt: skip
-        self.policy: Policy = _policy(source)
+        self.policy: Learned = _policy(source)
         if task is not None and self.policy.bounds is None:
             raise ValueError(f"task={shown(task)} cannot change what {source} was trained with")
         self._options = {**self.policy.options, **given_options(task)}
-        self._player = Player(self.policy, None if deterministic is None else flag("deterministic", deterministic))
+        self._player = Network(self.policy, None if deterministic is None else flag("deterministic", deterministic))
         super().__init__(self.policy.beats if beats is None else beats)
         self.setting = self.policy.setting
 
@@ -131,7 +132,7 @@ class Trained(TaskTeam):
             raise ValueError(f"{self.name} cannot see this env as it was trained to: {error}") from None
         return task
 
-    def _acts_in(self, space: Any) -> bool:
+    def _acts_in(self, space: spaces.Space[Any]) -> bool:
         try:
             return heads_of(space) == (self.policy.kind, self.policy.heads)
         except ValueError:
@@ -146,7 +147,7 @@ class Trained(TaskTeam):
         return self._player.act(task, pull, talk)
 
 
-def _policy(source: object) -> Policy:
+def _policy(source: object) -> Learned:
     if isinstance(source, Model):
         return policy_of(source)
     if isinstance(source, str | Path) and os.path.isfile(path := Path(source).expanduser()):

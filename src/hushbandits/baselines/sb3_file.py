@@ -28,7 +28,7 @@ __all__ = [
     "ALGORITHMS",
     "FILE",
     "FORMAT",
-    "Policy",
+    "Learned",
     "expected",
     "heads_of",
     "parts_of",
@@ -49,7 +49,7 @@ Seen = tuple[str, int, float | None, float | None]
 
 
 @dataclass(frozen=True)
-class Policy:
+class Learned:
     """What a folder holds, a zip, or a model in memory.
 
     Parameters
@@ -78,7 +78,7 @@ class Policy:
     told : mapping
         All of ``policy.json``.
     bounds : tuple of two arrays, optional
-        ``(D,)`` each, lows and highs of what it was shown; of a folder's, `parts` say it.
+        ``(D,)`` each, lows and highs of what it was shown; a folder says them in its `parts`.
     """
 
     algorithm: str
@@ -161,13 +161,13 @@ def expected(inputs: int, lstm: int, layers: tuple[int, ...], choices: int) -> d
     return {**shapes, "head.weight": (choices, before), "head.bias": (choices,)}
 
 
-def read(folder: str | Path) -> Policy:
+def read(folder: str | Path) -> Learned:
     """Read a policy.
 
     Raises
     ------
     ValueError
-        There is none, or it is not what its format asks for; the sentence says what.
+        There is no policy, or it breaks its format; the sentence says where.
     """
     if not isinstance(folder, str | Path) or "\0" in str(folder):
         raise ValueError(f"folder={shown(folder)} must be a path")
@@ -182,7 +182,7 @@ def read(folder: str | Path) -> Policy:
         weights = _arrays(path / name, policy.shapes)
     except ValueError as error:
         raise ValueError(f"policy {path}: {error}") from None
-    return Policy(**{**vars(policy), "weights": weights})
+    return Learned(**{**vars(policy), "weights": weights})
 
 
 def _told(path: Path) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _told(path: Path) -> dict[str, Any]:
     return told
 
 
-def understood(told: dict[str, Any]) -> Policy:
+def understood(told: Mapping[str, object]) -> Learned:
     """Return what ``policy.json`` says, without weights; ``ValueError`` says what it lacks."""
     version = told.get("format")
     if version != FORMAT or isinstance(version, bool):
@@ -216,7 +216,7 @@ def understood(told: dict[str, Any]) -> Policy:
     for name in options:
         if not name.isidentifier() or name in EARNED:
             raise ValueError(f"options={shown(name)} must name what a learner sees or how its actions are written")
-    return Policy(
+    return Learned(
         algorithm=choice("algorithm", told.get("algorithm"), ALGORITHMS),
         setting=_word("setting", told.get("setting")),
         env=env,
@@ -235,7 +235,7 @@ def understood(told: dict[str, Any]) -> Policy:
     )
 
 
-def sound(policy: Policy) -> Policy:
+def sound(policy: Learned) -> Learned:
     """Return a policy with weights as they are played, if these fit it and are finite; else ``ValueError``."""
     for name, shape in policy.shapes.items():
         array = policy.weights.get(name)

@@ -1,22 +1,25 @@
-"""From a model of Stable-Baselines3 in memory to a `Policy`: plain arrays, and what it was shown."""
+"""From a model of Stable-Baselines3 in memory to a `Learned`: plain arrays, and what it was shown."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.baselines.sb3_file import Policy, heads_of, parts_of, sound
+from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, sound
 from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, network
 from hushbandits.core.entries import Model, title
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import EARNED, Task
 
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
 __all__ = ["arrays", "policy_of"]
 
 
-def arrays(model: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is.
 
     Raises
@@ -38,7 +41,7 @@ def arrays(model: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     return weights, {**found, "activation": activation(its.activation_fn.__name__)}
 
 
-def policy_of(model: Model) -> Policy:
+def policy_of(model: Model) -> Learned:
     """Return what a model does, as it is now.
 
     Of one that was trained in `hb.make_sb3`, and still has that env, it is known what it was shown, part by part;
@@ -56,7 +59,7 @@ def policy_of(model: Model) -> Policy:
         raise ValueError(f"model {name}: {error}") from None
 
 
-def _policy_of(model: Any, name: str) -> Policy:
+def _policy_of(model: BaseAlgorithm, name: str) -> Learned:
     scaled = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
     if scaled is not None and scaled.norm_obs:
         raise ValueError(f"its observations go through a VecNormalize, which is not played here; {OTHER}")
@@ -67,7 +70,7 @@ def _policy_of(model: Any, name: str) -> Policy:
         raise ValueError(f"it was trained with observations in {type(seen).__name__}, and here they are flat arrays")
     action, heads = heads_of(model.action_space)
     return sound(
-        Policy(
+        Learned(
             algorithm=name, kind=action, heads=heads, layers=tuple(net["layers"]), activation=net["activation"],
             lstm=net["lstm"], deterministic=kind.deterministic, masked=kind.masked, beats=1, weights=weights, told={},
             bounds=(np.array(seen.low, float), np.array(seen.high, float)), **_home(model),
@@ -75,7 +78,7 @@ def _policy_of(model: Any, name: str) -> Policy:
     )  # fmt: skip
 
 
-def _home(model: Any) -> dict[str, Any]:
+def _home(model: BaseAlgorithm) -> dict[str, Any]:
     """What the env of a training tells: setting, env, options of its task, and the parts of an observation."""
     env = model.get_env() if hasattr(model, "get_env") else None
     rows = getattr(getattr(env, "unwrapped", None), "rows", None)

@@ -6,27 +6,27 @@ from itertools import pairwise
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import Policy
+from hushbandits.baselines.sb3_file import Learned
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.task import Task
 
-__all__ = ["Player"]
+__all__ = ["Network"]
 
 
-class Player:
+class Network:
     """A policy at play in R runs.
 
     Every run is one product of matrices of its own, whose shape does not depend on the others.
 
     Parameters
     ----------
-    policy : Policy
+    policy : Learned
     deterministic : bool, optional
         Take the likeliest action; default: what the policy says.
     """
 
-    def __init__(self, policy: Policy, deterministic: bool | None = None):
+    def __init__(self, policy: Learned, deterministic: bool | None = None):
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
         names = [*(f"layer{i}" for i in range(len(policy.layers))), "head"]
@@ -108,7 +108,7 @@ class Player:
         return self._tape.next()
 
 
-def _turned(policy: Policy, name: str) -> Array:
+def _turned(policy: Learned, name: str) -> Array:
     return np.ascontiguousarray(policy.weights[name].T)
 
 

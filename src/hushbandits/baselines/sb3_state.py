@@ -1,4 +1,4 @@
-"""The networks that Stable-Baselines3 builds: from the names of its weights to those of a `Policy`."""
+"""The networks that Stable-Baselines3 builds: from the names of its weights to those of a `Learned`."""
 
 from __future__ import annotations
 

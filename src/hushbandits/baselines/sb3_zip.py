@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import Policy, sound
+from hushbandits.baselines.sb3_file import Learned, sound
 from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, needed, network
 from hushbandits.core.ground.strangers import opened, parsed
 from hushbandits.core.ground.types import Array
@@ -41,13 +41,13 @@ _HARMLESS = {
 _YOURSELF = "if you trust the file, load it yourself and hand over the model, hb.evaluate(id, model)"
 
 
-def read_zip(path: Path) -> Policy:
+def read_zip(path: Path) -> Learned:
     """Read a zip.
 
     Raises
     ------
     ValueError
-        It is none, it is damaged, or what it holds could only be had by running it; the sentence says what.
+        The file is no zip, or is damaged, or would have to be run to be read; the sentence says which.
     """
     try:
         with opened(path) as file, zipfile.ZipFile(file) as archive:
@@ -75,7 +75,7 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 # -- the JSON --------------------------------------------------------------------------------------------------------
 
 
-def _policy(name: str, told: object, state: Mapping[str, Array]) -> Policy:
+def _policy(name: str, told: object, state: Mapping[str, Array]) -> Learned:
     data = _table("data", told)
     module = _table("policy_class", data.get("policy_class")).get("__module__")
     kind = KINDS.get(module) if isinstance(module, str) else None
@@ -96,7 +96,7 @@ def _policy(name: str, told: object, state: Mapping[str, Array]) -> Policy:
         raise ValueError("observation_space has lows and highs of different numbers")
     action, heads = _actions(_table("action_space", data.get("action_space")))
     weights, net = network(state, len(heads) if action == "MultiBinary" else 0)
-    policy = Policy(
+    policy = Learned(
         algorithm=name, setting="", env={}, options={}, parts=(), kind=action, heads=heads,
         layers=tuple(net["layers"]), activation=made or kind.activation, lstm=net["lstm"],
         deterministic=kind.deterministic, masked=kind.masked, beats=1, weights=weights, told={}, bounds=(low, high),

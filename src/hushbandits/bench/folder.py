@@ -20,7 +20,7 @@ from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.results import figure_of, spent
 from hushbandits.bench.show.export import tidy
 from hushbandits.core.ground.strangers import printable
-from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.protection import Protection
 
@@ -114,7 +114,7 @@ class RunFolder:
         line: str | Sequence[str] | None = None,
         *,
         experiment: str | None = None,
-        at: Mapping[str, Any] | None = None,
+        at: Params | None = None,
     ) -> RunFolder:
         """Return a part: lines by their labels, an experiment by its name, a point of the sweep by its values.
 

@@ -12,7 +12,7 @@ import numpy as np
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure, Use
 from hushbandits.core.entries import title
 from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import choice, nearest
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.team import Team
@@ -201,7 +201,7 @@ class _Held:
         return np.asarray(self._results.times, float), np.asarray(self._results.curves[metric], float)
 
 
-def figure_of(metric: str | None, shown: Mapping[str, Any], curves: list[str], finals: list[str]) -> Figure:
+def figure_of(metric: str | None, shown: Params, curves: list[str], finals: list[str]) -> Figure:
     """Return the figure that is asked for: over time where there is such a curve, else along `x`, or over runs."""
     if metric is None:
         metric = next(iter([*curves, *finals]), "")

@@ -305,7 +305,7 @@ def main(args: Sequence[str] | None = None) -> int:
         print("hushbandits: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        let_go()  # whoever read us has gone
+        let_go()  # the reader of the pipe has gone
         return 0
     except Exception as error:
         let_go()

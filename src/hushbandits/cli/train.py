@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.cli.console import assignments, bad_input_is_a_sentence, escape, make_console
+from hushbandits.core.ground.types import Params
 
 __all__ = ["train"]
 
@@ -115,7 +116,7 @@ def _asked(set: tuple[str, ...], wrappers: tuple[str, ...]) -> dict[str, Any]:
 
 
 @contextmanager
-def _progress(steps: int) -> Iterator[Any]:
+def _progress(steps: int) -> Iterator[Callable[[int, Params | None], None]]:
     """A bar of steps on a terminal, with what the last evaluation found; elsewhere a line per evaluation."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -125,7 +126,7 @@ def _progress(steps: int) -> Iterator[Any]:
     with Progress(*columns, told, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("", total=steps)
 
-        def notify(done: int, training: Mapping[str, Any] | None) -> None:
+        def notify(done: int, training: Params | None) -> None:
             line = "" if training is None else _line(training["curve"][-1])
             bar.update(task, completed=min(done, steps), description=escape(line) if line else None)
             if line and not sys.stderr.isatty():
@@ -134,12 +135,12 @@ def _progress(steps: int) -> Iterator[Any]:
         yield notify
 
 
-def _line(point: Mapping[str, Any]) -> str:
+def _line(point: Params) -> str:
     values = {"return": point["return"], **point["metrics"]}
     return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
 
 
-def _say(told: Mapping[str, Any], out: Path) -> None:
+def _say(told: Params, out: Path) -> None:
     """The held-out curve as a table, and how to play the policy."""
     from rich.table import Table
 

@@ -101,7 +101,7 @@ class TaskTeam(Team):
 
 
 def given_options(task: object) -> dict[str, object]:
-    """Return what decides what is seen and how an action is written, checked as far as that goes without an env.
+    """Return what decides what is seen and how an action is written, checked as far as possible without an env.
 
     Examples
     --------

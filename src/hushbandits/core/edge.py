@@ -63,7 +63,7 @@ def handed(value: Array) -> Array:
 
 
 def as_array(value: object) -> Array:
-    """Return an array, of shape () and dtype object where there is none to be had (ragged lists).
+    """Return an array, of shape () and dtype object where no other can be made (ragged lists).
 
     Examples
     --------

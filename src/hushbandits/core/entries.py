@@ -18,7 +18,7 @@ __all__ = ["AGENTS", "ENVS", "WRAPPERS", "AnyAgent", "AnyEnv", "AnyWrapper", "Mo
 
 @runtime_checkable
 class Model(Protocol):
-    """A model of Stable-Baselines3, in memory: which one it is, whoever plays it finds out."""
+    """A model of Stable-Baselines3 in memory, of any of its algorithms."""
 
     policy: Any
     observation_space: Any

@@ -187,7 +187,7 @@ class Env(Startable):
         return None
 
     def standard_report(self) -> dict[str, Array]:
-        """Return what is sent where a team says nothing of its own, between the beats, but what agents are not told."""
+        """Return what is sent where a team says nothing of its own, without what its agents are not told."""
         self._begun("standard_report")
         return {name: np.array(value) for name, value in self._report().items() if name not in self._telling.withheld}
 

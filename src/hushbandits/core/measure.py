@@ -116,7 +116,7 @@ def gathered(*parts: object) -> dict[str, Measure]:
     Raises
     ------
     ValueError
-        A declaration that is none.
+        A declaration that is no `Measure`, or has a name that is no text.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class Field:
     Raises
     ------
     ValueError
-        A dtype other than bits, integers and floats; a shape that is no tuple of integers ≥ 0.
+        A dtype other than bits, integers and floats; a shape that is not a tuple of integers ≥ 0.
 
     Examples
     --------

@@ -88,10 +88,10 @@ class Channel(Protocol):
         """Start R new runs."""
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Outward."""
+        """Return the message that leaves the senders' side."""
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Inward."""
+        """Return the inbox that the receivers see."""
 
 
 class Shuffling(Protocol):

@@ -56,7 +56,7 @@ class Team(Promising):
     fields: Fields | None = None
     #: What it must be told of its own rewards; empty: it never looks at them.
     told: tuple[str, ...] = ("reward",)
-    #: Whether it answers for whatever fields an env asks for, where it declares none of its own.
+    #: Whether it fills any fields that an env asks for, where it declares no fields itself.
     improvises: bool = False
     #: Fields that it must find in its inbox (``tally``: pulls and sums per arm).
     hears: tuple[str, ...] = ()

@@ -82,7 +82,7 @@ def _at(agent: Use, **point: Any) -> Params:
 
 
 def _whose(peer: Use) -> str:
-    """The source of what is said of a peer: the paper's figures have no DDUCB that chooses anew."""
+    """The source of a sentence about a peer: the paper's figures have no DDUCB that chooses anew."""
     return OWN if peer is RECHOOSING else ""
 
 

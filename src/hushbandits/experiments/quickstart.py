@@ -37,7 +37,7 @@ EXPERIMENTS = (
         env=Use("DPMASE-v0", problem="P1", n_agents=64, permute_arms=True),
         agents=[
             *(Use("DP-MASE", epsilon=epsilon) for epsilon in (0.05, 0.1, 0.25)),
-            Use("DP-MASE", label="DP-MASE without privacy (ε = 10⁶)", epsilon=1e6),  # so little noise is none
+            Use("DP-MASE", label="DP-MASE without privacy (ε = 10⁶)", epsilon=1e6),  # so little noise changes nothing
         ],
         runs=20,
         metrics=("rounds", "messages", "correct"),

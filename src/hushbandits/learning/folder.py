@@ -5,21 +5,81 @@ from __future__ import annotations
 import io
 import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict, cast
 
 import numpy as np
 
 from hushbandits.baselines.sb3_file import FILE, read
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.core.ground.files import parts, replacing
-from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
+from hushbandits.learning.score import Score
 
-__all__ = ["LOCK", "begun", "same", "save", "versions"]
+__all__ = ["LOCK", "Asked", "Point", "Told", "Training", "begun", "same", "save", "versions"]
 
 LOCK = "lock"
+
+
+class Asked(TypedDict):
+    """What a training was asked for, as JSON has it."""
+
+    id: str
+    algo: str
+    steps: int
+    seed: int
+    num_envs: int
+    env: dict[str, object]
+    wrappers: list[dict[str, object]]
+    task: dict[str, object]
+    hyper: dict[str, object]
+    evaluations: int
+    held_out: int
+
+
+class Point(Score):
+    """What an evaluation found, and after how many steps."""
+
+    steps: int
+
+
+class Training(TypedDict):
+    """What ``policy.json`` says of its training; ``random`` is what uniform play earns."""
+
+    command: str
+    asked: Asked
+    versions: dict[str, str]
+    machine: str
+    steps: int
+    legs: int
+    complete: bool
+    checkpoint: str | None
+    curve: list[Point]
+    random: NotRequired[Score]
+
+
+class Told(TypedDict):
+    """What ``policy.json`` says: how it is played (`understood`), which file has its weights, how it was trained."""
+
+    format: int
+    algorithm: str
+    setting: str
+    env: dict[str, object]
+    wrappers: list[dict[str, object]]
+    options: dict[str, object]
+    observation: list[list[object]]
+    action: dict[str, object]
+    network: dict[str, object]
+    deterministic: bool
+    masked: bool
+    beats: int
+    weights: NotRequired[str]
+    training: Training
+
+
 _SUFFIXES = (".npz", ".pt", ".part")
 
 
@@ -43,7 +103,7 @@ def _installed(name: str) -> bool:
     return True
 
 
-def save(out: Path, told: dict[str, Any], weights: dict[str, Array], checkpoint: bytes | None) -> None:
+def save(out: Path, told: Told, weights: dict[str, Array], checkpoint: bytes | None) -> None:
     """Write a policy, and what its training needs to go on.
 
     Files that carry the step in their names come first, then ``policy.json`` takes the old one's place in one go: it
@@ -57,7 +117,7 @@ def save(out: Path, told: dict[str, Any], weights: dict[str, Array], checkpoint:
     try:
         _write(out / told["weights"], content.getvalue())
         if checkpoint is not None:
-            _write(out / told["training"]["checkpoint"], checkpoint)
+            _write(out / f"checkpoint-{steps}.pt", checkpoint)
         _write(out / FILE, (json.dumps(told, allow_nan=False) + "\n").encode())
         for path in out.iterdir():
             kept = (told["weights"], told["training"]["checkpoint"])
@@ -73,8 +133,8 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def begun(out: Path) -> dict[str, Any] | None:
-    """Return what ``policy.json`` of a training says; ``None``: there is none, and the folder has room for one.
+def begun(out: Path) -> Told | None:
+    """Return what ``policy.json`` of a training says; ``None`` where the folder is free for one.
 
     Raises
     ------
@@ -87,7 +147,7 @@ def begun(out: Path) -> dict[str, Any] | None:
         raise StoreError(f"--out {out} is no folder")
     if (out / FILE).exists():
         try:
-            return dict(read(out).told)
+            return cast(Told, dict(read(out).told))
         except ValueError as error:
             raise StoreError(f"{error}; choose another --out") from None
     others = [p.name for p in out.iterdir() if p.name != LOCK and not p.name.startswith(("weights-", "checkpoint-"))]
@@ -98,7 +158,7 @@ def begun(out: Path) -> dict[str, Any] | None:
     return None
 
 
-def same(out: Path, told: Params, asked: Params) -> None:
+def same(out: Path, told: Mapping[str, object], asked: Mapping[str, object]) -> None:
     """Raise `StoreError` unless a folder's training is the one that is asked for, and can go on here to the bit."""
     training = told.get("training")
     if not isinstance(training, dict) or not isinstance(training.get("asked"), dict):

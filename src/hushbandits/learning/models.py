@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import io
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -17,11 +16,16 @@ from hushbandits.core.ground.spec import default
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import flag, integer, nearest, real, shown
 
-__all__ = ["MODELS", "Model", "build", "checkpoint", "leg_seed", "restore", "start"]
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+    from hushbandits.views.sb3 import RowsVecEnv
+
+__all__ = ["MODELS", "Algorithm", "build", "checkpoint", "leg_seed", "restore", "start"]
 
 
 @dataclass(frozen=True)
-class Model:
+class Algorithm:
     """An algorithm.
 
     Parameters
@@ -37,7 +41,7 @@ class Model:
     module: str
     cls: str
     policy: str
-    hyper: Mapping[str, Any]
+    hyper: Params
     masked: bool = False
     deterministic: bool = False
 
@@ -45,16 +49,16 @@ class Model:
 # The bonus for entropy: without it a policy soon plays one arm for ever, and learns nothing more.
 _PPO = {"n_steps": 128, "n_epochs": 4, "learning_rate": 1e-3, "ent_coef": 0.01}
 MODELS = {
-    "ppo": Model("stable_baselines3", "PPO", "MlpPolicy", _PPO),
-    "dqn": Model(
+    "ppo": Algorithm("stable_baselines3", "PPO", "MlpPolicy", _PPO),
+    "dqn": Algorithm(
         "stable_baselines3", "DQN", "MlpPolicy",
         {"buffer_size": 50_000, "learning_starts": 1000, "train_freq": 1, "target_update_interval": 2000,
          "batch_size": 128, "learning_rate": 5e-4, "exploration_fraction": 0.3},
         deterministic=True,
     ),
-    "a2c": Model("stable_baselines3", "A2C", "MlpPolicy", {"n_steps": 8, "learning_rate": 1e-3, "ent_coef": 0.01}),
-    "recurrent-ppo": Model("sb3_contrib", "RecurrentPPO", "MlpLstmPolicy", {**_PPO, "lstm_hidden_size": 64}),
-    "maskable-ppo": Model("sb3_contrib", "MaskablePPO", "MlpPolicy", _PPO, masked=True),
+    "a2c": Algorithm("stable_baselines3", "A2C", "MlpPolicy", {"n_steps": 8, "learning_rate": 1e-3, "ent_coef": 0.01}),
+    "recurrent-ppo": Algorithm("sb3_contrib", "RecurrentPPO", "MlpLstmPolicy", {**_PPO, "lstm_hidden_size": 64}),
+    "maskable-ppo": Algorithm("sb3_contrib", "MaskablePPO", "MlpPolicy", _PPO, masked=True),
 }  # fmt: skip
 
 #: Parameters of the policy's network rather than of the algorithm.
@@ -64,7 +68,7 @@ _COUNTERS = ("num_timesteps", "_n_calls", "_n_updates", "exploration_rate")
 _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
-def build(algo: str, venv: Any, hyper: Params, seed: int, tensorboard: str | None) -> Any:
+def build(algo: str, venv: RowsVecEnv, hyper: Params, seed: int, tensorboard: str | None) -> BaseAlgorithm:
     """Build a model.
 
     Raises
@@ -101,7 +105,7 @@ def build(algo: str, venv: Any, hyper: Params, seed: int, tensorboard: str | Non
         raise ValueError(f"algo: {algo} with {shown(hyper)}: {words(error)}") from error
 
 
-def _plain(name: str, value: Any, usual: object) -> None:
+def _plain(name: str, value: object, usual: object) -> None:
     """Raise ``ValueError`` unless a hyperparameter is what its default is."""
     if name == "algo.net_arch":
         if not isinstance(value, list) or len(value) > 16:
@@ -118,8 +122,8 @@ def _plain(name: str, value: Any, usual: object) -> None:
         real(name, value)
 
 
-def start(model: Any, seed: int) -> None:
-    """Begin a leg: the same from here on, whatever was before, but for what a `checkpoint` holds."""
+def start(model: BaseAlgorithm, seed: int) -> None:
+    """Begin a leg: from here on only the seed and what a `checkpoint` holds decide what happens."""
     model.set_random_seed(seed % 2**32)
     model._last_obs = None
     if getattr(model, "_last_lstm_states", None) is not None:
@@ -128,11 +132,11 @@ def start(model: Any, seed: int) -> None:
                 state.zero_()
 
 
-def checkpoint(model: Any) -> bytes:
+def checkpoint(model: BaseAlgorithm) -> bytes:
     """Return what a model needs to go on, as PyTorch writes plain tensors and numbers."""
     import torch
 
-    told: dict[str, Any] = {
+    told: dict[str, object] = {
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
         "counters": {name: getattr(model, name) for name in _COUNTERS if hasattr(model, name)},
@@ -147,13 +151,13 @@ def checkpoint(model: Any) -> bytes:
     return content.getvalue()
 
 
-def restore(model: Any, content: bytes) -> None:
+def restore(model: BaseAlgorithm, content: bytes) -> None:
     """Put a checkpoint into a model; nothing in it is run.
 
     Raises
     ------
     ValueError
-        It is none, or another model's.
+        The content is damaged, or is another model's.
     """
     import torch
 

@@ -5,25 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from hushbandits.baselines.sb3_file import heads_of
-from hushbandits.baselines.sb3_network import Player
+from hushbandits.baselines.sb3_network import Network
 from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.core.play import play
 from hushbandits.registry import make_team
 from hushbandits.views.learners import Rows
 
-__all__ = ["HELD_OUT", "score", "uniform"]
+__all__ = ["HELD_OUT", "Score", "score", "uniform"]
+
+#: What was earned in held-out episodes: mean and standard error of the return, and the mean of each metric.
+Score = TypedDict("Score", {"return": float, "se": float | None, "metrics": dict[str, float]})
 
 #: Added to a training's seed: its own episodes' seeds are below.
 HELD_OUT = 1 << 64
 
 
-def score(player: Player, rows: Rows, seed: int, name: str) -> dict[str, Any]:
+def score(player: Network, rows: Rows, seed: int, name: str) -> Score:
     """Play one episode in every run; return means over runs of the return and of the env's metrics.
 
     ``se`` is the return's standard error.  The runs are those of ``play(core, team, seed)``, and `name` is the tape
@@ -33,7 +36,7 @@ def score(player: Player, rows: Rows, seed: int, name: str) -> dict[str, Any]:
     return _told(rows, seed, lambda: player.act(rows.task))
 
 
-def uniform(rows: Rows, seed: int) -> dict[str, Any]:
+def uniform(rows: Rows, seed: int) -> Score:
     """Return the same of uniform play: its return is of uniform choices among those that count.
 
     Its metrics are those of the agent ``Random``, which plays as the env says that somebody without a mind would.
@@ -53,7 +56,7 @@ def uniform(rows: Rows, seed: int) -> dict[str, Any]:
     return {"return": told["return"], "se": told["se"], "metrics": _means(metrics)}
 
 
-def _told(rows: Rows, seed: int, choose: Callable[[], Array]) -> dict[str, Any]:
+def _told(rows: Rows, seed: int, choose: Callable[[], Array]) -> Score:
     rows.reset(seed)
     earned = np.zeros(rows.runs)
     going = np.ones(rows.runs, bool)

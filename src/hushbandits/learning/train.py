@@ -9,13 +9,12 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import FORMAT, Policy, heads_of, parts_of, understood
+from hushbandits.baselines.sb3_file import FORMAT, Learned, heads_of, parts_of, understood
 from hushbandits.baselines.sb3_model import arrays
-from hushbandits.baselines.sb3_network import Player
+from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use, named
 from hushbandits.bench.play.errors import StoreError
@@ -24,19 +23,20 @@ from hushbandits.core.ground.strangers import opened
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import choice, integer, nearest, shown
 from hushbandits.core.task import EARNED
-from hushbandits.learning.folder import LOCK, begun, same, save, versions
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.learning.folder import LOCK, Asked, Told, Training, begun, same, save, versions
 from hushbandits.learning.models import MODELS, build, checkpoint, leg_seed, restore, start
-from hushbandits.learning.score import HELD_OUT, score, uniform
+from hushbandits.learning.score import HELD_OUT, Score, score, uniform
 from hushbandits.registry import make_wrapper
 from hushbandits.views.learners import Rows, learners_core, learners_own
 
 __all__ = ["train"]
 
 #: Called with the steps done, and after an evaluation with what was found.
-Notify = Callable[[int, Mapping[str, Any] | None], None]
+Notify = Callable[[int, Training | None], None]
 
 
-def _nobody(steps: int, found: Mapping[str, Any] | None) -> None: ...
+def _nobody(steps: int, found: Training | None) -> None: ...
 
 
 def train(
@@ -44,7 +44,7 @@ def train(
     env: Params | None = None, wrappers: Sequence[Use | str] = (), task: Params | None = None,
     hyper: Params | None = None, evaluations: int = 10, held_out: int = 32, resume: bool = False,
     tensorboard: bool = False, notify: Notify = _nobody,
-) -> dict[str, Any]:  # fmt: skip
+) -> Told:  # fmt: skip
     """Train a policy that all agents share, and leave it in a folder, where ``sb3:FOLDER`` plays it.
 
     Parameters
@@ -97,11 +97,11 @@ def train(
     }  # fmt: skip
     if not isinstance(id, str):
         raise ValueError(f"id={shown(id)} must be the id of an env")
-    asked = json.loads(canonical(asked))
+    given: Asked = json.loads(canonical(asked))
     folder = Path(out)
-    _there(begun(folder), folder, asked, resume)
+    _there(begun(folder), folder, given, resume)
     with _apart():
-        training = _Training(asked, thaw(asked["env"]), uses, task or {}, hyper or {}, folder if tensorboard else None)
+        training = _Training(given, thaw(given["env"]), uses, task or {}, hyper or {}, folder if tensorboard else None)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -109,12 +109,12 @@ def train(
         lock = Lock(folder / LOCK)
         try:
             # Somebody else may have begun one while we waited.
-            return training.play(folder, _there(begun(folder), folder, asked, resume), notify)
+            return training.play(folder, _there(begun(folder), folder, given, resume), notify)
         finally:
             lock.release()
 
 
-def _there(told: dict[str, Any] | None, folder: Path, asked: Params, resume: bool) -> dict[str, Any] | None:
+def _there(told: Told | None, folder: Path, asked: Asked, resume: bool) -> Told | None:
     """What a folder holds of the training that is asked for."""
     if told is None:
         if resume:
@@ -148,9 +148,7 @@ def _apart() -> Iterator[None]:
 class _Training:
     """One training: its learner, its held-out episodes, and what ``policy.json`` says of it."""
 
-    def __init__(
-        self, asked: dict[str, Any], env: Params, uses: Sequence[Use], task: Params, hyper: Params, logs: Path | None
-    ):
+    def __init__(self, asked: Asked, env: Params, uses: Sequence[Use], task: Params, hyper: Params, logs: Path | None):
         from hushbandits.views.sb3 import make_sb3
 
         self.asked = asked
@@ -158,7 +156,7 @@ class _Training:
         if strange := [name for name in options if name not in (known := learners_own(asked["id"]))]:
             raise TypeError(f"a learner's task takes no parameter {strange[0]!r}{nearest(strange[0], known)}")
 
-        def wrappers() -> list[Any]:
+        def wrappers() -> list[Wrapper]:
             return [make_wrapper(use.name, **use.params) for use in uses]
 
         venv = make_sb3(asked["id"], asked["num_envs"], wrappers=wrappers(), **options, **env)
@@ -167,7 +165,7 @@ class _Training:
         _, network = arrays(self.model)  # refused now rather than after an hour
         kind, heads = heads_of(venv.action_space)
         model = MODELS[asked["algo"]]
-        self.told: dict[str, Any] = {
+        self.told: Told = {
             "format": FORMAT,
             "algorithm": asked["algo"],
             "setting": self.rows.core.setting,
@@ -182,12 +180,12 @@ class _Training:
             "beats": 1,
             "training": {
                 "command": _command(asked), "asked": asked, "versions": versions(), "machine": platform.machine(),
-                "steps": 0, "legs": 0, "complete": False, "checkpoint": None, "curve": [], "random": {},
+                "steps": 0, "legs": 0, "complete": False, "checkpoint": None, "curve": [],
             },
         }  # fmt: skip
         understood({**self.told})
 
-    def play(self, folder: Path, told: dict[str, Any] | None, notify: Notify) -> dict[str, Any]:
+    def play(self, folder: Path, told: Told | None, notify: Notify) -> Told:
         """Train from where the folder stands to the end."""
         if told is not None and told["training"].get("complete"):
             return told
@@ -198,7 +196,7 @@ class _Training:
         else:
             self.told["training"] = training = told["training"]
             try:
-                with opened(folder / Path(training["checkpoint"]).name) as file:
+                with opened(folder / Path(str(training["checkpoint"])).name) as file:
                     restore(self.model, file.read())
             except (OSError, ValueError) as error:
                 raise StoreError(f"the training in {folder} cannot go on: {error}; choose another --out") from None
@@ -229,7 +227,7 @@ class _Training:
                 model.learn(
                     end - model.num_timesteps, callback=Watch(), reset_num_timesteps=False, tb_log_name="training"
                 )
-            except (ValueError, RuntimeError):  # PyTorch's, of numbers that are none
+            except (ValueError, RuntimeError):  # PyTorch's, where numbers are NaN
                 _finite(arrays(model)[0])
                 raise
 
@@ -238,13 +236,10 @@ class _Training:
         weights, _ = arrays(self.model)
         _finite(weights)
         training, done = self.told["training"], self.model.num_timesteps
-        if training["curve"] and training["curve"][-1]["steps"] == done:  # a leg that the one before had reached
-            found = training["curve"].pop()
-            found.pop("steps")
-        else:
-            found = self._score(weights)
-        training["steps"] = done
-        training["curve"].append({"steps": done, **found})
+        curve = training["curve"]
+        if not curve or curve[-1]["steps"] != done:  # else the leg before had reached it
+            curve.append({"steps": done, **self._score(weights)})
+        training["steps"], found = done, curve[-1]
         save(folder, self.told, weights, None if training["complete"] else checkpoint(self.model))
         if self.model.tensorboard_log is not None and training["legs"]:
             self.model.logger.record("held_out/return", found["return"])
@@ -253,11 +248,11 @@ class _Training:
             self.model.logger.dump(done)
         notify(done, training)
 
-    def _score(self, weights: Mapping[str, Array]) -> dict[str, Any]:
+    def _score(self, weights: Mapping[str, Array]) -> Score:
         exact = {name: array.astype(float) for name, array in weights.items()}
-        policy = Policy(**{**vars(understood(self.told)), "weights": exact})
+        policy = Learned(**{**vars(understood(self.told)), "weights": exact})
         name = f"agent/{policy.algorithm} of {policy.env['use']}"
-        return score(Player(policy), self.rows, HELD_OUT + self.asked["seed"], name)
+        return score(Network(policy), self.rows, HELD_OUT + self.asked["seed"], name)
 
 
 def _finite(weights: Mapping[str, Array]) -> None:
@@ -275,16 +270,16 @@ def _logs(folder: Path | None) -> str | None:
     return str(folder / "tensorboard")
 
 
-def _command(asked: Params) -> str:
+def _command(asked: Asked) -> str:
     """The command that makes this policy, but for its folder."""
-    words = ["hushbandits", "train", asked["id"]]
+    words, said = ["hushbandits", "train", asked["id"]], {**asked}
     for name in ("algo", "steps", "seed", "num_envs", "evaluations", "held_out"):
-        words += [f"--{name.replace('_', '-')}", str(asked[name])]
-    for prefix, name in (("env", "env"), ("task", "task"), ("algo", "hyper")):
-        for key, value in asked[name].items():
+        words += [f"--{name.replace('_', '-')}", str(said[name])]
+    for prefix, table in (("env", asked["env"]), ("task", asked["task"]), ("algo", asked["hyper"])):
+        for key, value in table.items():
             words += ["--set", f"{prefix}.{key}={json.dumps(value, ensure_ascii=False)}"]
     for use in asked["wrappers"]:
-        words += ["--wrappers", use["use"]]
+        words += ["--wrappers", str(use["use"])]
         for key, value in use.items():
             words += ["--set", f"{use['use']}.{key}={json.dumps(value)}"] if key != "use" else []
     return shlex.join(words)

@@ -42,7 +42,7 @@ class LDPUCBL(Policy):
     Parameters
     ----------
     epsilon : float, optional
-        ε of the mechanism; default: that of the mechanism which there is, 1 where there is none.
+        ε of the mechanism; default: that of the env's mechanism, or 1 without one.
     """
 
     name = "LDP-UCB-L"

@@ -109,7 +109,7 @@ class ExtraBits(NoiseLaw):
 
     @property
     def mean(self) -> float:  # type: ignore[override]
-        """kq."""
+        """``kq``, of k bits that are 1 with probability q."""
         return self.k * self.q
 
     @property

@@ -29,7 +29,7 @@ ROUNDS = 24
 
 
 def check_hooks(cls: type, base: type, hooks: Sequence[str]) -> None:
-    """Raise ``AssertionError`` where a method is called almost as a hook that nobody else of the class defines.
+    """Raise ``AssertionError`` where a method has almost the name of a hook, and the class lacks that hook.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class LocalBernoulli(Wrapper):
         return fields
 
     def tells(self, fields: Fields, env: World) -> Fields:
-        """The bit."""
+        """A bit in the place of each reward."""
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
     def reset(self, env: World, seeds: Seeds) -> None:

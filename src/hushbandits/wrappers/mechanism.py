@@ -217,7 +217,7 @@ class Mechanism(Privatizer):
         return tuple(void(g, why) if np.isfinite(g.epsilon) else g for g in standing) if why else standing
 
     def _lossy(self, env: World) -> str:
-        """Why fewer users may be left than the noise was calibrated to; ``""``: as many are, as far as is known."""
+        """Why fewer users may be left than the noise was calibrated to; ``""`` where nothing says so."""
         if self.hidden_by != "sum":
             return ""
         last = next((i for i, w in enumerate(env.wrappers) if isinstance(w, SecureFunction)), len(env.wrappers))

@@ -123,7 +123,7 @@ def _graph(inner: object) -> nx.Graph:
     return graph
 
 
-def _law(kind: type[Any], inner: object) -> object:
+def _law(kind: type, inner: object) -> object:
     """The law of that class; ``{"Gaussian": {"sigma": 0.5}}``."""
     known = [f.name for f in fields(kind)]
     if not isinstance(inner, dict) or not set(inner) <= set(known):

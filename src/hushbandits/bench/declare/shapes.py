@@ -44,7 +44,7 @@ def mapping(value: object) -> TypeGuard[Params]:
 
 
 def tables(key: str, parts: object) -> Sequence[Any]:
-    """Return `parts` if it is a list, of what is for its reader to see; else raise ``ValueError``."""
+    """Return `parts` if it is a list, else raise ``ValueError``; its items are checked by whoever reads them."""
     if not sequence(parts):
         raise ValueError(f"{key}={shown(parts)} must be a list of tables")
     return parts

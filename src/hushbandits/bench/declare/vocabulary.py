@@ -65,7 +65,7 @@ _MORE = frozenset({"correct", "covered"})
 
 
 def smaller_is_better(name: str) -> bool | None:
-    """Whether less of a metric is better, or more; ``None``: nobody has said.
+    """Whether less of a metric is better, or more; ``None`` where that is not declared.
 
     Examples
     --------

@@ -52,7 +52,7 @@ def imported() -> dict[str, str]:
 
 
 def digest_of(file: str | Path) -> str:
-    """Return the SHA-256 of a file, 12 digits; empty: there is none."""
+    """Return the SHA-256 of a file, 12 digits; empty where there is no file."""
     with contextlib.suppress(OSError):
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
     return ""

@@ -175,7 +175,7 @@ def _try(path: Path) -> int | None:
 
 
 def _opened(path: Path) -> int:
-    """Open the lock file, a new one or one that lies there; what is no file of that folder alone is refused."""
+    """Open the lock file, or make it; a link, a device, or a file with a second name is refused."""
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     while True:
         with contextlib.suppress(FileExistsError):

@@ -96,7 +96,7 @@ def _refuse_edits(sources: Sequence[Store]) -> None:
 
 @contextlib.contextmanager
 def _target(out: Path, like: Store) -> Iterator[Store]:
-    """Open the folder for writing; where the block fails, nothing is left of what was made for it."""
+    """Open the folder for writing; where the block fails, all that was made for it is removed."""
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
     store, new = None, False
     with contextlib.ExitStack() as stack:

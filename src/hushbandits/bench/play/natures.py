@@ -19,7 +19,7 @@ __all__ = ["Measures", "declared", "join", "measures", "told"]
 
 
 class Measures(dict[str, Measure]):
-    """Measures by metric; of one that nobody has declared: any number, called by its name.
+    """Measures by metric; a metric that is not declared may be any number, and is called by its name.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def parse_shard(text: str) -> Shard:
     Raises
     ------
     ValueError
-        It is none.
+        The text is no shard.
 
     Examples
     --------

@@ -152,7 +152,7 @@ def _warned(text: str) -> None:
 
 
 def _edited(store: Store, own: dict[str, str]) -> str:
-    """Say which own code or data differs from what rows there were made with; of failed cells there are no rows."""
+    """Say which own code or data has changed since rows were made with it; failed cells have no rows."""
     noted: dict[str, str] = {}
     for _, session in store.sessions():
         noted |= session.get("own", {})

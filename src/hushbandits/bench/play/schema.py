@@ -14,6 +14,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.errors import StoreError, damaged
 from hushbandits.bench.play.integrity import text_sum
 from hushbandits.core.ground.strangers import parsed
+from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
 
 __all__ = ["HELD", "HELD_FROM", "SUMMED", "VERSION", "create", "described", "identify", "write_spec"]
@@ -112,7 +113,7 @@ def identify(db: sqlite3.Connection, path: Path) -> int:
 
 def described(db: sqlite3.Connection, path: Path, version: int) -> tuple[tuple[Experiment, ...], int, dict[str, int]]:
     """Return experiments, seed, and the number of each cell by its key."""
-    spec: dict[str, Any] = dict(db.execute("SELECT name, value FROM spec"))
+    spec: dict[str, object] = dict(db.execute("SELECT name, value FROM spec"))
     texts: list[Any] = [spec.get(name) for name in ("experiments", "seed")]
     if not all(isinstance(text, str) for text in texts):
         raise damaged(path, "the declaration is missing")
@@ -138,7 +139,7 @@ def described(db: sqlite3.Connection, path: Path, version: int) -> tuple[tuple[E
     return experiments, seed, ids
 
 
-def _moved(table: dict[str, Any]) -> dict[str, Any]:
+def _moved(table: Params) -> Params:
     """Name the bounds of shipped figures as they are called now: their modules once stood in `bench`."""
     for figure in table.get("figures", ()):
         for name, path in figure.get("bounds", {}).items():

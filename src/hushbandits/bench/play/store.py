@@ -124,9 +124,9 @@ class Store(Reader):
     def differs(self, experiments: Sequence[Experiment], seed: int, *, growing: bool = False) -> str:
         """Say in words how the rows of this store differ from those of another spec; empty: they are the same.
 
-        What only decides how rows are shown (titles, labels, figures, claims) does not count; see `restyle`.  When
-        they are judged, does: looks are no matter of taste once there are rows.  `growing`: more runs of what nobody
-        judges do not count either, since run r depends on r alone.
+        What only decides how rows are shown (titles, labels, figures, claims) does not count; see `restyle`.  The looks
+        at which they are judged do count: once there are rows, looks may not be chosen by what these show.  With
+        `growing`, more runs do not count where there are no claims, since run r depends on r alone.
         """
         if self.seed != seed:
             return f"it holds seed {self.seed}, asked for is {seed}"

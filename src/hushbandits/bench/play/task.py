@@ -102,7 +102,7 @@ Reply = Played | Failed
 
 
 def attempted(task: Task, *, here: bool = False) -> Reply:
-    """Play a task; an error is an answer, so that the rest go on.  Ctrl-C is none, where it is played `here`."""
+    """Play a task; an error is an answer, so that the rest go on.  Ctrl-C is no answer, where it is played `here`."""
     try:
         return task.play()
     except Exception as error:

@@ -47,7 +47,7 @@ def tidy(store: Store) -> Iterator[Row]:
 
 
 def _counts(store: Store) -> set[str]:
-    """Metrics that count: as declared, or, of what nobody has declared, those whose every final value is whole."""
+    """Metrics that count, as declared; without a declaration, those whose final values are all whole."""
     finals: dict[str, bool] = {}
     for experiment in store.experiments:
         known = measures(store, experiment)
@@ -61,8 +61,8 @@ def _counts(store: Store) -> set[str]:
     return {name for name, whole in finals.items() if whole}
 
 
-def _whole(value: Any) -> Any:
-    return int(value) if value is not None and math.isfinite(value) and value == int(value) else value
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _swept(store: Store) -> dict[str, type]:

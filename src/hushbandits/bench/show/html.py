@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 __all__ = ["Block", "Entry", "Table", "Value", "render", "table"]
 
@@ -66,7 +65,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], texts: Iterable
     return Table(heads, [[entry(i, v) for i, v in enumerate(row)] for row in rows], left)
 
 
-def render(**context: Any) -> str:
+def render(**context: object) -> str:
     """Return the page; all texts are escaped but those that are ``markupsafe.Markup``."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup

@@ -17,7 +17,7 @@ from hushbandits.core.ground.strangers import printable
 
 __all__ = ["escape", "number", "write"]
 
-#: What is a command to LaTeX, also behind the end of a row (``[``, ``*``), or stands in none of its usual fonts.
+#: What is a command to LaTeX, also behind the end of a row (``[``, ``*``), or is missing in its usual fonts.
 _SIGNS = {
     **{c: f"\\{c}" for c in "#$%&_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",

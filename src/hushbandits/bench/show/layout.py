@@ -1,10 +1,10 @@
-"""The layout of a picture, made when it is drawn: of whatever size it has by then, nothing overlaps or leaves it."""
+"""The layout of a picture, made when it is drawn: at any size, nothing overlaps and nothing leaves the page."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -228,7 +228,7 @@ class Sheet(ConstrainedLayoutEngine):
         for axes, cell in zip(panels, cells, strict=True):
             axes.set_subplotspec(cell)  # from its first place on, so that the same page comes out
         self.set(rect=(0, bottom / high, 1, max(0.05, 1 - (top + bottom) / high)))
-        before: list[Any] = []
+        before: list[list[str]] = []
         for _ in range(5):
             whole = all([self._fit(i, scale, high) for i in here])
             now = [[w.artist.get_text() for w in self._texts[i]] for i in here]
@@ -310,7 +310,7 @@ def _columns(widths: Sequence[float], room: float, apart: float) -> list[tuple[i
     raise AssertionError("one column is always left")
 
 
-def _constrained(execute: Any, fig: Canvas) -> bool:
+def _constrained(execute: Callable[[Canvas], object], fig: Canvas) -> bool:
     """Whether Matplotlib's own layout leaves the axes any room."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)

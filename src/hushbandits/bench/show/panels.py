@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from hushbandits.registry import clock, list_envs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 __all__ = ["Panel", "draw", "panels", "reach", "short"]
 
@@ -196,7 +197,7 @@ def _up(group: Sequence[tuple[Axes, Panel]]) -> None:
         group[0][0].set_ylim(bottom=0)
 
 
-def _numbers(axis: Any, log: bool, values: Sequence[float] = ()) -> None:
+def _numbers(axis: Axis, log: bool, values: Sequence[float] = ()) -> None:
     """Write numbers along an axis: these, else round ones, as many as have room."""
     from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 

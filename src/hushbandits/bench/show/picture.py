@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import matplotlib
+from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
@@ -29,7 +30,7 @@ _STYLE = plots.paper(PRINT, "hushbandits")
 class Picture(Canvas):
     """A Matplotlib figure, as `drawn` makes it: whatever size it is given, nothing in it overlaps."""
 
-    def draw(self, renderer: Any) -> None:
+    def draw(self, renderer: RendererBase) -> None:
         """Draw it; ticks that are made only now look like all others."""
         with matplotlib.rc_context(_STYLE):
             super().draw(renderer)
@@ -59,7 +60,7 @@ class Picture(Canvas):
         return out.getvalue()
 
     @classmethod
-    def of(cls, figure: Any) -> Picture:
+    def of(cls, figure: Canvas) -> Picture:
         """Return a Matplotlib figure as a picture: the same object, with more methods."""
         figure.__class__ = cls
         return cast(Picture, figure)

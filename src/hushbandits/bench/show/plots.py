@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.store import Store
@@ -20,6 +20,7 @@ from hushbandits.bench.show.ink import CSS, NAMES, PRINT, SCREEN, Ink, Style, st
 from hushbandits.bench.show.panels import Panel, draw, panels, reach, short
 from hushbandits.bench.show.spent import spent
 from hushbandits.core.ground.files import replacing
+from hushbandits.core.ground.types import Params
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: Formats of a picture, and what each is told so that the same numbers give the same bytes.
-FORMATS: dict[str, dict[str, Any]] = {
+FORMATS: dict[str, Params] = {
     "png": {"dpi": 160, "metadata": {"Software": None}},
     "svg": {"metadata": {"Date": None, "Creator": None}},
     "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
@@ -140,7 +141,7 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def paper(ink: Ink, name: str) -> dict[str, Any]:
+def paper(ink: Ink, name: str) -> dict[str, object]:
     """Return what Matplotlib goes by while it draws, whatever the user has set."""
     return {
         "font.family": ["DejaVu Sans"],
@@ -223,7 +224,7 @@ def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) 
     columns = _columns(len(shown))
     rows = math.ceil(len(shown) / columns)
     places = _places(shown)
-    first: tuple[dict[Any, Axes], dict[Any, Axes]] = {}, {}  # by quantity: the panels whose x and y axis it is
+    first: tuple[dict[object, Axes], dict[object, Axes]] = {}, {}  # by quantity: the panels whose x and y axis it is
     placed = []
     for i, panel in enumerate(shown):
         share = [first[k].get(panel.axes[k]) for k in (0, 1)]

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -80,7 +79,7 @@ def _progress(store: Store) -> tuple[int, int]:
     return sum(min(len(done[k]), n) for k, n in wanted.items()), sum(wanted.values())
 
 
-def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> dict[str, Any]:
+def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> dict[str, object]:
     drawn = inline(store, experiment, trusted)
     shown = figures(store, experiment)
     blocks = {name: block for name, make in _BLOCKS.items() if (block := make(store, experiment)) is not None}

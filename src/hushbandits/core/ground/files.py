@@ -1,4 +1,4 @@
-"""Files that we leave behind: whole or not at all, through no link, and nothing of what a kill interrupts stays."""
+"""Files that we leave behind: written whole or not at all, never through a link; a kill leaves no part behind."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ _DEEPEST = 64
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file for reading if it is a regular one: no device, no pipe, no socket, by whatever link.
+    """Open a file for reading if it is a regular one: no device, pipe or socket, not even behind a link.
 
     Raises
     ------
     OSError
-        It is none, or it cannot be opened.
+        It is no regular file, or cannot be opened.
 
     Examples
     --------

@@ -162,7 +162,7 @@ def _float(value: object) -> float:
 
 
 def _whole(value: object) -> int | None:
-    """`value` as the integer it stands for, of any size; ``None`` if it is none."""
+    """`value` as the integer it stands for, of any size; ``None`` if it is not an integer."""
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
     number = _float(value)
@@ -243,5 +243,5 @@ def short(values: object) -> bool:
     """
     try:
         return not isinstance(values, Sized) or len(values) <= 1 << 28
-    except (OverflowError, ValueError, TypeError):  # its length is none
+    except (OverflowError, ValueError, TypeError):  # its length is no number
         return isinstance(values, np.ndarray)

@@ -25,7 +25,7 @@ class Law(ABC):
     locations: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        assert is_dataclass(self)  # a law that is none has no parameters to check: it overrides this
+        assert is_dataclass(self)  # a stand-in for a law has no parameters to check: it overrides this
         for field in fields(self):
             real(field.name, getattr(self, field.name), 0, WIDEST)
 

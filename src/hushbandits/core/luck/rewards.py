@@ -206,7 +206,7 @@ class Constant(Law):
         return np.broadcast_to(np.asarray(location, float), np.broadcast_shapes(np.shape(u), np.shape(location)))
 
     def variance(self, location: Array) -> Array:
-        """0."""
+        """Zero everywhere."""
         return np.zeros_like(np.asarray(location, float))
 
 

@@ -217,7 +217,7 @@ def finished(stop, left, open_seats):
     if stop == COORDINATOR:
         return left <= 1
     if stop == PLAYERS:
-        # An empty 𝒦, or a 𝒦 of several arms that nobody has anything left to vote on, is never left again.
+        # Nothing changes any more once 𝒦 is empty, or nobody can vote on the arms that are left in it.
         return open_seats[0] == 0 or left == 0 or (left > 1 and open_seats[1] == 0)
     return False
 

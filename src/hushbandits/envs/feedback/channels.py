@@ -35,7 +35,7 @@ class ShuffledUsers:
         self._rngs = streams(seeds, f"wrapper/{self._name}")
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Shuffle."""
+        """Shuffle the users of each block."""
         return message.but(reward=message["reward"].shuffle(self._rngs))
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:

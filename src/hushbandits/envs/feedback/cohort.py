@@ -96,7 +96,7 @@ class Cohort(ABC):
 
     @abstractmethod
     def values(self) -> Array:
-        """Return individuals, ``(R, M, U)``, NaN where there is nobody; raises where they are not to be had."""
+        """Return individuals, ``(R, M, U)``, NaN where a user has dropped out; ``ValueError`` where only sums exist."""
 
     def seal(self, total: Array, keep: Array, by: str) -> Sealed:
         """Nothing but `total` from now on, and not even that where `keep` is false."""

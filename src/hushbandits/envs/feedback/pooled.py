@@ -172,7 +172,7 @@ class Pooled(Cohort):
         return total
 
     def values(self) -> Array:
-        """Never."""
+        """Raise ``ValueError``: a pool knows no individuals."""
         raise ValueError('a pool has no individuals, only a sum; make the env with users="each"')
 
 

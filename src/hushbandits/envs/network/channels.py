@@ -1,4 +1,4 @@
-"""Shuffles and sums of what reaches a receiver in a round."""
+"""A receiver's round, shuffled or added up."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class SealedTallies:
             )
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Encode."""
+        """Encode rewards on the grid, one-hot in the arm."""
         by, arm, sent = self._by, message["arm"], message["sent"]
         reward = np.where(sent, message["reward"], 0.0)
         if not (np.abs(reward) <= by.bound).all():  # the value itself is somebody's secret
@@ -145,7 +145,7 @@ class SealedTallies:
         """Open the sums of arms that enough have reported."""
         m, by = self._modulus, self._by
         total = inbox.total("code") % m
-        # The minimum is of what is opened: an arm with fewer contributions looks like one with none.
+        # The minimum holds per arm: an arm with fewer contributions looks like an arm without any.
         opened = total[..., : self._k] >= by.min_cohort
         lifted = np.where(total > m // 2, total - m, total)
         pulls = np.where(opened, lifted[..., : self._k], 0).astype(float)

@@ -25,7 +25,7 @@ def condorcet_winner(preferences: Array) -> int:
     Raises
     ------
     ValueError
-        There is none.
+        No arm beats every other one with probability above ½.
 
     Examples
     --------

@@ -255,7 +255,7 @@ class FloodInbox(SlotInbox):
         return value[(*seat, slot)], mine.any(2)
 
     def mix(self, field: str, matrix: Array) -> Array:
-        """A flood's copies come by many ways: there is no average of one round."""
+        """Raise ``ValueError``: a flood's copies come by many ways, so a round has no average."""
         return Inbox.mix(self, field, matrix)
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
