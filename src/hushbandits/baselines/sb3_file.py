@@ -20,7 +20,7 @@ from gymnasium import spaces
 
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.strangers import opened, parsed
-from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import choice, flag, integer, shown
 from hushbandits.core.task import EARNED, Task
 
@@ -34,6 +34,7 @@ __all__ = [
     "parts_of",
     "read",
     "sound",
+    "table",
     "understood",
 ]
 
@@ -83,8 +84,8 @@ class Learned:
 
     algorithm: str
     setting: str
-    env: Mapping[str, Any]
-    options: Mapping[str, Any]
+    env: Params
+    options: Params
     parts: tuple[Seen, ...]
     kind: str
     heads: tuple[int, ...]
@@ -95,7 +96,7 @@ class Learned:
     masked: bool
     beats: int
     weights: Mapping[str, Array]
-    told: Mapping[str, Any]
+    told: Params
     bounds: tuple[Array, Array] | None = None
 
     @property
@@ -185,7 +186,7 @@ def read(folder: str | Path) -> Learned:
     return Learned(**{**vars(policy), "weights": weights})
 
 
-def _told(path: Path) -> dict[str, Any]:
+def _told(path: Path) -> Params:
     try:
         with opened(path) as file:
             text = file.read(_LARGEST + 1)
@@ -209,8 +210,8 @@ def understood(told: Mapping[str, object]) -> Learned:
     version = told.get("format")
     if version != FORMAT or isinstance(version, bool):
         raise ValueError(f"format={shown(version)} is not one that this version reads, {FORMAT}")
-    net, action = _table("network", told.get("network")), _table("action", told.get("action"))
-    env, options = _table("env", told.get("env")), _table("options", told.get("options"))
+    net, action = table("network", told.get("network")), table("action", told.get("action"))
+    env, options = table("env", told.get("env")), table("options", told.get("options"))
     if not isinstance(env.get("use"), str) or not env["use"].isprintable() or len(env["use"]) > 200:
         raise ValueError(f"env={shown(env)} must name an env as use")
     for name in options:
@@ -253,13 +254,14 @@ def _word(name: str, value: object) -> str:
     return value
 
 
-def _table(name: str, value: object) -> dict[str, Any]:
+def table(name: str, value: object) -> dict[str, Any]:
+    """Return `value` if it is a table with texts for keys, as JSON has them; else raise ``ValueError``."""
     if not isinstance(value, dict):
         raise ValueError(f"{name}={shown(value)} must be a table")
     return value
 
 
-def _list(name: str, value: object, low: int, high: int) -> list[Any]:
+def _list(name: str, value: object, low: int, high: int) -> list[object]:
     if not isinstance(value, list) or not low <= len(value) <= high:
         raise ValueError(f"{name}={shown(value)} must be a list of {low} to {high} parts")
     return value

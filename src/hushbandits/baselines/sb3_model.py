@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, sound
-from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, network
+from hushbandits.baselines.sb3_state import KINDS, OTHER, Net, activation, network
 from hushbandits.core.entries import Model, title
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import EARNED, Task
@@ -16,10 +16,16 @@ from hushbandits.core.task import EARNED, Task
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["arrays", "policy_of"]
+__all__ = ["Whole", "arrays", "policy_of"]
 
 
-def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], dict[str, Any]]:
+class Whole(Net):
+    """A network with the activation between its layers."""
+
+    activation: str
+
+
+def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], Whole]:
     """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is.
 
     Raises

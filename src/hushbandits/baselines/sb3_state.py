@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count, takewhile
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
 
-__all__ = ["KINDS", "OTHER", "Kind", "activation", "needed", "network"]
+__all__ = ["KINDS", "OTHER", "Kind", "Net", "activation", "needed", "network"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,13 @@ class Kind:
     activation: str = "tanh"
     masked: bool = False
     deterministic: bool = False
+
+
+class Net(TypedDict):
+    """What a network is besides its weights: widths of its recurrent layer (0: none) and of those after it."""
+
+    lstm: int
+    layers: list[int]
 
 
 #: By the module in which it is.
@@ -85,7 +92,7 @@ def needed(names: Iterable[str]) -> list[str]:
     return [name for name in names if _ACTS.match(name)]
 
 
-def network(state: Mapping[str, Array], bits: int) -> tuple[dict[str, Array], dict[str, Any]]:
+def network(state: Mapping[str, Array], bits: int) -> tuple[dict[str, Array], Net]:
     """Return weights by the names of `hushbandits.baselines.sb3_file.expected`, and their ``lstm`` and ``layers``.
 
     Parameters

@@ -17,14 +17,14 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import Learned, sound
+from hushbandits.baselines.sb3_file import Learned, sound, table
 from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, needed, network
 from hushbandits.core.ground.strangers import opened, parsed
-from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import shown
 
 __all__ = ["read_zip"]
@@ -76,14 +76,14 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 def _policy(name: str, told: object, state: Mapping[str, Array]) -> Learned:
-    data = _table("data", told)
-    module = _table("policy_class", data.get("policy_class")).get("__module__")
+    data = table("data", told)
+    module = table("policy_class", data.get("policy_class")).get("__module__")
     kind = KINDS.get(module) if isinstance(module, str) else None
     if kind is None:
         raise ValueError(f"its policy is of {shown(module)}, which is not played here; {_YOURSELF}")
     if data.get("_last_original_obs") is not None:
         raise ValueError(f"it was trained behind a VecNormalize, whose numbers are not in the zip; {OTHER}")
-    options = _table("policy_kwargs", data.get("policy_kwargs"))
+    options = table("policy_kwargs", data.get("policy_kwargs"))
     for option in options:
         if option not in _HARMLESS and option not in (":type:", ":serialized:"):
             raise ValueError(f"its policy has {shown(option)} of its own, which would have to be run; {_YOURSELF}")
@@ -94,7 +94,7 @@ def _policy(name: str, told: object, state: Mapping[str, Array]) -> Learned:
     low, high = (_numbers("observation_space", data.get("observation_space"), end) for end in ("low", "high"))
     if low.shape != high.shape:
         raise ValueError("observation_space has lows and highs of different numbers")
-    action, heads = _actions(_table("action_space", data.get("action_space")))
+    action, heads = _actions(table("action_space", data.get("action_space")))
     weights, net = network(state, len(heads) if action == "MultiBinary" else 0)
     policy = Learned(
         algorithm=name, setting="", env={}, options={}, parts=(), kind=action, heads=heads,
@@ -104,15 +104,9 @@ def _policy(name: str, told: object, state: Mapping[str, Array]) -> Learned:
     return sound(policy)
 
 
-def _table(name: str, value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{name}={shown(value)} must be a table")
-    return value
-
-
 def _numbers(what: str, space: object, name: str) -> Array:
     """Numbers as NumPy prints an array of them."""
-    text = _table(what, space).get(name)
+    text = table(what, space).get(name)
     if isinstance(text, str) and "..." in text:
         raise ValueError(f"{what} is written in part; {_YOURSELF}")
     if not isinstance(text, str) or not (row := re.fullmatch(r"\[([-+.\deinf\s]*)\]", text)):
@@ -123,7 +117,7 @@ def _numbers(what: str, space: object, name: str) -> Array:
     return found
 
 
-def _actions(space: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
+def _actions(space: Params) -> tuple[str, tuple[int, ...]]:
     """As `heads_of`."""
     said = str(space.get(":type:"))
     found = re.fullmatch(r"<class 'gymnasium\.spaces\.\w+\.(Discrete|MultiDiscrete|MultiBinary)'>", said)
@@ -194,8 +188,8 @@ def _array(content: bytes, name: str, tensor: _Tensor) -> Array:
 
 def _tensors(pickled: bytes) -> dict[str, _Tensor]:
     """The table that a pickle would make: its instructions, read one by one."""
-    stack: list[Any] = []
-    memo: dict[object, Any] = {}
+    stack: list[object] = []
+    memo: dict[object, object] = {}
     for operation, argument, _ in pickletools.genops(pickled):
         match operation.name:
             case "PROTO":
@@ -242,7 +236,7 @@ def _tensors(pickled: bytes) -> dict[str, _Tensor]:
     return found
 
 
-def _depth(stack: list[Any]) -> int:
+def _depth(stack: list[object]) -> int:
     """How many lie above the last mark."""
     above = next((i for i, value in enumerate(reversed(stack)) if value is _MARK), None)
     if above is None:
@@ -250,7 +244,7 @@ def _depth(stack: list[Any]) -> int:
     return above
 
 
-def _since_mark(stack: list[Any]) -> list[Any]:
+def _since_mark(stack: list[object]) -> list[object]:
     """Take what lies above the last mark, and the mark."""
     above = len(stack) - _depth(stack)
     found = stack[above:]
@@ -258,7 +252,7 @@ def _since_mark(stack: list[Any]) -> list[Any]:
     return found
 
 
-def _put(table: object, items: list[Any]) -> None:
+def _put(table: object, items: list[object]) -> None:
     # Only texts are keys: to hash tuples in tuples may take for ever.
     if not isinstance(table, dict) or not all(isinstance(key, str) for key in items[::2]):
         raise ValueError(f"policy.pth holds something else than weights; {_YOURSELF}")
@@ -275,7 +269,7 @@ def _stored(given: object) -> _Stored:
     raise ValueError(f"policy.pth holds something else than weights; {_YOURSELF}")
 
 
-def _made(name: object, given: object) -> dict[str, Any] | _Tensor:
+def _made(name: object, given: object) -> dict[str, object] | _Tensor:
     """What a call would give, of the two that a table of tensors needs."""
     path = name.path if isinstance(name, _Name) else ""
     if path == "collections OrderedDict" and isinstance(given, tuple) and not given:

@@ -185,7 +185,7 @@ class _Held:
     def __init__(self, results: Results):
         self._results = results
 
-    def sessions(self) -> list[tuple[str, dict[str, Any]]]:
+    def sessions(self) -> list[tuple[str, Params]]:
         said = {name: [measure.label, measure.nature] for name, measure in self._results.measures.items()}
         return [("", {"measures": {_ALONE: said}})] if said else []
 

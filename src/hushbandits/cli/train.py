@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tyro.conf import Positional, UseAppendAction, arg
 
@@ -101,7 +101,7 @@ def train(
     return 0
 
 
-def _asked(set: tuple[str, ...], wrappers: tuple[str, ...]) -> dict[str, Any]:
+def _asked(set: tuple[str, ...], wrappers: tuple[str, ...]) -> Params:
     """What --set and --wrappers say, as `hushbandits.learning.train.train` takes it."""
     from hushbandits.bench.declare.spec import Use
 

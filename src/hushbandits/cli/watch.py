@@ -17,6 +17,7 @@ from hushbandits.cli.console import assignments, bad_input_is_a_sentence
 from hushbandits.core.ground.validate import integer, real, shown
 
 if TYPE_CHECKING:
+    from hushbandits.bench.play.progress import Bar
     from hushbandits.core.env import Env
     from hushbandits.core.ground.types import Seeds
     from hushbandits.core.task import Task
@@ -165,7 +166,7 @@ def _game(env: str, agent: str, seed: int, set: Sequence[str], wrappers: Sequenc
     return core, team, seeds(seed, world(env, given["env"]), 0, 1)
 
 
-def _chosen(core: Env, team: Team, seeds: Seeds, pace: _Pace, bar: Any) -> tuple[list[int], Iterator[Task]]:
+def _chosen(core: Env, team: Team, seeds: Seeds, pace: _Pace, bar: Bar) -> tuple[list[int], Iterator[Task]]:
     """Which rounds are drawn, and the task at each of them; the run is played twice, first to see how long it is."""
     from hushbandits.views.watch import watched
 

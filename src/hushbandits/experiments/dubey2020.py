@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from hushbandits.agents import dubey2020_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Line, Ratio, Value
+from hushbandits.bench.declare.effects import Line, Looked, Ratio, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.luck.rewards import UniformMeans
@@ -80,11 +80,11 @@ CLEAN = Use("Byzantine-UCB", label="Byzantine-UCB, no contamination", epsilon=0.
 UNAWARE = Use("Byzantine-UCB", label="Byzantine-UCB at ϵ = 0", on="ByzantineNetwork-v0", epsilon=0.0, mean="trimmed")
 
 
-def _against(of: Line, over: Line, **more: Any) -> Ratio:
+def _against(of: Line, over: Line, **more: Unpack[Looked]) -> Ratio:
     return Ratio("regret", of=of, over=over, **more)
 
 
-def _at(agent: Use, **point: Any) -> Params:
+def _at(agent: Use, **point: object) -> Params:
     return {"agent": agent, **{f"env.{k}": v for k, v in point.items()}}
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Line, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Line, Looked, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
@@ -67,11 +67,11 @@ def _here(function: str) -> str:
     return f"{__name__}:{function}"
 
 
-def _against(of: Line, over: Line, *, metric: str = "rounds", **more: Any) -> Ratio:
+def _against(of: Line, over: Line, *, metric: str = "rounds", **more: Unpack[Looked]) -> Ratio:
     return Ratio(metric, of=of, over=over, **more)
 
 
-def _along(of: Line, over: Line | None = None, **more: Any) -> Slope:
+def _along(of: Line, over: Line | None = None, **more: Unpack[Looked]) -> Slope:
     return Slope("rounds", of=of, over=over, along="env.n_agents", **more)
 
 
@@ -80,7 +80,7 @@ def _faster(one: Use, other: Use, at: str, source: str = "") -> Claim:
     return Claim(sentence, _against(one, other), **words.LESS, source=source)
 
 
-def _superlinear(where: str, **more: Any) -> list[Claim]:
+def _superlinear(where: str, **more: Unpack[Looked]) -> list[Claim]:
     """Of 1-Privacy, "on both problems"."""
     return [
         Claim(f"{where} {use.name} grows superlinearly in N.", _along(use, **more), above=1)
@@ -88,18 +88,18 @@ def _superlinear(where: str, **more: Any) -> list[Claim]:
     ]
 
 
-def _clearly(one: Use, other: Use, where: str, **more: Any) -> Claim:
+def _clearly(one: Use, other: Use, where: str, **more: Unpack[Looked]) -> Claim:
     sentence = f"{where} {one.name} clearly outperforms {other.name}."
     return Claim(sentence, _against(one, other, **more), **words.CLEARLY_LESS)
 
 
-def _gain(where: str, **more: Any) -> Claim:
+def _gain(where: str, **more: Unpack[Looked]) -> Claim:
     alone, better = (baseline(1, r) for r in ROUTINES)
     sentence = f"{where} the gain of {better.name} over {alone.name} increases with N."
     return Claim(sentence, _along(alone, better, **more), above=0)
 
 
-def _order_claims(where: str, **more: Any) -> list[Claim]:
+def _order_claims(where: str, **more: Unpack[Looked]) -> list[Claim]:
     """Which routine outperforms which, alone and by votes."""
     alone, better = (baseline(1, r) for r in ROUTINES)
     vote, worse = (decentralized(r) for r in ROUTINES)

@@ -7,14 +7,14 @@ is the first, which tie rules would favour.  The first pulls of coop-UCB and DDU
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from hushbandits.agents import howson2024_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Line, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Difference, Line, Looked, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 
@@ -73,11 +73,11 @@ def _name(use: Use) -> str:
     return use.label or use.name
 
 
-def _against(of: Line, over: Line, **more: Any) -> Ratio:
+def _against(of: Line, over: Line, **more: Unpack[Looked]) -> Ratio:
     return Ratio("regret", of=of, over=over, **more)
 
 
-def _at(agent: Use, **point: Any) -> Params:
+def _at(agent: Use, **point: object) -> Params:
     return {"agent": agent, **{f"env.{k}": v for k, v in point.items()}}
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from hushbandits.agents import rio2023_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Line, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Line, Looked, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
@@ -70,7 +70,7 @@ BASELINES = [Use("Central", delta=0.05), Use("Independent", delta=0.05)]
 CENTRAL, INDEPENDENT = BASELINES
 
 
-def _against(of: Line, over: Line, **more: Any) -> Ratio:
+def _against(of: Line, over: Line, **more: Unpack[Looked]) -> Ratio:
     return Ratio("rounds", of=of, over=over, **more)
 
 

@@ -13,6 +13,7 @@ from typing import NotRequired, TypedDict, cast
 import numpy as np
 
 from hushbandits.baselines.sb3_file import FILE, read
+from hushbandits.baselines.sb3_model import Whole
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.core.ground.files import parts, replacing
 from hushbandits.core.ground.types import Array
@@ -72,7 +73,7 @@ class Told(TypedDict):
     options: dict[str, object]
     observation: list[list[object]]
     action: dict[str, object]
-    network: dict[str, object]
+    network: Whole
     deterministic: bool
     masked: bool
     beats: int

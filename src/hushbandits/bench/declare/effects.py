@@ -7,19 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypedDict
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.parts import Use
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice
 
-__all__ = ["EFFECTS", "STATISTICS", "Difference", "Effect", "Line", "Ratio", "Slope", "Value"]
+__all__ = ["EFFECTS", "STATISTICS", "Difference", "Effect", "Line", "Looked", "Ratio", "Slope", "Value"]
 
 #: Names a line of an experiment: one of its agents, its label, or ``{"agent": either, "env.life": 2}`` to fix swept
 #: values too.
 Line = str | Use | Params
 STATISTICS = ("mean", "median", "iqm")
+
+
+class Looked(TypedDict, total=False):
+    """Where an effect is looked at, and by which statistic: fields of `Effect` by name."""
+
+    statistic: str
+    at: Mapping[str, Sequence[object]]
+    time: float | None
+    per_time: bool
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from hushbandits.bench.play.errors import damaged, in_words
 from hushbandits.bench.play.integrity import WHOLE, Row, checksums, rows_sum, whole_sum
 from hushbandits.bench.play.schema import HELD, HELD_FROM, SUMMED
 from hushbandits.core.ground.strangers import parsed
-from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.types import Array, Params
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +138,7 @@ class Reader:
                 raise damaged(self.path, f"it lists a failure of runs {first} of cell {cell}, which is not there")
         return [(self._names[cell], first, runs, str(error)) for cell, first, runs, error in rows]
 
-    def sessions(self) -> list[tuple[str, dict[str, Any]]]:
+    def sessions(self) -> list[tuple[str, Params]]:
         """When and where rows were made."""
         rows = self._told("sessions", "id")
         try:
