@@ -1,6 +1,6 @@
 """What wrappers, teams and promises may count on in the env that they meet: an env, or the face of one."""
 
-# ruff: noqa: D102 - declarations alone: `Env` says what each of them is
+
 
 from __future__ import annotations
 
