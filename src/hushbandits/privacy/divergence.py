@@ -83,7 +83,7 @@ def discrete_laplace_profile(b: float, shift: int) -> Profile:
     Examples
     --------
     >>> discrete_laplace_profile(8.0, 8)(np.array([0.0, 1.0])).round(4).tolist()
-    [0.3919, 0.0]
+    [0.3935, 0.0]
     """
     reach = math.ceil(40 * b) + shift
     if reach > _WIDEST:

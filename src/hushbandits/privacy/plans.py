@@ -108,7 +108,7 @@ class Release:
     --------
     >>> release = Release(DiscreteLaplace(8.0), 1, 64, 8, 0)
     >>> release.profile()(np.array([0.9, 1.0])).round(4).tolist()
-    [0.0234, 0.0]
+    [0.0506, 0.0]
     """
 
     law: NoiseLaw
