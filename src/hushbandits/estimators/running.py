@@ -123,6 +123,7 @@ class Tails(Samples):
 
     Examples
     --------
+    >>> from hushbandits.estimators.robust import TrimmedMean
     >>> tails, out = Tails(TrimmedMean(0.2), (1, 1, 1), 400, 1.0), np.zeros((1, 1, 1))
     >>> rewards = np.tile([0.0, 0.5, 0.5, 0.5, 1.0], 80)
     >>> tails.add(np.zeros((1, 1, 400), int), rewards[None, None], np.ones((1, 1, 400), bool))
@@ -178,6 +179,7 @@ def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> in
 
     Examples
     --------
+    >>> from hushbandits.estimators.robust import TrimmedMean
     >>> values_kept(TrimmedMean(0.0), 10**6, 14.0), values_kept(Mean(), 10**6, 14.0)
     (268, 2)
     """
