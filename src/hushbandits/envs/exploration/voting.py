@@ -120,7 +120,7 @@ class VotingTeam(Team):
             array[r] = fresh[0, 0]
 
     def episode(self, env: World, until: float = math.inf) -> bool:
-        """Play every run in compiled code, where the beats are ours, and at most a wrapper that drops votes between."""
+        """Play every run in compiled code, if the beats are ours and a vote meets nothing but a loss on its way."""
         loss = env.vote_loss()
         if loss is None or not all(map(self.ships, ("act", "speak", "hear"))):
             return False
