@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
+from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.core.face import Face
-from hushbandits.core.play import meet
+from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.play import meet, play
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss
@@ -115,7 +117,7 @@ def test_a_row_that_starts_afresh_goes_on_in_compiled_code():
     core, team = game("DP-MASE", True)
     alone, single = game("DP-MASE", True)
     team.episode(core, 30)
-    fresh = hb.core.luck.tapes.run_seeds(5, 1)
+    fresh = run_seeds(5, 1)
     core.reset(fresh, rows=[1])
     _, late = game("DP-MASE", True)  # its agents know nothing in any run; run 1 is looked at alone
     late.reset(Face(core), core.seeds)
@@ -151,8 +153,25 @@ def test_a_loss_of_ones_own_is_played_as_it_is_written():
     finals = []
     for step in (None, lambda: None):
         core, team = hb.make_core("DPMASE-v0", n_agents=8, wrappers=[Spared(0.9)]), hb.make_team("DP-MASE", epsilon=2.0)
-        finals.append(hb.core.play.play(core, team, 0, step))
+        finals.append(play(core, team, 0, step))
     equal(*finals)
+
+
+class Mute(DPMASE):
+    """Says nothing."""
+
+    def speak(self, reward):
+        super().speak(reward)
+
+
+def test_a_beat_of_ones_own_is_played_as_it_is_written():
+    """The compiled loop used to play the beat of the class that it was derived from."""
+    finals = []
+    for step in (None, lambda: None):
+        core = hb.make_core("DPMASE-v0", n_agents=8, horizon=9000)
+        finals.append(play(core, Mute(epsilon=2.0), 0, step))
+    equal(*finals)
+    assert finals[0]["messages"][0] == 0
 
 
 def test_a_beat_that_fails_in_compiled_code_leads_out_by_reset():

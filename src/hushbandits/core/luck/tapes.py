@@ -121,27 +121,37 @@ class Uniforms:
         self.block = np.empty((len(self._rngs), 0))
         self.at = np.zeros(len(self._rngs), np.int64)
         self._ahead = np.full(len(self._rngs), _FIRST)  # doubles that a run reads when it next runs short
-        self._rows, self._left = np.empty((0, len(self._rngs), *shape)), 0  # the last block, and what `next` has of it
+        self._rows, self._left = (
+            np.empty((0, len(self._rngs), *shape)),
+            0,
+        )  # rows of all runs, and how many of them are left
 
     def next(self) -> Array:
         """Return the next row of every run, ``(R, *shape)``; valid until the next call."""
         if not self._left:
-            ahead = int(self._ahead.max())
-            self._left = len(self.some(ahead // self._width))
-            self._ahead[:] = min(2 * ahead, _BLOCK)
+            self._read(1)
         row: Array = self._rows[-self._left]
         self._left -= 1
         return row
 
     def some(self, most: int) -> Array:
         """Read the next 1 to `most` rows of every run, ``(rows, R, *shape)``; valid until the next call."""
-        self._settle()
-        rows = max(1, min(most, _BLOCK // self._width))
+        if not self._left:
+            self._read(most)
+        rows: Array = self._rows[-self._left :][:most]
+        self._left -= len(rows)
+        return rows
+
+    def _read(self, rows: int) -> None:
+        """Have so many rows of all runs ready, if a block holds them, and as many more as the runs have come."""
+        ahead = max(rows * self._width, int(self._ahead.max()))
+        rows = max(1, min(ahead, _BLOCK) // self._width)
         if len(self._rows) != rows:
             self._rows = np.empty((rows, *self._rows.shape[1:]))
         for r in range(len(self._rngs)):
             self._rows[:, r] = self.take(r, rows * self._width).reshape(rows, *self._shape)
-        return self._rows
+        self._left = rows
+        self._ahead[:] = min(2 * ahead, _BLOCK)
 
     def take(self, run: int, width: int) -> Array:
         """Read the next `width` uniforms of one run."""
@@ -176,7 +186,7 @@ class Uniforms:
             self.block[row, self.at[row] :] = rest
 
     def _settle(self) -> None:
-        """Put what `next` has read and not handed out back into the store."""
+        """Put the rows that were read and not handed out back into the store."""
         if self._left:
             more = self._left * self._width
             self._widen(self.block.shape[1] + max(0, more - int(self.at.min())))

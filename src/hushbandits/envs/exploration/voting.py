@@ -120,9 +120,9 @@ class VotingTeam(Team):
             array[r] = fresh[0, 0]
 
     def episode(self, env: World, until: float = math.inf) -> bool:
-        """Play every run in compiled code, where at most a wrapper that drops votes stands on their way."""
+        """Play every run in compiled code, if the beats are ours and a vote meets nothing but a loss on its way."""
         loss = env.vote_loss()
-        if loss is None:
+        if loss is None or not all(map(self.ships, ("act", "speak", "hear"))):
             return False
         goal = math.ceil(min(until, env.horizon or LONGEST, LONGEST))
         with env.played():
@@ -134,10 +134,10 @@ class VotingTeam(Team):
     def _play(self, env: World, r: int, goal: int, rate: float, lost: Uniforms | None) -> None:
         """Play run r to the goal."""
         routine, luck, rounds, k = self._routine, self._luck, env.book.rounds, env.n_arms
-        at, outcomes = 0, env.outcomes(r, 0)
+        at, outcomes = 0, None
         loss = Loss(rate, np.empty((env.runs, k)), np.zeros(env.runs, np.int64))
         while env.book.live[r] and rounds[r] < goal:
-            if at == len(outcomes.turns):
+            if outcomes is None or at == len(outcomes.turns):
                 # No activation is more than one round: nothing that is read is left over at the goal.
                 ahead = min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r]))
                 at, outcomes = 0, env.outcomes(r, max(1, ahead))
