@@ -36,6 +36,7 @@ __all__ = [
     "sound",
     "table",
     "understood",
+    "why",
 ]
 
 FILE = "policy.json"
@@ -180,10 +181,9 @@ def read(folder: str | Path) -> Learned:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ValueError(f"weights={shown(name)} must be the name of an .npz file beside it")
         affordable("its network", 16.0 * sum(math.prod(shape) for shape in policy.shapes.values()))
-        weights = _arrays(path / name, policy.shapes)
+        return sound(replace(policy, weights=_arrays(path / name, policy.shapes)))
     except ValueError as error:
         raise ValueError(f"policy {path}: {error}") from None
-    return Learned(**{**vars(policy), "weights": weights})
 
 
 def _told(path: Path) -> Params:
@@ -234,6 +234,18 @@ def understood(told: Mapping[str, object]) -> Learned:
         weights={},
         told=told,
     )
+
+
+def why(error: Exception) -> str:
+    """Return what is wrong with a file, without its path and the error's number.
+
+    Examples
+    --------
+    >>> why(OSError(2, "No such file", "a")), why(EOFError())
+    ('No such file', 'EOFError')
+    """
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return said or type(error).__name__
 
 
 def sound(policy: Learned) -> Learned:
@@ -304,8 +316,7 @@ def _arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:
                     )
                 return {name: _array(archive, name, shape) for name, shape in shapes.items()}
     except (OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ValueError(f"{path.name} cannot be read: {why or type(error).__name__}") from None
+        raise ValueError(f"{path.name} cannot be read: {why(error)}") from None
 
 
 _HEADER = re.compile(
@@ -330,7 +341,4 @@ def _array(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...]) -> Array
         content = file.read(size + 1)
     if len(content) != size:
         raise ValueError(f"{name} is not as long as its shape {shape}")
-    array = np.frombuffer(content, "<f4").reshape(shape)
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} holds numbers that are not finite")
-    return array.astype(float)
+    return np.frombuffer(content, "<f4").reshape(shape)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import Learned, sound, table
+from hushbandits.baselines.sb3_file import Learned, sound, table, why
 from hushbandits.baselines.sb3_state import KINDS, OTHER, activation, needed, network
 from hushbandits.core.ground.strangers import opened, parsed
 from hushbandits.core.ground.types import Array, Params
@@ -59,8 +59,7 @@ def read_zip(path: Path) -> Learned:
             tensors = _member(archive, "policy.pth", size)
         return _policy(path.name, told, _state(tensors))
     except (OSError, EOFError, RuntimeError, LookupError, TypeError, ValueError, *_DAMAGE) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ValueError(f"policy {path}: {why or type(error).__name__}") from None
+        raise ValueError(f"policy {path}: {why(error)}") from None
 
 
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError)

@@ -8,11 +8,12 @@ import random
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import FORMAT, Learned, heads_of, parts_of, understood
+from hushbandits.baselines.sb3_file import FORMAT, heads_of, parts_of, sound, understood
 from hushbandits.baselines.sb3_model import arrays
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
@@ -249,8 +250,7 @@ class _Training:
         notify(done, training)
 
     def _score(self, weights: Mapping[str, Array]) -> Score:
-        exact = {name: array.astype(float) for name, array in weights.items()}
-        policy = Learned(**{**vars(understood(self.told)), "weights": exact})
+        policy = sound(replace(understood({**self.told}), weights=weights))
         name = f"agent/{policy.algorithm} of {policy.env['use']}"
         return score(Network(policy), self.rows, HELD_OUT + self.asked["seed"], name)
 
