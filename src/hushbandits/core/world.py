@@ -1,7 +1,5 @@
 """What wrappers, teams and promises may count on in the env that they meet: an env, or the face of one."""
 
-
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
