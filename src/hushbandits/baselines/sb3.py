@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, read
 from hushbandits.baselines.sb3_model import policy_of
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.baselines.sb3_zip import read_zip
+from hushbandits.core.actions import Space
 from hushbandits.core.acts import TaskTeam, given_options
 from hushbandits.core.entries import Model
 from hushbandits.core.face import Face, face
@@ -132,7 +131,7 @@ class Trained(TaskTeam):
             raise ValueError(f"{self.name} cannot see this env as it was trained to: {error}") from None
         return task
 
-    def _acts_in(self, space: spaces.Space[Any]) -> bool:
+    def _acts_in(self, space: Space) -> bool:
         try:
             return heads_of(space) == (self.policy.kind, self.policy.heads)
         except ValueError:

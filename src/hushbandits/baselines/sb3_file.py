@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.actions import Space
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.strangers import opened, parsed
 from hushbandits.core.ground.types import Array, Params
@@ -128,7 +129,7 @@ def parts_of(task: Task) -> tuple[Seen, ...]:
     return tuple((name, at.stop - at.start, bound(low[at]), bound(high[at])) for name, at in task.layout.items())
 
 
-def heads_of(space: spaces.Space[Any]) -> tuple[str, tuple[int, ...]]:
+def heads_of(space: Space) -> tuple[str, tuple[int, ...]]:
     """Return an action space's class, and how many choices each part of an action has.
 
     Examples

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.looks import words
@@ -200,7 +200,7 @@ class RunFolder:
         notes = spent(finals) if held else (*spent(finals), UNHELD)
         return _Noted(printable(f"{cell.env.name} with {cell.label}"), rows, notes)  # type: ignore[arg-type]
 
-    def plot(self, metric: str | None = None, **shown: Any) -> Picture:
+    def plot(self, metric: str | None = None, **shown: object) -> Picture:
         """Draw a metric of the lines of one experiment: over time, over runs, or along ``x="env.…"``.
 
         Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -144,7 +144,7 @@ class Results:
             rows += [(r, metric, t, float(v)) for r, row in enumerate(values) for t, v in zip(times, row, strict=True)]
         return pd.DataFrame(rows, columns=["run", "metric", "time", "value"])
 
-    def plot(self, metric: str | None = None, **shown: Any) -> Picture:
+    def plot(self, metric: str | None = None, **shown: object) -> Picture:
         """Draw a metric: its curve, or the distribution of the runs where there is none.
 
         Parameters

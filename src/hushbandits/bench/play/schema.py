@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.extent import afford_cells
@@ -114,8 +113,8 @@ def identify(db: sqlite3.Connection, path: Path) -> int:
 def described(db: sqlite3.Connection, path: Path, version: int) -> tuple[tuple[Experiment, ...], int, dict[str, int]]:
     """Return experiments, seed, and the number of each cell by its key."""
     spec: dict[str, object] = dict(db.execute("SELECT name, value FROM spec"))
-    texts: list[Any] = [spec.get(name) for name in ("experiments", "seed")]
-    if not all(isinstance(text, str) for text in texts):
+    texts = [text for name in ("experiments", "seed") if isinstance(text := spec.get(name), str)]
+    if len(texts) < 2:
         raise damaged(path, "the declaration is missing")
     if version >= SUMMED and spec.get("checksum") != str(text_sum(*texts)):
         raise damaged(path, "the declaration does not match its checksum")
