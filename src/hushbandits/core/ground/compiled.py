@@ -2,13 +2,14 @@
 
 Numba's disk cache keys a function by its own file, so it keeps serving an old callee after a rule in
 *another* module was edited, and it cannot read an index that names a class which has moved.  Here a function
-has index files for every version of the sources that it can reach, its module and what that imports: edit any
-rule and everything that could call it is compiled anew, and nothing else.
+has index files for every version of the sources that it can reach, its module, what that imports, and the rules that
+it is a closure over: edit any rule and everything that could call it is compiled anew, and nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -92,7 +93,11 @@ class _SourceCache(FunctionCache):
     def __init__(self, function: Callable[..., object]):
         super().__init__(function)
         self._files: dict[str, IndexDataCacheFile] = {}
-        self._base = f"{self._impl.filename_base}.{reached(function.__module__)[:16]}"
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        self._names = [identity(cell) for cell in cells]
+        self._versions = (whole(),) if None in self._names else tuple(map(versions, cells))
+        sources = hashlib.sha256(repr((reached(function.__module__), self._versions)).encode()).hexdigest()
+        self._base = f"{self._impl.filename_base}.{sources[:16]}"
         self._turn(())
 
     def _turn(self, sig: object) -> None:
@@ -110,13 +115,11 @@ class _SourceCache(FunctionCache):
         return _inner > 0, *self._which(sig, codegen)
 
     def _which(self, sig: object, codegen: CPUCodegen) -> tuple[object, ...]:
-        cells = [cell.cell_contents for cell in self._py_func.__closure__ or ()]
-        names = [identity(cell) for cell in cells]
-        if None in names:
-            return whole(), *super()._index_key(sig, codegen)
+        if None in self._names:
+            return *self._versions, *super()._index_key(sig, codegen)
         # A closure over the package's own rules: their names say which, what they reach in what version.
         # (Numba would pickle the cells, and a pickled dispatcher differs from process to process.)
-        return sig, codegen.magic_tuple(), tuple(names), *map(versions, cells)
+        return sig, codegen.magic_tuple(), tuple(self._names), *self._versions
 
     # A disk that is full, or whose folder may no longer be written, costs the compiled code's copy and nothing else.
 
