@@ -84,12 +84,8 @@ class DistDPSE(BatchedSE):
     [10000, 10000]
     """
 
+    name = "Dist-DP-SE"
     mechanisms = ("DiscreteLaplace",)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Dist-DP-SE"
 
     def noise(self) -> tuple[float, float]:
         """Rounding and Lap_ℤ(g/ε)."""
@@ -114,6 +110,7 @@ class DistRDPSE(BatchedSE):
     (2,)
     """
 
+    name = "Dist-RDP-SE"
     mechanisms = ("Skellam",)
     shared = ("epsilon", "confidence", "scale")
     _scale: float
@@ -130,11 +127,6 @@ class DistRDPSE(BatchedSE):
     ):
         super().__init__(epsilon, confidence, batch_base, calibrated=calibrated)
         self.scale = scale if scale is None else real("scale", scale, 1, closed="low")
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Dist-RDP-SE"
 
     def noise(self) -> tuple[float, float]:
         """Rounding at precision ⌈sε√n⌉ and the tail of Skellam noise (proposition 1)."""
@@ -158,13 +150,9 @@ class DistCDPSE(DistRDPSE):
     (2,)
     """
 
+    name = "Dist-CDP-SE"
     mechanisms = ("DiscreteGaussian",)
     wrappers = ("DiscreteGaussian", "SecAgg")
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Dist-CDP-SE"
 
     def noise(self) -> tuple[float, float]:
         """Rounding and a sub-Gaussian sum."""
@@ -182,14 +170,10 @@ class CDPSE(DistDPSE):
     (2,)
     """
 
+    name = "CDP-SE"
     mechanisms = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": True}
     wrappers = ("CentralLaplace",)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "CDP-SE"
 
 
 @lru_cache(maxsize=4096)
@@ -212,13 +196,9 @@ class LDPSE(BatchedSE):
     (2,)
     """
 
+    name = "LDP-SE"
     mechanisms = ("LocalDiscreteLaplace",)
     wrappers = ("LocalDiscreteLaplace",)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "LDP-SE"
 
     def noise(self) -> tuple[float, float]:
         """Rounding alone."""
@@ -247,6 +227,7 @@ class ShuffleDPSE(BatchedSE):
     (2,)
     """
 
+    name = "Shuffle-DP-SE"
     mechanisms = ("ShuffledLaplace",)
     shared = ("epsilon", "confidence", "shuffle")
     _shuffle: str
@@ -264,11 +245,6 @@ class ShuffleDPSE(BatchedSE):
     ):
         super().__init__(epsilon, confidence, batch_base, calibrated=calibrated)
         self.shuffle = shuffle if shuffle is None else choice("shuffle", shuffle, ("split-and-mix", "pure"))
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "Shuffle-DP-SE"
 
     def _meets(self, mechanism: Wrapper) -> bool:
         self.noise()  # what it says of binary sums is more to the point

@@ -48,7 +48,6 @@ class ArmSelection(VotingTeam):
 
     @property
     def name(self) -> str:
-        """As registered."""
         return f"{self.role}-{self.routine_name}"
 
     def selection(self, n_arms: int, failure: float, alone: bool = False) -> Routine:

@@ -181,7 +181,6 @@ class QuACK(NetworkTeam):
 
     @property
     def name(self) -> str:
-        """As registered."""
         return f"QuACK-{self.policy.name}"
 
     @property

@@ -204,7 +204,6 @@ class CMPUCB(NetworkTeam):
 
     @property
     def name(self) -> str:
-        """As registered."""
         return "CMP-UCB" if self.leaders is None else "CMP-UCB-leaders"
 
     def protocol(self, settings: dict[str, Any]) -> Protocol:

@@ -174,7 +174,6 @@ class DDUCB(Gossip):
 
     @property
     def name(self) -> str:
-        """As registered."""
         return "DDUCB-rechoosing" if self.rechoose else "DDUCB"
 
     def begin(self, env: World, seeds: Seeds) -> _Buffers:

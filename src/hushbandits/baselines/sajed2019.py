@@ -24,14 +24,10 @@ class DPSE(SuccessiveElimination):
     (2,)
     """
 
+    name = "DP-SE"
     mechanisms = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": False}
     wrappers = ("CentralLaplace",)
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "DP-SE"
 
     def length(self, m: int, b: int) -> float:
         """``R(e)``."""

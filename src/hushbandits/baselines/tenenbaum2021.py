@@ -39,14 +39,10 @@ class VBSDPAE(BatchedSE):
     (2,)
     """
 
+    name = "VB-SDP-AE"
     mechanisms = ("BinarySum",)
     fixed: ClassVar[Params] = {"shuffle": "binary-sum"}
     wrappers = ("ShuffledNoise", "ShuffledSum")
-
-    @property
-    def name(self) -> str:
-        """As registered."""
-        return "VB-SDP-AE"
 
     def meets(self, env: World) -> None:
         """Raise ``ValueError`` as the base does, and where users add no noise: the interval counts its variance."""
