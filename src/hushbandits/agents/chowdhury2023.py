@@ -69,7 +69,6 @@ class BatchedSE(SuccessiveElimination):
         return math.ceil((self.first or self.batch_base) * self.batch_base ** (b - 1))
 
     def width(self, m: int, b: int, n: int) -> float:
-        """``β(b)``."""
         return batch_radius(m, b, self._p, n, *self.noise())
 
 
@@ -205,7 +204,6 @@ class LDPSE(BatchedSE):
         return math.sqrt(2) / self._epsilon, 0.0
 
     def width(self, m: int, b: int, n: int) -> float:
-        """``β(b)``."""
         tail = _local_tail(n, self._epsilon, self._p / (m * b * b))
         return super().width(m, b, n) + tail / n
 

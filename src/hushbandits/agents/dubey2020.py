@@ -66,7 +66,6 @@ class PrivateUCB(Team):
         return Protocol(wrappers=(("PrivateMeans", {"epsilon": self.epsilon, "v": self.v, "own": self.own}),))
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Forget everything."""
         shape = (len(seeds), env.n_agents, env.n_arms)
         self._own_n, self._own_s = np.zeros(shape), np.zeros(shape)
         self._n, self._s = np.zeros(shape), np.zeros(shape)
@@ -180,7 +179,6 @@ class ByzantineUCB(Team):
         return max(1, 2**20 // (env.n_agents * env.n_arms * values))
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Forget everything."""
         shape = (len(seeds), env.n_agents, env.n_arms)
         degree: Array = env.slots.degree
         most = (int(degree.max(initial=0)) + 1) * int(env.horizon)

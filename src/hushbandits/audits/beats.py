@@ -29,12 +29,10 @@ class Tap(Wrapper):
     earned: Array
 
     def tell(self, reward: Array, env: World) -> Array:
-        """Keep what was earned."""
         self.earned = np.array(reward)
         return reward
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Keep a copy."""
         self.message = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in message.items()}
         return message
 
@@ -109,11 +107,9 @@ class Around(Team):
     told = ()
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Begin afresh."""
         self._t, self._k = -1, env.n_arms
 
     def act(self, obs: Obs) -> Array:
-        """The next arm."""
         self._t += 1
         return (self._t + np.arange(obs.who.shape[1]) + np.zeros(obs.who.shape, int)) % self._k
 

@@ -76,7 +76,6 @@ class Alone(NetworkTeam):
 
     @property
     def name(self) -> str:
-        """The policy's."""
         return self.policy.name
 
     @property
@@ -95,14 +94,12 @@ class Alone(NetworkTeam):
         tried(self.policy, env, env.horizon)
 
     def begin(self, env: World, seeds: Seeds) -> _Learners:
-        """A learner per run and agent."""
         luck = words(streams(seeds, f"policy/{self.policy.name}"), env.n_agents) if self.policy.random else None
         pi = started(self.policy, env, len(seeds) * env.n_agents, env.horizon, luck)
         self._watched = Watched(self.policy, pi, env.n_arms)
         return _Learners(pi)
 
     def act(self, obs: Obs) -> Array:
-        """Everyone asks its policy."""
         if not self._ships:
             self._watched.t = int(obs.t[0]) + 1
         return super().act(obs)

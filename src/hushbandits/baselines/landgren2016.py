@@ -213,7 +213,6 @@ class CoopUCB(Gossip):
         self.constant = choice("constant", constant, CONSTANTS)
 
     def begin(self, env: World, seeds: Seeds) -> _Estimates:
-        """Nothing is known."""
         agents, arms, matrix = env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
         self.quiet = arms
         sums = np.zeros((len(seeds), agents, arms, 2))

@@ -177,7 +177,6 @@ class DDUCB(Gossip):
         return "DDUCB-rechoosing" if self.rechoose else "DDUCB"
 
     def begin(self, env: World, seeds: Seeds) -> _Buffers:
-        """Nothing is known."""
         runs, agents, arms, matrix = len(seeds), env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
         self.quiet = arms
         second = second_eigenvalue(matrix)

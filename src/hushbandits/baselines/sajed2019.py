@@ -30,10 +30,8 @@ class DPSE(SuccessiveElimination):
     wrappers = ("CentralLaplace",)
 
     def length(self, m: int, b: int) -> float:
-        """``R(e)``."""
         return epoch_length(m, b, self._epsilon, self._p)
 
     def width(self, m: int, b: int, n: int) -> float:
-        """``h + c``."""
         h, c = radii(m, b, self._epsilon, self._p, float(n))
         return h + c

@@ -142,7 +142,6 @@ class Trained(TaskTeam):
         self._player.reset(seeds, f"agent/{self.name}" if self.policy.bounds is None else "agent/sb3")
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Array:
-        """Ask the network."""
         return self._player.act(task, pull, talk)
 
 

@@ -54,7 +54,6 @@ class VBSDPAE(BatchedSE):
             )
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Nothing seen."""
         super().reset(env, seeds)
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
 
@@ -69,7 +68,6 @@ class VBSDPAE(BatchedSE):
         super().hear(inbox)
 
     def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
-        """Over all past data."""
         return float(self._sums[r, i, k] / self._users[r, i, k])
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:

@@ -44,16 +44,13 @@ class Random(Team):
         return self.rate > 0
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Open one tape per run."""
         self._env = env
         self._rngs = streams(seeds, f"agent/{self.name}")
 
     def act(self, obs: Obs) -> Action:
-        """Draw actions."""
         action: Action = self._env.random_action(self._rngs, block=self.block)
         return action
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
-        """Draw messages."""
         said: dict[str, Array] | None = self._env.random_message(self._rngs, rate=self.rate)
         return said

@@ -71,7 +71,6 @@ class TaskTeam(Team):
         return {"beats": np.full(env.runs, self.beats)}
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Forget everything."""
         self._face = face(env)
         self._task = self.look(self._face)
         self._begun = False
@@ -88,14 +87,12 @@ class TaskTeam(Team):
         return task.arms(self._action)
 
     def speak(self, reward: Array) -> Message | None:
-        """Say what was chosen."""
         task = self._task
         task.obs = Obs(self._face.t, self._face.live, task.obs.who, reward)
         task.pulled(task.obs)
         return task.words(self._action if self.beats == 1 else task.decode(self.choose(task, False, True)))
 
     def hear(self, inbox: Inbox) -> None:
-        """Take in what arrived."""
         task = self._task
         task.heard(Obs(self._face.t, self._face.live, task.obs.who, inbox=inbox))
 

@@ -72,11 +72,9 @@ class Sums(Samples):
         self._sum = np.zeros((*shape, 2))
 
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
-        """Add up."""
         _add_up(arm, reward, arrived, self.n, self._sum)
 
     def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        """Divide."""
         np.divide(self._sum.sum(3), self.n, out=out, where=self.n > 0)
 
 
@@ -98,12 +96,10 @@ class Log(Samples):
         self._lists = _Lists(self.n.size)
 
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
-        """Append."""
         self._lists.reserve(self.n.ravel() + _arrivals(arm, arrived, self.shape))
         _append(arm, reward, arrived, self.n, self._lists.start, self._lists.data)
 
     def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        """Read every sample."""
         lists = self._lists
         parameters = self.estimator.parameters
         _evaluate(self.estimator.kind, lists.start, lists.data, self.n, log_inverse_delta, *parameters, out)

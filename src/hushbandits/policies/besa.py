@@ -90,7 +90,6 @@ class BESA(Policy):
     random = True
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Rewards:
-        """Nothing is known."""
         assert luck is not None
         pool, shape = (learners, int(plays)), (learners, n_arms)
         affordable(f"policy {self.name} with {learners} learners of {int(plays)} plays", 16.0 * learners * plays)

@@ -53,7 +53,6 @@ class KLUCB(Policy):
         self.c = real("c", c, 0, closed="low")
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Level:
-        """Nothing is known."""
         return _Level(*sums(learners, n_arms), self.c)
 
 
@@ -86,5 +85,4 @@ class IMED(Policy):
     update = staticmethod(add)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> Sums:
-        """Nothing is known."""
         return sums(learners, n_arms)

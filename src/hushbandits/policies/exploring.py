@@ -67,7 +67,6 @@ class EpsilonGreedy(Policy):
         self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0, 1, closed="both")
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Tossed:
-        """Nothing is known."""
         assert luck is not None
         return _Tossed(*sums(learners, n_arms), luck, -1.0 if self.epsilon is None else self.epsilon)
 
@@ -108,7 +107,6 @@ class Softmax(Policy):
         self.temperature = real("temperature", temperature, 0)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Tossed:
-        """Nothing is known."""
         assert luck is not None
         return _Tossed(*sums(learners, n_arms), luck, self.temperature)
 
@@ -207,7 +205,6 @@ class ExploreThenCommit(Policy):
         self.m = m if m is None else integer("m", m, 1)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Phases:
-        """Nothing is known."""
         tuned = max(1, math.ceil((plays / n_arms) ** (2 / 3) * math.log(max(plays, 2)) ** (1 / 3)))
         m = tuned if self.m is None else self.m
         return _Phases(*sums(learners, n_arms), np.full(learners, -1), m)

@@ -117,7 +117,6 @@ class TruncatedUCB(Policy):
         self.order = 1.0 + self.excess
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Truncated:
-        """Nothing is known."""
         pool, shape = (learners, int(plays)), (learners, n_arms)
         affordable(f"policy {self.name} with {learners} learners of {int(plays)} plays", 24.0 * learners * plays)
         return _Truncated(
@@ -177,7 +176,6 @@ class _Keeping(Policy):
     choose: ClassVar[Callable[..., int]]
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Samples:
-        """Nothing is known."""
         size = 8.0 * learners * n_arms * plays
         affordable(f"policy {self.name} with {learners} learners of {int(plays)} plays", size)
         shape = learners, n_arms

@@ -55,7 +55,6 @@ class LDPUCBL(Policy):
         self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Noised:
-        """Nothing is known."""
         return _Noised(*sums(learners, n_arms), 1.0 if self.epsilon is None else self.epsilon)
 
 

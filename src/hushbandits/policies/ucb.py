@@ -57,7 +57,6 @@ class UCB1(Policy):
     update = staticmethod(add)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> Sums:
-        """Nothing is known."""
         return sums(learners, n_arms)
 
 
@@ -108,7 +107,6 @@ class UCB(Policy):
         self.delta = delta if delta is None else real("delta", delta, 0, 1)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Bounds:
-        """Nothing is known: every index is infinite."""
         n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
         level = 2.0 * math.log(plays) if self.delta is None else -math.log(self.delta)
         return _Bounds(n, s, bound, self.sigma, level)
@@ -145,7 +143,6 @@ class MOSS(Policy):
     update = staticmethod(_moss)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Plays:
-        """Nothing is known: every index is infinite."""
         n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
         return _Plays(n, s, bound, plays / n_arms)
 
@@ -202,6 +199,5 @@ class UCBV(Policy):
         self.zeta, self.bound = real("zeta", zeta, 1), real("bound", bound, 0)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Spread:
-        """Nothing is known."""
         n, s, t = sums(learners, n_arms)
         return _Spread(n, s, np.zeros((learners, n_arms)), t, self.zeta, self.bound)

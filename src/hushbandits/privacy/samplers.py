@@ -88,7 +88,6 @@ class PolyaDifference(NoiseLaw):
         return 2 * self.r * (1 - self._p) / self._p**2
 
     def transform(self, n: int, m: int) -> Array:
-        """By `cf`."""
         return self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
 
     def exactly(self) -> Callable[[Source], int]:
@@ -147,7 +146,6 @@ class DiscreteLaplace(PolyaDifference):
         return lambda source: exact.discrete_laplace(source, *scale)
 
     def pmf(self, x: Array) -> Array:
-        """The law."""
         return math.tanh(1 / (2 * self.b)) * np.exp(-np.abs(x) / self.b)
 
 
@@ -239,7 +237,6 @@ class Skellam(NoiseLaw):
         return lambda source: exact.poisson(source, *mean) - exact.poisson(source, *mean)
 
     def transform(self, n: int, m: int) -> Array:
-        """By `cf`."""
         return self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
@@ -305,7 +302,6 @@ class DiscreteGaussian(NoiseLaw):
         return self.sigma2 * t * t / 2
 
     def pmf(self, x: Array) -> Array:
-        """The law."""
         top = math.ceil(12 * math.sqrt(self.sigma2)) + 12
         k = np.arange(1, top + 1)
         norm = 1 + 2 * np.exp(-(k**2) / (2 * self.sigma2)).sum()
@@ -364,7 +360,6 @@ class Laplace(NoiseLaw):
         return 2 * self.b**2
 
     def cdf(self, x: Array) -> Array:
-        """Of scale b."""
         return stats.laplace(scale=self.b).cdf(x)
 
     def exactly(self) -> Callable[[Source], float]:
@@ -373,5 +368,4 @@ class Laplace(NoiseLaw):
         return lambda source: one(source) / _GRID
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        """Of one draw."""
         return laplace_profile(shift / self.b) if n == 1 else None

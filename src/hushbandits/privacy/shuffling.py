@@ -100,11 +100,9 @@ class ExtraBits(NoiseLaw):
     q: float
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Their sum, per user."""
         return rng.binomial(self.k, self.q, size)
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Their sum over n users."""
         return int(rng.binomial(n * self.k, self.q))
 
     @property

@@ -70,7 +70,6 @@ class LocalBernoulli(Wrapper):
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
         self._luck = env.payload.luck("add", self.name, env, seeds)
 
     def chance(self, reward: Array) -> Array:
@@ -85,7 +84,6 @@ class LocalBernoulli(Wrapper):
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 
     def tell(self, reward: Array, env: World) -> Array:
-        """Toss the coin."""
         return np.less(self._luck.next(), self.chance(np.clip(reward, 0.0, 1.0))).astype(float)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:

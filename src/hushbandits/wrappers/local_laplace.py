@@ -155,7 +155,6 @@ class LocalLaplace(Wrapper):
         return float(np.abs(ends).max())
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
         self._luck = env.payload.luck("add", self.name, env, seeds)
 
     @property
@@ -169,7 +168,6 @@ class LocalLaplace(Wrapper):
         return self._noise.onto(np.clip(reward, 0.0, 1.0), self._luck.next()) if self._first(env) else reward
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Add noise at the source."""
         if self._first(env):
             return message
         noise, grid = self._noise, self.grid

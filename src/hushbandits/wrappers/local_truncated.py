@@ -47,12 +47,10 @@ class TruncatedGeometric(NoiseLaw):
         integer("bound", self.bound, 1)
 
     def pmf(self, x: Array) -> Array:
-        """The law."""
         norm = 1 - 2 * math.expm1(-self.bound / self.b) / math.expm1(1 / self.b)
         return np.where(np.abs(x) <= self.bound, np.exp(-np.abs(x) / self.b), 0.0) / norm
 
     def far(self, tilt: float = 0.0) -> int:
-        """B."""
         return self.bound
 
     def exactly(self) -> Callable[[Source], int]:

@@ -38,9 +38,7 @@ class Loss(Wrapper):
         self.rate = self.drops = probability("rate", rate)
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
         self._luck = env.payload.luck("drop", self.name, env, seeds)
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Drop what luck picks."""
         return message.drop(self.rate, self._luck)

@@ -101,7 +101,6 @@ class Mechanism(Privatizer):
         return {k: f for k, f in fields.items() if k != "users"}
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
         self._rngs = self.generators(seeds)
         promise = self._standing(env)[0]
         #: What the users of these runs spent.

@@ -21,16 +21,13 @@ class Passage(Wrapper):
         """Return a fresh channel of the env's setting."""
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """As the channel says."""
         self._channel = self.channel(env)
         return self._channel.sends(fields, env)
 
     def hears(self, fields: Fields, env: World) -> Fields:
-        """As the channel says."""
         return self._channel.hears(fields, env)
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
         self._channel.reset(env, seeds)
 
     def send(self, message: Payload, env: World) -> Payload:

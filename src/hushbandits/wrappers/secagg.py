@@ -76,7 +76,6 @@ class SecAgg(Passage, SecureFunction):
             )
 
     def channel(self, env: World) -> Channel:
-        """The setting's."""
         return env.payload.sealed(self, env)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:

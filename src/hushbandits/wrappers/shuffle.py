@@ -42,7 +42,6 @@ class Shuffle(Passage):
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def channel(self, env: World) -> Channel:
-        """The setting's."""
         return env.payload.shuffled(self, env)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:

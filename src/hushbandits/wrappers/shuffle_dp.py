@@ -239,7 +239,6 @@ class BinarySum(Mechanism):
         return Spent(self.epsilon, delta, profile=partial(self.seen, n, survivors))
 
     def seals(self, wrapper: Wrapper) -> bool:
-        """The binary sum."""
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
@@ -306,11 +305,9 @@ class ShuffledSum(SecureFunction):
         return {k: f for k, f in fields.items() if k != "users"}
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
         self._rngs = self.generators(seeds)
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Shuffle and add up."""
         crowd: Cohort = message["reward"]
         modulus, bits = message["modulus"], message["bits"].copy()
         keep = message["sent"] & (crowd.n >= self.min_cohort)

@@ -34,7 +34,6 @@ class VoteCorruption(Loss):
         super().__init__(rate=self.xi, name=name)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs votes."""
         require(self.name, ("vote",), fields)
         return fields
 

@@ -101,7 +101,6 @@ class Value(Effect):
 
     @property
     def words(self) -> str:
-        """The statistic's name."""
         return self.statistic
 
 
@@ -112,11 +111,9 @@ class _Against(Effect):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """Both lines."""
         return (self.of, self.over)
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
-        """Return it with other names for its lines."""
         return replace(self, of=line(self.of), over=line(self.over))
 
 
@@ -181,7 +178,6 @@ class Slope(Effect):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """One line, or both."""
         return (self.of,) if self.over is None else (self.of, self.over)
 
     @property
@@ -191,7 +187,6 @@ class Slope(Effect):
         return f"slope of log {of}"
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
-        """Return it with other names for its lines."""
         return replace(self, of=line(self.of), over=None if self.over is None else line(self.over))
 
 

@@ -95,7 +95,6 @@ class Bar(Silent):
                 self._bar.stop()
 
     def at(self, what: str) -> None:
-        """Name the cell at work."""
         with self._lock:
             self._what = what
             if self._bar is not None:
@@ -104,7 +103,6 @@ class Bar(Silent):
                 self._bar.update(self._task, description=escape(what))
 
     def advance(self, runs: int) -> None:
-        """Count runs done."""
         with self._lock:
             self._done += runs
             if self._bar is not None:

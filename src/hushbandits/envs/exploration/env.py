@@ -192,7 +192,6 @@ class Exploration(Env):
         return threshold, needed
 
     def admit(self, team: Team) -> None:
-        """As `ending.admit`."""
         admit(self, team)
 
     @property
@@ -203,7 +202,6 @@ class Exploration(Env):
 
     @property
     def actions(self) -> Fields:
-        """A set of arms."""
         return {"arms": Field((self.n_arms,), "?")}
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Array:
@@ -307,17 +305,14 @@ class Exploration(Env):
 
     @property
     def t(self) -> Array:
-        """Rounds so far."""
         return self.book.rounds.copy()
 
     @property
     def live(self) -> Array:
-        """Runs that have not stopped."""
         return self.book.live.copy()
 
     @property
     def who(self) -> Array:
-        """The active agent."""
         return self._who[:, None].copy()
 
     @property

@@ -144,7 +144,6 @@ class ExplorationTask(Task):
         return np.broadcast_to(((before.t - self.obs.t) / self.core.horizon)[:, None], self._seats.shape).copy()
 
     def words(self, action: Array) -> Message | None:
-        """Its votes."""
         core, seat = self.core, (self._runs[:, None], self.obs.who)
         vote = action[seat][..., -core.n_arms :].astype(bool) & self.obs.live[:, None, None]
         if not vote.any():
@@ -178,11 +177,9 @@ class ExplorationTask(Task):
                 self._obs[self._runs, self.obs.who[:, 0], self.layout[flag]] = 1.0
 
     def say(self) -> list[str]:
-        """As `picture.say`."""
         return picture.say(self)
 
     def draw(self, figure: Figure) -> None:
-        """As `picture.draw`."""
         picture.draw(self, figure)
 
 

@@ -55,7 +55,6 @@ class VotingTeam(Team):
             raise ValueError(f"{self.name} pulls several arms in an activation, and this env takes one: single=True")
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Every agent begins afresh."""
         runs, n, k = len(seeds), 1 if self.shared else env.n_agents, env.n_arms
         self._make_rules(k)
         self._p = np.array(self._routine.params)

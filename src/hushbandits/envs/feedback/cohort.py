@@ -148,12 +148,10 @@ class Individuals(Cohort):
         self.encoded = x.dtype.kind == "i"
 
     def map(self, function: Callable[[Array], Array]) -> Individuals:
-        """Elementwise."""
         not_encoded(self)
         return Individuals(function(self._x), self.planned, self._present)
 
     def inside(self) -> bool:
-        """As they are."""
         return not self.encoded and bool(((self._x >= 0.0) & (self._x <= 1.0)).all())
 
     def drop(self, rate: Array | float, rngs: Rngs) -> Individuals:
@@ -191,7 +189,6 @@ class Individuals(Cohort):
         return Individuals(code, self.planned, self._present)
 
     def modulo(self, m: Array) -> Individuals:
-        """Elementwise."""
         return Individuals(self._x % m[:, :, None], self.planned, self._present, m)
 
     def messages(self, r: int, m: int) -> Array:
@@ -255,7 +252,6 @@ class Sealed(Cohort):
     values = _closed
 
     def total(self) -> Array:
-        """All that is left."""
         return self._total
 
 

@@ -126,9 +126,7 @@ class FeedbackTask(Task):
         self._obs[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
 
     def say(self) -> list[str]:
-        """As `picture.say`."""
         return picture.say(self)
 
     def draw(self, figure: Figure) -> None:
-        """As `picture.draw`."""
         picture.draw(self, figure)

@@ -66,7 +66,6 @@ class NetworkTeam(Team):
         return LONGEST
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Forget everything."""
         self._arm = np.zeros((len(seeds), env.n_agents), np.int64)  # of the last round
         self._t = 0
         self._n_arms = env.n_arms
@@ -74,7 +73,6 @@ class NetworkTeam(Team):
         self._fields = [env.fields[name] for name in self.rules.fields]
 
     def act(self, obs: Obs) -> Array:
-        """By the rules."""
         self._t = int(obs.t[0]) + 1
         self.made(self.rules).act(self.state, self._t, self._arm)
         return self._arm

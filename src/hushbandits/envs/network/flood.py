@@ -259,7 +259,6 @@ class FloodInbox(SlotInbox):
         return Inbox.mix(self, field, matrix)
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """As `SlotInbox.at`."""
         self._needs_event(field)
         n, m = self._flood._shape
         runs, receiver = np.arange(n), self._agents("receiver", receiver, n, m)

@@ -378,5 +378,4 @@ class TallyInbox(Inbox):
         return np.stack([self._pulls, self._sums], 2)[:, :, None]
 
     def tally(self) -> tuple[Array, Array]:
-        """Pulls and reward sums per arm, each ``(R, M, K)``."""
         return self._pulls, self._sums

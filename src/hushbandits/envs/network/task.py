@@ -22,9 +22,7 @@ class NetworkTask(ArmTask):
     """
 
     def say(self) -> list[str]:
-        """As `picture.say`."""
         return picture.say(self)
 
     def draw(self, figure: Any) -> None:
-        """As `picture.draw`."""
         picture.draw(self, figure)

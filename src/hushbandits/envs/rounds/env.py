@@ -76,7 +76,6 @@ class Everyone(Inbox):
         return out
 
     def tally(self) -> tuple[Array, Array]:
-        """Pulls and reward sums per arm, each ``(R, M, K)``."""
         if not {"arm", "reward"} <= set(self.fields):
             return super().tally()
         pulls, sums = np.zeros((2, *self.arrived.shape[:2], self._n_arms))
@@ -174,7 +173,6 @@ class Rounds(Env):
 
     @property
     def report(self) -> Fields:
-        """Arm and reward of the round."""
         return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1), "reward": Field()}
 
     def _offers(self, fields: Fields) -> Fields:
@@ -255,7 +253,6 @@ class Rounds(Env):
 
     @property
     def t(self) -> Array:
-        """Rounds so far."""
         return self._t.copy()
 
     # Every beat asks for them.

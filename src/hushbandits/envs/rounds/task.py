@@ -133,12 +133,10 @@ class ArmTask(Task):
             self._obs[rows, :, self.layout["heard_width"]] = 1.0
 
     def arms(self, action: Stacked) -> Array:
-        """One arm each."""
         self.arm = np.ascontiguousarray(action["arm"] if self._speech else action, np.int64)
         return self.arm
 
     def pulled(self, obs: Obs) -> None:
-        """Everyone has pulled."""
         if obs.reward is None:  # withheld
             self._tick(obs.t + 1)
             assert self.arm is not None
@@ -174,7 +172,6 @@ class ArmTask(Task):
         return {**{name: report[name] for name in self._reported if name in report}, **said}
 
     def heard(self, obs: Obs) -> None:
-        """Everyone has heard."""
         inbox = obs.inbox
         assert inbox is not None
         if "reward" not in self.core.told:
