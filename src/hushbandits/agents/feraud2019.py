@@ -51,7 +51,7 @@ class ArmSelection(VotingTeam):
         return f"{self.role}-{self.routine_name}"
 
     def selection(self, n_arms: int, failure: float, alone: bool = False) -> Routine:
-        """Return the routine at confidence 1 − failure; `alone`: a reset concerns one player."""
+        """Return the routine for `n_arms` arms at confidence 1 − `failure`; `alone`: a reset concerns one player."""
         return arm_selection(self.routine_name, n_arms, failure, self.epsilon, self.phi, alone)
 
 

@@ -158,6 +158,11 @@ class Results:
         -------
         Picture
             A Matplotlib figure; ``.save("regret.pdf")`` writes it (PNG, SVG or PDF).
+
+        Raises
+        ------
+        ValueError
+            No such metric, or what a figure of one cell's runs does not have.
         """
         from hushbandits.bench.show.picture import drawn
 

@@ -89,6 +89,10 @@ class LocalTruncated(Mechanism):
     sampler, name
         As in `Mechanism`.
 
+    References
+    ----------
+    Geng, Ding, Guo & Kumar 2020 cut off the Laplace law; on the integers, with B computed from δ, it is our own.
+
     Examples
     --------
     >>> import hushbandits as hb

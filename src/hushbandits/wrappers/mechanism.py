@@ -190,7 +190,7 @@ class Mechanism(Privatizer):
         return Release(plan.noise, 1 if self.hidden_by == "noise" else survivors, survivors, plan.g, plan.modulus)
 
     def seen(self, n: int, survivors: int) -> Profile | None:
-        """Exact divergence of what the observer sees of a block planned for `n` users; ``None``: not known."""
+        """Exact divergence of what is seen of a block planned for `n` users, `survivors` of them left; or ``None``."""
         release = self.release(n, survivors)
         try:
             return pure_profile(np.inf) if release is None else release.profile()

@@ -44,12 +44,8 @@ class CoopNetwork(Rounds):
 
     Parameters
     ----------
-    n_agents : int
-        M.
-    n_arms : int, optional
-        K; needed when `means` is drawn.
-    means : sequence of K floats or UniformMeans
-        Arm locations.
+    n_agents, n_arms, means, horizon, permute_arms, drift, switches
+        As in `Rounds`: M, K, locations, T.
     rewards : str or Law
         ``bernoulli``, ``beta``, ``truncated-gaussian``, ``clipped-gaussian`` or ``gaussian``.
     graph : str or networkx.Graph
@@ -70,12 +66,6 @@ class CoopNetwork(Rounds):
         to everyone, and from everyone to the root alone.
     root : int or str
         Of the tree: an agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
-    horizon : int
-        T rounds.
-    permute_arms : bool
-        Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
-    drift, switches
-        As in `Rounds`.
     wrappers, speech, fields, runs
         As in `Env`.
 

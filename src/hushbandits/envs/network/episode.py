@@ -58,7 +58,7 @@ class NetworkTeam(Team):
     made: Callable[[Rules], Loops] = staticmethod(compiled)
 
     def begin(self, env: World, seeds: Seeds) -> Any:
-        """Return the state of R runs that begin: a named tuple of arrays and numbers."""
+        """Return the state of runs that begin in `env`, one per seed of `seeds`: a named tuple."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, seeds)")
 
     def ahead(self) -> int:
@@ -92,7 +92,13 @@ class NetworkTeam(Team):
         return {**said, "sent": np.full(reward.shape, self._t > self.quiet)}
 
     def hear(self, inbox: Inbox) -> None:
-        """By the rules, of a tally or of the ring; a team that takes single posts has a `hear` of its own."""
+        """By the rules, of a tally or of the ring; a team that takes single posts has a `hear` of its own.
+
+        Raises
+        ------
+        ValueError
+            A tally of another shape, or an inbox that cannot be mixed.
+        """
         if self._t <= self.quiet:
             return
         rules = self.rules
