@@ -325,4 +325,4 @@ def test_thompson_sampling_stands_rewards_beyond_its_law():
         world = {"n_agents": 4, "horizon": 60, **({"rewards": "gaussian"} if id == "CoopNetwork-v0" else {})}
         env, team = build(id, "Dec-TS", 2, world)
         assert (hb.play(env, team, seed=1)["regret"] >= 0).all()
-        assert (team._own.own.sums > 0).all()
+        assert (team.state.sums > 0).all()

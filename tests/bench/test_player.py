@@ -143,12 +143,12 @@ class Wobbly:
     def __init__(self, dies, together=False):
         self.dies, self.together, self.pending, self.sizes = dies, together, {}, []
 
-    def submit(self, number, tasks):
+    def submit(self, number, tasks, longest):
         self.pending[number] = tasks
         self.sizes.append(len(tasks))
         assert len(self.pending) <= self.most
 
-    def finished(self):
+    def finished(self, patience=None):
         dead = any(self.dies(task) for tasks in self.pending.values() for task in tasks)
         for number in list(self.pending) if self.together else [min(self.pending)]:
             tasks = self.pending.pop(number)

@@ -82,7 +82,7 @@ def test_the_bound_on_errors_has_teeth():
     """It rejects naive elimination after one pull of each arm."""
     rng = np.random.default_rng(0)
     hasty = naive_elimination(2, 0.05, 0.25)
-    once = hasty._replace(state=lambda *shape: hasty.state(*shape)._replace(due=np.ones((1, 1), int)))
+    once = hasty._replace(state=lambda *shape: hasty.state(*shape)._replace(mark=np.ones((1, 1), int)))
     wrong = sum(identify(once, lambda k: float(rng.random() < (0.55, 0.85)[k]), 2)[0] == 0 for _ in range(200))
     assert stats.binom.sf(wrong - 1, 200, 0.05) < 1e-6
 

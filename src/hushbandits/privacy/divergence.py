@@ -198,8 +198,8 @@ def binomial_profile(trials: int, q: float) -> Profile:
 def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Profile:
     """Of the sum of n draws of `law`, all that an observer of a modular sum can see of the noise.
 
-    By its own `NoiseLaw.profile`, or by its transforms.  Where it has none, its `NoiseLaw.wrapped_pmf` on the circle
-    of `modulus` stands in.
+    By its own `NoiseLaw.profile`, or by its transforms.  Where they do not do, a `NoiseLaw.wrapped_pmf` of its own on
+    the circle of `modulus` stands in.
 
     Raises
     ------
@@ -218,6 +218,8 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Pr
     try:
         log_pmf = _log_pmf_of_sum(law, n, sensitivity)
     except NotImplementedError:
+        if type(law).wrapped_pmf is NoiseLaw.wrapped_pmf:  # by its transforms, whose rounding would pass for tails
+            raise
         return circle_profile(law.wrapped_pmf(n, modulus), sensitivity)
     return _of_logs(log_pmf, sensitivity, 2 * _LOST)
 

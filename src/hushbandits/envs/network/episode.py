@@ -110,7 +110,7 @@ class NetworkTeam(Team):
                 heard[..., i] = part
             self.made(rules).tallied(self.state, heard, self._t)
         elif rules.takes == "mix" and type(inbox) is SlotInbox:
-            self.made(rules).mixed(self.state, *inbox.mail(rules.fields), self._t)
+            self.made(rules).mixed(self.state, *inbox._mail(rules.fields), self._t)
         elif rules.takes == "mix":
             raise ValueError(
                 f"{self.name} averages what the network's own ring holds, and no {type(inbox).__name__} leads to it"

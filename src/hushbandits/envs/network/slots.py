@@ -212,8 +212,8 @@ class SlotInbox(Inbox):
     def _agents(what: str, agents: Array, runs: int, m: int) -> Array:
         return checked(what, agents, _anyone(m), (runs,))
 
-    def mail(self, fields: tuple[str, ...]) -> tuple[Mail, int]:
-        """Return what the ring itself holds of these fields and their senders, and how many rounds were posted."""
+    def _mail(self, fields: tuple[str, ...]) -> tuple[Mail, int]:
+        # what the ring itself holds, of all agents, and how many rounds were posted: for compiled code alone
         self._needs("sender", *fields)
         return Mail.of(self._ring, self._slots, fields), self._round
 
