@@ -41,12 +41,12 @@ class Cell:
 
     @cached_property
     def spec(self) -> dict[str, object]:
-        """All that decides its numbers, as plain values."""
+        """All that decides its numbers."""
         return {
-            "env": {"use": self.env.name, **plain(self.env.params)},
-            "wrappers": [{"use": w.name, **plain(w.params)} for w in self.wrappers],
-            "agent": {"use": self.agent.name, **plain(self.agent.params)},
-            "checkpoints": plain(self.checkpoints),
+            "env": {"use": self.env.name, **self.env.params},
+            "wrappers": [{"use": w.name, **w.params} for w in self.wrappers],
+            "agent": {"use": self.agent.name, **self.agent.params},
+            "checkpoints": self.checkpoints,
             "world": self.world,
         }
 
