@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 from helpers import build
+from paper_bounds import lemma_2, regret_bound
 from scipy import stats
 from twins_chowdhury import naive_binary, naive_central, naive_distributed, naive_users
 
 import hushbandits as hb
-from hushbandits.agents.chowdhury2023_theory import lemma_2, regret_bound
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.plans import distributed_pure, local_pure
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace

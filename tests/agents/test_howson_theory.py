@@ -5,6 +5,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
+from paper_bounds import robust_pulls, stable_moment
 from scipy import integrate, special
 
 import hushbandits as hb
@@ -43,8 +44,8 @@ def test_bounds_equal_their_formulas_term_by_term():
 def test_moments_of_stable_laws_have_a_closed_form_around_zero(order, alpha):
     exact = 2 ** (order + 1) * special.gamma((order + 1) / 2) * special.gamma(-order / alpha)
     exact /= alpha * math.sqrt(math.pi) * special.gamma(-order / 2)
-    assert theory.stable_moment(order, 0.0, alpha) == pytest.approx(exact, rel=1e-6)
-    assert theory.stable_moment(order, 0.4, alpha) > exact
+    assert stable_moment(order, 0.0, alpha) == pytest.approx(exact, rel=1e-6)
+    assert stable_moment(order, 0.4, alpha) > exact
 
 
 @pytest.mark.parametrize("location", [0.0, 0.4, -0.7, 2.0])
@@ -58,16 +59,16 @@ def test_moments_of_stable_laws_equal_an_integral_over_their_tails(location):
 
     beyond = over(np.exp(z) - location) + over(np.exp(z) + location)
     total = integrate.trapezoid(order * np.exp(order * z) * beyond, z)
-    assert theory.stable_moment(order, location, alpha) == pytest.approx(total, rel=1e-3)
+    assert stable_moment(order, location, alpha) == pytest.approx(total, rel=1e-3)
 
 
 def test_the_constants_of_heavy_tails_cover_every_arm_and_are_the_best_exponent():
     assert 1 + declared.EXCESS < 1.9
     for location in declared.LOCATIONS:
-        assert theory.stable_moment(1 + declared.EXCESS, location) <= declared.MOMENT
+        assert stable_moment(1 + declared.EXCESS, location) <= declared.MOMENT
     gap = max(declared.LOCATIONS) - min(declared.LOCATIONS)
     need = {
-        e: theory.robust_pulls(gap, theory.stable_moment(1 + e, max(declared.LOCATIONS)), e)
+        e: robust_pulls(gap, stable_moment(1 + e, max(declared.LOCATIONS)), e)
         for e in (0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88)
     }
     assert min(need, key=lambda e: need[e]) == declared.EXCESS

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from mutants import AsPrinted, ForgottenPrecision, GammaScale, OneSided, ReusedSeed
+from renyi import renyi_divergence
 from scipy import stats
 
 import hushbandits as hb
@@ -21,7 +22,6 @@ from hushbandits.privacy.audit import (
     epsilon_lower_bound,
     learned_epsilon,
     one_run_p_value,
-    renyi_divergence,
     smallest_refuted,
     worst_log_ratio,
 )

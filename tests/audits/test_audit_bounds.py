@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from renyi import renyi_divergence
 from scipy import stats
 
 from hushbandits.privacy.audit import (
@@ -14,7 +15,6 @@ from hushbandits.privacy.audit import (
     distance_from_uniform,
     epsilon_lower_bound,
     one_run_p_value,
-    renyi_divergence,
     smallest_refuted,
     worst_log_ratio,
 )

@@ -10,7 +10,6 @@ from scipy import stats
 
 import hushbandits as hb
 from hushbandits.privacy.accounting import (
-    advanced_composition,
     compose,
     concentrated_sum,
     pure_curve,
@@ -127,13 +126,6 @@ def test_skellam_s_curve_is_the_smaller_of_two_bounds(sigma2, d, alpha, first):
     bounds = ((2 * alpha - 1) * d**2 + 6 * d) / (4 * sigma2**2), 3 * d / (2 * sigma2)
     assert (bounds[0] < bounds[1]) == first
     assert skellam_curve(sigma2, d)(alpha) == pytest.approx(alpha * d**2 / (2 * sigma2) + min(bounds), rel=1e-12)
-
-
-def test_a_few_blocks_are_added_up_with_their_deltas():
-    assert advanced_composition(0.1, 1e-3, 2, 1e-6) == (0.2, 2e-3)
-    epsilon, delta = advanced_composition(0.01, 1e-9, 10_000, 1e-6)
-    assert epsilon == pytest.approx(0.01 * math.sqrt(2e4 * math.log(1e6)) + 100 * math.expm1(0.01), rel=1e-12)
-    assert delta == pytest.approx(1e-5 + 1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e3, 1e6, 1e9])

@@ -1,7 +1,7 @@
 """Chowdhury & Zhou 2023, "Distributed Differential Privacy in Multi-Armed Bandits" (ICLR).
 
 Algorithm 1: successive elimination on blocks of users, whose sums a privacy protocol carries; one agent per protocol,
-which differ in what the protocol's noise adds to a sum.  The bound of lemma 2 is in `chowdhury2023_theory`.
+which differ in what the protocol's noise adds to a sum.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import scipy
 
 from hushbandits.core.ground.types import Array
 
-__all__ = ["byzantine_regret", "centralized_regret", "private_regret"]
+__all__ = ["byzantine_regret", "private_regret"]
 
 
 def _positive(gaps: Array) -> Array:
@@ -68,19 +68,3 @@ def byzantine_regret(
         return np.full(np.shape(t), np.inf)
     growing = cover * (gaps * 8 * sigma**2 / slack**2).sum() * np.log(t)
     return growing + (3 * agents + life * cover * (agents - 1)) * gaps.sum()
-
-
-def centralized_regret(means: Array, t: Array) -> Array:
-    """Asymptotic lower bound of whoever pulls M arms per round: ``Σ_k Δ_k/KL(μ_k, μ*) ln t``, Bernoulli arms.
-
-    Source: Anantharam, Varaiya & Walrand 1987, as in section 2 of the paper; Lai & Robbins 1985.
-
-    Examples
-    --------
-    >>> float(centralized_regret([0.9, 0.5], 100).round(2))
-    3.61
-    """
-    means = np.asarray(means, float)
-    best, others = means.max(), means[means < means.max()]
-    kl = scipy.special.rel_entr(others, best) + scipy.special.rel_entr(1 - others, 1 - best)
-    return ((best - others) / kl).sum() * np.log(t)

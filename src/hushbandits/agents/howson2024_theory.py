@@ -1,15 +1,12 @@
-"""Bounds of Howson, Filippi & Pike-Burke 2024, and the constants that heavy tails ask for."""
+"""Bounds of Howson, Filippi & Pike-Burke 2024."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import scipy
 
 from hushbandits.core.ground.types import Array
 
-__all__ = ["quack_regret", "reach", "robust_pulls", "stable_moment", "ucb_regret"]
+__all__ = ["quack_regret", "reach", "ucb_regret"]
 
 
 def ucb_regret(gaps: Array, plays: Array, sigma: float = 0.5) -> Array:
@@ -57,43 +54,3 @@ def quack_regret(alone: Array, gaps: Array, way: int) -> Array:
     115.0
     """
     return np.asarray(alone, float) + 3.0 * way * float(np.sum(gaps))
-
-
-def stable_moment(order: float, location: float = 0.0, alpha: float = 1.9) -> float:
-    """``E |X|^p`` of a symmetric α-stable X around its location, of scale 1, for 0 < p < α < 2.
-
-    ``(2/π) Γ(1 + p) sin(πp/2) ∫₀^∞ (1 − exp(−t^α) cos(μt)) t^(−p−1) dt``, by ``s = t^(α−p)``, in which the integrand
-    is bounded.
-
-    Source: von Bahr & Esseen 1965, lemma 2.
-
-    Examples
-    --------
-    >>> round(stable_moment(1.5), 4), round(stable_moment(1.8, 0.7), 4)
-    (1.7347, 3.7666)
-    """
-    spread, far = alpha - order, 10.0  # exp(−10^α) is 0 beside 1 for α > 1.6
-
-    def over(s: float) -> float:
-        t = s ** (1.0 / spread)
-        # 1 − e^(−t^α) cos μt, without cancellation where t is small
-        rest = -math.expm1(-(t**alpha)) + 2.0 * math.exp(-(t**alpha)) * math.sin(0.5 * location * t) ** 2
-        return rest / (t**order * s * spread)
-
-    near = scipy.integrate.quad(over, 0.0, far**spread, limit=200)[0]
-    constant = 2.0 / math.pi * math.gamma(1.0 + order) * math.sin(0.5 * math.pi * order)
-    return constant * (near + far**-order / order)
-
-
-def robust_pulls(gap: float, moment: float, excess: float) -> float:
-    """Pulls per ln n after which robust UCB leaves an arm: twice its radius is below Δ, ``2 (8/Δ)^((1+e)/e) u^(1/e)``.
-
-    The radius is ``4u^(1/(1+e)) (ln n² / N)^(e/(1+e))``, of the truncated mean (Bubeck, Cesa-Bianchi & Lugosi 2013).
-    Among the exponents e that an α-stable law allows, the one that makes this least is the one to choose.
-
-    Examples
-    --------
-    >>> round(robust_pulls(0.3, 3.7666, 0.8))
-    16959
-    """
-    return 2.0 * (8.0 / gap) ** ((1.0 + excess) / excess) * moment ** (1.0 / excess)

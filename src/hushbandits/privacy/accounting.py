@@ -1,4 +1,4 @@
-"""What was spent: pure, Rényi and concentrated differential privacy, composition, conversion, shuffling.
+"""What was spent: pure, Rényi and concentrated differential privacy, composition, conversion.
 
 A *curve* maps an order α > 1 to ε(α).  Neighbours replace one user's reward; users who take part once compose in
 parallel (the worst of their blocks counts), a returning user's blocks add up.
@@ -13,19 +13,15 @@ from operator import mul
 
 import numpy as np
 
-from hushbandits.core.ground.validate import integer, probability, real
+from hushbandits.core.ground.validate import integer, real
 
 __all__ = [
     "Curve",
-    "advanced_composition",
     "compose",
     "concentrated_sum",
-    "discrete_gaussian_rho",
     "largest",
     "pure_curve",
-    "shuffle_amplification",
     "skellam_curve",
-    "to_delta",
     "to_epsilon",
     "zcdp_curve",
 ]
@@ -83,17 +79,6 @@ def zcdp_curve(rho: float) -> Curve:
     2.0
     """
     return partial(mul, real("rho", rho, 0, closed="low"))
-
-
-def discrete_gaussian_rho(sigma2: float, sensitivity: float) -> float:
-    """One discrete Gaussian draw: ``ρ = Δ²/2σ²`` (Canonne, Kamath & Steinke 2020).
-
-    Examples
-    --------
-    >>> discrete_gaussian_rho(100.0, 10)
-    0.5
-    """
-    return sensitivity**2 / (2 * real("sigma2", sigma2, 0))
 
 
 def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
@@ -162,54 +147,3 @@ def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> 
     real("delta", delta, 0, 1)
     best = min(curve(a) + math.log(1 / (a * delta)) / (a - 1) + math.log1p(-1 / a) for a in orders)
     return max(best, 0.0)
-
-
-def to_delta(curve: Curve, epsilon: float, orders: Iterable[float] = ORDERS) -> float:
-    """δ at ε: the inverse of `to_epsilon`.
-
-    Examples
-    --------
-    >>> curve = zcdp_curve(0.5)
-    >>> bool(abs(to_delta(curve, to_epsilon(curve, 1e-6)) / 1e-6 - 1) < 1e-9)
-    True
-    """
-    real("epsilon", epsilon, 0, closed="low")
-    exponents = ((a - 1) * (curve(a) - epsilon + math.log1p(-1 / a)) - math.log(a) for a in orders)
-    return min(1.0, math.exp(min(0.0, *exponents)))
-
-
-def advanced_composition(epsilon: float, delta: float, k: int, slack: float) -> tuple[float, float]:
-    """k mechanisms, each (ε, δ)-DP: ``(ε√(2k ln(1/δ′)) + kε(e^ε − 1), kδ + δ′)``, slack δ′, or ``(kε, kδ)`` if less.
-
-    Source: Dwork & Roth 2014, theorem 3.20.
-
-    Examples
-    --------
-    >>> [round(x, 6) for x in advanced_composition(0.1, 0.0, 100, 1e-6)]
-    [6.3..., 1e-06]
-    """
-    integer("k", k, 1)
-    probability("delta", delta)
-    strong = epsilon * math.sqrt(2 * k * math.log(1 / real("slack", slack, 0, 1))) + k * epsilon * math.expm1(epsilon)
-    return (strong, k * delta + slack) if strong < k * epsilon else (k * epsilon, k * delta)
-
-
-def shuffle_amplification(epsilon0: float, n: int, delta: float) -> float:
-    """ε of n shuffled ε₀-local messages (Feldman, McMillan & Talwar 2021, theorem 3.1).
-
-    ``ε ≤ ln(1 + (e^ε₀ − 1)/(e^ε₀ + 1)·(8√(e^ε₀ ln(4/δ)/n) + 8e^ε₀/n))`` for ``ε₀ ≤ ln(n/(16 ln(2/δ)))``; beyond
-    that, and where the formula exceeds it, ε₀ itself.
-
-    Examples
-    --------
-    >>> round(shuffle_amplification(1.0, 100_000, 1e-6), 4)
-    0.0726
-    """
-    real("epsilon0", epsilon0, 0)
-    real("delta", delta, 0, 1)
-    room = n / (16 * math.log(2 / delta))
-    if room <= 1 or epsilon0 > math.log(room):
-        return epsilon0
-    e = math.exp(epsilon0)
-    bound = math.log1p((e - 1) / (e + 1) * (8 * math.sqrt(e * math.log(4 / delta) / n) + 8 * e / n))
-    return min(bound, epsilon0)

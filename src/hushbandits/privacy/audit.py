@@ -22,7 +22,6 @@ __all__ = [
     "learned_epsilon",
     "log_wrapped_discrete_laplace",
     "one_run_p_value",
-    "renyi_divergence",
     "smallest_refuted",
     "worst_log_ratio",
 ]
@@ -67,27 +66,6 @@ def worst_log_ratio(log_pmf: Array, shifts: int, at: Array | None = None) -> flo
             ratio = np.abs(log_pmf - np.roll(log_pmf, s))
         worst = max(worst, float(np.nanmax(ratio)))
     return worst
-
-
-def renyi_divergence(log_pmf: Array, shift: int, alpha: float) -> float:
-    """``D_α`` between a law on a line of integers and itself shifted: ``ln Σ P(k)^α P(k − s)^(1−α) / (α − 1)``.
-
-    Examples
-    --------
-    >>> k = np.arange(-400, 401)
-    >>> round(renyi_divergence(-(k**2) / 800 - np.log(np.sqrt(800 * np.pi)), 20, 2), 6)  # σ = s = 20: αs²/2σ²
-    1.0
-    """
-    if shift >= len(log_pmf):
-        return math.inf
-    p, q = log_pmf[shift:], log_pmf[:-shift]
-    both = []
-    for one, other in ((p, q), (q, p)):
-        if (np.isneginf(other) & ~np.isneginf(one)).any():
-            return math.inf
-        finite = ~np.isneginf(one)
-        both.append(float(np.logaddexp.reduce(alpha * one[finite] + (1 - alpha) * other[finite])) / (alpha - 1))
-    return max(both)
 
 
 def epsilon_lower_bound(hits: int, others: int, samples: int, delta: float, level: float) -> float:
