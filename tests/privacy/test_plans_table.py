@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from naive_laws import wrapped_sum
 
 from hushbandits.privacy.plans import (
     central_pure,
@@ -12,7 +13,6 @@ from hushbandits.privacy.plans import (
     distributed_renyi,
     local_pure,
 )
-from hushbandits.privacy.pmf import wrapped_sum
 from hushbandits.privacy.samplers import DiscreteGaussian, PolyaDifference, Skellam
 
 

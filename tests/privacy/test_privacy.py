@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from chance import LEVEL, chi_square, two_sample
+from naive_laws import wrapped_sum
 from scipy import stats
 
 import hushbandits as hb
@@ -14,7 +15,7 @@ from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import distributed_pure
-from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace, wrapped_sum
+from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import modular_sum, split_and_mix
 from hushbandits.wrappers.huber import Huber

@@ -38,8 +38,6 @@ class BatchedSE(SuccessiveElimination):
 
     Parameters
     ----------
-    epsilon, confidence, calibrated
-        As in `SuccessiveElimination`.
     batch_base : float
         η > 1: 2 in the paper, 4 in its authors' code.
     """
@@ -98,15 +96,6 @@ class DistRDPSE(BatchedSE):
     ----------
     scale : float, optional
         s ≥ 1 of the mechanism; left out, the mechanism's.
-    epsilon, confidence, batch_base
-        As in `BatchedSE`.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate("DistRDP-v0", "Dist-RDP-SE", runs=2, env={"horizon": 10_000, "scale": 100.0})
-    >>> results.final("regret").shape
-    (2,)
     """
 
     name = "Dist-RDP-SE"
@@ -134,20 +123,7 @@ class DistRDPSE(BatchedSE):
 
 
 class DistCDPSE(DistRDPSE):
-    """Dist-CDP-SE: concentrated DP in the distributed model (theorem 4), ``σ = (√2 + √2/s)/ε``, ``h = 0``.
-
-    Parameters
-    ----------
-    scale, epsilon, confidence, batch_base
-        As in `DistRDPSE`.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate("DistCDP-v0", "Dist-CDP-SE", runs=2, env={"horizon": 10_000})
-    >>> results.final("regret").shape
-    (2,)
-    """
+    """Dist-CDP-SE: concentrated DP in the distributed model (theorem 4), ``σ = (√2 + √2/s)/ε``, ``h = 0``."""
 
     name = "Dist-CDP-SE"
     mechanisms = ("DiscreteGaussian",)
@@ -160,14 +136,7 @@ class DistCDPSE(DistRDPSE):
 
 
 class CDPSE(DistDPSE):
-    """CDP-SE: pure DP with a trusted server and discrete noise (theorem 5); the radius of `DistDPSE`.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CentralDP-v0", "CDP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
-    (2,)
-    """
+    """CDP-SE: pure DP with a trusted server and discrete noise (theorem 5); the radius of `DistDPSE`."""
 
     name = "CDP-SE"
     mechanisms = ("CentralLaplace",)
@@ -187,12 +156,6 @@ class LDPSE(BatchedSE):
     ``β(b) = √(ln(4mb²/p)/(2n)) + (√2/ε)√ln(2mb²/p)/n + q/n`` for m active arms: Hoeffding, the rounding at precision
     ``g = ⌈ε√n⌉``, and the noise, where qg is the ``1 − p/(mb²)`` quantile of n summed Lap_ℤ(g/ε), computed from its
     characteristic function (`privacy.pmf.tail_quantile`); the paper leaves a constant unnamed there.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("LocalDP-v0", "LDP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
-    (2,)
     """
 
     name = "LDP-SE"
@@ -215,14 +178,6 @@ class ShuffleDPSE(BatchedSE):
     ----------
     shuffle : str, optional
         ``"split-and-mix"`` or ``"pure"`` (theorem 3, whose noise takes ε/2); left out, the env's.
-    epsilon, confidence, batch_base, calibrated
-        As in `BatchedSE`.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("ShuffleDP-v0", "Shuffle-DP-SE", runs=2, env={"horizon": 10_000}).final("regret").shape
-    (2,)
     """
 
     name = "Shuffle-DP-SE"

@@ -7,12 +7,12 @@ and the contamination in `Huber`; here are the decision rules.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Inbox
@@ -44,12 +44,6 @@ class PrivateUCB(Team):
         Exponent v ∈ (1, 1.5) of the release schedule and of the noise.
     own : str
         ``"noised"``, or ``"exact"`` (the paper's).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CoopNetwork-v0", "Private-UCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
-    (2,)
     """
 
     setting = "network"
@@ -61,7 +55,7 @@ class PrivateUCB(Team):
         self.own = choice("own", own, ("exact", "noised"))
         self.told = ("reward",) if self.own == "exact" else ("mean", "count")
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """Private means at the source."""
         return Protocol(wrappers=(("PrivateMeans", {"epsilon": self.epsilon, "v": self.v, "own": self.own}),))
 
@@ -83,7 +77,7 @@ class PrivateUCB(Team):
             everyone(UCB1.choose)(Sums(n, s, np.full(len(n), t - 1)), self._arm.reshape(-1))
         return self._arm
 
-    def speak(self, reward: Array) -> dict[str, Any] | None:
+    def speak(self, reward: Array) -> Message | None:
         """Count the own pull exactly, where it is told; the report is made private on its way out."""
         if self.own == "noised":
             return None
@@ -151,13 +145,6 @@ class ByzantineUCB(Team):
     -----
     Cost per round and agent: O(arrivals) plus, for the trimmed means, the tails of the samples
     (`hushbandits.estimators.running`); median of means, Catoni and truncated mean read all samples held.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate("ByzantineNetwork-v0", "Byzantine-UCB", runs=2, env={"n_agents": 4, "horizon": 50})
-    >>> results.final("regret").shape
-    (2,)
     """
 
     setting = "network"

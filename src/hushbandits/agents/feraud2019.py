@@ -28,7 +28,7 @@ class ArmSelection(VotingTeam):
     epsilon, delta : float
         ε and δ.
     phi : float, optional
-        φ of SER4: probability of a reset per activation, 1e-4 unless given.
+        φ of SER4, which plays on to the horizon: probability of a reset per activation, 1e-4 unless given.
 
     Raises
     ------
@@ -68,8 +68,6 @@ class Decentralized(ArmSelection):
 
     Parameters
     ----------
-    routine : str
-        One of `hushbandits.routines.best_arm.ROUTINES`.
     epsilon : float
         ε: an arm within ε of the best will do.
     eta : float
@@ -84,8 +82,7 @@ class Decentralized(ArmSelection):
     Raises
     ------
     ValueError
-        A parameter out of range, an unknown routine, φ with one that never resets; when env and team meet, a δ
-        outside ``[η^N, η²]``.
+        As its base; when env and team meet, a δ outside ``[η^N, η²]``.
 
     Examples
     --------
@@ -93,10 +90,6 @@ class Decentralized(ArmSelection):
     >>> results = hb.evaluate("DecentralizedExploration-v0", "Decentralized-SER3", runs=2, env={"n_agents": 32})
     >>> bool((results.final("messages") <= 279).all())
     True
-    >>> env = {"n_agents": 32, "horizon": 20_000, "switches": 1}
-    >>> results = hb.evaluate("DecentralizedExploration-v0", "Decentralized-SER4", runs=2, env=env)
-    >>> results.final("regret").shape
-    (2,)
     """
 
     role = "Decentralized"

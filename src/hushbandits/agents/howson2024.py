@@ -7,12 +7,12 @@ repeat its arms as the instructions reach them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hushbandits.agents.howson2024_setup import best_leader
+from hushbandits.agents.policy_team import PolicyTeam, Turned
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import choice, flag, integer
@@ -22,12 +22,10 @@ from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
 from hushbandits.core.world import World
-from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
-from hushbandits.envs.network.rules import Rules, interpreted
-from hushbandits.policies.luck import words
-from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
-from hushbandits.policies.watched import Watched, started, tried
+from hushbandits.envs.network.rules import Rules
+from hushbandits.policies.shelf import AnyPolicy
+from hushbandits.policies.watched import tried
 
 __all__ = ["QuACK", "guess"]
 
@@ -39,7 +37,7 @@ class _Queues(NamedTuple):
     queue: Array  # (R, K, depth)
     head: Array  # (R, K)
     size: Array  # (R, K)
-    pi: Any  # the policy's state, a learner per run
+    pi: NamedTuple  # the policy's state, a learner per run
 
 
 @jit
@@ -82,12 +80,7 @@ def _hear(own, r, mail, t):
             _append(arm[i, r, w], reward[i, r, w], r, own.queue, own.head, own.size)
 
 
-@lru_cache
-def _compiled(choose: Callable[..., int], update: Callable[..., None]) -> Rules:
-    return _rules(choose, update, jit)
-
-
-def _rules(choose: Callable[..., int], update: Callable[..., None], turned: Callable[..., Any]) -> Rules:
+def _around(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
     """The leader's rules around the policy's."""
 
     @turned
@@ -113,7 +106,7 @@ def guess(rngs: Sequence[np.random.Generator], n_arms: int, told: Array, arms: A
         np.copyto(arms[r], rng.integers(n_arms, size=arms.shape[1]), where=~told[r])
 
 
-class QuACK(NetworkTeam):
+class QuACK(PolicyTeam):
     """QuACK over any single-agent policy π (Howson et al. 2024, algorithm 1).
 
     The leader v appends every reward that arrives to its arm's queue Q_a.  In round t it asks π for an arm a;
@@ -128,7 +121,7 @@ class QuACK(NetworkTeam):
     Parameters
     ----------
     policy : str, class or Policy
-        π: one of `list_policies`, ``"my_module:MyPolicy"``, a class or a policy.
+        π, as in `PolicyTeam`.
     leader : int or str
         An agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
     routing : str
@@ -137,22 +130,16 @@ class QuACK(NetworkTeam):
     elects : bool
         Whether the run begins with the search for the leader, the graph median, and for the ways to it (appendix A):
         3M rounds of uniform play without reports.  Metrics ``setup_rounds`` and ``setup_messages`` say what it took.
-    **params
-        The policy's.
 
     Raises
     ------
     ValueError
         γ is shorter than the way from the leader to somebody.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CoopNetwork-v0", "QuACK-UCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
-    (2,)
     """
 
     hears = ("sender", "arm", "reward")
+    around = staticmethod(_around)
+    rules = PolicyTeam.rules  # said here again, because the beats below are those of these rules
     measures: Mapping[str, Measure] = {
         "setup_rounds": Measure("rounds before the leader is known", "count"),
         "setup_messages": Measure("messages of the search for the leader", "count"),
@@ -167,10 +154,7 @@ class QuACK(NetworkTeam):
         elects: bool = False,
         **params: object,
     ):
-        self.policy = make_policy(policy, **params)
-        self._ships = self.policy.ships
-        if not self._ships:
-            self.made = interpreted
+        super().__init__(policy, **params)
         if isinstance(leader, str) and leader != "median":
             raise ValueError(f"leader={leader!r} must be an agent, 0, 1, …, or 'median'")
         self.leader = None if leader in (None, "median") else integer("leader", leader, 0)
@@ -183,19 +167,10 @@ class QuACK(NetworkTeam):
     def name(self) -> str:
         return f"QuACK-{self.policy.name}"
 
-    @property
-    def rules(self) -> Rules:  # type: ignore[override]
-        """Compiled around the policy's; one's own policy is watched, call by call."""
-        if self._ships:
-            return _compiled(self.policy.choose, self.policy.update)
-        return _rules(self._watched.choose, self._watched.update, lambda rule: rule)
-
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """A tree, where asked for, has its root at the leader; the mechanism gets the policy's ε."""
-        given = given_to(self.policy, settings)
-        if self.routing == "tree":
-            given |= {"routing": "tree", "root": "median" if self.leader is None else self.leader}
-        return Protocol(env=given)
+        tree = {"routing": "tree", "root": "median" if self.leader is None else self.leader}
+        return Protocol(env={**super().protocol(settings).env, **(tree if self.routing == "tree" else {})})
 
     def meets(self, env: World) -> None:
         """Raise ``ValueError`` where nobody can lead, or π cannot play; of a graph that is drawn, `reset` says it."""
@@ -228,16 +203,13 @@ class QuACK(NetworkTeam):
         runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
         leaders = self._leaders(env)
         self._setup(env, runs)
-        luck = words(streams(seeds, f"policy/{self.policy.name}")) if self.policy.random else None
-        pi = started(self.policy, env, runs, agents * env.horizon, luck)
-        self._watched = Watched(self.policy, pi, n_arms)
         self._told = np.zeros((runs, agents), bool)
         self._rngs = streams(seeds, f"agent/{self.name}")
         self._slots: int = env.slots.sender.shape[2]
         return _Queues(
             leader=leaders[np.arange(runs) % len(leaders)], chosen=np.zeros(runs, np.int64), arm=self._arm,
             queue=np.zeros((runs, n_arms, 16 * agents)), head=np.zeros((runs, n_arms), np.int64),
-            size=np.zeros((runs, n_arms), np.int64), pi=pi,
+            size=np.zeros((runs, n_arms), np.int64), pi=self.learners(env, seeds, 1, agents * env.horizon),
         )  # fmt: skip
 
     def _setup(self, env: World, runs: int) -> None:
@@ -263,8 +235,6 @@ class QuACK(NetworkTeam):
         """Leaders ask π; followers repeat their last instruction, or guess until the first."""
         guess(self._rngs, self._n_arms, self._told, self._arm)
         self._t = int(obs.t[0]) + 1
-        if not self._ships:
-            self._watched.t = self._t
         return self._arm if self._looks else super().act(obs)
 
     @property

@@ -40,13 +40,6 @@ class DPMASE(VotingTeam):
     ------
     ValueError
         ε ≤ 0; δ or β outside (0, 1); an epoch longer than 2⁵³ activations.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate("DPMASE-v0", "DP-MASE", runs=1, env={"n_agents": 8}, agent_kwargs={"epsilon": 0.5})
-    >>> results.final("rounds").shape
-    (1,)
     """
 
     name = "DP-MASE"
@@ -62,14 +55,7 @@ class DPMASE(VotingTeam):
         return Protocol(env={**vote, "comparison": ">", "idle": "leaves"})
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε for the votes (proposition 4.1).
-
-        Examples
-        --------
-        >>> import hushbandits as hb
-        >>> hb.make_team("DP-MASE", epsilon=0.5).privacy(hb.make_core("DPMASE-v0"))[0].epsilon
-        0.5
-        """
+        """ε for the votes (proposition 4.1)."""
         return (
             Guarantee(
                 mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",
@@ -113,15 +99,6 @@ class CorruptedElimination(VotingTeam):
     ------
     ValueError
         A parameter out of range; an inadmissible ξ (the message names the largest).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate(
-    ...     "CorruptedElimination-v0", "Corrupted-Elimination", runs=1, env={"n_agents": 64}, agent_kwargs={"xi": 0.1}
-    ... )
-    >>> results.final("rounds").shape
-    (1,)
     """
 
     name = "Corrupted-Elimination"

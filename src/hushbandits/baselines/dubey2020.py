@@ -46,13 +46,6 @@ class MultiUCB(NetworkTeam):
 
     Index ``s_k/N_k + √(2 ln t / N_k)`` with N_k, s_k over own and received pulls; an arm without one is
     played first, ties go to the lowest index.  Dubey & Pentland 2020 compare with it.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=2, env={"n_agents": 4, "horizon": 50})
-    >>> results.final("regret").shape
-    (2,)
     """
 
     hears: tuple[str, ...] = ("tally",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -112,7 +112,7 @@ class _Leaders(NamedTuple):
     leader: Array  # (R, n) −1: none
     follows: Array  # (R, M) the leader's agent
     arm: Array  # (R, M) last instructions
-    pi: Any  # learner r·n + i
+    pi: NamedTuple  # learner r·n + i
 
 
 _choose, _take = TruncatedUCB.choose, TruncatedUCB.take
@@ -184,12 +184,6 @@ class CMPUCB(NetworkTeam):
         How many leaders γ is chosen for (`life_of`), on a graph that is fixed; default: γ is the env's.
     partition : str
         Who leads: ``"largest"``, a largest independent set of 𝒢_γ, among up to 64 agents; ``"greedy"``, any number.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CoopNetwork-v0", "CMP-UCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
-    (2,)
     """
 
     hears = ("sender", "arm", "reward")
@@ -206,7 +200,7 @@ class CMPUCB(NetworkTeam):
     def name(self) -> str:
         return "CMP-UCB" if self.leaders is None else "CMP-UCB-leaders"
 
-    def protocol(self, settings: dict[str, Any]) -> Protocol:
+    def protocol(self, settings: dict[str, object]) -> Protocol:
         """Messages live as long as that number of leaders needs; ``ValueError`` where no fixed graph says how long."""
         if self.leaders is None:
             return Protocol()

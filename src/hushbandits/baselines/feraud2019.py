@@ -18,15 +18,6 @@ def _ask(team: ArmSelection, **env: object) -> Protocol:
 class ZeroPrivacy(ArmSelection):
     """One player on all samples, at confidence 1 − δ; each sample goes to the other N − 1 (Féraud et al. 2019, § 5.1).
 
-    Parameters
-    ----------
-    routine : str
-        One of `hushbandits.routines.best_arm.ROUTINES`.
-    epsilon, delta : float
-        ε and δ.
-    phi : float, optional
-        φ of SER4, which plays on to the horizon: probability of a reset per activation, 1e-4 unless given.
-
     Examples
     --------
     >>> import hushbandits as hb
@@ -51,15 +42,7 @@ class ZeroPrivacy(ArmSelection):
 class OnePrivacy(ArmSelection):
     """Every player alone, at confidence 1 − δ/N, until each holds one arm; no messages (Féraud et al. 2019, § 5.1).
 
-    Parameters
-    ----------
-    routine : str
-        One of `hushbandits.routines.best_arm.ROUTINES`.
-    epsilon, delta : float
-        ε and δ.
-    phi : float, optional
-        φ of SER4, which plays on to the horizon: probability of a reset per activation, 1e-4 unless given;
-        a reset concerns only the player that it happens to.
+    A reset of SER4 concerns only the player that it happens to.
 
     Examples
     --------

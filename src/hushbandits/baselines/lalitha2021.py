@@ -54,12 +54,6 @@ class DecTS(Gossip):
     ----------
     rate : float, optional
         η; default: M (their theorem 1).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CoopNetwork-v0", "Dec-TS", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
-    (2,)
     """
 
     name = "Dec-TS"

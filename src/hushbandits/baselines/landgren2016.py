@@ -197,12 +197,6 @@ class CoopUCB(Gossip):
     constant : str
         ε_c: ``"smallest"`` that is valid (`smallest_exploration`), or as ``"published"`` (`published_exploration`),
         which is larger, and on graphs with repeated eigenvalues depends on the choice of eigenvectors.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CoopNetwork-v0", "coop-UCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
-    (2,)
     """
 
     name = "coop-UCB"

@@ -154,12 +154,6 @@ class DDUCB(Gossip):
     rechoose : bool
         False: the arm stays for a stage, as published (algorithm 1).  True: it is chosen anew every round, and own
         rewards enter at once as u/M, as in the authors' code.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CoopNetwork-v0", "DDUCB", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
-    (2,)
     """
 
     rules = gossip(_choose, _learn, _heard)

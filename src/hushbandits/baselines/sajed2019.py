@@ -15,13 +15,6 @@ class DPSE(SuccessiveElimination):
     """DP-SE (Sajed & Sheffet 2019): epochs of R(e) users per arm, one Laplace draw per arm, on `CentralDP-v0`.
 
     ``μ̃ = μ̂ + Lap(1/(εR))``; drop a where ``max μ̃ − μ̃_a > 2(h + c)``.  The confidence p stands for their β.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate("CentralDP-v0", "DP-SE", runs=2, env={"horizon": 10_000, "epsilon": 0.5})
-    >>> results.final("regret").shape
-    (2,)
     """
 
     name = "DP-SE"

@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -267,7 +266,7 @@ def _word(name: str, value: object) -> str:
     return value
 
 
-def table(name: str, value: object) -> dict[str, Any]:
+def table(name: str, value: object) -> Params:
     """Return `value` if it is a table with texts for keys, as JSON has them; else raise ``ValueError``."""
     if not isinstance(value, dict):
         raise ValueError(f"{name}={shown(value)} must be a table")

@@ -59,13 +59,7 @@ _LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.|lst
 
 
 def activation(name: str) -> str:
-    """Return an activation as a policy's file writes it, given its class's name.
-
-    Examples
-    --------
-    >>> activation("ReLU")
-    'relu'
-    """
+    """Return an activation as a policy's file writes it, given its class's name."""
     known = {"Tanh": "tanh", "ReLU": "relu"}
     if name not in known:
         raise ValueError(f"its layers are of {shown(name)}, and only {' or '.join(known)} are played here; {OTHER}")

@@ -25,18 +25,6 @@ class VBSDPAE(BatchedSE):
     Estimate: all of an arm's decoded sums over all its users.  Radius after N users in b batches, with
     ``L = ln(4mb²/p)``: ``√(L/(2N)) + (√(2VL) + 2L/3)/N``, Hoeffding for the rewards and Bernstein for the noise bits,
     V the sum of their variances.  Rewards are binary: others are rounded at random.
-
-    Parameters
-    ----------
-    epsilon, confidence, batch_base, calibrated
-        As in `BatchedSE`.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = {"horizon": 10_000, "rewards": "bernoulli"}
-    >>> hb.evaluate("ShuffleDP-v0", "VB-SDP-AE", runs=2, env=env).final("regret").shape
-    (2,)
     """
 
     name = "VB-SDP-AE"

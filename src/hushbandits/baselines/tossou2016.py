@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hushbandits.agents.dubey2020 import PrivateUCB
-from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.types import Array, Message
 from hushbandits.core.messages import Inbox
 
 __all__ = ["DPUCBInt"]
@@ -19,23 +17,12 @@ class DPUCBInt(PrivateUCB):
     ⌈1/ε⌉ pulls of each arm, then ``argmax_k v̂_k + √(2 ln t / n_k)`` on the agent's *own* noised mean, refreshed at the
     release counts only (`PrivateMeans` with ``own="noised"``): what an observer of its actions sees is private.  It
     sends nothing and hears nothing.
-
-    Parameters
-    ----------
-    epsilon, v : float
-        As in `PrivateUCB`.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CoopNetwork-v0", "DP-UCB-INT", runs=2, env={"n_agents": 4, "horizon": 50}).final("regret").shape
-    (2,)
     """
 
     def __init__(self, epsilon: float = 1.0, v: float = 1.1):
         super().__init__(epsilon, v, own="noised")
 
-    def speak(self, reward: Array) -> dict[str, Any]:
+    def speak(self, reward: Array) -> Message:
         """Nothing: means are released to the agent itself, and to nobody else."""
         return {"arm": self._arm, "sent": np.zeros(self._arm.shape, bool)}
 

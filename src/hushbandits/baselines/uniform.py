@@ -24,12 +24,6 @@ class Random(Team):
         Vote probability per arm and activation (exploration).
     block : int
         Users per block (feedback).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.evaluate("CoopNetwork-v0", "Random", runs=2, env={"horizon": 10}).final("regret").shape
-    (2,)
     """
 
     told = ()

@@ -110,8 +110,6 @@ class Tails(Samples):
 
     Parameters
     ----------
-    estimator, shape
-        As in `Samples`.
     most : int
         No arm's sample will ever be larger.
     log_inverse_delta : float
@@ -156,13 +154,7 @@ class Tails(Samples):
 
 
 def follow(estimator: Estimator, shape: tuple[int, int, int], most: int, log_inverse_delta: float) -> Samples:
-    """Return the structure for that estimator; parameters as in `Tails`.
-
-    Examples
-    --------
-    >>> type(follow(Mean(), (1, 4, 2), 100, 5.0)).__name__
-    'Sums'
-    """
+    """Return the structure for that estimator; parameters as in `Tails`."""
     if isinstance(estimator, Mean):
         return Sums(estimator, shape)
     if isinstance(estimator, Trimming):

@@ -179,11 +179,5 @@ def restore(model: BaseAlgorithm, content: bytes) -> None:
 
 
 def leg_seed(seed: int, leg: int) -> int:
-    """Return the seed of a training's leg.
-
-    Examples
-    --------
-    >>> leg_seed(0, 1) != leg_seed(0, 2)
-    True
-    """
+    """Return the seed of a training's leg."""
     return int(np.random.SeedSequence([seed, leg]).generate_state(1)[0])

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -38,13 +38,7 @@ class Sums(NamedTuple):
 
 
 def sums(learners: int, n_arms: int) -> Sums:
-    """Return the state of learners that know nothing.
-
-    Examples
-    --------
-    >>> sums(2, 3).n.shape
-    (2, 3)
-    """
+    """Return the state of learners that know nothing."""
     return Sums(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.zeros(learners, np.int64))
 
 
@@ -80,7 +74,7 @@ class Policy:
         """As registered; names its tape."""
         return type(self).__name__
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> Any:
+    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> NamedTuple:
         """Return a named tuple of arrays with a leading axis of learners, and of numbers.
 
         Parameters

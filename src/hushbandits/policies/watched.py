@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from hushbandits.policies.policy import Policy
 __all__ = ["Watched", "started", "tried"]
 
 
-def started(policy: Policy, env: World, learners: int, plays: int, luck: Array | None = None) -> Any:
+def started(policy: Policy, env: World, learners: int, plays: int, luck: Array | None = None) -> NamedTuple:
     """Return the state of a policy's learners in `env`.
 
     Raises
@@ -90,15 +90,15 @@ class Watched:
     0
     """
 
-    def __init__(self, policy: Policy, state: Any, n_arms: int):
+    def __init__(self, policy: Policy, state: NamedTuple, n_arms: int):
         self._policy, self._state, self._n_arms = policy, state, n_arms
         self.t = 0  #: The round, for its sentences.
 
-    def choose(self, state: Any, r: int) -> int:
+    def choose(self, state: NamedTuple, r: int) -> int:
         """The policy's rule."""
         return self.ask(r, self.t)
 
-    def update(self, state: Any, r: int, arm: int, reward: float) -> None:
+    def update(self, state: NamedTuple, r: int, arm: int, reward: float) -> None:
         """The policy's rule."""
         self.tell(r, int(arm), float(reward), self.t)
 

@@ -34,12 +34,6 @@ ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 
 def pure_curve(epsilon: float) -> Curve:
     """ε-DP as a Rényi curve, tight (randomized response attains it):
     ``ε(α) = ln[(sinh αε − sinh((α−1)ε))/sinh ε]/(α − 1)``.
-
-    Examples
-    --------
-    >>> curve = pure_curve(1.0)
-    >>> round(curve(2), 4), round(curve(1e6), 4)
-    (0.7353, 1.0)
     """
     return partial(_pure, real("epsilon", epsilon, 0))
 
@@ -54,11 +48,6 @@ def skellam_curve(sigma2: float, sensitivity: int) -> Curve:
     """Skellam noise of variance σ² on an integer of sensitivity Δ, for integer α ≥ 2.
 
     ``ε(α) = αΔ²/2σ² + min{((2α−1)Δ² + 6Δ)/4σ⁴, 3Δ/2σ²}`` (Agarwal, Kairouz & Liu 2021, theorem 3.5).
-
-    Examples
-    --------
-    >>> round(skellam_curve(100.0, 10)(2), 4)
-    1.009
     """
     return partial(_skellam, real("sigma2", sigma2, 0), integer("sensitivity", sensitivity, 1))
 
@@ -71,13 +60,7 @@ def _skellam(sigma2: float, d: int, alpha: float) -> float:
 
 
 def zcdp_curve(rho: float) -> Curve:
-    """ρ-zero-concentrated DP: ``ε(α) = ρα``.
-
-    Examples
-    --------
-    >>> zcdp_curve(0.5)(4)
-    2.0
-    """
+    """ρ-zero-concentrated DP: ``ε(α) = ρα``."""
     return partial(mul, real("rho", rho, 0, closed="low"))
 
 
@@ -107,13 +90,7 @@ def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
 
 
 def compose(curves: Iterable[Curve]) -> Curve:
-    """Rényi curves of a returning user's blocks add up.
-
-    Examples
-    --------
-    >>> compose([zcdp_curve(0.1)] * 3)(2)
-    0.6...
-    """
+    """Rényi curves of a returning user's blocks add up."""
     return partial(_composed, list(curves))
 
 

@@ -28,14 +28,7 @@ __all__ = [
 
 
 def log_wrapped_discrete_laplace(b: float, m: int) -> Array:
-    """Logarithm of `wrapped_discrete_laplace`, exact to rounding even where the probability underflows.
-
-    Examples
-    --------
-    >>> from hushbandits.privacy.pmf import wrapped_discrete_laplace
-    >>> bool(np.allclose(np.exp(log_wrapped_discrete_laplace(2.0, 9)), wrapped_discrete_laplace(2.0, 9)))
-    True
-    """
+    """Logarithm of `wrapped_discrete_laplace`, exact to rounding even where the probability underflows."""
     d = np.arange(m)
     norm = math.log(math.tanh(1 / (2 * b))) - math.log(-math.expm1(-m / b))
     return norm + np.logaddexp(-d / b, -(m - d) / b)
@@ -180,13 +173,7 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
 
 
 def distance_from_uniform(u: Array) -> float:
-    """Kolmogorov's distance of a sample from the uniform law on [0, 1].
-
-    Examples
-    --------
-    >>> distance_from_uniform(np.array([0.25, 0.75]))
-    0.25
-    """
+    """Kolmogorov's distance of a sample from the uniform law on [0, 1]."""
     u, n = np.sort(u, axis=None), u.size
     return float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
 
@@ -195,11 +182,6 @@ def critical_distance(n: int, level: float) -> float:
     """Return what `distance_from_uniform` of n independent draws exceeds with probability at most `level`.
 
     Source: Massart 1990, ``P(D > t) ≤ 2e^(−2nt²)``; it holds for every n.
-
-    Examples
-    --------
-    >>> round(critical_distance(10_000, 1e-6), 4)
-    0.0269
     """
     return math.sqrt(math.log(2 / level) / (2 * n))
 
@@ -208,11 +190,6 @@ def critical_share(mean: float, n: int, level: float) -> float:
     """Return what the share of n independent events of this mean probability exceeds with probability ≤ `level`.
 
     By Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which holds for events of different probabilities as well.
-
-    Examples
-    --------
-    >>> round(critical_share(0.1, 10_000, 1e-6), 4)
-    0.1161
     """
     low, high = mean, 1.0
     while high - low > 1e-9:

@@ -22,14 +22,7 @@ __all__ = ["Exact", "SecretSource", "SeededSource"]
 
 
 class SeededSource:
-    """Integers from a seeded generator, 64 random bits at a time: repeatable, so a simulation.
-
-    Examples
-    --------
-    >>> source = SeededSource(np.random.default_rng(0))
-    >>> all(0 <= source.below(10**30) < 10**30 for _ in range(100))
-    True
-    """
+    """Integers from a seeded generator, 64 random bits at a time: repeatable, so a simulation."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
@@ -82,14 +75,7 @@ def bernoulli(source: Source, a: int, b: int) -> bool:
 
 
 def bernoulli_exp(source: Source, a: int, b: int) -> bool:
-    """Coin of probability ``e^(−a/b)`` (algorithm 1).
-
-    Examples
-    --------
-    >>> source = SeededSource(np.random.default_rng(0))
-    >>> round(sum(bernoulli_exp(source, 1, 2) for _ in range(10_000)) / 10_000, 2)
-    0.61
-    """
+    """Coin of probability ``e^(−a/b)`` (algorithm 1)."""
     while a > b:
         if not _bernoulli_exp_unit(source, 1, 1):
             return False
@@ -190,12 +176,6 @@ class Exact:
     ------
     ValueError
         A law that has no exact sampler.
-
-    Examples
-    --------
-    >>> from hushbandits.privacy.samplers import DiscreteLaplace
-    >>> Exact(DiscreteLaplace(3.0)).draw(np.random.default_rng(0), 4).dtype
-    dtype('int64')
     """
 
     law: NoiseLaw

@@ -17,11 +17,6 @@ def laplace(u: float, scale: float) -> float:
     """Laplace(0, b) at the uniform u ∈ [0, 1): ``−b sgn(u − ½) ln(1 − 2|u − ½|)``.
 
     The scalar rule that compiled episodes and wrappers share.  Seeded floats: a simulation of the noise.
-
-    Examples
-    --------
-    >>> laplace(0.5, 1.0)
-    -0.0
     """
     if u < 0.5:
         return scale * math.log(2.0 * u + 2.0**-53)
@@ -35,13 +30,7 @@ def _fill(u, scale, out):
 
 
 def laplaces(u: Array, scale: Array | float) -> Array:
-    """`laplace` on arrays: same numbers, any shape.
-
-    Examples
-    --------
-    >>> laplaces(np.array([0.25, 0.75]), 2.0).round(3).tolist()
-    [-1.386, 1.386]
-    """
+    """`laplace` on arrays: same numbers, any shape."""
     u = np.asarray(u, float)
     out = np.empty(u.size)
     _fill(u.ravel(), np.broadcast_to(np.asarray(scale, float), u.shape).ravel(), out)
@@ -53,11 +42,6 @@ def discrete_laplaces(u: Array, b: float) -> Array:
 
     The smallest x with F(x) ≥ u; ``F(x) = a^(−x)/(1+a)`` below 0, ``1 − a^(x+1)/(1+a)`` from 0 on.  A double's 53 bits
     cut the law off beyond about 36b.
-
-    Examples
-    --------
-    >>> discrete_laplaces(np.array([0.01, 0.5, 0.99]), 2.0).tolist()
-    [-8, 0, 8]
     """
     u = np.asarray(u, float) + 2.0**-54  # never 0
     scale = math.log1p(math.exp(-1 / b))

@@ -222,39 +222,20 @@ def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_m
 
 
 def central_pure(n: int, epsilon: float, p: float) -> Plan:
-    """Theorem 5: users add nothing, the analyzer adds Lap_ℤ(g/ε); g and τ as `distributed_pure`.
-
-    Examples
-    --------
-    >>> central_pure(1024, 1.0, 0.1)
-    Plan(n=1024, g=32, tau=96, noise=None)
-    """
+    """Theorem 5: users add nothing, the analyzer adds Lap_ℤ(g/ε); g and τ as `distributed_pure`."""
     g = precision(n, epsilon)
     return Plan(n, g, _pure_tau(g, epsilon, p), None)
 
 
 def local_pure(n: int, epsilon: float, p: float) -> Plan:
-    """Theorem 6: every user adds Lap_ℤ(g/ε); ``g = ⌈ε√n⌉``, τ the 1 − p quantile of the sum (computed).
-
-    Examples
-    --------
-    >>> plan = local_pure(1024, 1.0, 0.1)
-    >>> plan.g, plan.tau
-    (32, 2382)
-    """
+    """Theorem 6: every user adds Lap_ℤ(g/ε); ``g = ⌈ε√n⌉``, τ the 1 − p quantile of the sum (computed)."""
     g = precision(n, epsilon)
     noise = DiscreteLaplace(g / epsilon)
     return Plan(n, g, tail_quantile(noise, n, p), noise)
 
 
 def confidence_level(confidence: object, horizon: int) -> float:
-    """The probability p: a number in (0, 1), or ``"1/T"`` as in the paper's theorems.
-
-    Examples
-    --------
-    >>> confidence_level("1/T", 1000)
-    0.001
-    """
+    """The probability p: a number in (0, 1), or ``"1/T"`` as in the paper's theorems."""
     if isinstance(confidence, str) and confidence == "1/T":
         return 1.0 / max(horizon, 2)
     if isinstance(confidence, str):

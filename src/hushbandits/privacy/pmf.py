@@ -3,55 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.privacy.noise import NoiseLaw
 
-__all__ = ["chernoff", "tail_quantile", "wrapped_discrete_laplace", "wrapped_sum"]
+__all__ = ["chernoff", "tail_quantile", "wrapped_discrete_laplace"]
 
 
 def wrapped_discrete_laplace(b: float, m: int) -> Array:
-    """``(m,)`` law of Lap_ℤ(b) mod m: ``(1−β)/(1+β)·(β^d + β^(m−d))/(1−β^m)``, ``β = e^(−1/b)``.
-
-    Examples
-    --------
-    >>> p = wrapped_discrete_laplace(2.0, 9)
-    >>> round(float(p.sum()), 12), bool(np.allclose(p[1:], p[:0:-1]))
-    (1.0, True)
-    """
+    """``(m,)`` law of Lap_ℤ(b) mod m: ``(1−β)/(1+β)·(β^d + β^(m−d))/(1−β^m)``, ``β = e^(−1/b)``."""
     d = np.arange(m)
     # Lap_ℤ puts (1−β)/(1+β)·β^d at every d + jm with j ≥ 0, and β^(m−d)·β^(jm) on the other side.
     return math.tanh(1 / (2 * b)) * (np.exp(-d / b) + np.exp(-(m - d) / b)) / -math.expm1(-m / b)
 
 
-def wrapped_sum(cf: Callable[[Array], Array], n: float, m: int) -> Array:
-    """``(m,)`` law mod m of a sum of n i.i.d. symmetric integers with characteristic function `cf`.
-
-    ``P(k) = (1/m) Σ_j cf(2πj/m)^n cos(2πjk/m)``, one fast Fourier transform; absolute error about 1e-16.
-
-    Examples
-    --------
-    >>> from hushbandits.privacy.samplers import DiscreteLaplace
-    >>> p = wrapped_sum(DiscreteLaplace(2.0).cf, 1, 9)
-    >>> bool(np.allclose(p, wrapped_discrete_laplace(2.0, 9), atol=1e-15))
-    True
-    """
-    transform = cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
-    return np.fft.irfft(transform, m)
-
-
 def chernoff(law: NoiseLaw, n: int, p: float) -> float:
-    """Return τ with ``P(|X₁ + … + X_n| > τ) ≤ p``: ``min_t (n ln E e^{tX} + ln(2/p))/t``.
-
-    Examples
-    --------
-    >>> from hushbandits.privacy.samplers import DiscreteLaplace
-    >>> 30 < chernoff(DiscreteLaplace(10.0), 1, 0.1) < 60
-    True
-    """
+    """Return τ with ``P(|X₁ + … + X_n| > τ) ≤ p``: ``min_t (n ln E e^{tX} + ln(2/p))/t``."""
     target = math.log(2 / p)
 
     def bound(t: float) -> float:

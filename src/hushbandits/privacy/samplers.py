@@ -15,7 +15,6 @@ from hushbandits.privacy import exact
 from hushbandits.privacy.accounting import Curve, concentrated_sum, pure_curve, skellam_curve, zcdp_curve
 from hushbandits.privacy.divergence import discrete_laplace_profile, laplace_profile, pure_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile, Source
-from hushbandits.privacy.pmf import wrapped_sum
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Laplace", "PolyaDifference", "Skellam", "polya_epsilon"]
 
@@ -87,9 +86,6 @@ class PolyaDifference(NoiseLaw):
         """``2rβ/(1−β)²``."""
         return 2 * self.r * (1 - self._p) / self._p**2
 
-    def transform(self, n: int, m: int) -> Array:
-        return self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
-
     def exactly(self) -> Callable[[Source], int]:
         """Two Pólya draws, for ``r ≤ 1``; 1/n of n users arrives as a double, and the n that was meant is taken."""
         if self.r > 1:
@@ -123,11 +119,6 @@ class DiscreteLaplace(PolyaDifference):
     ----------
     b : float
         Scale, > 0.
-
-    Examples
-    --------
-    >>> DiscreteLaplace(2.0).pmf(np.arange(3)).round(4).tolist()
-    [0.2449, 0.1486, 0.0901]
     """
 
     def __init__(self, b: float):
@@ -168,7 +159,7 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     size = math.ceil(40 * b)
     if g <= size:
         m = max(64, 2 * (size + g) + 1)
-        pmf = np.roll(wrapped_sum(PolyaDifference(shape, b).cf, 1, m), m // 2)
+        pmf = np.roll(PolyaDifference(shape, b).wrapped_pmf(1, m), m // 2)
         pmf = pmf[pmf > 1e-9 * pmf.max()]  # symmetric and falling from its middle: what is left is one piece
         if len(pmf) // 2 >= g:
             log_pmf = np.log(pmf)
@@ -194,11 +185,6 @@ class Skellam(NoiseLaw):
     ----------
     sigma2 : float
         Variance σ², > 0.
-
-    Examples
-    --------
-    >>> Skellam(2.0).pmf(np.arange(2)).round(4).tolist()
-    [0.3085, 0.2153]
     """
 
     sigma2: float
@@ -236,9 +222,6 @@ class Skellam(NoiseLaw):
         mean = exact.ratio(self.sigma2 / 2)
         return lambda source: exact.poisson(source, *mean) - exact.poisson(source, *mean)
 
-    def transform(self, n: int, m: int) -> Array:
-        return self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
-
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
         """Two Poisson draws, of means ``nσ²e^t/2`` and ``nσ²e^(−t)/2``."""
         theta, half = 2 * np.pi * np.arange(m // 2 + 1) / m, n * self.sigma2 / 2
@@ -263,11 +246,6 @@ class DiscreteGaussian(NoiseLaw):
     References
     ----------
     Canonne, Kamath & Steinke 2020, algorithm 3.
-
-    Examples
-    --------
-    >>> DiscreteGaussian(1.0).pmf(np.arange(2)).round(4).tolist()
-    [0.3989, 0.242]
     """
 
     sigma2: float
@@ -320,11 +298,6 @@ class Laplace(NoiseLaw):
     ----------
     b : float
         Scale, > 0.
-
-    Examples
-    --------
-    >>> Laplace(2.0).variance
-    8.0
     """
 
     b: float

@@ -52,13 +52,7 @@ def reset_rate(routine: str, phi: float | None) -> float | None:
 def arm_selection(
     name: str, n_arms: int, failure: float, epsilon: float, phi: float | None = None, alone: bool = False
 ) -> Routine:
-    """Return the routine of that name at confidence 1 − failure; `phi` and `alone` are SER4's.
-
-    Examples
-    --------
-    >>> arm_selection("SER4", 10, 0.9, 0.25, phi=0.001).resets
-    True
-    """
+    """Return the routine of that name at confidence 1 − failure; `phi` and `alone` are SER4's."""
     own = {} if phi is None else {"phi": phi, "alone": alone}
     return ROUTINES[name](n_arms, failure, epsilon, **own)
 

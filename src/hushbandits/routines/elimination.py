@@ -121,10 +121,5 @@ def successive_elimination(failure: float) -> Routine:
     ----------
     failure : float
         p: failure probability of one agent.
-
-    Examples
-    --------
-    >>> successive_elimination(0.05).params
-    (0.05,)
     """
     return Routine(epochs, (failure,), plan_all, _learn, _sync, several=True)

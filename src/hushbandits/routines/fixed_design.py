@@ -97,10 +97,5 @@ def median_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
     """Epochs of `median_length` fresh pulls of every arm, each of which drops the arms below the median.
 
     Exactly half of them, rounded down, so that ⌈log₂ K⌉ epochs suffice; of equal arms the later ones.
-
-    Examples
-    --------
-    >>> median_elimination(10, 0.9, 0.25).params
-    (1.0, 0.9, 0.25)
     """
     return _routine(True, int(median_length(1, eta, epsilon)), eta, epsilon)

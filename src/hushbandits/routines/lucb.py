@@ -166,26 +166,12 @@ def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
     """In round t, play the best arm, then its challenger; stop when ``U(challenger) − L(best) < ε``.
 
     Source: Kalyanakrishnan, Tewari, Auer & Stone 2012, algorithm LUCB1 with m = 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hushbandits.routines.best_arm import identify
-    >>> rng = np.random.default_rng(0)
-    >>> identify(lucb(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
-    (1, 132)
     """
     return Routine(_state, (eta, epsilon, 0.0), _plan_pair, _learn_pair, nothing_to_take_in)
 
 
 def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """LUCB with KL bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1).
-
-    Examples
-    --------
-    >>> kl_lucb(10, 0.9, 0.25).params
-    (0.9, 0.25, 1.0)
-    """
+    """LUCB with KL bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1)."""
     return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair, nothing_to_take_in)
 
 
@@ -193,10 +179,5 @@ def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
     """Play whichever of J and its challenger has the larger radius; stop when ``B_J < ε``.
 
     Source: Gabillon et al. 2012, figures 1 and 2 with m = 1.
-
-    Examples
-    --------
-    >>> ugapec(10, 0.9, 0.25).params
-    (0.9, 0.25)
     """
     return Routine(_state, (eta, epsilon), _plan_one, _learn_one, nothing_to_take_in)

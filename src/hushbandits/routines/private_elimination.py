@@ -74,11 +74,6 @@ def private_elimination(n_arms: int, epsilon: float, beta: float) -> Routine:
     References
     ----------
     Rio et al. 2023, algorithm 4; Sajed & Sheffet 2019.
-
-    Examples
-    --------
-    >>> private_elimination(10, 0.5, 0.5).params
-    (0.5, 0.5)
     """
     first = epoch_length(n_arms, 1, epsilon, beta)
     if first > 2**53:

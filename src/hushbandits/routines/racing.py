@@ -128,13 +128,7 @@ def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) ->
 
 
 def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Successive elimination that shuffles every pass (Allesiardo et al. 2017, algorithm SER3).
-
-    Examples
-    --------
-    >>> ser3(10, 0.9, 0.25).draws
-    1
-    """
+    """Successive elimination that shuffles every pass (Allesiardo et al. 2017, algorithm SER3)."""
     return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in, draws=1)
 
 
@@ -147,11 +141,6 @@ def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool
         φ: probability of a reset.
     alone : bool
         A reset concerns this player only, who never votes; otherwise everybody and all votes.
-
-    Examples
-    --------
-    >>> ser4(10, 0.9, 0.25, phi=0.001).params
-    (0.9, 0.25, 0.001, 0.0)
     """
     params, resets = (eta, epsilon, phi, float(alone)), phi > 0 and not alone
     return Routine(samples, params, _plan, _learn, nothing_to_take_in, draws=2, resets=resets)
@@ -162,10 +151,5 @@ def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
 
     Source: Kaufmann & Kalyanakrishnan 2013, algorithm 1 with m = 1, where the best can be accepted only once the
     worst can be given up, and the worst comes first.
-
-    Examples
-    --------
-    >>> kl_racing(10, 0.9, 0.25).draws
-    0
     """
     return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl, nothing_to_take_in)

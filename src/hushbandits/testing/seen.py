@@ -88,13 +88,7 @@ def difference(one: object, two: object) -> str | None:
 
 
 def mapped(value: object, function: Callable[[Array], Array]) -> object:
-    """Return nested dicts and tuples with every array in them replaced by what a function makes of it.
-
-    Examples
-    --------
-    >>> mapped({"arm": (1, 2)}, lambda array: array + 1)
-    {'arm': (np.int64(2), np.int64(3))}
-    """
+    """Return nested dicts and tuples with every array in them replaced by what a function makes of it."""
     if isinstance(value, Mapping):
         return {key: mapped(x, function) for key, x in value.items()}
     if isinstance(value, tuple):

@@ -33,8 +33,6 @@ class CentralLaplace(Mechanism):
         p of the tail bound τ (discrete).
     discrete : bool
         Integer noise on encoded rewards.
-    sampler, name
-        As in `Mechanism`.
 
     Examples
     --------

@@ -66,8 +66,6 @@ class DiscreteLaplace(_Distributed):
         ε > 0.
     confidence : float or "1/T"
         p.
-    t_min, sampler, name
-        As in `Mechanism`.
 
     References
     ----------
@@ -112,8 +110,6 @@ class Skellam(_Distributed):
         s ≥ 1: a finer grid costs bits and buys privacy and accuracy.
     delta : float
         δ at which `privacy` states the converted ε.
-    t_min, sampler, name
-        As in `Mechanism`.
 
     References
     ----------
@@ -172,11 +168,6 @@ class DiscreteGaussian(Skellam):
 
     Their sum is not a discrete Gaussian, but close to one: ½ε̄²-zCDP with ε̄ a little above ε
     (`accounting.concentrated_sum`).
-
-    Parameters
-    ----------
-    epsilon, confidence, scale, delta, t_min, sampler, name
-        As in `Skellam`.
 
     References
     ----------

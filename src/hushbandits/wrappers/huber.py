@@ -46,13 +46,6 @@ class Huber(Wrapper):
     References
     ----------
     Dubey & Pentland 2020, section 4; Huber 1964.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = hb.make_core("CoopNetwork-v0", wrappers=[Huber(0.05)])
-    >>> env.wrappers[0].rate
-    0.05
     """
 
     def __init__(

@@ -110,13 +110,7 @@ class LocalBernoulli(Wrapper):
 
 
 def local_mechanism(epsilon: float = 1.0, mechanism: str = "laplace", *, name: str | None = None) -> Wrapper:
-    """Return the mechanism between arms and agents: ``"laplace"`` or ``"bernoulli"``.
-
-    Examples
-    --------
-    >>> local_mechanism(0.5).name, local_mechanism(0.5, "bernoulli").name
-    ('LocalLaplace', 'LocalBernoulli')
-    """
+    """Return the mechanism between arms and agents: ``"laplace"`` or ``"bernoulli"``."""
     choice("mechanism", mechanism, ("laplace", "bernoulli"))
     if mechanism == "bernoulli":
         return LocalBernoulli(epsilon, name=name)

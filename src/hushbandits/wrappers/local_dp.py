@@ -21,8 +21,6 @@ class LocalDiscreteLaplace(Mechanism):
         ε > 0.
     confidence : float or "1/T"
         p.
-    sampler, name
-        As in `Mechanism`.
 
     References
     ----------

@@ -24,42 +24,18 @@ _WIDEST = 1 << 24
 
 
 def reports(env: World) -> Run | None:
-    """How promises about a reward add up where an agent reports one in every round.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> reports(hb.make_core("CoopNetwork-v0", horizon=20)).times
-    20
-    """
+    """How promises about a reward add up where an agent reports one in every round."""
     if env.horizon is None:
         return None
     return Run(int(env.horizon), f"all rewards of an agent: its {int(env.horizon):,} reports add up")
 
 
 @dataclass(frozen=True)
-class _Continuous:
-    """Laplace noise in doubles."""
+class _Noise:
+    """Laplace noise: in doubles, or discrete in units of 1/grid."""
 
-    scale: float
-    integer = False
-
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        return Laplace(self.scale).draw(rng, size)
-
-    def total(self, rng: np.random.Generator, n: int) -> float:
-        return Laplace(self.scale).total(rng, n)
-
-    def onto(self, x: Array, u: Array) -> Array:
-        return x + laplaces(u, self.scale)
-
-
-@dataclass(frozen=True)
-class _OnGrid:
-    """Discrete Laplace noise in units of 1/grid."""
-
-    law: DiscreteLaplace
-    grid: int
+    law: Laplace | DiscreteLaplace
+    grid: int = 1
     integer = False
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
@@ -69,6 +45,8 @@ class _OnGrid:
         return self.law.total(rng, n) / self.grid
 
     def onto(self, x: Array, u: Array) -> Array:
+        if isinstance(self.law, Laplace):
+            return x + laplaces(u, self.law.b)
         # One division: a sum of two quotients might miss the grid by its last bit.
         return (np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)) / self.grid
 
@@ -160,8 +138,8 @@ class LocalLaplace(Wrapper):
     @property
     def _noise(self) -> PointNoise:
         if self.grid is None:
-            return _Continuous(1.0 / self.epsilon)
-        return _OnGrid(DiscreteLaplace(self.grid / self.epsilon), self.grid)
+            return _Noise(Laplace(1.0 / self.epsilon))
+        return _Noise(DiscreteLaplace(self.grid / self.epsilon), self.grid)
 
     def tell(self, reward: Array, env: World) -> Array:
         """Tell agents the noised reward, where they go by it."""

@@ -86,8 +86,6 @@ class LocalTruncated(Mechanism):
         δ in (0, 1).
     confidence : float or "1/T"
         p.
-    sampler, name
-        As in `Mechanism`.
 
     References
     ----------

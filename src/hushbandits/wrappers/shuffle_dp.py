@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -61,8 +60,6 @@ class ShuffledLaplace(Mechanism):
         ``"split-and-mix"`` or ``"pure"``.
     security : int
         σ, bits of statistical security; its `ShuffledSum` has the same.
-    t_min, sampler, name
-        As in `Mechanism`.
 
     References
     ----------
@@ -164,15 +161,14 @@ def _shares(mechanism: Mechanism, n: int, m: int, security: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Bits:
-    """A block of the binary-sum protocol, with a `Plan`'s face."""
+class _Bits(Plan):
+    """A block of the binary-sum protocol."""
 
-    n: int
     noise: ExtraBits
-    g: int = 1
 
     @property
-    def modulus(self) -> int:  # never reached: nothing wraps
+    def modulus(self) -> int:
+        """Never reached: nothing wraps."""
         return self.n * (1 + self.noise.k) + 1
 
     @property
@@ -200,13 +196,6 @@ class BinarySum(Mechanism):
     References
     ----------
     Tenenbaum, Kaplan, Mansour & Stemmer 2021; Cheu, Smith, Ullman, Zeber & Zhilyaev 2019.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = hb.make_core("ShuffleDP-v0", shuffle="binary-sum", delta=1e-6)
-    >>> env.wrappers[0].planned(1000).bits
-    3
     """
 
     shuffle = "binary-sum"
@@ -224,18 +213,15 @@ class BinarySum(Mechanism):
         self.delta = real("delta", delta, 0, 1)
         self.calibrate = choice("calibrate", calibrate, ("paper", "exact"))
 
-    def plan(self, n: int) -> Any:
+    def plan(self, n: int) -> Plan:
         """Noise bits for n users."""
-        return _Bits(n, extra_bits(n, self.epsilon, self.delta, self.calibrate))
-
-    def _law(self, law: Any) -> Any:
-        return law
+        return _Bits(n, 1, 0, extra_bits(n, self.epsilon, self.delta, self.calibrate))
 
     def price(self, n: int, survivors: int) -> Spent:
         """ε, with the δ that the survivors' bits give if fewer than planned are left."""
-        bits: Any = self.planned(n).noise
-        gone = survivors < n
-        delta = binomial_delta(survivors * bits.k, bits.q, self.epsilon) if gone else self.delta
+        bits = self.planned(n).noise
+        assert isinstance(bits, ExtraBits)
+        delta = binomial_delta(survivors * bits.k, bits.q, self.epsilon) if survivors < n else self.delta
         return Spent(self.epsilon, delta, profile=partial(self.seen, n, survivors))
 
     def seals(self, wrapper: Wrapper) -> bool:
@@ -273,13 +259,6 @@ class ShuffledSum(SecureFunction):
     References
     ----------
     Balle et al. 2020; Chowdhury & Zhou 2023, theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = hb.make_core("ShuffleDP-v0")
-    >>> env.wrappers[1].shuffle
-    'split-and-mix'
     """
 
     verbs = ("seal",)
@@ -295,12 +274,12 @@ class ShuffledSum(SecureFunction):
     def sends(self, fields: Fields, env: World) -> Fields:
         """Integer messages with a ``modulus``, from a mechanism that accounts for this sum, or ``ValueError``."""
         require(self.name, ("reward", "n", "modulus"), fields)
-        before: Any = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
-        if getattr(before, "shuffle", None) != self.shuffle:
+        before = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
+        if not isinstance(before, Mechanism) or getattr(before, "shuffle", None) != self.shuffle:
             raise ValueError(f"shuffle={self.shuffle!r} of {self.name} does not fit the noise of {before!r}")
-        if self.shuffle == "split-and-mix" and before.security != self.security:
+        if self.shuffle == "split-and-mix" and getattr(before, "security", None) != self.security:
             raise ValueError(f"security={self.security} of {self.name} differs from that of {before!r}")
-        self._mechanism: Mechanism = before
+        self._mechanism = before
         self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
         return {k: f for k, f in fields.items() if k != "users"}
 
@@ -347,11 +326,6 @@ def shuffled_noise(
     ------
     ValueError
         `t_min` or `sampler` with ``binary-sum``, which knows neither.
-
-    Examples
-    --------
-    >>> shuffled_noise(shuffle="binary-sum").name
-    'BinarySum'
     """
     if choice("shuffle", shuffle, PROTOCOLS) == "binary-sum":
         for key, value, only in (("t_min", t_min, 1.0), ("sampler", sampler, "fast")):

@@ -1,0 +1,76 @@
+"""What network agents around a single-agent policy share: the policy, its rules compiled or watched, its learners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.tapes import streams
+from hushbandits.core.obs import Obs
+from hushbandits.core.team import Protocol
+from hushbandits.core.world import World
+from hushbandits.envs.network.episode import NetworkTeam
+from hushbandits.envs.network.rules import Rules, interpreted
+from hushbandits.policies.luck import words
+from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
+from hushbandits.policies.watched import Watched, started
+
+__all__ = ["Around", "PolicyTeam", "Turned"]
+
+#: What turns a rule into the one that is played: compiles it, or leaves it as plain Python.
+Turned = Callable[[Callable[..., None]], Callable[..., None]]
+#: ``around(choose, update, turned)``: a team's rules around the two of a policy.
+Around = Callable[[Callable[..., int], Callable[..., None], Turned], Rules]
+
+
+@lru_cache
+def _compiled(around: Around, choose: Callable[..., int], update: Callable[..., None]) -> Rules:
+    return around(choose, update, jit)
+
+
+class PolicyTeam(NetworkTeam):
+    """Base of network agents around a policy: compiled where the policy ships, else watched call by call.
+
+    A subclass gives `around`, and `begin`, whose state has the policy's from `learners`.
+
+    Parameters
+    ----------
+    policy : str, class or Policy
+        One of `list_policies`, ``"my_module:MyPolicy"``, a class or a policy.
+    **params
+        The policy's.
+    """
+
+    around: Around
+
+    def __init__(self, policy: AnyPolicy, **params: object):
+        self.policy = make_policy(policy, **params)
+        self._ships = self.policy.ships
+        if not self._ships:
+            self.made = interpreted
+
+    @property
+    def rules(self) -> Rules:  # type: ignore[override]
+        """Compiled around the policy's; one's own policy is watched, call by call."""
+        if self._ships:
+            return _compiled(self.around, self.policy.choose, self.policy.update)
+        return self.around(self._watched.choose, self._watched.update, lambda rule: rule)
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """The mechanism gets the policy's ε."""
+        return Protocol(env=given_to(self.policy, settings))
+
+    def learners(self, env: World, seeds: Seeds, each: int, plays: int) -> NamedTuple:
+        """Return the policy's state in `env`: `each` learners for every one of `seeds`, of so many `plays`."""
+        luck = words(streams(seeds, f"policy/{self.policy.name}"), each) if self.policy.random else None
+        state = started(self.policy, env, len(seeds) * each, plays, luck)
+        self._watched = Watched(self.policy, state, env.n_arms)
+        return state
+
+    def act(self, obs: Obs) -> Array:
+        if not self._ships:
+            self._watched.t = int(obs.t[0]) + 1
+        return super().act(obs)
