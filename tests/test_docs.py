@@ -84,6 +84,7 @@ def test_the_harness_page_declares_and_runs(folder):
     (declared,) = re.findall(r"```toml\n(.*?)```", text, re.S)
     Path("sharing.toml").write_text(declared)
     (experiment,) = read_toml(Path("sharing.toml"))
+    assert len(experiment.cells()) == 12
     names = {name: getattr(hb, name) for name in hb.__all__}
     names["experiment"] = experiment.overriding({"env.horizon": 20, "runs": 2, "env.n_agents": [4, 16]})
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
@@ -93,6 +94,8 @@ def test_the_harness_page_declares_and_runs(folder):
     assert len(names["regret"]) == 2
     assert Path("regret.pdf").stat().st_size > 0
     assert {"Experiment(", "Claim("} <= {word for block in blocks for word in re.findall(r"\w+\(", block)}
+    commands = {"list", "run", "new-agent", "report", "compare", "export", "merge", "reproduce"}
+    assert set(re.findall(r"^hushbandits ([\w-]+)", text, re.M)) == commands
 
 
 def test_every_block_of_a_page_is_run_by_something():

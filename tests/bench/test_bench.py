@@ -17,12 +17,9 @@ from bench_helpers import played, small, table
 from damage import forged, older
 
 import hushbandits as hb
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio, Slope
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.run import check, open_folder
+from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
@@ -218,27 +215,3 @@ def test_nothing_in_the_harness_knows_a_paper(path):
             assert not re.search(papers, node.value, re.IGNORECASE), node.value
         if isinstance(node, ast.ImportFrom):
             assert not re.match(r"hushbandits\.(agents|envs|wrappers|baselines)\b", node.module or ""), node.module
-
-
-def test_the_documents_examples_work(tmp_path, monkeypatch):
-    text = (Path(__file__).parents[2] / "docs" / "harness.md").read_text()
-    (toml,) = re.findall(r"```toml\n(.*?)```", text, re.S)
-    path = tmp_path / "star.toml"
-    path.write_text(toml)
-    (star,) = read_toml(path)
-    check([star])
-    assert len(star.cells()) == 12
-    declared, measured, claimed, _own_pool, used = re.findall(r"```python\n(.*?)```", text, re.S)
-    names = {kind.__name__: kind for kind in (Experiment, Use, Figure, Claim, Ratio, Slope)}
-    for block in (measured, claimed):
-        exec(block, dict(names))
-    experiment = eval(declared, names)
-    check([experiment.quickly()])
-    small_one = star.overriding({"runs": 1, "env.horizon": 5})
-    scope = {"experiment": small_one}
-    monkeypatch.chdir(tmp_path)
-    exec(used.replace("jobs=2", "progress=False"), scope)
-    assert scope["path"].stat().st_size > 1000
-    assert len(scope["frame"]) > 12
-    commands = set(re.findall(r"^hushbandits ([\w-]+)", text, re.M))
-    assert commands == {"list", "run", "new-agent", "report", "compare", "export", "merge", "reproduce"}

@@ -14,7 +14,7 @@ from hushbandits.experiments import family, modules
 
 PAPERS = papers()
 DECLARED = [(e, c) for paper in PAPERS for e in modules()[paper][1] for c in e.claims]
-HARNESS = (Path(__file__).parents[2] / "docs" / "harness.md").read_text(encoding="utf-8")
+HARNESS = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 
 #: Words of degree that a claim may not have unless `words.WORDS` reads them.
 DEGREES = re.compile(

@@ -31,8 +31,8 @@ not edit.
 _GUIDE = """
 A claim *holds* if the effect's interval lies inside the claimed region at each of its points, *does not hold* if it
 lies outside at one of them, and is *undecided* otherwise. The claims of a paper are judged together. Tables show the
-effect where it is nearest to failing. What does not hold comes first. `docs/harness.md`, Claims, says which interval a
-claim gets and what a verdict promises.
+effect where it is nearest to failing. What does not hold comes first. `docs/statistics.md` says which interval a claim
+gets and what a verdict promises.
 """
 #: Verdicts in the order of the page, and how a sentence counts them.
 _VERDICTS = {"does not hold": "do not hold", "undecided": "undecided", "holds": "hold"}

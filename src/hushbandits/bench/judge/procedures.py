@@ -1,6 +1,6 @@
 """Who gets which interval: the statistic and the effect decide, by one table, before any run.
 
-`PROCEDURES` is that table, `rules` the one of ``docs/harness.md`` made from it, `ESTIMATES` how an effect is computed
+`PROCEDURES` is that table, `rules` the one of ``docs/statistics.md`` made from it, `ESTIMATES` how an effect is computed
 from the statistics of its lines.
 """
 
