@@ -8,12 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from registries import kept
 
 import hushbandits as hb
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.cli.main import main
-from hushbandits.core.entries import AGENTS, WRAPPERS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(p for p in (ROOT / "docs").glob("*.md") if ">>>" in p.read_text())
@@ -36,13 +34,10 @@ def test_the_examples_run(page):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder of a stranger's; what is imported from it, or registered meanwhile, is gone afterwards."""
+    """An empty folder of a stranger's; what is imported from it is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
-    for table in (WRAPPERS, AGENTS):
-        monkeypatch.setattr(table, "entries", dict(table.entries))
-    with kept():
-        yield tmp_path
+    yield tmp_path
     for path in tmp_path.glob("*.py"):
         sys.modules.pop(path.stem, None)
 
