@@ -1,7 +1,7 @@
 """Who gets which interval: the statistic and the effect decide, by one table, before any run.
 
-`PROCEDURES` is that table, `rules` the one of ``docs/statistics.md`` made from it, `ESTIMATES` how an effect is computed
-from the statistics of its lines.
+`PROCEDURES` is that table, `rules` the one of ``docs/statistics.md`` made from it, `ESTIMATES` how an effect is
+computed from the statistics of its lines.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ _Places = Sequence[tuple[str, Sequence[Cell]]]
 
 #: Level of the claims judged together.  Medians, interquartile means and rates: the chance that any of the verdicts is
 #: wrong is at most this, whatever the law of the runs.  Means: it is so by simulation for runs whose law is normal,
-#: exponential, of two modes, or of a rare mode of probability 1/7 or more (table in ``docs/statistics.md``).  For a rarer
-#: mode or a much more skewed law nothing is promised: no interval of a mean can.
+#: exponential, of two modes, or of a rare mode of probability 1/7 or more (table in ``docs/statistics.md``).  For a
+#: rarer mode or a much more skewed law nothing is promised: no interval of a mean can.
 ALPHA = 0.05
 
 
