@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from bench_helpers import known as experiment
 
+from hushbandits import experiments
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
@@ -14,7 +16,6 @@ from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.verdicts import Finding, Verdict
 from hushbandits.bench.play.run import check
 from hushbandits.cli.main import main
-from hushbandits.experiments import family
 
 
 @pytest.fixture
@@ -121,4 +122,15 @@ def test_declared_claims_name_lines_and_points_that_exist():
 def test_claims_of_one_paper_are_one_family():
     for paper in reproducing.papers():
         declared = reproducing.modules()[paper][1]
-        assert {family(e.name) for e in declared} == {sum(len(e.claims) for e in declared)}
+        assert {experiments.family(e.name) for e in declared} == {sum(len(e.claims) for e in declared)}
+
+
+def test_what_does_not_hold_has_a_reason_and_each_reason_a_claim():
+    page = (Path(__file__).parents[2] / "docs/reproduction.md").read_text(encoding="utf-8")
+    for paper, scale, text in reproducing._MARK.findall(page):
+        why = experiments.reasons(paper)
+        failed = [row.split(" | ")[1] for row in reproducing._rows(text)["does not hold"]]
+        assert [claim for claim in failed if not any(part in claim for part in why)] == [], paper
+        claims = [claim.sentence for e in experiments.modules()[paper][1] for claim in e.claims]
+        assert [part for part in why if not any(part in claim for claim in claims)] == [], paper
+        assert [part for part, reason in why.items() if scale == "full" and f"- *{part}*: {reason}" not in text] == []

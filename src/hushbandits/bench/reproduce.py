@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from hushbandits.bench.show.report import write as write_report
 from hushbandits.bench.show.tables import interval, number
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.validate import nearest
-from hushbandits.experiments import modules
+from hushbandits.experiments import modules, reasons
 
 __all__ = ["Reproduction", "in_words", "papers", "planned", "reproduce", "write"]
 
@@ -146,13 +146,21 @@ def _rows(section: str) -> dict[str, list[str]]:
     return {verdict: [line for line in lines if line.startswith(f"| {_bold(verdict)} |")] for verdict in _VERDICTS}
 
 
-def _section(title: str, command: str, scale: str, rows: Sequence[str]) -> str:
-    """A paper's verdicts: what does not hold and what is open, then the rest, folded."""
+def _whys(rows: Sequence[str], why: Mapping[str, str]) -> list[str]:
+    """A line for each reason that fits one of these rows' claims."""
+    told = {next((part for part in why if part in row.split(" | ")[1]), None) for row in rows}
+    return [f"- *{part}*: {reason}" for part, reason in why.items() if part in told]
+
+
+def _section(title: str, command: str, scale: str, rows: Sequence[str], why: Mapping[str, str]) -> str:
+    """A paper's verdicts: what does not hold, why, and what is open, then the rest, folded."""
     by = _rows("\n".join(rows))
     tally = ", ".join(f"{len(by[v])} {_VERDICTS[v]}" for v in ("holds", "does not hold", "undecided") if by[v])
     lines = [f"## {title}", "", f"`{command}` · {scale} scale · {len(rows)} claims judged together: {tally}."]
     if first := by["does not hold"] + by["undecided"]:
         lines += ["", _HEAD, *first]
+    if whys := _whys(by["does not hold"], why):
+        lines += ["", "Why these do not hold, as far as we know:", "", *whys]
     if kept := by["holds"]:
         summary = f"<details><summary>{len(kept)} claims hold</summary>"
         lines += ["", summary, "", _HEAD, *kept, "", "</details>"]
@@ -192,7 +200,7 @@ def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], q
             kept.append(paper)
             continue
         rows = [_row(r, verdict) for r in found if r.paper == paper for verdict in r.verdicts]
-        sections[paper] = scale, _section(modules()[paper][0], commands[paper], scale, rows)
+        sections[paper] = scale, _section(modules()[paper][0], commands[paper], scale, rows, reasons(paper))
     sections = dict(sorted(sections.items()))
     marked = (f"<!-- {name} {size} -->\n{text}\n<!-- end -->\n" for name, (size, text) in sections.items())
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import tomllib
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.core.ground.validate import nearest
 
-__all__ = ["bounds", "family", "find", "modules"]
+__all__ = ["bounds", "family", "find", "modules", "reasons"]
 
 
 @cache
@@ -56,6 +57,19 @@ def find(name: str) -> tuple[Experiment, ...]:
             raise ValueError(f"no experiment is named {name!r}; there is a file {name}.toml: name it with its ending")
         raise ValueError(f"no experiment is named {name!r}{nearest(name, known)}")
     return known[name]
+
+
+@cache
+def reasons(module: str) -> dict[str, str]:
+    """Return why claims of a module do not hold, as far as we know: by a part of the claim's sentence.
+
+    Examples
+    --------
+    >>> [part for part in reasons("howson2024") if "CMP-UCB" in part]
+    ['CMP-UCB, 2 leaders']
+    """
+    text = Path(__file__).with_name("reasons.toml").read_text(encoding="utf-8")
+    return dict(tomllib.loads(text).get(module, {}))
 
 
 def family(name: str) -> int | None:
