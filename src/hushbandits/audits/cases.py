@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from hushbandits.audits.hiding import fits
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.env import Env
 from hushbandits.core.ground.table import Table
@@ -34,7 +33,7 @@ from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
 
-__all__ = ["VARIANTS", "Case", "Unbuilt", "claims", "everything", "hider", "named"]
+__all__ = ["GRID", "VARIANTS", "Budget", "Case", "Unbuilt", "everything", "fits", "hider", "named"]
 
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
 VARIANTS: dict[str, list[Params]] = {
@@ -60,6 +59,32 @@ _BROUGHT = {
     "ShuffledSum", "Skellam",
 }  # fmt: skip
 _EPSILON = 1.0
+GRID = (0.1, 0.5, 1.0, 4.0, 10.0, 12.0)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is run.
+
+    Parameters
+    ----------
+    level : float
+        Probability that an honest mechanism fails a statistical check.
+    seed : int
+    samples : int
+        Runs a side of a black box.
+    thorough : bool
+        Black boxes, and drawn laws in full, at every ε of the grid, more sizes, longer runs.
+    largest, runs : int
+        Drawn laws: every block size up to `largest`, in so many runs.
+    """
+
+    level: float = 1e-6
+    seed: int = 0
+    samples: int = 6000
+    thorough: bool = False
+    largest: int = 256
+    runs: int = 16
 
 
 @dataclass(frozen=True)
@@ -74,17 +99,34 @@ class Case:
         Who promises.
     env : Env
         Where.
-    promises : tuple of Guarantee
-        What it claims there, and is finite.
     make : callable, optional
         ``make(epsilon)`` → a new env, where it has an ε.
     """
 
     subject: str
-    owner: Wrapper | Team
+    owner: Any
     env: Env
-    promises: tuple[Guarantee, ...]
     make: Callable[[float], Env] | None = field(default=None, compare=False)
+
+    @property
+    def promises(self) -> tuple[Guarantee, ...]:
+        """What it claims there, and is finite, whatever the base lets stand of it."""
+        return tuple(g for g in self.owner.promises(self.env) if math.isfinite(g.epsilon))
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """The grid, where it can be made at any ε; else its own."""
+        return GRID if self.make is not None else (self.owner.epsilon,)
+
+    def within(self, env: Env) -> Case:
+        """The same in another env that carries it."""
+        return replace(self, env=env, owner=next(w for w in env.wrappers if w.name == self.owner.name))
+
+    def at(self, epsilon: float) -> Case:
+        """The same at this ε, where it can be made so, in an env that has begun."""
+        env = self.env if self.make is None else self.make(epsilon)
+        env.reset(0)
+        return replace(self.within(env), subject=f"{self.subject} ε={epsilon:g}")
 
 
 @dataclass(frozen=True)
@@ -108,11 +150,6 @@ class Unbuilt:
 Found = list[Case | Unbuilt]
 
 
-def claims(owner: Wrapper | Team, env: Env) -> tuple[Guarantee, ...]:
-    """Finite promises of a wrapper or team as it states them, whatever the base lets stand of them."""
-    return tuple(g for g in owner.promises(env) if math.isfinite(g.epsilon))
-
-
 def everything() -> list[str]:
     """Registered names that promise something, or hide something; and all that cannot be looked at.
 
@@ -124,7 +161,7 @@ def everything() -> list[str]:
     return [
         *[id for id in list_envs() if _of_env(id)],
         *[name for name in list_agents() if _of_agent(name)],
-        *[name for name in list_wrappers() if name not in _BROUGHT and (_hides(name) or _of_wrapper(name))],
+        *[name for name in list_wrappers() if name not in _BROUGHT and (hider(name) or _of_wrapper(name))],
     ]
 
 
@@ -151,7 +188,7 @@ def named(name: str) -> Found:
     else:
         known = everything()
         raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, known)}")
-    if not cases and not _hides(name):
+    if not cases and hider(name) is None:
         raise ValueError(f"{name} has no privacy mechanism: it promises nothing that an audit could refute")
     return cases
 
@@ -166,13 +203,22 @@ def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
     return None
 
 
-def _hides(name: str) -> bool:
-    return hider(name) is not None
+def fits(make: Callable[..., Env], wrapper: Wrapper) -> bool:
+    """Whether the env that `make` builds takes the wrapper."""
+    try:
+        make(wrappers=[wrapper])
+    except ValueError:
+        return False
+    return True
 
 
-def _cases(subject: str, env: Env, make: Callable[[float], Env] | None) -> Found:
-    found = [Case(subject, w, env, claims(w, env), make) for w in env.wrappers]
-    return [case for case in found if case.promises]
+def _cases(subject: str, env: Env, make: Callable[[float], Env] | None = None) -> Found:
+    return [case for w in env.wrappers if (case := Case(subject, w, env, make)).promises]
+
+
+def _team(subject: str, team: Team) -> Found:
+    case = Case(subject, team, make_core("DPMASE-v0"))
+    return [case] if case.promises else []
 
 
 def _needed(entry: Callable[..., object], given: Mapping[str, object]) -> list[str]:
@@ -207,16 +253,15 @@ def _of_env(id: str) -> Found:
 
         def look(subject: str = subject, parameters: Params = parameters) -> Found:
             if not takes(id, "epsilon"):
-                return _cases(subject, make_core(id, **parameters), None)
-            make = partial(_of_epsilon, id, parameters)
+                return _cases(subject, make_core(id, **parameters))
+
+            def make(epsilon: float) -> Env:
+                return make_core(id, epsilon=epsilon, **parameters)
+
             return _cases(subject, make(_EPSILON), make)
 
         cases += _guarded(subject, spec.load(), {**spec.defaults, **parameters}, look)
     return cases
-
-
-def _of_epsilon(id: str, parameters: Params, epsilon: float) -> Env:
-    return make_core(id, epsilon=epsilon, **parameters)
 
 
 def _of_agent(name: str) -> Found:
@@ -231,10 +276,7 @@ def _of_agent(name: str) -> Found:
             return []
         if not isinstance(team, VotingTeam):
             return [Unbuilt(name, _VOTES, False)]
-        env = make_core("DPMASE-v0")
-        if _has_epsilon(entry):
-            team = make_team(name, epsilon=_EPSILON)
-        return [Case(name, team, env, claims(team, env))] if claims(team, env) else []
+        return _team(name, make_team(name, epsilon=_EPSILON) if _has_epsilon(entry) else team)
 
     return _guarded(name, entry, spec.defaults, look)
 
@@ -259,7 +301,7 @@ def _of_wrapper(name: str) -> Found:
                 if setting == "feedback" and parameters.get("own") == "exact":
                     continue  # users are met once, and go by nothing
                 if (env := _suited(make_wrapper(name, **given), setting)) is not None:
-                    found += _cases(f"{label}, {setting}", env, None)
+                    found += _cases(f"{label}, {setting}", env)
             return found
 
         cases += _guarded(label, entry, {**spec.defaults, **parameters}, look)
@@ -284,12 +326,12 @@ def _suited(wrapper: Wrapper, setting: str) -> Env | None:
 def _of_class(path: str) -> Found:
     found = _imported(path)
     if issubclass(found, Env):
-        return _cases(path, found(), None)
+        return _cases(path, found())
     if issubclass(found, Team):
-        team, env = found(), make_core("DPMASE-v0")
+        team = found()
         if not hasattr(team, "routine") or not hasattr(team, "beta"):
             raise ValueError(f"{path}: {_VOTES}")
-        return [Case(path, team, env, claims(team, env))] if claims(team, env) else []
+        return _team(path, team)
     cases: Found = []
     for setting in ("feedback", "network"):
         if (suited := _suited(found(), setting)) is not None:

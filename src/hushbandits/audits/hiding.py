@@ -9,6 +9,7 @@ import numpy as np
 
 from hushbandits.audits.beats import Tap, rounds
 from hushbandits.audits.blocks import background, seen
+from hushbandits.audits.cases import Budget, fits
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
@@ -25,7 +26,7 @@ from hushbandits.privacy.audit import critical_share
 from hushbandits.registry import make_core
 from hushbandits.wrappers.loss import Loss
 
-__all__ = ["cohorts", "fits", "order", "routes", "windows"]
+__all__ = ["cohorts", "order", "routes", "windows"]
 
 #: What makes a wrapper, given its parameters.
 _Make = Callable[..., Wrapper]
@@ -45,15 +46,6 @@ def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6,
             )
     if fits(Feedback, shuffle):
         yield _uniform("order, users of a block", _users(shuffle, runs, seed), subject, level)
-
-
-def fits(make: Callable[..., Env], wrapper: Wrapper) -> bool:
-    """Whether the env that `make` builds takes the wrapper."""
-    try:
-        make(wrappers=[wrapper])
-    except ValueError:
-        return False
-    return True
 
 
 def _names(n: int) -> Array:
@@ -173,8 +165,9 @@ def windows(make: _Make, subject: str, runs: int = 200, horizon: int = 80, seed:
     yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")
 
 
-def routes(make: _Make, subject: str, settings: Sequence[str], runs: int, level: float, seed: int) -> Iterator[Verdict]:
+def routes(make: _Make, subject: str, settings: Sequence[str], budget: Budget) -> Iterator[Verdict]:
     """All that fits a secure function, by what it takes."""
+    runs, level, seed = budget.samples // 3, budget.level, budget.seed
     if "cohorts" in settings:
         yield from cohorts(make, subject, min(runs, 400), seed)
     if "windows" in settings:

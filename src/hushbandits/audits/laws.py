@@ -14,7 +14,7 @@ from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["Continuous", "OnGrid", "log_pair", "planned_law", "profile"]
+__all__ = ["Continuous", "OnGrid", "PlannedLaw", "log_pair", "planned_law", "profile"]
 
 #: Points of a law that draws are held against.
 _WIDEST = 1 << 20
@@ -137,7 +137,10 @@ class Continuous:
         return np.abs(noise) < 1e-12
 
 
-def planned_law(mechanism: Mechanism, n: int, survivors: int) -> OnGrid | Continuous | None:
+PlannedLaw = OnGrid | Continuous
+
+
+def planned_law(mechanism: Mechanism, n: int, survivors: int) -> PlannedLaw | None:
     """The law that the decoded sum of a block has around the truth; ``None``: no law to hold it against."""
     plan, release = mechanism.planned(n), mechanism.release(n, survivors)
     if release is None:

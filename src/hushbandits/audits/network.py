@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.audits.beats import Around, Mirror, Tap, rounds
+from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.events import hopeless, judged, least, power
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
@@ -81,18 +82,17 @@ def shown(env: Env, team: Team, seed: int, told: Sequence[Array] | None = None) 
     return Shown(posts, inboxes, np.array(earned), np.array(arms))
 
 
-def promised(owner: Wrapper, env: Env) -> tuple[Guarantee, ...]:
-    """Finite claims of a wrapper in an env: of one reward, and of all of a participant's over the run."""
-    finite = [g for g in owner.promises(env) if math.isfinite(g.epsilon)]
+def promised(case: Case) -> tuple[Guarantee, ...]:
+    """Finite claims of a wrapper: of one reward, and of all of a participant's over the run."""
     runs = [
         replace(
             g, epsilon=g.run.times * g.epsilon, delta=min(1.0, g.run.times * g.delta), run=None,
             adjacency=replace(g.adjacency, words=g.run.words, replaced="participant"),
         )
-        for g in finite
+        for g in case.promises
         if g.run is not None and not g.alone and g.adjacency.replaced != "participant"
     ]  # fmt: skip
-    return (*finite, *runs)
+    return (*case.promises, *runs)
 
 
 def neighbours(promise: Guarantee, n_agents: int, horizon: int) -> Iterator[tuple[str, list[Array], list[Array]]]:
@@ -146,15 +146,7 @@ def _features(it: Shown, alone: bool) -> dict[str, Array]:
 
 
 def messages(
-    env: Env,
-    owner: Wrapper,
-    runs: int,
-    level: float,
-    seed: int,
-    subject: str,
-    horizon: int = ROUNDS[0],
-    n_agents: int = 2,
-    covered: tuple[str, ...] = (),
+    case: Case, budget: Budget, horizon: int = ROUNDS[0], n_agents: int = 2, covered: tuple[str, ...] = ()
 ) -> Iterator[Verdict]:
     """Play neighbours of every promise in runs of `horizon` rounds, and judge all that is posted and heard.
 
@@ -164,26 +156,24 @@ def messages(
 
     Parameters
     ----------
-    env : Env
-        Where; its wrappers are played as they are.
-    owner : Wrapper
-        Who promises.
+    case : Case
+        A wrapper on a graph; all wrappers of its env are played as they are.
+    budget : Budget
     covered : tuple of str
         Of which fields; default: all.
     """
-    made = stage(env, horizon, n_agents)
-    inner = next(w for w in made.wrappers if w.name == owner.name)
+    runs, level, subject = budget.samples // 2, budget.level, case.subject
     cache: dict[bytes, Shown] = {}
 
     def features(promise: Guarantee, side: int, told: list[Array]) -> dict[str, Array]:
         key = repr((promise.alone, side)).encode() + np.array(told).tobytes()
         if key not in cache:
             team: Team = Around() if promise.alone else Mirror()
-            cache[key] = shown(stage(env, horizon, n_agents, runs), team, seed + 1000 * len(cache), told)
+            cache[key] = shown(stage(case.env, horizon, n_agents, runs), team, budget.seed + 1000 * len(cache), told)
         found = _features(cache[key], promise.alone)
         return {k: v for k, v in found.items() if not covered or any(f in k for f in covered)}
 
-    for promise in promised(inner, made):
+    for promise in promised(case.within(stage(case.env, horizon, n_agents))):
         if horizon != ROUNDS[0] and promise.alone:
             continue
         if promise.adjacency.replaced == "none":

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from hushbandits.agents.rio2023 import DPMASE
+from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.events import judged, power
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.face import Face
 from hushbandits.core.ground.types import Array
-from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.registry import assemble
 from hushbandits.routines.successive import epoch_length, radii
@@ -88,26 +88,21 @@ def _jump(team: DPMASE, earned: list[float], due: int) -> int:
     return begin
 
 
-def epoch_votes(
-    team: DPMASE, promise: Guarantee, runs: int = 6000, level: float = 1e-6, seed: int = 0, subject: str = ""
-) -> Verdict:
+def epoch_votes(case: Case, budget: Budget) -> Verdict:
     """Bound ε of an agent's votes from below: one more reward, at several distances from the rule's threshold.
 
     Parameters
     ----------
-    team : DPMASE
+    case : Case
         DP-MASE, or one that follows its schedule: R(1) activations, then a vote.
-    promise : Guarantee
-        What it claims.
-    runs : int
-        Runs a side, at each distance.
-    level : float
-        Probability of rejecting an honest team.
+    budget : Budget
+        Twice its runs a side are played at each distance.
     """
+    promise, runs, level = case.promises[0], 2 * budget.samples, budget.level
     epsilon, delta = promise.epsilon, promise.delta
     worst, told = 0.0, ""
     for i, short in enumerate(_SHORT):
-        low, high = (ballots(team, epsilon, short, more, runs, seed + 10 * i + more) for more in (0, 1))
+        low, high = (ballots(case.owner, epsilon, short, more, runs, budget.seed + 10 * i + more) for more in (0, 1))
         share = level / 2 / len(_SHORT)
         a, b = (int(side["vote on arm 1"].sum()) for side in (low, high))
         for x, y in ((a, b), (b, a), (runs - a, runs - b), (runs - b, runs - a)):
@@ -118,6 +113,6 @@ def epoch_votes(
     check = f"black box, votes, {runs:,} runs a side ({told})"
     smallest = smallest_refuted(epsilon, delta, runs, level / 32)
     return Verdict(
-        subject or team.name, check, epsilon, worst, "ε", power(smallest), level, promise, least=smallest,
+        case.subject, check, epsilon, worst, "ε", power(smallest), level, promise, least=smallest,
         untested="" if told else "nothing that is seen varies",
     )  # fmt: skip
