@@ -7,14 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.audits.beats import Tap, rounds
+from hushbandits.audits.beats import Around, Blocks, Tap, rounds
 from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.cases import Budget, fits
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
-from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Action, Array, Seeds
-from hushbandits.core.messages import Inbox
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
@@ -71,19 +69,8 @@ def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, edge_loss: fl
         "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=2,
         wrappers=[shuffle], edge_loss=edge_loss,
     )  # fmt: skip
-    core.reset(seed)
-    inbox = _heard(core, values, np.zeros((runs, n), int))
-    return np.rint(inbox["reward"][:, 0] * (n + 1)).astype(int) - 1
-
-
-def _heard(core: Env, rewards: Array, action: Action) -> Inbox:
-    """What is heard in a round, whose rewards are told where the law is `Told`."""
-    if isinstance(core.law, Told):
-        core.law.now = rewards
-    core.pull(action)
-    inbox = core.talk().inbox
-    assert inbox is not None
-    return inbox
+    (played,) = rounds(core, Around(), seed, [values])
+    return np.rint(played.inbox["reward"][:, 0] * (n + 1)).astype(int) - 1
 
 
 def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
@@ -93,9 +80,8 @@ def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
             return message.but(reward=Individuals(x, message["n"]))
 
     core = Feedback(users="each", runs=runs, horizon=3, wrappers=[Names(), shuffle])
-    core.reset(seed)
-    inbox = _heard(core, np.zeros(1), (np.zeros((runs, 1), int), np.full((runs, 1), 3)))
-    return np.rint(inbox["users"][:, 0, 0] * 4).astype(int) - 1
+    (played,) = rounds(core, Blocks([(0, 3)]), seed)
+    return np.rint(played.inbox["users"][:, 0, 0] * 4).astype(int) - 1
 
 
 def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterator[Verdict]:
@@ -119,14 +105,12 @@ def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterat
         "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
         wrappers=[Loss(0.5), tap, make(min_cohort=least)],
     )  # fmt: skip
-    core.reset(seed)
     opened = 0
-    for _ in range(10):
-        inbox = _heard(core, np.ones(n), np.zeros((runs, n), int))
+    for played in rounds(core, Around(), seed, [np.ones(n)] * 10):
         sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]
         heard = sent.sum(1, keepdims=True) - sent
-        pulls, sums = inbox.tally()
-        told = inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
+        pulls, sums = played.inbox.tally()
+        told = played.inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
         opened += int((told & (heard < least)).sum())
     yield Verdict(subject, f"rounds of fewer than {least} messages opened", 0, opened, "rounds")
 
