@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushbandits.audits.blocks import Seen, background, seen
-from hushbandits.audits.events import judged, least, power
+from hushbandits.audits.events import bounded, judged, least
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
@@ -170,10 +170,8 @@ def black_box(
     lost = f", users lost {loss[0]} it" if loss else ""
     check = f"black box, {change.words}{', ' if change.words else ''}{len(groups):,} runs a side, n = {n}{lost}"
     smallest = smallest_refuted(epsilon, delta, len(groups), level / 12)
-    return Verdict(
-        subject or wrappers[0].name, check + (f" ({told})" if told else ""), epsilon, worst, "ε", power(smallest),
-        level, promise, least=smallest, untested="" if varies else "nothing that is seen varies",
-    )  # fmt: skip
+    check += f" ({told})" if told else ""
+    return bounded(subject or wrappers[0].name, check, epsilon, worst, smallest, level, promise, varies)
 
 
 def _largest(
@@ -229,4 +227,4 @@ def one_run(mechanism: Mechanism, users: int = 20_000, level: float = 1e-6, seed
         middle = (low + high) / 2
         low, high = (middle, high) if one_run_p_value(correct, users, middle) < level else (low, middle)
     smallest = least(own.epsilon, 0.0, users, level)
-    return Verdict(own.name, f"one run, {users:,} users", own.epsilon, low, "ε", power(smallest), level, least=smallest)
+    return bounded(own.name, f"one run, {users:,} users", own.epsilon, low, smallest, level)

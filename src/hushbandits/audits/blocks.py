@@ -14,7 +14,7 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.roles import SecureFunction
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.wrappers.loss import Loss
 
@@ -84,7 +84,6 @@ class _Tap(Wrapper):
         }
         self.message["users left"] = crowd.n.astype(float)
         self.users = crowd.values() if isinstance(crowd, Individuals) else None
-        self.sealed = isinstance(crowd, Sealed)
         return message
 
 
@@ -126,7 +125,6 @@ def seen(
     users: str = "each",
     servers: int = 1,
     loss: tuple[str, float] | None = None,
-    **env: Any,
 ) -> Seen:
     """Play blocks, and write down what was seen.
 
@@ -142,7 +140,7 @@ def seen(
     loss : (str, float), optional
         Where users get lost (`LOSSES`), and how many.
     """
-    core, taps = _built(wrappers, blocks, runs, users, servers, loss, env)
+    core, taps = _built(wrappers, blocks, runs, users, servers, loss)
     sizes = [x if isinstance(x, int) else len(x) for x in blocks]
     alike = [0.0 if users == "each" or isinstance(x, int) else float(x[0]) for x in blocks]
     team = Blocks([(2 * (b % 2) + int(x), n) for b, (x, n) in enumerate(zip(alike, sizes, strict=True))])
@@ -183,7 +181,6 @@ def _built(
     users: str,
     servers: int,
     loss: tuple[str, float] | None,
-    env: dict[str, Any],
 ) -> tuple[_Planted, tuple[_Tap, _Tap, _Tap]]:
     """The protocol between taps: what users earn, what they send to a secure function, what leaves it."""
     own = isinstance(blocks[0], int)
@@ -202,7 +199,6 @@ def _built(
             taps[0], *lost.get("before", []), *wrappers[:last], *lost.get("behind", []), taps[1], *wrappers[last:],
             taps[2],
         ],
-        **env,
     )  # fmt: skip
     core.planted = () if own or users != "each" else blocks
     return core, taps

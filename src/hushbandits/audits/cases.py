@@ -159,14 +159,10 @@ def everything() -> list[str]:
     True
     """
     return [
-        *[id for id in list_envs() if _of_env(id)],
-        *[name for name in list_agents() if _of_agent(name)],
-        *[name for name in list_wrappers() if name not in _BROUGHT and (hider(name) or _of_wrapper(name))],
+        *[id for id in list_envs() if _of(id, ENVS, _env)],
+        *[name for name in list_agents() if _of(name, AGENTS, _agent)],
+        *[name for name in list_wrappers() if name not in _BROUGHT and (hider(name) or _of(name, WRAPPERS, _wrapper))],
     ]
-
-
-def _label(name: str, parameters: Params) -> str:
-    return " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
 
 
 def named(name: str) -> Found:
@@ -180,11 +176,11 @@ def named(name: str) -> Found:
     if ":" in name:
         cases = _of_class(name)
     elif name in list_envs():
-        cases = _of_env(name)
+        cases = _of(name, ENVS, _env)
     elif name in list_wrappers():
-        cases = _of_wrapper(name)
+        cases = _of(name, WRAPPERS, _wrapper)
     elif name in list_agents():
-        cases = _of_agent(name)
+        cases = _of(name, AGENTS, _agent)
     else:
         known = everything()
         raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, known)}")
@@ -229,56 +225,47 @@ def _needed(entry: Callable[..., object], given: Mapping[str, object]) -> list[s
     ]  # fmt: skip
 
 
-def _guarded(
-    subject: str, entry: Callable[..., object], given: Mapping[str, object], look: Callable[[], Found]
-) -> Found:
-    """What `look` finds; where it cannot be built, why."""
-    if needed := _needed(entry, given):
-        return [
-            Unbuilt(subject, f"needs {', '.join(needed)}: declare what to audit in VARIANTS, or as defaults", False)
-        ]
-    try:
-        return look()
-    except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
-        return [Unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True)]
-
-
-def _of_env(id: str) -> Found:
-    spec = ENVS[id]
-    if isinstance(spec.entry, str) and spec.entry.startswith("hushbandits.") and not spec.wrappers:
-        return []
+def _of(name: str, table: Table, look: Callable[[str, str, Params], Found]) -> Found:
+    """What `look` finds of every variant of a name; where one cannot be built, why."""
+    spec, entry = table[name], table[name].load()
     cases: Found = []
-    for parameters in VARIANTS.get(id, [{}]):
-        subject = _label(id, parameters)
-
-        def look(subject: str = subject, parameters: Params = parameters) -> Found:
-            if not takes(id, "epsilon"):
-                return _cases(subject, make_core(id, **parameters))
-
-            def make(epsilon: float) -> Env:
-                return make_core(id, epsilon=epsilon, **parameters)
-
-            return _cases(subject, make(_EPSILON), make)
-
-        cases += _guarded(subject, spec.load(), {**spec.defaults, **parameters}, look)
+    if isinstance(entry, type) and not issubclass(entry, (Wrapper, Env, Team)):
+        return cases  # one agent's code, for `Each`, which promises nothing
+    for parameters in VARIANTS.get(name, [{}]):
+        subject = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
+        if needed := _needed(entry, {**spec.defaults, **parameters}):
+            why = f"needs {', '.join(needed)}: declare what to audit in VARIANTS, or as defaults"
+            cases.append(Unbuilt(subject, why, False))
+            continue
+        try:
+            cases += look(name, subject, parameters)
+        except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
+            cases.append(Unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True))
     return cases
 
 
-def _of_agent(name: str) -> Found:
-    spec = AGENTS[name]
-    entry = spec.load()
-    if isinstance(entry, type) and not issubclass(entry, Team):
-        return []  # one agent's code, for `Each`, which promises nothing
+def _env(id: str, subject: str, parameters: Params) -> Found:
+    spec = ENVS[id]
+    if isinstance(spec.entry, str) and spec.entry.startswith("hushbandits.") and not spec.wrappers:
+        return []
+    if not takes(id, "epsilon"):
+        return _cases(subject, make_core(id, **parameters))
 
-    def look() -> Found:
-        team = make_team(name)
-        if type(team).promises is Team.promises:
-            return []
-        if not isinstance(team, VotingTeam):
-            return [Unbuilt(name, _VOTES, False)]
-        return _team(name, make_team(name, epsilon=_EPSILON) if _has_epsilon(entry) else team)
+    def make(epsilon: float) -> Env:
+        return make_core(id, epsilon=epsilon, **parameters)
 
-    return _guarded(name, entry, spec.defaults, look)
+    return _cases(subject, make(_EPSILON), make)
+
+
+def _agent(name: str, subject: str, parameters: Params) -> Found:
+    team = make_team(name)
+    if type(team).promises is Team.promises:
+        return []
+    if not isinstance(team, VotingTeam):
+        return [Unbuilt(name, _VOTES, False)]
+    return _team(
+        subject, make_team(name, epsilon=_EPSILON, **parameters) if _has_epsilon(AGENTS[name].load()) else team
+    )
 
 
 _VOTES = "a team's promise is audited where it votes by a Routine with a parameter beta"
@@ -288,24 +275,15 @@ def _has_epsilon(entry: Callable[..., object]) -> bool:
     return "epsilon" in inspect.signature(entry).parameters
 
 
-def _of_wrapper(name: str) -> Found:
-    spec, cases = WRAPPERS[name], []
-    entry = spec.load()
-    for parameters in VARIANTS.get(name, [{}]):
-        label = _label(name, parameters)
-
-        def look(label: str = label, parameters: Params = parameters) -> Found:
-            given = {"epsilon": _EPSILON, **parameters} if _has_epsilon(entry) else parameters
-            found: Found = []
-            for setting in ("feedback", "network"):
-                if setting == "feedback" and parameters.get("own") == "exact":
-                    continue  # users are met once, and go by nothing
-                if (env := _suited(make_wrapper(name, **given), setting)) is not None:
-                    found += _cases(f"{label}, {setting}", env)
-            return found
-
-        cases += _guarded(label, entry, {**spec.defaults, **parameters}, look)
-    return cases
+def _wrapper(name: str, subject: str, parameters: Params) -> Found:
+    given = {"epsilon": _EPSILON, **parameters} if _has_epsilon(WRAPPERS[name].load()) else parameters
+    found: Found = []
+    for setting in ("feedback", "network"):
+        if setting == "feedback" and parameters.get("own") == "exact":
+            continue  # users are met once, and go by nothing
+        if (env := _suited(make_wrapper(name, **given), setting)) is not None:
+            found += _cases(f"{subject}, {setting}", env)
+    return found
 
 
 def _suited(wrapper: Wrapper, setting: str) -> Env | None:

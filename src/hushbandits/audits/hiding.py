@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.cases import Budget, fits
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
+from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
@@ -24,13 +26,22 @@ from hushbandits.privacy.audit import critical_share
 from hushbandits.registry import make_core
 from hushbandits.wrappers.loss import Loss
 
-__all__ = ["cohorts", "order", "routes", "windows"]
+__all__ = ["routes"]
 
 #: What makes a wrapper, given its parameters.
 _Make = Callable[..., Wrapper]
 
 
-def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6, seed: int = 0) -> Iterator[Verdict]:
+def routes(make: _Make, subject: str, kind: str, budget: Budget) -> Iterator[Verdict]:
+    """All that a secure function of this kind must hide, in every setting that takes it."""
+    if kind == "SecAgg":
+        yield from _cohorts(make, subject, min(budget.samples // 3, 400), budget.seed)
+    yield from _windows(make, subject, min(budget.samples // 3, 200), budget.seed)
+    if kind == "Shuffle":
+        yield from _order(make(), subject, budget.samples // 3, budget.level, budget.seed)
+
+
+def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -> Iterator[Verdict]:
     """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
     if fits(partial(make_core, "CoopNetwork-v0"), shuffle):
         for name, loss in (("network", 0.0), ("network with failing edges", 1e-9)):
@@ -62,14 +73,18 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
     )
 
 
+def _graph(runs: int, n: int, wrappers: list[Wrapper], **more: Any) -> Env:
+    """Agents who all hear each other, and earn what they are told."""
+    return make_core(
+        "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
+        wrappers=wrappers, **more,
+    )  # fmt: skip
+
+
 def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, edge_loss: float) -> Array:
     # who stands where in the inbox of the first agent; rewards tell
     n = len(values)
-    core = make_core(
-        "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=2,
-        wrappers=[shuffle], edge_loss=edge_loss,
-    )  # fmt: skip
-    (played,) = rounds(core, Around(), seed, [values])
+    (played,) = rounds(_graph(runs, n, [shuffle], edge_loss=edge_loss), Around(), seed, [values])
     return np.rint(played.inbox["reward"][:, 0] * (n + 1)).astype(int) - 1
 
 
@@ -84,14 +99,8 @@ def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
     return np.rint(played.inbox["users"][:, 0, 0] * 4).astype(int) - 1
 
 
-def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterator[Verdict]:
-    """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round.
-
-    Parameters
-    ----------
-    make : callable
-        ``make(min_cohort=…)`` → the wrapper.
-    """
+def _cohorts(make: _Make, subject: str, runs: int, seed: int) -> Iterator[Verdict]:
+    """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round."""
     least = 5
     fields = seen([make(min_cohort=least)], [background("ones", 8)] * 20, runs, seed, loss=("before", 0.5)).fields
     left = fields["message's users left"]
@@ -101,10 +110,7 @@ def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterat
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
     tap = Tap(name="audit: tap")
-    core = make_core(
-        "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
-        wrappers=[Loss(0.5), tap, make(min_cohort=least)],
-    )  # fmt: skip
+    core = _graph(runs, n, [Loss(0.5), tap, make(min_cohort=least)])
     opened = 0
     for played in rounds(core, Around(), seed, [np.ones(n)] * 10):
         sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]
@@ -130,12 +136,12 @@ class _Voter(Team):
         return {"vote": self._rng.random((len(reward), 1, self._k)) < 0.2}
 
 
-def windows(make: _Make, subject: str, runs: int = 200, horizon: int = 80, seed: int = 0) -> Iterator[Verdict]:
+def _windows(make: _Make, subject: str, runs: int, seed: int) -> Iterator[Verdict]:
     """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
     least, window = 3, 2
     tap = Tap(name="audit: tap")
     core = make_core(
-        "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=horizon,
+        "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80,
         wrappers=[make(window=window, min_cohort=least), tap],
     )  # fmt: skip
     acted = np.zeros((runs, 6), bool)
@@ -147,14 +153,3 @@ def windows(make: _Make, subject: str, runs: int = 200, horizon: int = 80, seed:
         alone += int((told & (acted.sum(1) < least)).sum())
         acted[told] = False
     yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")
-
-
-def routes(make: _Make, subject: str, settings: Sequence[str], budget: Budget) -> Iterator[Verdict]:
-    """All that fits a secure function, by what it takes."""
-    runs, level, seed = budget.samples // 3, budget.level, budget.seed
-    if "cohorts" in settings:
-        yield from cohorts(make, subject, min(runs, 400), seed)
-    if "windows" in settings:
-        yield from windows(make, subject, min(runs, 200), seed=seed)
-    if "order" in settings:
-        yield from order(make(), subject, runs, level, seed)

@@ -10,7 +10,6 @@ from functools import lru_cache
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -21,12 +20,8 @@ _WIDEST = 1 << 20
 
 
 def profile(mechanism: Mechanism, n: int, survivors: int) -> Profile | None:
-    """Exact divergence of a block by its release, whatever `Mechanism.seen` says; ``None``: a law without transform."""
-    release = mechanism.release(n, survivors)
-    try:
-        return pure_profile(math.inf) if release is None else release.profile()
-    except NotImplementedError:
-        return None
+    """Exact divergence of a block by its release, whatever a subclass's `seen` says; ``None``: it is not known."""
+    return Mechanism.seen(mechanism, n, survivors)
 
 
 def log_pair(mechanism: Mechanism, n: int, survivors: int) -> tuple[Array, Array]:

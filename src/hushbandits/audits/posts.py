@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import stats
 
 from hushbandits.audits.beats import Around
 from hushbandits.audits.cases import Budget, Case
-from hushbandits.audits.events import power
+from hushbandits.audits.events import bounded
 from hushbandits.audits.laws import Continuous, OnGrid, PlannedLaw
 from hushbandits.audits.network import Shown, shown, stage
 from hushbandits.audits.uniforms import Draws, against_law
@@ -19,7 +20,6 @@ from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.white import composed_delta
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.privacy.releases import release_counts
 from hushbandits.privacy.samplers import DiscreteLaplace
@@ -28,15 +28,16 @@ from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
 
-__all__ = ["coins", "drawn_posts", "has_law", "releases"]
+__all__ = ["by_law"]
 
 _AGENTS, _STRETCH = 5, 100
 _SHORT = 12
 _HORIZONS = 3, 16, 100
 _LOST = 0.3
+_Draw = Callable[[Any, Shown, Array], Draws]
 
 
-def coins(case: Case) -> Iterator[Verdict]:
+def _coins(case: Case) -> Iterator[Verdict]:
     """Largest ratio of the chances that the mechanism gives any two rewards, either side of the coin."""
     promise = case.promises[0]
     sides = [f(case.owner.chance(np.linspace(0.0, 1.0, 1001))) for f in (lambda p: p, lambda p: 1.0 - p)]
@@ -48,7 +49,7 @@ def coins(case: Case) -> Iterator[Verdict]:
     )  # fmt: skip
 
 
-def releases(case: Case) -> Iterator[Verdict]:
+def _all_releases(case: Case) -> Iterator[Verdict]:
     """All releases of a run, of which an arm's first reward differs, by their exact laws; over several horizons."""
     for horizon in _HORIZONS:
         made = case.within(stage(case.env, horizon, 2))
@@ -78,25 +79,26 @@ def _shifted(cost: float) -> tuple[Array, Array]:
     return sides[0], sides[1]
 
 
-def drawn_posts(case: Case, budget: Budget) -> Iterator[Verdict]:
+def _drawn(case: Case, budget: Budget, draw: _Draw) -> Iterator[Verdict]:
     """Long runs on rewards of 0, ½ and 1, short ones to their end on rewards of the env's own, and runs with losses."""
     rounds, runs = (5000, 20) if budget.thorough else (1500, 8)
     every: dict[str, Any] = {"n_agents": _AGENTS, "means": [0.5] * 3}
     turns = np.arange(_AGENTS)
     told = [(turns + t) % 4 % 3 / 2 for t in range(rounds)]
-    yield from _held(case.within(stage(case.env, rounds, runs=runs, **every)), budget, "long runs", 0, told)
+    yield from _held(case.within(stage(case.env, rounds, runs=runs, **every)), budget, draw, "long runs", 0, told)
     own = {**every, "rewards": "clipped-gaussian"}
     short = stage(case.env, _SHORT, runs=40 * runs, **own)
-    yield from _held(case.within(short), budget, "own rewards", 1)
+    yield from _held(case.within(short), budget, draw, "own rewards", 1)
     lossy = stage(case.env, rounds // 8, runs=runs, before=(Loss(_LOST, name="audit: loss"),), **own)
-    yield from _held(case.within(lossy), budget, "messages lost", 2)
+    yield from _held(case.within(lossy), budget, draw, "messages lost", 2)
 
 
-def _held(case: Case, budget: Budget, what: str, turn: int, told: list[Array] | None = None) -> Iterator[Verdict]:
+def _held(
+    case: Case, budget: Budget, draw: _Draw, what: str, turn: int, told: list[Array] | None = None
+) -> Iterator[Verdict]:
     seed, promise, wrapper = budget.seed + turn, case.promises[0], case.owner
     it = shown(case.env, Around(), seed, told)
     luck = np.random.default_rng([seed, 6]).random(it.earned.shape)
-    draw = next(draw for kind, draw in _DRAWN.items() if isinstance(wrapper, kind))
     where = f"drawn, {what}"
     is_coin = isinstance(wrapper, LocalBernoulli)
     if is_coin:
@@ -165,14 +167,19 @@ def _tossed(promise: Guarantee, it: Shown, where: str, subject: str, level: floa
         measured = max(epsilon_lower_bound(a, b, tosses, 0.0, level / 2) for a, b in pairs)
         check = f"{where}: ε that agent {m}'s coins refute, {tosses:,} of either reward"
         smallest = smallest_refuted(promise.epsilon, 0.0, tosses, level / 2)
-        yield Verdict(subject, check, promise.epsilon, measured, "ε", power(smallest), level, promise, least=smallest)
+        yield bounded(subject, check, promise.epsilon, measured, smallest, level, promise)
 
 
-_DRAWN: dict[type, Callable[[Any, Shown, Array], Draws]] = {
-    LocalBernoulli: _bits, LocalLaplace: _reports, PrivateMeans: _releases,
+#: Per wrapper whose law is known here: its draws as uniforms, and what its law says beside them.
+_KNOWN: dict[type, tuple[_Draw, Callable[[Case], Iterator[Verdict]] | None]] = {
+    LocalBernoulli: (_bits, _coins), LocalLaplace: (_reports, None), PrivateMeans: (_releases, _all_releases),
 }  # fmt: skip
 
 
-def has_law(wrapper: Wrapper) -> bool:
-    """Whether this audit knows the law of its draws on a graph."""
-    return isinstance(wrapper, tuple(_DRAWN))
+def by_law(case: Case, budget: Budget) -> dict[str, Callable[[], Iterator[Verdict]]]:
+    """Checks of a wrapper on a graph by the law of its draws, by their kind; none where that is not known."""
+    for kind, (draw, exact) in _KNOWN.items():
+        if isinstance(case.owner, kind):
+            drawn = partial(_drawn, case, budget, draw)
+            return {"drawn law": drawn, "white box": partial(exact, case)} if exact else {"drawn law": drawn}
+    return {}

@@ -12,7 +12,7 @@ from hushbandits.audits.cases import GRID, Budget, Case, Unbuilt, everything, hi
 from hushbandits.audits.drawn import drawn_law
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.network import ROUNDS, messages
-from hushbandits.audits.posts import coins, drawn_posts, has_law, releases
+from hushbandits.audits.posts import by_law
 from hushbandits.audits.unbounded import laws
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.votes import epoch_votes
@@ -20,9 +20,7 @@ from hushbandits.audits.white import compositions, every_size, white_box
 from hushbandits.core.messages import Field
 from hushbandits.core.team import Team
 from hushbandits.registry import make_team
-from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.mechanism import Mechanism
-from hushbandits.wrappers.private_means import PrivateMeans
 
 __all__ = ["GRID", "LARGE", "UNSEEN", "Budget", "Check", "checks"]
 
@@ -31,7 +29,6 @@ _SIZES = (2, 19, 64, 1000)
 LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _WHERE = tuple((b, p) for b in BACKGROUNDS for p in POSITIONS)
 _ONE = (("mixed", "middle"),)
-_HIDING = {"SecAgg": ("cohorts", "windows"), "Shuffle": ("order", "windows")}
 
 #: What passes every audit from outside, and why.
 UNSEEN = {
@@ -79,7 +76,7 @@ def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Chec
     for name in names or everything():
         if (secure := hider(name)) is not None:
             make, kind = secure
-            run = partial(routes, make, name, _HIDING[kind], budget)
+            run = partial(routes, make, name, kind, budget)
             found.append(Check(name, "secure function", (), run))
         for case in named(name):
             found += [_unbuilt(case)] if isinstance(case, Unbuilt) else _of(case, budget)
@@ -103,13 +100,7 @@ def _of(case: Case, budget: Budget) -> list[Check]:
     elif isinstance(case.owner, Team):
         kinds = {"black box": partial(_votes, case, budget)}
     elif case.env.payload.named:
-        kinds = {"black box": partial(_messages, case, budget)}
-        if has_law(case.owner):
-            kinds["drawn law"] = partial(drawn_posts, case, budget)
-        if isinstance(case.owner, LocalBernoulli):
-            kinds["white box"] = partial(coins, case)
-        if isinstance(case.owner, PrivateMeans):
-            kinds["white box"] = partial(releases, case)
+        kinds = {"black box": partial(_messages, case, budget), **by_law(case, budget)}
     else:
         kinds = {"black box": partial(_blocks_black, case, budget)}
     return [Check(case.subject, what, about, partial(_guarded, case.subject, what, run)) for what, run in kinds.items()]

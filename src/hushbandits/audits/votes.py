@@ -10,7 +10,7 @@ import numpy as np
 from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.audits.beats import rounds
 from hushbandits.audits.cases import Budget, Case
-from hushbandits.audits.events import judged, power
+from hushbandits.audits.events import bounded, judged
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
@@ -96,7 +96,4 @@ def epoch_votes(case: Case, budget: Budget) -> Verdict:
         worst, told = max((worst, told), (bound, event))
     check = f"black box, votes, {runs:,} runs a side ({told})"
     smallest = smallest_refuted(epsilon, delta, runs, level / 32)
-    return Verdict(
-        case.subject, check, epsilon, worst, "ε", power(smallest), level, promise, least=smallest,
-        untested="" if told else "nothing that is seen varies",
-    )  # fmt: skip
+    return bounded(case.subject, check, epsilon, worst, smallest, level, promise, told)
