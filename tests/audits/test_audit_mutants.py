@@ -128,7 +128,7 @@ def test_a_named_check_refutes_it(mutant, what, words):
 
 
 def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
-    (case,) = named("mutants:OnePercent")
+    (case,) = named(f"mutants:{mutants.OnePercent.__name__}")
     verdicts = long_run(case, Budget(), 256, 16)
     assert "drawn, 2,040 blocks: blocks without noise" in (v.check for v in verdicts if not v.passed)
 
