@@ -22,7 +22,7 @@ from hushbandits.audits.suite import Budget
 from hushbandits.baselines import dubey2020_heavy
 from hushbandits.bench.declare import words
 from hushbandits.bench.judge.intervals import fewest_runs
-from hushbandits.bench.play import clusters, lock, plan, player, promised
+from hushbandits.bench.play import clusters, lock, meetings, plan, player
 from hushbandits.bench.play.observe import observe
 from hushbandits.bench.show import ink
 from hushbandits.cli.audit import audit
@@ -203,7 +203,7 @@ FACTS = [
     ("threats.md", "refused beyond {} GiB", [f"{limits._DEFAULT:g}"]),
     ("threats.md", "numbers beyond ±{}", [f"{limits.LARGEST_NUMBER:.0e}".replace("+", "")]),
     ("guarantees.md", "more than {} GiB", [f"{limits._DEFAULT:g}"]),
-    ("guarantees.md", "first {} cells", [promised.MOST]),
+    ("guarantees.md", "first {} cells", [meetings.MOST]),
     ("harness.md", "{} lines differ in more", [len(ink.LIGHT) * len(ink._DASHES)]),
     ("guarantees.md", "{} minutes at most", [WORDS[int(lock.PATIENCE / 60)]]),
     ("harness.md", "or {} jobs of Slurm", [clusters._SLURM_JOBS]),

@@ -18,6 +18,7 @@ from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.judge.stats import mean_interval, share_interval
 from hushbandits.bench.judge.verdicts import judge
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.natures import measures, told
 from hushbandits.bench.play.run import check
 from hushbandits.bench.play.store import Store
@@ -286,7 +287,8 @@ def test_a_ratio_of_ones_own_rate_is_refused(hive):
 
 
 def test_a_subclass_adds_to_what_its_bases_declare(hive):
-    both = told([experiment(env=Use("hive_here:Other", horizon=4))])["hives"]
+    other = experiment(env=Use("hive_here:Other", horizon=4))
+    both = told([other], Meetings([other]))["hives"]
     assert both["swarmed"] == ["how much swarmed", "amount"]
     assert both["bees"] == ["bees left", "count"]
     assert both["regret"][1] == "amount"

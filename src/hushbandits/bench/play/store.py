@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from hushbandits.bench.play.opening import LOCK as _BESIDE
 from hushbandits.bench.play.opening import for_reading, for_writing
 from hushbandits.bench.play.reader import Reader
 from hushbandits.core.ground.types import Array, Params
+
+if TYPE_CHECKING:
+    from hushbandits.bench.play.meetings import Meetings
 
 __all__ = ["FILE", "LOCK", "Store"]
 
@@ -100,6 +103,8 @@ class Store(Reader):
         self.restyled = False
         #: Why cells are left out, by key: env, wrappers and agent cannot meet there.
         self.skipped: dict[str, str] = {}
+        #: What was said when its cells met, where they did for this call.
+        self.meetings: Meetings | None = None
 
     def seal(self) -> None:
         """Let others write: from now on this store is only read."""
