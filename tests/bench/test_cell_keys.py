@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hushbandits.experiments import modules
+from hushbandits.bench.declare.catalog import modules
 
 #: By experiment, SHA-256 of its cells' keys, sorted, a line each.  A digest that changes abandons what was played:
 #: declare a new experiment instead.

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import EFFECTS, Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.judge.procedures import ESTIMATES, PROCEDURES, procedure
 from hushbandits.core.measure import Measure
-from hushbandits.experiments import modules
 
 SHARED, ALONE = Use("Multi-UCB"), Use("UCB1", label="alone")
 TWIN = [Use("Private-UCB", epsilon=epsilon) for epsilon in (0.5, 1.0)]

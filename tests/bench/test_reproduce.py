@@ -8,13 +8,13 @@ import pytest
 from bench_helpers import known as experiment
 
 from hushbandits.bench import reproduce as reproducing
+from hushbandits.bench.declare.catalog import family
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.verdicts import Finding, Verdict
 from hushbandits.bench.play.run import check
 from hushbandits.cli.main import main
-from hushbandits.experiments import family
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def papers(monkeypatch, tmp_path):
         whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
         told.append((name, (f"{name}: a paper.", (whole,))))
     catalog = dict(told)
-    for module in ("hushbandits.experiments", "hushbandits.bench.reproduce"):
+    for module in ("hushbandits.bench.declare.catalog", "hushbandits.bench.reproduce"):
         monkeypatch.setattr(f"{module}.modules", lambda: catalog)
     monkeypatch.chdir(tmp_path)
     return tmp_path
