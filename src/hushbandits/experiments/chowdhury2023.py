@@ -11,7 +11,7 @@ from typing import Any
 
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Params
 from hushbandits.core.luck.rewards import UniformMeans
@@ -53,10 +53,6 @@ def models(epsilon: float) -> list[Use]:
         Use(name, label=f"{shuffles.get(name, name)} ε = {epsilon:g}", on=on, epsilon=epsilon, **more)
         for name, (on, more) in named.items()
     ]
-
-
-def _name(use: Use) -> str:
-    return use.label or use.name
 
 
 def _at(*epsilons: float) -> dict[str, list[object]]:
@@ -117,11 +113,11 @@ def _gain_claims(where: str, lines: Sequence[Use], epsilons: Sequence[float]) ->
               Ratio("regret", of=s10, over=DIST_DP, at=_at(small)), **words.CONSIDERABLY_LESS,
               source="own reading of the same sentence"),
     ]  # fmt: skip
-    for line in lines:
+    for use in lines:
         claims += [
-            *(Claim(f"{where} {_name(line)} beats Dist-DP-SE at ε = {e:g}.",
-                    Ratio("regret", of=line, over=DIST_DP, at=_at(e)), **words.LESS) for e in epsilons),
-            Claim(f"{where} the gain of {_name(line)} is larger at small ε.", _along_epsilon(line, DIST_DP), above=0),
+            *(Claim(f"{where} {use.called} beats Dist-DP-SE at ε = {e:g}.",
+                    Ratio("regret", of=use, over=DIST_DP, at=_at(e)), **words.LESS) for e in epsilons),
+            Claim(f"{where} the gain of {use.called} is larger at small ε.", _along_epsilon(use, DIST_DP), above=0),
         ]  # fmt: skip
     return claims
 
@@ -213,10 +209,9 @@ def _bits() -> Experiment:
         figures=(Figure(y="bits_per_user", x="env.horizon"),),
         claims=[
             Claim(
-                f"{_name(use)}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
+                f"{use.called}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
                 f"users (T = {high:,}).",
-                Difference("bits_per_user", of={"agent": use, "env.horizon": high},
-                           over={"agent": use, "env.horizon": low}),
+                Difference("bits_per_user", line(use, horizon=high), line(use, horizon=low)),
                 above=3.5, below=5.5,
             )
             for use in agents
@@ -240,7 +235,7 @@ def _radius() -> Experiment:
         metrics=("covered", "regret"),
         figures=(Figure(y="covered", x="agent.epsilon", log=""),),
         claims=[
-            Claim(f"With probability at least 1 − 3p all estimates of {_name(use)} stay within β(b).",
+            Claim(f"With probability at least 1 − 3p all estimates of {use.called} stay within β(b).",
                   Value("covered", of=use), above=0.7)
             for use in lines
         ],

@@ -7,14 +7,14 @@ is the first, which tie rules would favour.  The first pulls of coop-UCB and DDU
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from hushbandits.agents import howson2024_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Line, Looked, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 
@@ -55,10 +55,6 @@ def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
     return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])
 
 
-def _here(function: str) -> str:
-    return f"{__name__}:{function}"
-
-
 QUACK, TS = Use("QuACK-UCB", sigma=SIGMA), Use("QuACK-TS")
 # ε_c is given, so that no cell shares its key with one played while "published" was what coop-UCB had.
 COOP = Use("coop-UCB", label="coop-UCB", constant="smallest")
@@ -67,18 +63,6 @@ DDUCB, RECHOOSING, DEC_TS = Use("DDUCB"), Use("DDUCB-rechoosing"), Use("Dec-TS")
 PEERS = (COOP, PUBLISHED, DDUCB, RECHOOSING)  # DDUCB as published, and as in its authors' code, which is our own line
 OWN = "own addition"
 AGENTS = (QUACK, *PEERS, TS, DEC_TS)
-
-
-def _name(use: Use) -> str:
-    return use.label or use.name
-
-
-def _against(of: Line, over: Line, **more: Unpack[Looked]) -> Ratio:
-    return Ratio("regret", of=of, over=over, **more)
-
-
-def _at(agent: Use, **point: object) -> Params:
-    return {"agent": agent, **{f"env.{k}": v for k, v in point.items()}}
 
 
 def _whose(peer: Use) -> str:
@@ -98,7 +82,7 @@ def _under(graph: str, n_agents: int, at: Params) -> Claim:
 
 def _panels(**more: Any) -> Figure:
     return Figure(**{"y": "regret", "log": "xy", "band": "quantiles",
-                     "bounds": {"theorem 1, QuACK-UCB": _here("theorem_1")}, **more})  # fmt: skip
+                     "bounds": {"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}, **more})  # fmt: skip
 
 
 def _delayed(**more: Any) -> Experiment:
@@ -117,14 +101,14 @@ def _delayed(**more: Any) -> Experiment:
 
 def _thompson(graph: str, source: str, sizes: tuple[int, ...]) -> list[Claim]:
     if graph != "star":
-        return [Claim(f"On a {graph} QuACK-TS is competitive with Dec-TS at all sizes.", _against(TS, DEC_TS),
+        return [Claim(f"On a {graph} QuACK-TS is competitive with Dec-TS at all sizes.", Ratio("regret", TS, DEC_TS),
                       **words.NO_WORSE, source=source)]  # fmt: skip
     large = {"env.n_agents": [m for m in sizes if m > min(sizes)]}
     return [
         Claim("QuACK-TS is competitive with Dec-TS on the smallest star.",
-              _against(TS, DEC_TS, at={"env.n_agents": [min(sizes)]}), **words.NO_WORSE, source=source),
+              Ratio("regret", TS, DEC_TS, at={"env.n_agents": [min(sizes)]}), **words.NO_WORSE, source=source),
         Claim("On larger stars QuACK-TS achieves smaller group regret than Dec-TS.",
-              _against(TS, DEC_TS, at=large), **words.LESS, source=source),
+              Ratio("regret", TS, DEC_TS, at=large), **words.LESS, source=source),
     ]  # fmt: skip
 
 
@@ -132,7 +116,7 @@ def _scales(graph: str) -> list[Claim]:
     # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.
     # On cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
     return [
-        Claim(f"On a {graph} {of.name} scales better with M than {_name(over)}.",
+        Claim(f"On a {graph} {of.name} scales better with M than {over.called}.",
               Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6")
         for of in (TS, DEC_TS, *([] if graph == "cycle" else [QUACK])) for over in (COOP, PUBLISHED, DDUCB)
     ]  # fmt: skip
@@ -141,7 +125,7 @@ def _scales(graph: str) -> list[Claim]:
 def _widens(graph: str) -> list[Claim]:
     """Said of cycles alone."""
     return [
-        Claim(f"On a cycle the gap between QuACK-UCB and {_name(peer)} increases with M.",
+        Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
               Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, source=_whose(peer))
         for peer in PEERS if graph == "cycle"
     ]  # fmt: skip
@@ -157,7 +141,7 @@ def _sizes(number: int, graph: str) -> Experiment:
         sweep={"env.n_agents": SIZES},
         figures=(_panels(by="env.n_agents"),),
         claims=[
-            *(Claim(f"On a {graph} QuACK-UCB outperforms {_name(peer)} at all sizes.", _against(QUACK, peer),
+            *(Claim(f"On a {graph} QuACK-UCB outperforms {peer.called} at all sizes.", Ratio("regret", QUACK, peer),
                     **words.LESS, source=_whose(peer)) for peer in PEERS),
             *_widens(graph),
             *_thompson(graph, source, SIZES),
@@ -176,14 +160,15 @@ FIGURE_2 = _delayed(
     sweep={"env.graph": GRAPHS},
     figures=(_panels(by="env.graph"),),
     claims=[
-        *(Claim(f"On the {graph} of 196 agents QuACK-UCB significantly outperforms {_name(peer)}.",
-                _against(_at(QUACK, graph=graph), _at(peer, graph=graph)), **words.MUCH_LESS, source=_whose(peer))
+        *(Claim(f"On the {graph} of 196 agents QuACK-UCB significantly outperforms {peer.called}.",
+                Ratio("regret", line(QUACK, graph=graph), line(peer, graph=graph)), **words.MUCH_LESS,
+                source=_whose(peer))
           for graph in GRAPHS for peer in PEERS),
         *(Claim(f"On the {graph} of 196 agents QuACK-TS is competitive with Dec-TS.",
-                _against(_at(TS, graph=graph), _at(DEC_TS, graph=graph)), **words.NO_WORSE)
+                Ratio("regret", line(TS, graph=graph), line(DEC_TS, graph=graph)), **words.NO_WORSE)
           for graph in ("cycle", "grid")),
         Claim("On the star of 196 agents QuACK-TS performs significantly better than Dec-TS.",
-              _against(_at(TS, graph="star"), _at(DEC_TS, graph="star")), **words.MUCH_LESS),
+              Ratio("regret", line(TS, graph="star"), line(DEC_TS, graph="star")), **words.MUCH_LESS),
         *(_under(graph, LARGEST, {"env.graph": [graph]}) for graph in GRAPHS),
     ],
 )  # fmt: skip
@@ -194,7 +179,7 @@ FIGURE_6 = _delayed(
     source=f"{PAPER}, figure 6",
     sweep={"env.n_agents": (*SIZES, LARGEST), "env.graph": GRAPHS},
     figures=(
-        _panels(x="env.n_agents", by="env.graph", bounds={"theorem 1, QuACK-UCB": _here("theorem_1_sizes")}),
+        _panels(x="env.n_agents", by="env.graph", bounds={"theorem 1, QuACK-UCB": f"{__name__}:theorem_1_sizes"}),
     ),
     quick={"runs": 10, "env.n_agents": (16, 64), "env.horizon": 500},
 )  # fmt: skip
@@ -228,9 +213,9 @@ FIGURE_7 = Experiment(
         for graph in ("cycle", "grid")
         for claim in (
             Claim(f"Heavy tails, {graph}: with one leader CMP-UCB outperforms QuACK.",
-                  _against(_led(1), ROBUST, at={"env.graph": [graph]}), **words.LESS),
+                  Ratio("regret", _led(1), ROBUST, at={"env.graph": [graph]}), **words.LESS),
             *(Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(n).label}.",
-                    _against(ROBUST, _led(n), at={"env.graph": [graph]}), **words.LESS) for n in (2, 4)),
+                    Ratio("regret", ROBUST, _led(n), at={"env.graph": [graph]}), **words.LESS) for n in (2, 4)),
         )
     ],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
@@ -240,7 +225,7 @@ GAMMA = 1.01
 AS_COOP = Use("QuACK-UCB", label="QuACK-UCB, radius of coop-UCB", sigma=SIGMA, delta=HORIZON**-GAMMA)
 EXPLORED = 2.602059991327962  # 2 ln(16n)/ln n
 AS_QUACK, PUBLISHED_AS_QUACK = (
-    Use("coop-UCB", label=f"{_name(coop)}, radius of QuACK-UCB", gamma=EXPLORED, **coop.params)
+    Use("coop-UCB", label=f"{coop.called}, radius of QuACK-UCB", gamma=EXPLORED, **coop.params)
     for coop in (COOP, PUBLISHED)
 )
 
@@ -254,13 +239,13 @@ RADIUS = _delayed(
     sweep={"env.graph": GRAPHS},
     figures=(_panels(by="env.graph", bounds={}),),
     claims=[
-        *(Claim(f"Under the radius of coop-UCB, QuACK-UCB has less regret than {_name(coop)}.",
-                _against(AS_COOP, coop), **words.LESS) for coop in (COOP, PUBLISHED)),
-        *(Claim(f"Under the radius of QuACK-UCB, {_name(coop)} has more regret than QuACK-UCB.",
-                _against(under, QUACK), **words.MORE)
+        *(Claim(f"Under the radius of coop-UCB, QuACK-UCB has less regret than {coop.called}.",
+                Ratio("regret", AS_COOP, coop), **words.LESS) for coop in (COOP, PUBLISHED)),
+        *(Claim(f"Under the radius of QuACK-UCB, {coop.called} has more regret than QuACK-UCB.",
+                Ratio("regret", under, QUACK), **words.MORE)
           for coop, under in ((COOP, AS_QUACK), (PUBLISHED, PUBLISHED_AS_QUACK))),
-        Claim("The smaller radius alone takes a considerable part of QuACK-UCB's regret.", _against(AS_COOP, QUACK),
-              **words.CONSIDERABLY_LESS),
+        Claim("The smaller radius alone takes a considerable part of QuACK-UCB's regret.",
+              Ratio("regret", AS_COOP, QUACK), **words.CONSIDERABLY_LESS),
     ],
 )  # fmt: skip
 
@@ -284,8 +269,8 @@ THEOREM_1 = Experiment(
     ),
     claims=[
         Claim(f"QuACK-{policy}: R ≤ S_π(Mn) + 3 Σ d Σ Δ, which is S_π(Mn) + {EXTRA:.1f} here.",
-              Difference("regret", of=_at(Use(f"QuACK-{policy}"), n_agents=SMALL, horizon=SHORT),
-                         over=_at(Use(f"QuACK-{policy}"), n_agents=1, horizon=SMALL * SHORT)), below=EXTRA)
+              Difference("regret", of=line(Use(f"QuACK-{policy}"), n_agents=SMALL, horizon=SHORT),
+                         over=line(Use(f"QuACK-{policy}"), n_agents=1, horizon=SMALL * SHORT)), below=EXTRA)
         for policy in POLICIES
     ],
     quick={"runs": 10},
@@ -330,7 +315,7 @@ PRIVATE = Experiment(
     metrics=("regret", "messages"),
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over LDP-UCB-L has far less regret than the agents alone.",
-                  _against("QuACK-LDP-UCB-L", "LDP-UCB-L"), **words.MUCH_LESS)],
+                  Ratio("regret", "QuACK-LDP-UCB-L", "LDP-UCB-L"), **words.MUCH_LESS)],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
 )  # fmt: skip
 
@@ -345,7 +330,7 @@ DUELS = Experiment(
     metrics=("regret", "messages"),
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over relative UCB has far less regret than the agents alone.",
-                  _against("QuACK-RUCB", "RUCB"), **words.MUCH_LESS)],
+                  Ratio("regret", "QuACK-RUCB", "RUCB"), **words.MUCH_LESS)],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 300},
 )  # fmt: skip
 

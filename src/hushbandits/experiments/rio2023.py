@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from hushbandits.agents import rio2023_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Line, Looked, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
@@ -50,8 +50,8 @@ def proposition_5_3(env: Params, agent: Params, x: Array) -> Array:
     return np.array([theory.corrupted_rounds(local, int(n), m) for n in x])
 
 
-DP_BOUND = {"proposition 4.3": "hushbandits.experiments.rio2023:proposition_4_3"}
-LOSS_BOUND = {"proposition 5.3": "hushbandits.experiments.rio2023:proposition_5_3"}
+DP_BOUND = {"proposition 4.3": f"{__name__}:proposition_4_3"}
+LOSS_BOUND = {"proposition 5.3": f"{__name__}:proposition_5_3"}
 
 
 def dp_mase(epsilon: float, beta: float = 0.5, label: str = "DP-MASE ε = {epsilon:g}") -> Use:
@@ -70,14 +70,6 @@ BASELINES = [Use("Central", delta=0.05), Use("Independent", delta=0.05)]
 CENTRAL, INDEPENDENT = BASELINES
 
 
-def _against(of: Line, over: Line, **more: Unpack[Looked]) -> Ratio:
-    return Ratio("rounds", of=of, over=over, **more)
-
-
-def _along(of: Line, over: Line | None = None) -> Slope:
-    return Slope("rounds", of=of, over=over, along="env.n_agents")
-
-
 def _epsilon_claims() -> list[Claim]:
     """How much ε costs: first the figure's statistic, the mean at every N, then a reading of our own."""
     own: Params = {"statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]}}
@@ -85,32 +77,36 @@ def _epsilon_claims() -> list[Claim]:
     small, large = DP_LINES[:2], DP_LINES[1:]
     cost, stable = "Rounds increase significantly from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
     return [
-        Claim(f"{cost} (means, every N).", _against(*small), **words.MUCH_MORE),
-        Claim(f"{stable} (means, every N).", _against(*large), **words.LITTLE),
-        Claim(f"{cost} (medians, N ≥ 256).", _against(*small, **own), **words.MUCH_MORE, source=source),
-        Claim(f"{stable} (medians, N ≥ 256).", _against(*large, **own), **words.LITTLE, source=source),
+        Claim(f"{cost} (means, every N).", Ratio("rounds", *small), **words.MUCH_MORE),
+        Claim(f"{stable} (means, every N).", Ratio("rounds", *large), **words.LITTLE),
+        Claim(f"{cost} (medians, N ≥ 256).", Ratio("rounds", *small, **own), **words.MUCH_MORE, source=source),
+        Claim(f"{stable} (medians, N ≥ 256).", Ratio("rounds", *large, **own), **words.LITTLE, source=source),
     ]
 
 
 def _figure_1_claims() -> list[Claim]:
     methods = [*DP_LINES, *CORRUPTED_LINES]
     claims = [
-        Claim(f"Sample complexity grows with the number of agents. ({use.label or use.name})", _along(use), above=0,
+        Claim(f"Sample complexity grows with the number of agents. ({use.called})",
+              Slope("rounds", use, along="env.n_agents"), above=0,
               source="own addition" if use is INDEPENDENT else "")
         for use in (*methods, INDEPENDENT)  # the paper says it of its two methods
     ]  # fmt: skip
     for use in methods:
         claims += [
-            Claim(f"{use.label} needs fewer rounds than Independent at every N.", _against(use, INDEPENDENT),
+            Claim(f"{use.label} needs fewer rounds than Independent at every N.", Ratio("rounds", use, INDEPENDENT),
                   **words.LESS),
-            Claim(f"{use.label} scales better with N than Independent.", _along(use, INDEPENDENT), below=0),
-            Claim(f"Central is much faster than {use.label} at every N.", _against(CENTRAL, use), **words.MUCH_LESS),
+            Claim(f"{use.label} scales better with N than Independent.",
+                  Slope("rounds", use, INDEPENDENT, along="env.n_agents"), below=0),
+            Claim(f"Central is much faster than {use.label} at every N.", Ratio("rounds", CENTRAL, use),
+                  **words.MUCH_LESS),
         ]  # fmt: skip
     claims += _epsilon_claims()
-    for low, high in itertools.pairwise(XIS):
-        claims.append(
-            Claim(f"ξ = {high:g} is faster than ξ = {low:g}.", _against(corrupted(high), corrupted(low)), **words.LESS)
-        )
+    claims += [
+        Claim(f"ξ = {high:g} is faster than ξ = {low:g}.", Ratio("rounds", corrupted(high), corrupted(low)),
+              **words.LESS)
+        for low, high in itertools.pairwise(XIS)
+    ]  # fmt: skip
     return claims
 
 
@@ -170,7 +166,7 @@ def _beta_lines() -> list[Use]:
 
 def _beta_claims() -> list[Claim]:
     return [
-        Claim(f"Rounds grow as β falls: {one.label} against {other.label}.", _against(one, other), **words.MORE)
+        Claim(f"Rounds grow as β falls: {one.label} against {other.label}.", Ratio("rounds", one, other), **words.MORE)
         for one, other in itertools.pairwise(_beta_lines())
     ]
 
@@ -178,10 +174,10 @@ def _beta_claims() -> list[Claim]:
 def _distribution_claims() -> list[Claim]:
     claims = []
     for use in (dp_mase(0.1), corrupted(0.05)):
-        power, uniform = ({"agent": use, "env.agent_distribution": p} for p in ("power", "uniform"))
+        power, uniform = (line(use, agent_distribution=p) for p in ("power", "uniform"))
         claims += [
             Claim(f"{use.label} is much faster when P(n) ∝ n^(−0.8) than when P is uniform.",
-                  _against(power, uniform), **words.MUCH_LESS),
+                  Ratio("rounds", power, uniform), **words.MUCH_LESS),
             Claim(f"{use.label} loses no accuracy there: still at most δ of the runs return a wrong arm.",
                   Value("correct", of=power), above=0.95),
         ]  # fmt: skip

@@ -62,8 +62,7 @@ def given_once(what: str, sweep: Sequence[str], env: Use, agents: Sequence[Use],
             if parameter in use.params:
                 value = shown(use.params[parameter])
                 raise ValueError(
-                    f"{what} {shown(key)}: {use.label or use.name} is given {parameter}={value} already; "
-                    f"leave out one of the two"
+                    f"{what} {shown(key)}: {use.called} is given {parameter}={value} already; leave out one of the two"
                 )
             other = by.setdefault((id(use), parameter), key)
             if other != key:

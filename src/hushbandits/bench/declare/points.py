@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Line, Slope, Value
+from hushbandits.bench.declare.effects import Difference, Line, Value
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.core.ground.types import Params
@@ -30,7 +30,7 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
     Line by line; of a slope, place by place within a line.
     """
     effect = claim.effect
-    along = effect.along if isinstance(effect, Slope) else None
+    along = effect.along
     lines = [_selection(line) for line in effect.lines]
     given = {key for _, fixed in lines for key in fixed}
     what = f"{experiment.name}, claim {claim.sentence!r}"
@@ -84,10 +84,10 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Measure] | None 
     `measures`: what its metrics are, where that is known.
     """
     for claim in experiment.claims:
-        what, effect = f"{experiment.name}, claim {claim.sentence!r}", claim.effect
+        what, effect, along = f"{experiment.name}, claim {claim.sentence!r}", claim.effect, claim.effect.along
         for _, cells in points(experiment, claim):
-            if isinstance(effect, Slope) and any(not _positive(c.point[effect.along]) for c in cells):
-                raise ValueError(f"{what}: a slope needs positive values of {effect.along}")
+            if along is not None and any(not _positive(c.point[along]) for c in cells):
+                raise ValueError(f"{what}: a slope needs positive values of {along}")
         measure = (measures or {}).get(effect.metric)
         if measure is not None and measure.rate and not isinstance(effect, (Value, Difference)):
             raise ValueError(f"{what}: of a rate, take a value or a difference")
