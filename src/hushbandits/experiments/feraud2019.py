@@ -181,16 +181,6 @@ def _against_players(name: str, title: str, figure: str, **more: Any) -> Experim
     )
 
 
-def _median_alone() -> Experiment:
-    return _against_players(
-        "feraud2019-median-alone", "Median elimination alone, which is slow: few players, few runs", "appendix",
-        agents=[baseline(1, "Median")],
-        sweep={"env.n_agents": (32, 64)},
-        runs=3,
-        quick={"runs": 1, "env.n_agents": (32,)},
-    )  # fmt: skip
-
-
 SWITCH = Use(ID, n_agents=32, horizon=400_000, switches=1, permute_arms=True)
 
 
@@ -245,7 +235,13 @@ EXPERIMENTS = (
         runs=56,  # slow; fewer have no interval at the level of all claims together
         quick={"runs": 2, "env.n_agents": (32, 64)},
     ),
-    _median_alone(),
+    _against_players(
+        "feraud2019-median-alone", "Median elimination alone, which is slow: few players, few runs", "appendix",
+        agents=[baseline(1, "Median")],
+        sweep={"env.n_agents": (32, 64)},
+        runs=3,
+        quick={"runs": 1, "env.n_agents": (32,)},
+    ),
     Experiment(
         name="feraud2019-dser4",
         title="A switch of the best arm after 200,000 of 400,000 activations, 32 players",

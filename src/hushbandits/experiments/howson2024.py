@@ -85,11 +85,17 @@ def _panels(**more: Any) -> Figure:
                      "bounds": {"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}, **more})  # fmt: skip
 
 
-def _delayed(**more: Any) -> Experiment:
-    means: Params = {"means": MEANS, "horizon": HORIZON, "permute_arms": True}
+def _delayed(**more: Any) -> Use:
+    return Use("CoopNetwork-v0", **{"means": MEANS, "horizon": HORIZON, "permute_arms": True, **more})
+
+
+def _declared(name: str, title: str, source: str, env: Use, **more: Any) -> Experiment:
     return Experiment(
         **{
-            "env": Use("CoopNetwork-v0", **means, **more.pop("env", {})),
+            "name": f"howson2024-{name}",
+            "title": title,
+            "source": source,
+            "env": env,
             "agents": AGENTS,
             "runs": 100,
             "metrics": ("regret", "messages"),
@@ -99,16 +105,16 @@ def _delayed(**more: Any) -> Experiment:
     )
 
 
-def _thompson(graph: str, source: str, sizes: tuple[int, ...]) -> list[Claim]:
+def _thompson(graph: str, source: str) -> list[Claim]:
     if graph != "star":
         return [Claim(f"On a {graph} QuACK-TS is competitive with Dec-TS at all sizes.", Ratio("regret", TS, DEC_TS),
                       **words.NO_WORSE, source=source)]  # fmt: skip
-    large = {"env.n_agents": [m for m in sizes if m > min(sizes)]}
+    smallest, *larger = SIZES
     return [
         Claim("QuACK-TS is competitive with Dec-TS on the smallest star.",
-              Ratio("regret", TS, DEC_TS, at={"env.n_agents": [min(sizes)]}), **words.NO_WORSE, source=source),
+              Ratio("regret", TS, DEC_TS, at={"env.n_agents": [smallest]}), **words.NO_WORSE, source=source),
         Claim("On larger stars QuACK-TS achieves smaller group regret than Dec-TS.",
-              Ratio("regret", TS, DEC_TS, at=large), **words.LESS, source=source),
+              Ratio("regret", TS, DEC_TS, at={"env.n_agents": larger}), **words.LESS, source=source),
     ]  # fmt: skip
 
 
@@ -133,18 +139,15 @@ def _widens(graph: str) -> list[Claim]:
 
 def _sizes(number: int, graph: str) -> Experiment:
     source = f"{PAPER}, figure {number}"
-    return _delayed(
-        name=f"howson2024-fig{number}",
-        title=f"Group regret on {graph}s of growing size",
-        source=source,
-        env={"graph": graph},
+    return _declared(
+        f"fig{number}", f"Group regret on {graph}s of growing size", source, _delayed(graph=graph),
         sweep={"env.n_agents": SIZES},
         figures=(_panels(by="env.n_agents"),),
         claims=[
             *(Claim(f"On a {graph} QuACK-UCB outperforms {peer.called} at all sizes.", Ratio("regret", QUACK, peer),
                     **words.LESS, source=_whose(peer)) for peer in PEERS),
             *_widens(graph),
-            *_thompson(graph, source, SIZES),
+            *_thompson(graph, source),
             *_scales(graph),
             *(_under(graph, m, {"env.n_agents": [m]}) for m in SIZES),
         ],
@@ -152,11 +155,8 @@ def _sizes(number: int, graph: str) -> Experiment:
     )  # fmt: skip
 
 
-FIGURE_2 = _delayed(
-    name="howson2024-fig2",
-    title="Group regret of 196 agents",
-    source=f"{PAPER}, figure 2",
-    env={"n_agents": LARGEST},
+FIGURE_2 = _declared(
+    "fig2", "Group regret of 196 agents", f"{PAPER}, figure 2", _delayed(n_agents=LARGEST),
     sweep={"env.graph": GRAPHS},
     figures=(_panels(by="env.graph"),),
     claims=[
@@ -173,10 +173,8 @@ FIGURE_2 = _delayed(
     ],
 )  # fmt: skip
 
-FIGURE_6 = _delayed(
-    name="howson2024-fig6",
-    title="Regret after the last round against the size of the network",
-    source=f"{PAPER}, figure 6",
+FIGURE_6 = _declared(
+    "fig6", "Regret after the last round against the size of the network", f"{PAPER}, figure 6", _delayed(),
     sweep={"env.n_agents": (*SIZES, LARGEST), "env.graph": GRAPHS},
     figures=(
         _panels(x="env.n_agents", by="env.graph", bounds={"theorem 1, QuACK-UCB": f"{__name__}:theorem_1_sizes"}),
@@ -195,15 +193,11 @@ def _led(leaders: int) -> Use:
     return Use("CMP-UCB-leaders", label=label, leaders=leaders, moment=MOMENT, excess=EXCESS)
 
 
-FIGURE_7 = Experiment(
-    name="howson2024-fig7",
-    title="Heavy tails: α = 1.9",
-    source=f"{PAPER}, figure 7",
-    env=Use("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
+FIGURE_7 = _declared(
+    "fig7", "Heavy tails: α = 1.9", f"{PAPER}, figure 7",
+    Use("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
     agents=[ROBUST, *map(_led, (1, 2, 4))],
     sweep={"env.n_agents": (16, 36, 64), "env.graph": ("cycle", "grid")},
-    runs=100,
-    metrics=("regret", "messages"),
     figures=tuple(
         Figure(y="regret", log="", band="quantiles", by="env.n_agents", at={"env.graph": graph}, title=graph)
         for graph in ("cycle", "grid")
@@ -229,12 +223,11 @@ AS_QUACK, PUBLISHED_AS_QUACK = (
     for coop in (COOP, PUBLISHED)
 )
 
-RADIUS = _delayed(
-    name="howson2024-radius",
-    title="Why correct coop-UCB may win: the same algorithms under each other's radius, 16 agents",
-    source=f"own addition to {PAPER}, figures 3–5",
+RADIUS = _declared(
+    "radius", "Why correct coop-UCB may win: the same algorithms under each other's radius, 16 agents",
+    f"own addition to {PAPER}, figures 3–5",
     # QuACK's is σ√(4 ln(Mn)/N) over all N pulls, coop-UCB's about σ√(2.02 ln t/N).
-    env={"n_agents": 16},
+    _delayed(n_agents=16),
     agents=(QUACK, AS_COOP, COOP, AS_QUACK, PUBLISHED, PUBLISHED_AS_QUACK),
     sweep={"env.graph": GRAPHS},
     figures=(_panels(by="env.graph", bounds={}),),
@@ -253,15 +246,12 @@ SHORT, SMALL = 500, 16
 POLICIES = ("UCB", "UCB1", "KL-UCB", "MOSS", "TS", "IMED", "epsilon-greedy", "EXP3")
 EXTRA = 3 * 64 * sum(GAPS)  # Σ d of a cycle of 16 is 64
 
-THEOREM_1 = Experiment(
-    name="howson2024-theorem1",
-    title="Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000",
-    source=f"{PAPER}, theorem 1",
+THEOREM_1 = _declared(
+    "theorem1", "Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000", f"{PAPER}, theorem 1",
     # A network of one is π alone, and S_π(Mn) its regret after Mn rounds.
-    env=Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
+    Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
     agents=[Use(f"QuACK-{policy}") for policy in POLICIES],
     sweep={"env.n_agents": (1, SMALL), "env.horizon": (SHORT, SMALL * SHORT)},
-    runs=100,
     checkpoints=10,
     metrics=("regret",),
     figures=(
@@ -280,15 +270,13 @@ ROUTED = Use("QuACK-UCB", sigma=SIGMA, routing="tree")
 #: Hops from end to end of the graphs of 196 agents.
 DIAMETERS = {"cycle": 98, "grid": 26, "star": 2}
 
-MESSAGES = Experiment(
-    name="howson2024-messages",
-    title="What the busiest agent sends in a round, along a shortest-path tree: 196 agents",
-    source=f"{PAPER}, section 3.1",
+MESSAGES = _declared(
+    "messages", "What the busiest agent sends in a round, along a shortest-path tree: 196 agents",
+    f"{PAPER}, section 3.1",
     # Section 3.1 gives every agent a message to each child and one to its parent.  They are the same in every round.
-    env=Use("CoopNetwork-v0", means=MEANS, n_agents=LARGEST, horizon=SHORT, permute_arms=True),
+    _delayed(n_agents=LARGEST, horizon=SHORT),
     agents=[ROUTED],
     sweep={"env.graph": GRAPHS},
-    runs=100,
     checkpoints=(),
     metrics=("messages_most", "messages"),
     figures=(Figure(y="messages_most", x="env.graph"),),
@@ -301,33 +289,26 @@ MESSAGES = Experiment(
 )  # fmt: skip
 
 # That it is ε-LDP no regret can show: `hushbandits audit LocalDPNetwork-v0` tries to refute it.
-PRIVATE = Experiment(
-    name="howson2024-private",
-    title="Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",
-    source=f"own addition to {PAPER}, section 4.4",
+PRIVATE = _declared(
+    "private", "Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",
+    f"own addition to {PAPER}, section 4.4",
     # gaps that noise of scale 1 leaves to be seen
-    env=Use(
+    Use(
         "LocalDPNetwork-v0", epsilon=1.0, means=(0.8, *[0.4] * 4), graph="cycle", horizon=HORIZON, permute_arms=True
     ),
     agents=[Use("QuACK-LDP-UCB-L", epsilon=1.0), Use("LDP-UCB-L", epsilon=1.0)],
     sweep={"env.n_agents": (16, 64)},
-    runs=100,
-    metrics=("regret", "messages"),
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over LDP-UCB-L has far less regret than the agents alone.",
                   Ratio("regret", "QuACK-LDP-UCB-L", "LDP-UCB-L"), **words.MUCH_LESS)],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
 )  # fmt: skip
 
-DUELS = Experiment(
-    name="howson2024-dueling",
-    title="Duels: QuACK over relative UCB, and every agent alone",
-    source=f"own addition to {PAPER}, section 4.3",
-    env=Use("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
+DUELS = _declared(
+    "dueling", "Duels: QuACK over relative UCB, and every agent alone", f"own addition to {PAPER}, section 4.3",
+    Use("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
     agents=[Use("QuACK-RUCB"), Use("RUCB")],
     sweep={"env.n_agents": (16, 64)},
-    runs=100,
-    metrics=("regret", "messages"),
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over relative UCB has far less regret than the agents alone.",
                   Ratio("regret", "QuACK-RUCB", "RUCB"), **words.MUCH_LESS)],
