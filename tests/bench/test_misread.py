@@ -14,7 +14,7 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Value
-from hushbandits.bench.declare.misread import check_declared
+from hushbandits.bench.declare.points import check_declared
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.run import check
