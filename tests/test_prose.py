@@ -21,6 +21,7 @@ from hushbandits.audits.black import one_run
 from hushbandits.audits.suite import Budget
 from hushbandits.baselines import dubey2020_heavy
 from hushbandits.bench.declare import words
+from hushbandits.bench.declare.catalog import find
 from hushbandits.bench.judge.intervals import fewest_runs
 from hushbandits.bench.play import clusters, lock, meetings, plan, player
 from hushbandits.bench.play.observe import observe
@@ -28,7 +29,6 @@ from hushbandits.bench.show import ink
 from hushbandits.cli.audit import audit
 from hushbandits.core.ground import limits
 from hushbandits.envs.network import graphs
-from hushbandits.experiments import find
 from hushbandits.privacy import shuffling
 from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace

@@ -17,6 +17,7 @@ from bench_helpers import played, small, table
 from damage import forged, older
 
 import hushbandits as hb
+from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.run import open_folder
@@ -24,7 +25,6 @@ from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
 from hushbandits.bench.show.tables import lines
-from hushbandits.experiments import modules
 
 
 def test_the_table_is_the_same_for_any_batch_size_and_number_of_jobs(tmp_path):

@@ -12,12 +12,12 @@ from bench_helpers import TOML, small
 
 import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
+from hushbandits.bench.declare.catalog import find, modules
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
 from hushbandits.core.luck.rewards import Gaussian, UniformMeans
-from hushbandits.experiments import find, modules
 
 # -- canonical values -------------------------------------------------------------------------------------------
 

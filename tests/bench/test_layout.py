@@ -10,6 +10,7 @@ import pytest
 from made_up import known
 from matplotlib.figure import Figure as Canvas
 
+from hushbandits.bench.declare.catalog import find
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.check import check
@@ -18,7 +19,6 @@ from hushbandits.bench.show.ink import PRINT
 from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.picture import Picture, drawn, profiles
 from hushbandits.bench.show.plots import _grid, compose
-from hushbandits.experiments import find
 
 SIZES = [(3.4, 2.6), (3.4, 8.0), (5.0, 3.0), (8.0, 3.4), (12.0, 2.6), (12.0, 8.0)]
 

@@ -13,6 +13,7 @@ from scipy import stats as scipy_stats
 
 import hushbandits as hb
 from hushbandits.bench import reproduce as reproducing
+from hushbandits.bench.declare.catalog import find, modules
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -26,7 +27,6 @@ from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.run import run
 from hushbandits.bench.show.report import PAGE, write
 from hushbandits.cli.main import main
-from hushbandits.experiments import find, modules
 
 LOOKS = 48, 100, 300
 ABOVE = Claim("A has regret.", Value("regret", of="A"), above=0)
@@ -422,7 +422,7 @@ def mine(tmp_path, monkeypatch):
     """A paper of one experiment, whose claim the second look decides."""
     whole = net(between(), name="alpha1999-fig1", source="Somebody 1999")
     catalog = {"alpha1999": ("alpha1999: a paper.", (whole,))}
-    for module in ("hushbandits.experiments", "hushbandits.bench.reproduce"):
+    for module in ("hushbandits.bench.declare.catalog", "hushbandits.bench.reproduce"):
         monkeypatch.setattr(f"{module}.modules", lambda: catalog)
     monkeypatch.chdir(tmp_path)
     return tmp_path

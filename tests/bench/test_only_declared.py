@@ -84,7 +84,7 @@ def test_importing_them_plays_nothing():
         "import hushbandits.core.env as env\n"
         "def no(*a, **k): raise SystemExit('an env was built')\n"
         "env.Env.__init__ = no\n"
-        "from hushbandits.experiments import modules\n"
+        "from hushbandits.bench.declare.catalog import modules\n"
         "assert len(modules()) > 4\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

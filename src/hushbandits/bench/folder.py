@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.looks import words
-from hushbandits.bench.declare.misread import picked
+from hushbandits.bench.declare.points import picked
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.compare import Sample, sample

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hushbandits.bench.declare.catalog import modules, reasons
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.stages import check_looks, together
 from hushbandits.bench.judge.verdicts import Verdict, judge
@@ -18,7 +19,6 @@ from hushbandits.bench.show.report import write as write_report
 from hushbandits.bench.show.tables import interval, number
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.validate import nearest
-from hushbandits.experiments import modules, reasons
 
 __all__ = ["Reproduction", "in_words", "papers", "planned", "reproduce", "write"]
 

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from hushbandits.core.luck.rewards import LAWS, Law, UniformMeans
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["canonical", "digest", "plain", "thaw"]
+__all__ = ["canonical", "digest", "lean", "plain", "thaw"]
 
 #: Value classes that may stand in an experiment, by the name under which they are written.
 _CLASSES: dict[str, type[Law | UniformMeans]] = {
@@ -79,6 +79,23 @@ def plain(value: object) -> Any:
     raise TypeError(
         f"{shown(value)} cannot stand in an experiment: use numbers, strings, lists, reward laws or networkx graphs"
     )
+
+
+def lean(part: Any, *but: str) -> dict[str, Any]:
+    """Return the fields of a dataclass's instance as `plain` has them, without those at their defaults and `but`.
+
+    Examples
+    --------
+    >>> lean(UniformMeans(0.25, 1.0))
+    {'low': 0.25}
+    """
+    found = {}
+    for f in fields(part):
+        value = getattr(part, f.name)
+        default = f.default_factory() if f.default_factory is not MISSING else f.default
+        if f.name not in but and (default is MISSING or value != default):
+            found[f.name] = plain(value)
+    return found
 
 
 def _path(kind: type) -> str:

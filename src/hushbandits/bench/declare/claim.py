@@ -6,10 +6,10 @@ How it is judged is in `hushbandits.bench.judge.verdicts`; here is only what it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, MISSING, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 
 from hushbandits.bench.declare import shapes
-from hushbandits.bench.declare.canonical import plain
+from hushbandits.bench.declare.canonical import lean
 from hushbandits.bench.declare.effects import EFFECTS, Effect, Line
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice, nearest, real, shown
@@ -83,13 +83,7 @@ class Claim:
         {'sentence': 'Few.', 'metric': 'messages', 'of': 'UCB1', 'below': 1}
         """
         kind = self.effect.kind
-        flat = {"effect": kind} if kind != "value" else {}
-        for part in (self, self.effect):
-            for f in fields(part):
-                value = getattr(part, f.name)
-                default = f.default_factory() if f.default_factory is not MISSING else f.default
-                if f.name != "effect" and (default is MISSING or value != default):
-                    flat[f.name] = plain(value)
+        flat = {**({} if kind == "value" else {"effect": kind}), **lean(self, "effect"), **lean(self.effect)}
         return {key: flat[key] for key in _FLAT if key in flat}
 
     @classmethod
@@ -111,16 +105,8 @@ class Claim:
                 raise ValueError(f"claims: the field {key!r} is missing")
         what = f"claim {shown(table['sentence'])}:"
         kind = EFFECTS[choice(f"{what} effect", table.get("effect", "value"), tuple(EFFECTS))]
-        mine = {f.name: f for f in fields(kind)}
-        for key in ("over", "along"):
-            if key in table and key not in mine:
-                has = ", a ".join(k for k, cls in EFFECTS.items() if key in {f.name for f in fields(cls)})
-                raise ValueError(f"{what} {key}= belongs to a {' or a '.join(has.rsplit(', a ', 1))}, and only there")
-            if key not in table and key in mine and mine[key].default is MISSING:
-                raise ValueError(f"{what} a {kind.kind} needs {key}=")
-        given = {key: value for key, value in table.items() if key in mine}
         try:
-            effect = kind(**given)
+            effect = kind(**{f.name: table[f.name] for f in fields(kind) if f.name in table})
         except ValueError as error:
             raise ValueError(f"{what} {error}") from None
         return cls(effect=effect, **{k: v for k, v in table.items() if k in ("sentence", "above", "below", "source")})

@@ -208,16 +208,25 @@ class Experiment:
             return {**line, "agent": self._line_of(line["agent"])}
         if line not in self.agents:
             raise ValueError(f"experiment {self.name}: a claim is about {line.to_dict()}, which is none of its agents")
-        label = _labels(self.agents)[list(self.agents).index(line)]
-        found = [_line(label, choice) for choice in self._choices()]
+        found = [label for label, agent, _ in self._lines if agent == line]
         if len(found) > 1:
-            names = ", ".join(map(repr, found))
+            label, names = _labels(self.agents)[list(self.agents).index(line)], ", ".join(map(repr, found))
             raise ValueError(f"experiment {self.name}: a claim is about {label!r} under several wrappers: name {names}")
         return found[0]
 
     def lines(self) -> list[str]:
         """Legend entries: agents × wrapper choices."""
-        return [_line(a, w) for w in self._choices() for a in _labels(self.agents)]
+        return [label for label, *_ in self._lines]
+
+    @cached_property
+    def _lines(self) -> list[tuple[str, Use, tuple[Use, ...]]]:
+        """Legend entries, each with its agent and wrappers."""
+        labels = _labels(self.agents)
+        return [
+            (f"{label} · {choice}" if choice else label, agent, uses)
+            for choice, uses in self._choices().items()
+            for agent, label in zip(self.agents, labels, strict=True)
+        ]
 
     def cells(self) -> list[Cell]:
         """All cells, in the order of the declaration."""
@@ -226,42 +235,24 @@ class Experiment:
     @cached_property
     def _cells(self) -> list[Cell]:
         points = [dict(zip(self.sweep, combo, strict=True)) for combo in itertools.product(*self.sweep.values())]
-        labels = _labels(self.agents)
         found = []
         for point in points:
             env = self.env.having(**{k[4:]: v for k, v in point.items() if k.startswith("env.")})
             where = world(env.name, env.params, self.paired, self.luck)
-            for choice_label, uses in self._choices().items():
+            for line, agent, uses in self._lines:
                 wrappers = tuple(_aimed(w, point) for w in uses)
-                for agent, label in zip(self.agents, labels, strict=True):
-                    played = _aimed(agent, point, "agent")
-                    on = env if agent.on is None else Use(agent.on, **env.params)
-                    line = _line(label, choice_label)
-                    found.append(Cell(on, wrappers, played, where, self.checkpoints, line, point))
+                on = env if agent.on is None else Use(agent.on, **env.params)
+                played = _aimed(agent, point, "agent")
+                found.append(Cell(on, wrappers, played, where, self.checkpoints, line, point))
         return found
 
     # -- as data ----------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, object]:
         """As in a TOML file; fields at their defaults are left out."""
-        table: dict[str, object] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name == "env":
-                table["env"] = value.to_dict()
-            elif f.name == "agents":
-                table["agents"] = [a.to_dict() for a in value]
-            elif f.name == "wrappers" and value:
-                if isinstance(value, Mapping):
-                    table["wrappers"] = {label: [w.to_dict() for w in uses] for label, uses in value.items()}
-                else:
-                    table["wrappers"] = [w.to_dict() for w in value]
-            elif f.name in ("figures", "claims"):
-                if value:
-                    table[f.name] = [part.to_dict() for part in value]
-            elif value not in (None, "", (), {}) or (f.name == "checkpoints" and value is not None):
-                table[f.name] = plain(value)
-        return table
+        table = {f.name: _told(getattr(self, f.name)) for f in fields(self)}
+        kept = ("checkpoints",) if self.checkpoints == () else ()  # that there are none is said
+        return {key: value for key, value in table.items() if key in kept or value not in (None, "", [], {})}
 
     @classmethod
     def from_dict(cls, table: Params) -> Experiment:
@@ -385,8 +376,15 @@ def _labels(agents: Sequence[Use]) -> list[str]:
     return labels
 
 
-def _line(agent: str, wrappers: str) -> str:
-    return f"{agent} · {wrappers}" if wrappers else agent
+def _told(value: object) -> Any:
+    """`plain`, of parts too."""
+    if isinstance(value, (Use, Figure, Claim)):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_told(part) for part in value]
+    if isinstance(value, Mapping):
+        return {key: _told(part) for key, part in value.items()}
+    return plain(value)
 
 
 def _short(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
+from hushbandits.bench.declare.catalog import family
 from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment
@@ -13,7 +14,6 @@ from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.natures import Measures, declared, measures
 from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.validate import shown
-from hushbandits.experiments import family
 
 __all__ = ["Stages", "check_looks", "said", "together"]
 
@@ -64,7 +64,7 @@ class Stages:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from hushbandits.experiments import find
+    >>> from hushbandits.bench.declare.catalog import find
     >>> from hushbandits.bench.play.folder import open_folder
     >>> (experiment,) = find("feraud2019-shared")
     >>> with tempfile.TemporaryDirectory() as folder, open_folder([experiment], folder) as store:

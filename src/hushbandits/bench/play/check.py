@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence, Sized
 
 from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.misread import check_declared
-from hushbandits.bench.declare.points import check_claims
+from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.meetings import Meetings

@@ -15,6 +15,7 @@ from hushbandits.bench.play.integrity import text_sum
 from hushbandits.core.ground.strangers import parsed
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
+from hushbandits.shipped import EXPERIMENTS
 
 __all__ = ["HELD", "HELD_FROM", "SUMMED", "VERSION", "create", "described", "identify", "write_spec"]
 
@@ -142,5 +143,5 @@ def _moved(table: Params) -> Params:
     """Name the bounds of shipped figures as they are called now: their modules once stood in `bench`."""
     for figure in table.get("figures", ()):
         for name, path in figure.get("bounds", {}).items():
-            figure["bounds"][name] = path.replace("hushbandits.bench.experiments.", "hushbandits.experiments.")
+            figure["bounds"][name] = path.replace("hushbandits.bench.experiments.", f"{EXPERIMENTS}.")
     return table

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushbandits.bench.declare.catalog import bounds
 from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.declare.vocabulary import metric, symbol, words
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.ink import Ink, Style, style
 from hushbandits.bench.show.series import Series, caption, figures, joined, series
 from hushbandits.core.measure import Measure
-from hushbandits.experiments import bounds
 from hushbandits.registry import clock, list_envs
 
 if TYPE_CHECKING:

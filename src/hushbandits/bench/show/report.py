@@ -11,6 +11,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from hushbandits.bench.declare.canonical import plain
+from hushbandits.bench.declare.catalog import bounds
 from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.declare.vocabulary import symbol
@@ -28,7 +29,6 @@ from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import drawable, figures
 from hushbandits.bench.show.tables import Line, interval, lines, number
 from hushbandits.core.ground.files import replacing
-from hushbandits.experiments import bounds
 from hushbandits.protection import HEADS
 
 __all__ = ["PAGE", "write"]
