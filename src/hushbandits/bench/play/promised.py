@@ -5,7 +5,7 @@ A page reads these texts and builds nothing: what a store names is not imported,
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import prepare
@@ -47,8 +47,8 @@ def _table(cell: Cell) -> list[list[str]]:
         return [[f"not known: {words(error)}", *[""] * (len(HEADS) - 1)]]
 
 
-def groups(store: Store, experiment: Experiment) -> list[tuple[list[str], _Rows]]:
-    """Return the tables that the store holds, each with the labels of the cells that it is about."""
+def groups(store: Store, cells: Sequence[Cell]) -> list[tuple[list[str], _Rows]]:
+    """Return the tables that the store holds of these cells, each with the labels of those that it is about."""
     known: dict[str, _Rows] = {}
     for _, about in store.sessions():
         kept = about.get("privacy")
@@ -56,7 +56,7 @@ def groups(store: Store, experiment: Experiment) -> list[tuple[list[str], _Rows]
             if isinstance(rows, list) and all(isinstance(row, list) and len(row) == len(HEADS) for row in rows):
                 known[key] = tuple(tuple(map(printable, row)) for row in rows)
     found: dict[_Rows, list[str]] = {}
-    for cell in experiment.cells()[:MOST]:
+    for cell in cells[:MOST]:
         if cell.key in known:
             found.setdefault(known[cell.key], []).append(cell.label)
     return [(labels, rows) for rows, labels in found.items()]
