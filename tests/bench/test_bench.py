@@ -19,12 +19,13 @@ from damage import forged, older
 import hushbandits as hb
 from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
-from hushbandits.bench.show.tables import lines
+from hushbandits.bench.show.tables import summaries
 
 
 def test_the_table_is_the_same_for_any_batch_size_and_number_of_jobs(tmp_path):
@@ -131,7 +132,7 @@ def test_many_cells_are_listed_and_resumed_at_a_fixed_cost_per_cell(tmp_path):
         again = run(experiment, tmp_path / str(values), progress=False)
         with again.store as store:
             assert again.played == 0
-            assert len(list(lines(store, experiment, most=40))) == 40
+            assert len(list(summaries(lines(store, experiment, experiment.cells()[:40]), experiment.metrics))) == 40
         profile.disable()
         return sum(entry.callcount for entry in profile.getstats()) / (50 * values)
 

@@ -16,6 +16,7 @@ from damage import everything, forged, older
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.errors import DamagedError, StoreError
 from hushbandits.bench.play.integrity import checksum
 from hushbandits.bench.play.own import own_sources
@@ -23,7 +24,7 @@ from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
-from hushbandits.bench.show.tables import lines
+from hushbandits.bench.show.tables import summaries
 from hushbandits.cli.main import main
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.spec import Spec
@@ -117,7 +118,7 @@ def test_no_table_claim_page_or_export_shows_a_changed_row(tmp_path, whole, what
     change(tmp_path, CHANGES[what])
     with Store(tmp_path / FILE, readonly=True) as store:
         for look in (
-            lambda: list(lines(store, store.experiments[0])),
+            lambda: list(summaries(lines(store, store.experiments[0]), store.experiments[0].metrics)),
             lambda: write(store, tmp_path / "page.html"),
             lambda: list(store.rows()),
         ):

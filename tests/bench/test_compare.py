@@ -10,14 +10,18 @@ import pytest
 from bench_helpers import small
 
 import hushbandits as hb
-from hushbandits.bench.judge.compare import Sample, against, comparisons, swapped
+from hushbandits.bench.declare.vocabulary import shipped
+from hushbandits.bench.judge.line import Held, lines
+from hushbandits.bench.judge.pairs import against, comparisons, swapped
 from hushbandits.bench.judge.stats import holm, improvement, share_interval
+from hushbandits.bench.play.natures import Measures
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.compared import heads, notes, rows
 from hushbandits.cli.main import main
 
 ENV = {"n_agents": 3, "horizon": 60}
+CELL = small().cells()[0]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,9 @@ def results():
 
 def line(label, values, world=1, runs=None):
     values = np.asarray(values, float)
-    return Sample(label, values, np.arange(len(values)) if runs is None else np.asarray(runs), world)
+    numbers = None if runs is None else np.asarray(runs)
+    finals = dict.fromkeys(("regret", "correct", "x"), values)
+    return Held(CELL, label, Measures(shipped()), world, finals=finals, numbers=numbers)
 
 
 def test_runs_of_one_seed_are_paired_and_others_are_not(results):
@@ -156,8 +162,8 @@ def test_profiles_are_shares_at_or_above(tmp_path):
 
 def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
     with Store(folder / FILE, readonly=True) as store:
-        found = comparisons(store, store.experiments[0])
-        capped = comparisons(store, store.experiments[0], most=4)
+        found = comparisons(lines(store, store.experiments[0]), *store.experiments[0].metrics[:1])
+        capped = comparisons(lines(store, store.experiments[0]), *store.experiments[0].metrics[:1], most=4)
     assert [(one.where, one.metric, len(one.pairs)) for one in found] == [
         ("agents = 3", "regret", 3), ("agents = 4", "regret", 3),
     ]  # fmt: skip

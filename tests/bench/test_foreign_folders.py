@@ -21,7 +21,7 @@ from policies import trained
 
 import hushbandits as hb
 from hushbandits.baselines.sb3_file import read
-from hushbandits.bench.folder import open_run
+from hushbandits.bench.opened import open_run
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.integrity import text_sum
 from hushbandits.bench.play.lock import Lock

@@ -16,6 +16,7 @@ from made_up import RUNS, filled, known
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.guarantees import UNTOLD, guarantees
@@ -177,8 +178,8 @@ def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
         figures=(Figure(y="regret", x="env.horizon"),),
     )  # fmt: skip
     with run(experiment, tmp_path / "o", progress=False).store as store:
-        (figure,) = figures(store, experiment)
-        drawn = [line.label for line in series(store, experiment, figure)]
+        (figure,) = figures(lines(store, experiment), experiment)
+        drawn = [line.label for line in series(lines(store, experiment), figure)]
         told = guarantees(store, experiment, [figure.x])
     assert len(experiment.cells()) == 24
     assert sorted(name for names, _ in told for name in names) == sorted(drawn)

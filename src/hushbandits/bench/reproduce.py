@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hushbandits.bench.declare.catalog import modules, reasons
 from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stages import check_looks, together
 from hushbandits.bench.judge.verdicts import Verdict, judge
 from hushbandits.bench.play.players import Players
@@ -96,7 +97,7 @@ def reproduce(
         opened = begin([experiment], folder, seed)
         outcome = go_on(opened, players, progress=progress)
         with outcome.store as store:
-            verdicts = judge(store, experiment, together(experiment))
+            verdicts = judge(lines(store, experiment), experiment, together(experiment))
             if outcome.played or store.restyled or not (folder / PAGE).exists():
                 write_report(store, folder / PAGE)
         yield Reproduction(paper, experiment, verdicts, outcome.failures)

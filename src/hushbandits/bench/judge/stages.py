@@ -8,10 +8,11 @@ from hushbandits.bench.declare.catalog import family
 from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.procedures import contrast, procedure
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge, judge_one
 from hushbandits.bench.play.meetings import Meetings
-from hushbandits.bench.play.natures import Measures, declared, measures
+from hushbandits.bench.play.natures import Measures, declared
 from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.validate import shown
 
@@ -47,7 +48,7 @@ def said(store: Store, experiment: Experiment) -> str:
     """Say at which looks how many claims were decided; empty where there are no looks."""
     if not experiment.looks:
         return ""
-    found = [v.look for v in judge(store, experiment, together(experiment)) if v.decided]
+    found = [v.look for v in judge(lines(store, experiment), experiment, together(experiment)) if v.decided]
     at = ", ".join(f"{found.count(look)} at {look:,}" for look in experiment.looks if look in found)
     looks = words(experiment.looks, experiment.runs)
     return f"judged at {looks}: {len(found)} of {len(experiment.claims)} claims decided" + (f" ({at})" if at else "")
@@ -91,7 +92,7 @@ class Stages:
 
     def _end(self, store: Store, experiment: Experiment) -> int | None:
         """The look by which all claims are decided; ``None``: it is not known yet, or there will be none."""
-        kinds, m = measures(store, experiment), together(experiment)
+        played, m = lines(store, experiment), together(experiment)
         looks = []
         for i, claim in enumerate(experiment.claims):
             places = points(experiment, claim)
@@ -100,7 +101,7 @@ class Stages:
             known = experiment.name, i
             verdict = self._decided.get(known)
             if verdict is None:
-                verdict = judge_one(store, experiment, claim, kinds[claim.effect.metric], m)
+                verdict = judge_one(played, experiment, claim, m)
                 if not verdict.decided:
                     return None
                 self._decided[known] = verdict

@@ -5,7 +5,7 @@ A page reads these texts and builds nothing: what a store names is not imported,
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.meetings import MOST, Meetings
@@ -36,8 +36,8 @@ def told(experiments: Iterable[Experiment], meetings: Meetings, but: Container[s
     }
 
 
-def groups(store: Store, experiment: Experiment) -> list[tuple[list[str], _Rows]]:
-    """Return the tables that the store holds, each with the labels of the cells that it is about."""
+def groups(store: Store, cells: Sequence[Cell]) -> list[tuple[list[str], _Rows]]:
+    """Return the tables that the store holds of these cells, each with the labels of those that it is about."""
     known: dict[str, _Rows] = {}
     for _, about in store.sessions():
         kept = about.get("privacy")
@@ -45,7 +45,7 @@ def groups(store: Store, experiment: Experiment) -> list[tuple[list[str], _Rows]
             if isinstance(rows, list) and all(isinstance(row, list) and len(row) == len(HEADS) for row in rows):
                 known[key] = tuple(tuple(map(printable, row)) for row in rows)
     found: dict[_Rows, list[str]] = {}
-    for cell in experiment.cells()[:MOST]:
+    for cell in cells[:MOST]:
         if cell.key in known:
             found.setdefault(known[cell.key], []).append(cell.label)
     return [(labels, rows) for rows, labels in found.items()]

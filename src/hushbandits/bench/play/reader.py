@@ -22,8 +22,10 @@ from hushbandits.core.ground.types import Array, Params
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Reader", "Values"]
+__all__ = ["Parts", "Reader", "Values"]
 
+#: Experiments, each with those of its cells that are looked at.
+Parts = Sequence[tuple[Experiment, Sequence[Cell]]]
 #: A run's values at the end, and its curves, by metric.
 Values = tuple[dict[str, float | None], dict[str, list[tuple[float, float | None]]]]
 
@@ -164,13 +166,17 @@ class Reader:
         """Whether what it says of sessions and failures has checksums, too; rows have them since version 2."""
         return self.version >= HELD_FROM
 
-    def rows(self) -> Iterator[dict[str, object]]:
+    def parts(self) -> Parts:
+        """Return all experiments with all of their cells."""
+        return [(experiment, experiment.cells()) for experiment in self.experiments]
+
+    def rows(self, parts: Parts | None = None) -> Iterator[dict[str, object]]:
         """Tidy rows in a fixed order: experiment, cell, agent, the swept values, run, metric, time, value.
 
-        ``time`` is ``None`` for values at the end.
+        ``time`` is ``None`` for values at the end.  By default of all cells.
         """
-        for experiment in self.experiments:
-            for cell in experiment.cells():
+        for experiment, cells in self.parts() if parts is None else parts:
+            for cell in cells:
                 head = {"experiment": experiment.name, "cell": cell.key, "line": cell.line, **cell.point}
                 for run, metric, time, value in self._all(cell.key, experiment.runs):
                     yield {**head, "run": run, "metric": metric, "time": time, "value": value}

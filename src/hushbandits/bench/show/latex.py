@@ -8,10 +8,10 @@ import unicodedata
 from typing import TextIO
 
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.tables import Line, lines
+from hushbandits.bench.show.tables import Row, columns, summaries
 from hushbandits.bench.show.tables import number as written
 from hushbandits.core.ground.strangers import printable
 
@@ -87,35 +87,24 @@ def write(store: Store, out: TextIO) -> None:
 
 def _table(store: Store, experiment: Experiment, out: TextIO) -> None:
     swept = list(experiment.sweep)
-    heads = [
-        "agent",
-        *map(symbol, swept),
-        "metric",
-        "runs",
-        "mean",
-        r"95 % of the mean",
-        "median",
-        "95 % of the median",
-    ]
     out.write(
         f"% {printable(experiment.name)}: means with Student's interval, medians with that of order statistics,\n"
     )
     out.write("% rates with Clopper and Pearson's\n")
     out.write(f"\\begin{{tabular}}{{l{'r' * len(swept)}lrrrrr}}\n\\toprule\n")
-    out.write(" & ".join(map(escape, heads)) + " \\\\\n\\midrule\n")
+    out.write(" & ".join(map(escape, columns(swept))) + " \\\\\n\\midrule\n")
     before = None
-    for line in lines(store, experiment):
-        fresh = before is None or line.cell is not before
-        out.write(" & ".join(_row(line, swept, fresh)) + " \\\\\n")
-        before = line.cell
+    for row in summaries(lines(store, experiment), experiment.metrics):
+        out.write(" & ".join(_row(row, swept, row.cell is not before)) + " \\\\\n")
+        before = row.cell
     out.write("\\bottomrule\n\\end{tabular}\n")
 
 
-def _row(line: Line, swept: list[str], fresh: bool) -> list[str]:
-    point = [line.cell.point[name] for name in swept]
-    names = [escape(line.cell.line), *(_value(value) for value in point)] if fresh else [""] * (1 + len(swept))
-    means = number(line.mean), _interval(line.mean_interval)
-    return [*names, escape(line.label), number(line.runs), *means, number(line.median), _interval(line.median_interval)]
+def _row(row: Row, swept: list[str], fresh: bool) -> list[str]:
+    point = [row.cell.point[name] for name in swept]
+    names = [escape(row.cell.line), *(_value(value) for value in point)] if fresh else [""] * (1 + len(swept))
+    means = number(row.mean), _interval(row.mean_interval)
+    return [*names, escape(row.label), number(row.runs), *means, number(row.median), _interval(row.median_interval)]
 
 
 def _value(value: object) -> str:

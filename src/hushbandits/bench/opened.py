@@ -13,7 +13,8 @@ from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.points import picked
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.compare import Sample, sample
+from hushbandits.bench.judge.line import Held, Line, lines
+from hushbandits.bench.judge.pairs import ends
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.promised import UNHELD, groups
 from hushbandits.bench.play.store import FILE, Store
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from hushbandits.bench.show.picture import Picture
 
-__all__ = ["RunFolder", "open_run"]
+__all__ = ["Part", "RunFolder", "open_run"]
 
 
 def open_run(path: Path | str) -> RunFolder:
@@ -62,7 +63,42 @@ def open_run(path: Path | str) -> RunFolder:
     """
     path = Path(path)
     with Store(path / FILE, readonly=True) as store:
-        return RunFolder(path, store.experiments, store.seed)
+        return RunFolder(path, tuple(Part(e, tuple(e.cells())) for e in store.experiments), store.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is looked at of an experiment: some of its cells."""
+
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+
+    def __str__(self) -> str:
+        n = len(self.lines)
+        swept = "".join(f" × {len(v)} {symbol(k)}" for k, v in self.sweep.items() if len(v) > 1)
+        runs = words(self.experiment.looks, self.experiment.runs)
+        return f"{self.experiment.name} ({n} line{'s' * (n != 1)}{swept}, {runs})"
+
+    @property
+    def lines(self) -> list[str]:
+        """Labels of its lines."""
+        return list(dict.fromkeys(cell.line for cell in self.cells))
+
+    @property
+    def sweep(self) -> dict[str, list[object]]:
+        """Swept parameters, with the values that its cells take."""
+        taken = {key: {canonical(c.point[key]) for c in self.cells} for key in self.experiment.sweep}
+        return {key: [v for v in self.experiment.sweep[key] if canonical(v) in some] for key, some in taken.items()}
+
+    def at(self, wanted: Mapping[str, Sequence[object]]) -> Part:
+        """Return the part where swept parameters take these values."""
+        some = {key: {canonical(v) for v in values} for key, values in wanted.items()}
+        cells = (c for c in self.cells if all(canonical(c.point[key]) in some[key] for key in some))
+        return replace(self, cells=tuple(cells))
+
+    def of(self, labels: Sequence[str]) -> Part:
+        """Return the part with these lines alone."""
+        return replace(self, cells=tuple(c for c in self.cells if c.line in labels))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,39 +111,42 @@ class RunFolder:
     Parameters
     ----------
     path : Path
-    experiments : tuple of Experiment
-        What it holds, or what was selected of that.
+    parts : tuple of Part
+        The experiments that it holds, or what was selected of them.
     seed : int
         The master seed.
     """
 
     path: Path
-    experiments: tuple[Experiment, ...]
+    parts: tuple[Part, ...]
     seed: int
 
     def __repr__(self) -> str:
-        parts = (f"{e.name} ({_places(e)}, {words(e.looks, e.runs)})" for e in self.experiments)
-        return f"RunFolder {self.path}: {', '.join(parts)}"
+        return f"RunFolder {self.path}: {', '.join(map(str, self.parts))}"
 
     def __len__(self) -> int:
-        return sum(len(e.cells()) for e in self.experiments)
+        return sum(len(part.cells) for part in self.parts)
 
     def __iter__(self) -> Iterator[RunFolder]:
-        for experiment in self.experiments:
-            for cell in experiment.cells():
-                yield replace(self, experiments=(_only(experiment, [cell]),))
+        for part in self.parts:
+            for cell in part.cells:
+                yield replace(self, parts=(replace(part, cells=(cell,)),))
+
+    @property
+    def experiments(self) -> tuple[Experiment, ...]:
+        """The experiments that something is selected of."""
+        return tuple(part.experiment for part in self.parts)
 
     @property
     def lines(self) -> list[str]:
         """Labels of the lines."""
-        return list(dict.fromkeys(cell.line for e in self.experiments for cell in e.cells()))
+        return list(dict.fromkeys(label for part in self.parts for label in part.lines))
 
     @property
     def metrics(self) -> list[str]:
         """Metrics that some run has."""
-        with self._reading() as store:
-            names = dict.fromkeys(n for e in self.experiments for c in e.cells() for n in store.metrics(c))
-        return list(names)
+        with self._reading() as played:
+            return list(dict.fromkeys(name for _, line in played for name in line.metrics()))
 
     def select(
         self,
@@ -132,47 +171,44 @@ class RunFolder:
         ValueError
             Nothing of that name; the sentence has the nearest.
         """
-        chosen = list(self.experiments)
+        chosen = list(self.parts)
         if experiment is not None:
-            names = [e.name for e in chosen]
+            names = [part.experiment.name for part in chosen]
             if experiment not in names:
                 raise ValueError(
                     f"{self.path} holds no experiment {shown(experiment)}{nearest(str(experiment), names)}"
                 )
-            chosen = [e for e in chosen if e.name == experiment]
+            chosen = [part for part in chosen if part.experiment.name == experiment]
         if at:
             wanted = {key: v if isinstance(v, (list, tuple)) else [v] for key, v in at.items()}
-            known = [e for e in chosen if all(key in e.sweep for key in wanted)]
+            known = [part for part in chosen if all(key in part.sweep for key in wanted)]
             if not known:
-                swept: dict[str, Sequence[object]] = {k: v for e in chosen for k, v in e.sweep.items()}
+                swept: dict[str, Sequence[object]] = {k: v for part in chosen for k, v in part.sweep.items()}
                 picked(f"{self.path}: at", wanted, swept)
                 raise ValueError(f"{self.path}: no experiment sweeps {' and '.join(wanted)} together")
-            for e in known:
-                picked(f"{e.name}: at", wanted, e.sweep)
-            chosen = [_only(e, [c for c in e.cells() if _stands(c, wanted)]) for e in known]
+            for part in known:
+                picked(f"{part.experiment.name}: at", wanted, part.sweep)
+            chosen = [part.at(wanted) for part in known]
         labels = [line] if isinstance(line, str) else line
         if labels is not None:
-            there = list(dict.fromkeys(c.line for e in chosen for c in e.cells()))
+            there = list(dict.fromkeys(label for part in chosen for label in part.lines))
             for label in labels:
                 if label not in there:
                     raise ValueError(f"{self.path} holds no line {shown(label)}{nearest(str(label), there)}")
-            chosen = [_only(e, [c for c in e.cells() if c.line in labels]) for e in chosen]
-        return replace(self, experiments=tuple(e for e in chosen if e.cells()))
+            chosen = [part.of(labels) for part in chosen]
+        return replace(self, parts=tuple(part for part in chosen if part.cells))
 
     def final(self, metric: str) -> Array:
         """``(runs,)`` values of `metric` at the end, of one line; NaN where a run has none."""
-        experiment, cell = self._one()
-        with self._reading() as store:
-            self._known(store, cell, metric)
-            return store.final(cell, metric, experiment.runs)
+        with self._one() as (_, line):
+            return _known(line, metric).final(metric)
 
     def curve(self, metric: str) -> tuple[Array, Array]:
         """Checkpoints ``(C,)`` and values ``(runs, C)`` of `metric`, of one line; ``ValueError`` for none."""
-        experiment, cell = self._one()
-        with self._reading() as store:
-            times, values = store.curve(cell, metric, experiment.runs)
+        with self._one() as (_, line):
+            times, values = line.curve(metric)
             if not len(times):
-                self._known(store, cell, metric)
+                _known(line, metric)
                 raise ValueError(f"no curve of {metric!r} was recorded")
             return times, values
 
@@ -180,25 +216,24 @@ class RunFolder:
         """All rows, a ``pandas.DataFrame``: experiment, cell, line, swept values, run, metric, time, value."""
         import pandas as pd
 
-        with self._reading() as store:
-            return pd.DataFrame(tidy(store))
+        with self._open() as store:
+            return pd.DataFrame(tidy(store, [(part.experiment, part.cells) for part in self.parts]))
 
     @property
     def privacy(self) -> Protection:
         """Who was protected from whom in one line, as it was told when that was played, and what its runs spent."""
-        experiment, cell = self._one()
-        with self._reading() as store:
+        with self._one() as (store, line):
             held = store.held
-            told = groups(store, _only(experiment, [cell]))
-            finals = {name: store.final(cell, name, experiment.runs) for name in ("epsilon", "epsilon_delta", "delta")}
+            told = groups(store, [line.cell])
+            finals = {name: line.final(name) for name in ("epsilon", "epsilon_delta", "delta")}
         if not told:
             raise ValueError(
-                f"{self.path} does not say what {cell.label} promises: that is noted of first cells alone; ask "
+                f"{self.path} does not say what {line.cell.label} promises: that is noted of first cells alone; ask "
                 f"hushbandits.privacy(env, agent)"
             )
         rows = tuple(_Told(*row) for row in told[0][1])
         notes = spent(finals) if held else (*spent(finals), UNHELD)
-        return _Noted(printable(f"{cell.env.name} with {cell.label}"), rows, notes)  # type: ignore[arg-type]
+        return _Noted(printable(f"{line.cell.env.name} with {line.cell.label}"), rows, notes)  # type: ignore[arg-type]
 
     def plot(self, metric: str | None = None, **shown: object) -> Picture:
         """Draw a metric of the lines of one experiment: over time, over runs, or along ``x="env.…"``.
@@ -222,69 +257,83 @@ class RunFolder:
         """
         from hushbandits.bench.show.picture import drawn
 
-        if len(self.experiments) != 1:
-            raise ValueError(f"{len(self.experiments)} experiments are here: {_names(self.experiments)}; select one")
-        (experiment,) = self.experiments
-        cells = experiment.cells()
-        with self._reading() as store:
-            metrics = list(dict.fromkeys(n for c in cells for n in store.metrics(c)))
+        if len(self.parts) != 1:
+            raise ValueError(f"{len(self.parts)} experiments are here: {self._names()}; select one")
+        (part,) = self.parts
+        experiment, sweep = part.experiment, part.sweep
+        with self._reading() as found:
+            played = [line for _, line in found]
+            metrics = list(dict.fromkeys(name for line in played for name in line.metrics()))
             first = metric or next((m for m in experiment.metrics if m in metrics), None)
-            fixed = {k: v[0] for k, v in experiment.sweep.items() if len(v) == 1}
-            along = next((k for k in experiment.sweep if k not in fixed), None)
+            fixed = {k: v[0] for k, v in sweep.items() if len(v) == 1}
+            along = next((k for k in sweep if k not in fixed), None)
             if "x" not in shown and along is not None:
                 shown = {"x": along, **shown}
-            if (x := shown.get("x", "time")) not in ("time", "runs", *metrics) and x not in experiment.sweep:
-                raise ValueError(f"x={x!r} is not swept here{nearest(str(x), ['time', 'runs', *experiment.sweep])}")
-            if (by := shown.get("by", "")) not in ("", *experiment.sweep):
-                raise ValueError(f"by={by!r} is not swept here{nearest(str(by), experiment.sweep)}")
-            names = [first] if first else metrics
-            curves = [n for n in names if len(store.curve(cells[0], n, experiment.runs)[0])]
+            if (x := shown.get("x", "time")) not in ("time", "runs", *metrics) and x not in sweep:
+                raise ValueError(f"x={x!r} is not swept here{nearest(str(x), ['time', 'runs', *sweep])}")
+            if (by := shown.get("by", "")) not in ("", *sweep):
+                raise ValueError(f"by={by!r} is not swept here{nearest(str(by), sweep)}")
+            curves = [n for n in ([first] if first else metrics) if len(played[0].curve(n)[0])]
             figure = figure_of(first, shown, curves, metrics)
             figure = replace(figure, at={**{k: v for k, v in fixed.items() if k != figure.x}, **figure.at})
-            return drawn(store, experiment, [figure])
+            return drawn(played, experiment, [figure])
 
-    def samples(self, metric: str) -> list[Sample]:
-        """The runs' values of `metric`, line by line, with what their seeds were made of, for a comparison."""
-        found = []
-        several = len({canonical(c.point) for e in self.experiments for c in e.cells()}) > 1
-        many = len(self.experiments) > 1
-        with self._reading() as store:
-            for e in self.experiments:
-                for cell in e.cells():
-                    self._known(store, cell, metric)
-                    label = cell.label if several else cell.line
-                    found.append(sample(store, e, cell, metric, f"{e.name}: {label}" if many else label))
-        return found
+    def held(self, metric: str) -> list[Held]:
+        """The runs' values of `metric` at the end, line by line, in memory and under labels that tell them apart."""
+        several = len({canonical(cell.point) for part in self.parts for cell in part.cells}) > 1
+        many = len(self.parts) > 1
+        with self._reading() as played:
+            return [
+                ends(_known(line, metric), metric, f"{e.name}: {label}" if many else label)
+                for e, line in played
+                for label in [line.cell.label if several else line.label]
+            ]
 
     # -- inside -----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _reading(self) -> Iterator[Store]:
-        """The open store, which holds nothing but what is selected."""
+    def _open(self) -> Iterator[Store]:
+        """The open store, which still holds what is selected."""
         with Store(self.path / FILE, readonly=True) as store:
             keys = {c.key for e in store.experiments for c in e.cells()}
-            if store.seed != self.seed or not all(c.key in keys for e in self.experiments for c in e.cells()):
+            if store.seed != self.seed or not all(c.key in keys for part in self.parts for c in part.cells):
                 raise StoreError(f"{self.path} holds something else by now; open it anew")
-            store.experiments = self.experiments
             yield store
 
-    def _one(self) -> tuple[Experiment, Cell]:
-        cells = [(e, c) for e in self.experiments for c in e.cells()]
-        if len(cells) == 1:
-            return cells[0]
-        if len(self.experiments) > 1:
-            raise ValueError(
-                f"{len(self.experiments)} experiments are here: {_names(self.experiments)}; select one line"
-            )
-        some = "; ".join(c.label for _, c in cells[:8]) + ("; …" if len(cells) > 8 else "")
-        raise ValueError(f"{len(cells)} lines are here: {some}; select one of them, and one point of the sweep (at=)")
+    @contextmanager
+    def _reading(self) -> Iterator[list[tuple[Experiment, Line]]]:
+        """The lines that are selected, as long as the store is open, each with its experiment."""
+        with self._open() as store:
+            yield [(e, line) for part in self.parts for e in [part.experiment] for line in lines(store, e, part.cells)]
 
-    def _known(self, store: Store, cell: Cell, metric: str) -> None:
-        known = store.metrics(cell)
-        if metric not in known:
+    @contextmanager
+    def _one(self) -> Iterator[tuple[Store, Line]]:
+        """The only line that is selected, as long as its store is open."""
+        if len(self.parts) > 1:
+            raise ValueError(f"{len(self.parts)} experiments are here: {self._names()}; select one line")
+        if len(self) != 1:
+            cells = [cell for part in self.parts for cell in part.cells]
+            some = "; ".join(c.label for c in cells[:8]) + ("; …" if len(cells) > 8 else "")
             raise ValueError(
-                f"no metric is named {metric!r}{nearest(str(metric), known) if known else '; no run is there'}"
+                f"{len(cells)} lines are here: {some}; select one of them, and one point of the sweep (at=)"
             )
+        (part,) = self.parts
+        with self._open() as store:
+            (line,) = lines(store, part.experiment, part.cells)
+            yield store, line
+
+    def _names(self) -> str:
+        return ", ".join(part.experiment.name for part in self.parts)
+
+
+def _known(line: Line, metric: str) -> Line:
+    """Return the line, if it has such a metric."""
+    known = line.metrics()
+    if metric not in known:
+        raise ValueError(
+            f"no metric is named {metric!r}{nearest(str(metric), known) if known else '; no run is there'}"
+        )
+    return line
 
 
 @dataclass(frozen=True)
@@ -311,28 +360,3 @@ class _Noted(Protection):
         import pandas as pd
 
         return pd.DataFrame([asdict(line) for line in self.lines])
-
-
-def _only(experiment: Experiment, cells: Sequence[Cell]) -> Experiment:
-    """The experiment with these of its cells alone: labels stay, and the sweep has the values that are left."""
-    sweep = {
-        key: tuple(v for v in values if any(canonical(c.point[key]) == canonical(v) for c in cells))
-        for key, values in experiment.sweep.items()
-    }
-    part = replace(experiment, sweep=sweep if all(sweep.values()) else experiment.sweep, varied=True)
-    part.__dict__["_cells"] = list(cells)  # in the place of those that it would expand to
-    return part
-
-
-def _stands(cell: Cell, wanted: Mapping[str, Sequence[object]]) -> bool:
-    return all(canonical(cell.point[key]) in map(canonical, values) for key, values in wanted.items())
-
-
-def _names(experiments: Sequence[Experiment]) -> str:
-    return ", ".join(e.name for e in experiments)
-
-
-def _places(experiment: Experiment) -> str:
-    lines = len({c.line for c in experiment.cells()})
-    swept = "".join(f" × {len(v)} {symbol(k)}" for k, v in experiment.sweep.items() if len(v) > 1)
-    return f"{lines} line{'s' * (lines != 1)}{swept}"
