@@ -15,7 +15,7 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.compare import Sample, sample
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.promised import UNHELD, groups
+from hushbandits.bench.play.promised import groups
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.results import figure_of, spent
 from hushbandits.bench.show.export import tidy
@@ -188,7 +188,6 @@ class RunFolder:
         """Who was protected from whom in one line, as it was told when that was played, and what its runs spent."""
         experiment, cell = self._one()
         with self._reading() as store:
-            held = store.held
             told = groups(store, _only(experiment, [cell]))
             finals = {name: store.final(cell, name, experiment.runs) for name in ("epsilon", "epsilon_delta", "delta")}
         if not told:
@@ -197,8 +196,7 @@ class RunFolder:
                 f"hushbandits.privacy(env, agent)"
             )
         rows = tuple(_Told(*row) for row in told[0][1])
-        notes = spent(finals) if held else (*spent(finals), UNHELD)
-        return _Noted(printable(f"{cell.env.name} with {cell.label}"), rows, notes)  # type: ignore[arg-type]
+        return _Noted(printable(f"{cell.env.name} with {cell.label}"), rows, spent(finals))  # type: ignore[arg-type]
 
     def plot(self, metric: str | None = None, **shown: object) -> Picture:
         """Draw a metric of the lines of one experiment: over time, over runs, or along ``x="env.…"``.

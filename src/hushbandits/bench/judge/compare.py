@@ -186,7 +186,7 @@ def against(
     (True, (12, 12), 1.0, True)
     """
     couples = list(itertools.combinations(samples, 2))
-    measure = next((s.measure for s in samples if s.measure is not None), known_metric(metric))
+    measure = next((s.measure for s in samples if s.measure is not None), None) or known_metric(metric)
     found = [_pair(a, b, measure.rate, statistic, level, seed) for a, b in couples[:most]]
     columns = (_holm([getattr(pair, name) for pair in found]) for name in ("p", "p_ranks", "p_laws"))
     found = [

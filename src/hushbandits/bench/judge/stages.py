@@ -9,6 +9,7 @@ from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.procedures import contrast, procedure
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge, judge_one
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.natures import Measures, declared, measures
 from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.validate import shown
@@ -22,16 +23,16 @@ def together(experiment: Experiment) -> int:
     return max(family(experiment.name) or 0, len(experiment.claims))
 
 
-def check_looks(experiment: Experiment, but: Container[str] = ()) -> None:
+def check_looks(experiment: Experiment, but: Container[str] = (), met: Meetings | None = None) -> None:
     """Raise ``ValueError`` if one of the claims could not be decided at the first look, whatever its runs were.
 
-    `but`: keys of cells that cannot meet.
+    `but`: keys of cells that cannot meet; `met`: where cells have met already.
     """
     if not experiment.looks:
         return
     first, looks, m = experiment.looks[0], len(experiment.looks), together(experiment)
     level = 1 - ALPHA / m / looks
-    kinds = Measures(declared(experiment, but))
+    kinds = Measures(declared(experiment, but, met))
     for claim in experiment.claims:
         how = procedure(claim.effect, kinds[claim.effect.metric])
         needs = max((how.fewest(level, len(cells)) for _, cells in points(experiment, claim)), default=1)

@@ -9,14 +9,15 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.misread import check_declared
 from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.play.batch import BATCH, prepare, sampled
+from hushbandits.bench.play.batch import BATCH, sampled
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.natures import join
+from hushbandits.bench.play.promised import MOST
 from hushbandits.core.face import Face
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.validate import integer, nearest
-from hushbandits.core.measure import Measure, gathered
+from hushbandits.core.measure import Measure
 from hushbandits.core.play import measured
-from hushbandits.registry import make_wrapper
 
 __all__ = ["afford", "afford_points", "check"]
 
@@ -47,7 +48,9 @@ def afford(experiment: Experiment, batch: int = BATCH) -> None:
     afford_points(experiment.checkpoints, min(batch, experiment.runs))
 
 
-def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> dict[str, str]:
+def check(
+    experiments: Sequence[Experiment], *, skip_invalid: bool = False, met: Meetings | None = None
+) -> dict[str, str]:
     """Build every env and team once and let them meet; of a large sweep, every line at each single value.
 
     Parameters
@@ -55,6 +58,8 @@ def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> d
     experiments : sequence of Experiment
     skip_invalid : bool
         Put up with cells that cannot meet, as long as some of their experiment can; then all cells are looked at.
+    met : Meetings, optional
+        What cells say when they meet is noted there, for whoever asks next.
 
     Returns
     -------
@@ -66,6 +71,7 @@ def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> d
     ValueError, TypeError
         Whatever a run would stumble over at its start, with the experiment's name.
     """
+    met = Meetings() if met is None else met
     skipped: dict[str, str] = {}
     names = [e.name for e in experiments]
     for name in names:
@@ -73,7 +79,7 @@ def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> d
             raise ValueError(f"two experiments are called {name!r}")
     for experiment in experiments:
         check_declared(experiment)
-        offered, kinds, invalid = _met(experiment, skip_invalid)
+        offered, kinds, invalid = _met(experiment, skip_invalid, met)
         skipped |= invalid
         check_claims(experiment, kinds)
         finals = {who: names for who, (names, _) in offered.items()}
@@ -98,20 +104,22 @@ def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> d
 _Offered = dict[tuple[str, str], tuple[set[str], set[str]]]
 
 
-def _met(experiment: Experiment, skip_invalid: bool) -> tuple[_Offered, dict[str, Measure], dict[str, str]]:
+def _met(
+    experiment: Experiment, skip_invalid: bool, met: Meetings
+) -> tuple[_Offered, dict[str, Measure], dict[str, str]]:
     """Let everybody meet; return what is measured, what that is, and why cells cannot be played, by their keys."""
     offered: _Offered = {}
     kinds: dict[str, Measure] = {}
     invalid: dict[str, str] = {}
     first: ValueError | TypeError | None = None
+    shown = {cell.key for cell in experiment.cells()[:MOST]}
     for cell in experiment.cells() if skip_invalid else _telling(experiment):
         try:
-            wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-            env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
+            env, team = met.meet(cell, table=cell.key in shown)
             sampled(cell.checkpoints, env)
             players = cell.env.name, cell.agent.name
             if players not in offered:
-                join(kinds, gathered(env, team))
+                join(kinds, met.measures(cell))
                 env.reset(0)
                 team.reset(Face(env), env.seeds)
                 offered[players] = {*measured(env, team, env.metrics())}, set(env.curve_metrics)

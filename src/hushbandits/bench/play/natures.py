@@ -10,10 +10,9 @@ from collections.abc import Container, Iterable, Mapping
 from hushbandits.bench.declare.shapes import text
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.declare.vocabulary import shipped
-from hushbandits.bench.play.batch import prepare
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.store import Store
-from hushbandits.core.measure import NATURES, Measure, gathered
-from hushbandits.registry import make_wrapper
+from hushbandits.core.measure import NATURES, Measure
 
 __all__ = ["Measures", "declared", "join", "measures", "told"]
 
@@ -31,10 +30,12 @@ class Measures(dict[str, Measure]):
         return Measure.of(name)
 
 
-def told(experiments: Iterable[Experiment], but: Container[str] = ()) -> dict[str, dict[str, list[str]]]:
+def told(
+    experiments: Iterable[Experiment], but: Container[str] = (), met: Meetings | None = None
+) -> dict[str, dict[str, list[str]]]:
     """Return what the metrics of each experiment are declared to be, by its name: ``{metric: [label, nature]}``.
 
-    `but`: keys of cells that cannot meet.
+    `but`: keys of cells that cannot meet; `met`: where cells have met already.
 
     Raises
     ------
@@ -48,24 +49,19 @@ def told(experiments: Iterable[Experiment], but: Container[str] = ()) -> dict[st
     >>> told([tiny])["tiny"]["messages"]
     ['messages sent', 'count']
     """
-    return {e.name: {n: [m.label, m.nature] for n, m in declared(e, but).items()} for e in experiments}
+    return {e.name: {n: [m.label, m.nature] for n, m in declared(e, but, met).items()} for e in experiments}
 
 
-def declared(experiment: Experiment, but: Container[str] = ()) -> dict[str, Measure]:
-    """Return what an experiment's envs, agents and wrappers declare; each combination of them is built once.
+def declared(experiment: Experiment, but: Container[str] = (), met: Meetings | None = None) -> dict[str, Measure]:
+    """Return what an experiment's envs, agents and wrappers declare; each combination of them is asked once.
 
-    `but`: keys of cells that cannot meet.
+    `but`: keys of cells that cannot meet; `met`: where cells have met already.
     """
+    met = Meetings() if met is None else met
     found: dict[str, Measure] = {}
-    seen = set()
     for cell in experiment.cells():
-        players = cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers)
-        if players in seen or cell.key in but:
-            continue
-        seen.add(players)
-        wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-        met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-        join(found, gathered(*met))
+        if cell.key not in but:
+            join(found, met.measures(cell))
     return found
 
 

@@ -7,26 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.play.batch import prepare
+from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.store import Store
-from hushbandits.core.ground.names import words
 from hushbandits.core.ground.strangers import printable
-from hushbandits.protection import HEADS, protection
-from hushbandits.registry import make_wrapper
+from hushbandits.protection import HEADS
 
-__all__ = ["MOST", "UNHELD", "groups", "told"]
-
-#: Of a folder that does not hold its promises by a checksum.
-UNHELD = "An older hushbandits noted these promises, without a checksum: damage to them would not show."
+__all__ = ["MOST", "groups", "told"]
 
 #: Cells of an experiment whose promises are told.
 MOST = 400
 _Rows = tuple[tuple[str, ...], ...]
 
 
-def told(experiments: Iterable[Experiment], but: Container[str] = ()) -> dict[str, list[list[str]]]:
+def told(
+    experiments: Iterable[Experiment], but: Container[str] = (), met: Meetings | None = None
+) -> dict[str, list[list[str]]]:
     """Return the tables of the first cells of each experiment, by the cell's key, without those whose keys `but` holds.
+
+    `met`: where cells have met already.
 
     Examples
     --------
@@ -35,16 +34,8 @@ def told(experiments: Iterable[Experiment], but: Container[str] = ()) -> dict[st
     >>> [[row[0] for row in rows] for rows in told([tiny]).values()]
     [['nobody']]
     """
-    return {cell.key: _table(cell) for e in experiments for cell in e.cells()[:MOST] if cell.key not in but}
-
-
-def _table(cell: Cell) -> list[list[str]]:
-    try:
-        wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-        met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-        return [list(line.texts()) for line in protection(*met).lines]
-    except Exception as error:  # one's own promise may fail as it likes: that must not cost the run
-        return [[f"not known: {words(error)}", *[""] * (len(HEADS) - 1)]]
+    met = Meetings() if met is None else met
+    return {cell.key: met.table(cell) for e in experiments for cell in e.cells()[:MOST] if cell.key not in but}
 
 
 def groups(store: Store, experiment: Experiment) -> list[tuple[list[str], _Rows]]:

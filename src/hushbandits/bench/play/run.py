@@ -125,8 +125,8 @@ def fill(
         others = {s.get("sources") for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
-        here["privacy"] = told(store.experiments, store.skipped)
-        here["measures"] = natures.told(store.experiments, store.skipped)
+        here["privacy"] = told(store.experiments, store.skipped, store.met)
+        here["measures"] = natures.told(store.experiments, store.skipped, store.met)
         total, failures = 0, list[Failure]()
         with players.crew(store.path.parent, len(tasks)) as by:
             here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import weakref
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -51,7 +52,7 @@ class Spec:
 
     def signature(self) -> inspect.Signature:
         """Return what may be given."""
-        own = inspect.signature(self.load())
+        own = _read(self.load())
         if self.rest is None:
             return own
         mine = [p for name, p in own.parameters.items() if name not in self.defaults]
@@ -131,8 +132,21 @@ def _refused(entry: Callable[..., object], given: Params, error: TypeError) -> t
     return next(iter(wrong), None), known
 
 
+#: Python reads a signature anew on each call, and every cell of a sweep asks for those of the same few entries.
+_known: weakref.WeakKeyDictionary[Callable[..., object], inspect.Signature] = weakref.WeakKeyDictionary()
+
+
+def _read(entry: Callable[..., object]) -> inspect.Signature:
+    try:
+        return _known[entry]
+    except KeyError:
+        return _known.setdefault(entry, inspect.signature(entry))
+    except TypeError:  # it has no hash, or no weak references
+        return inspect.signature(entry)
+
+
 def _signature(of: Spec | Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    return (of.signature() if isinstance(of, Spec) else inspect.signature(of)).parameters
+    return (of.signature() if isinstance(of, Spec) else _read(of)).parameters
 
 
 def parameters(of: Spec | Callable[..., object]) -> list[str]:
