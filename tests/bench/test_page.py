@@ -6,11 +6,9 @@ import html.parser
 import json
 import re
 import shutil
-import sqlite3
 import subprocess
 
 import pytest
-from damage import older
 from made_up import RUNS, filled, known
 
 from hushbandits.bench.declare.claim import Claim
@@ -217,18 +215,3 @@ def test_a_page_without_runs_says_so(tmp_path):
     assert "No runs yet." in page
     assert "<figure>" not in page
     assert f"0 of {2 * RUNS} runs" in page
-
-
-def test_pages_of_the_first_format_are_drawn(tmp_path):
-    """Stores of version 1 have no checksums, and their sessions tell of no privacy."""
-    whole = known()
-    with filled(tmp_path, whole):
-        pass
-    with sqlite3.connect(tmp_path / FILE) as db:
-        older(db, 1)
-    db.close()
-    with Store(tmp_path / FILE, readonly=True) as store:
-        assert store.version == 1
-        page = write(store, tmp_path / "report.html").read_text()
-    assert page.count('role="img"') == 2
-    assert UNTOLD[0][0] in page

@@ -16,7 +16,7 @@ from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.line import Held, Line, lines
 from hushbandits.bench.judge.pairs import ends
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.promised import UNHELD, groups
+from hushbandits.bench.play.promised import groups
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.results import figure_of, spent
 from hushbandits.bench.show.export import tidy
@@ -223,7 +223,6 @@ class RunFolder:
     def privacy(self) -> Protection:
         """Who was protected from whom in one line, as it was told when that was played, and what its runs spent."""
         with self._one() as (store, line):
-            held = store.held
             told = groups(store, [line.cell])
             finals = {name: line.final(name) for name in ("epsilon", "epsilon_delta", "delta")}
         if not told:
@@ -232,8 +231,7 @@ class RunFolder:
                 f"hushbandits.privacy(env, agent)"
             )
         rows = tuple(_Told(*row) for row in told[0][1])
-        notes = spent(finals) if held else (*spent(finals), UNHELD)
-        return _Noted(printable(f"{line.cell.env.name} with {line.cell.label}"), rows, notes)  # type: ignore[arg-type]
+        return _Noted(printable(f"{line.cell.env.name} with {line.cell.label}"), rows, spent(finals))  # type: ignore[arg-type]
 
     def plot(self, metric: str | None = None, **shown: object) -> Picture:
         """Draw a metric of the lines of one experiment: over time, over runs, or along ``x="env.…"``.

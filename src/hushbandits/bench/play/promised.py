@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
-from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.meetings import MOST, Meetings
 from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.strangers import printable
 from hushbandits.protection import HEADS
 
-__all__ = ["UNHELD", "groups", "told"]
-
-#: Of a folder that does not hold its promises by a checksum.
-UNHELD = "An older hushbandits noted these promises, without a checksum: damage to them would not show."
+__all__ = ["groups", "told"]
 
 _Rows = tuple[tuple[str, ...], ...]
 
 
 def told(experiments: Iterable[Experiment], meetings: Meetings, but: Container[str] = ()) -> dict[str, list[list[str]]]:
     """Return the tables of the first cells of each experiment, by the cell's key, without those whose keys `but` holds.
+
+    `met`: where cells have met already.
 
     Examples
     --------

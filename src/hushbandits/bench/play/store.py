@@ -15,6 +15,7 @@ from hushbandits.bench.play import schema
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.integrity import WHOLE, checksum, rows_sum, whole_sum
 from hushbandits.bench.play.lock import Lock
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.opening import LOCK as _BESIDE
 from hushbandits.bench.play.opening import for_reading, for_writing
 from hushbandits.bench.play.reader import Reader
@@ -55,7 +56,7 @@ class Store(Reader):
     Raises
     ------
     StoreError
-        The file is missing, locked, corrupted, of a newer version, or holds other experiments; or another process is
+        The file is missing, locked, corrupted, of another version, or holds other experiments; or another process is
         writing it.
     """
 
@@ -95,9 +96,8 @@ class Store(Reader):
             if create is None:
                 raise StoreError(f"there are no results in {self.path.parent}: {self.path.name} is empty")
             schema.create(self._db, create, seed)
-        #: Of the format; stores of version 1 have no checksums.
-        self.version = schema.identify(self._db, self.path)
-        self.experiments, self.seed, self._ids = schema.described(self._db, self.path, self.version)
+        schema.identify(self._db, self.path)
+        self.experiments, self.seed, self._ids = schema.described(self._db, self.path)
         self._names = {i: key for key, i in self._ids.items()}
         #: Whether it goes by another declaration than the one that was in the file when it was opened.
         self.restyled = False
@@ -167,7 +167,7 @@ class Store(Reader):
             return
         with self._clearly():
             self._db.execute("BEGIN IMMEDIATE")
-            schema.write_spec(self._db, self.experiments, self.seed, self.version)
+            schema.write_spec(self._db, self.experiments, self.seed)
             self._db.execute("COMMIT")
 
     def begin_session(self, started: str, about: Params) -> None:
@@ -183,10 +183,9 @@ class Store(Reader):
 
     def _hold(self, table: str, change: int) -> None:
         """Change a table's checksum by that of rows that came or went."""
-        if self.held:
-            _, name = schema.HELD[table]
-            ((old,),) = self._db.execute("SELECT value FROM spec WHERE name = ?", (name,))
-            self._db.execute("UPDATE spec SET value = ? WHERE name = ?", (str((int(old) + change) % 2**32), name))
+        _, name = schema.HELD[table]
+        ((old,),) = self._db.execute("SELECT value FROM spec WHERE name = ?", (name,))
+        self._db.execute("UPDATE spec SET value = ? WHERE name = ?", (str((int(old) + change) % 2**32), name))
 
     def _forget_failures(self, where: str, values: Sequence[object] = ()) -> None:
         columns, _ = schema.HELD["failures"]
@@ -242,8 +241,6 @@ class Store(Reader):
             "INSERT OR REPLACE INTO curves VALUES (?, ?, ?, ?, ?)",
             ((at, m, run, t, v) for m, pairs in points.items() for t, v in pairs),
         )
-        if self.version < schema.SUMMED:
-            return
         last = {m: checksum(key, m, run, [(None, v)]) for m, v in ends.items()}
         along = {m: checksum(key, m, run, pairs) for m, pairs in points.items() if pairs}
         parts = [(m, last.get(m), along.get(m)) for m in {**last, **along}]

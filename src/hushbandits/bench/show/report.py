@@ -21,7 +21,6 @@ from hushbandits.bench.judge.line import lines as read
 from hushbandits.bench.judge.pairs import comparisons
 from hushbandits.bench.judge.stages import Stages, together
 from hushbandits.bench.judge.verdicts import ALPHA, judge
-from hushbandits.bench.play.promised import UNHELD
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import compared
 from hushbandits.bench.show.guarantees import guarantees
@@ -117,8 +116,6 @@ def _notes(store: Store, experiment: Experiment, lines: Sequence[Line], strange:
         yield f"Not drawn: {paths}. A page calls no code that a store names; a run of your own does."
     if along := list(dict.fromkeys(f.x for f in experiment.figures if not drawable(experiment, f, lines))):
         yield f"No figure along {', '.join(along)} is drawn: that is neither swept nor measured."
-    if not store.held:
-        yield UNHELD
 
 
 def _several(names: Sequence[str]) -> str:
