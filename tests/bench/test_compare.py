@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 
 import numpy as np
@@ -147,6 +148,11 @@ def test_the_improvements_interval_is_the_plain_bootstraps():
     (pair,) = against([line("a", x), line("b", y, world=2)], "regret").pairs
     naive = [improvement(rng.choice(x, 20), rng.choice(y, 25)) for _ in range(3000)]
     assert pair.improvement_interval == pytest.approx(np.quantile(naive, [0.02, 0.98]), abs=0.03)
+
+
+def test_ranks_and_laws_are_exact_for_small_samples():
+    (pair,) = against([line("a", [1, 2, 3]), line("b", [4, 5, 6], world=2)], "regret").pairs
+    assert (pair.p_ranks, pair.p_laws) == pytest.approx([2 / math.comb(6, 3)] * 2)  # two orderings of 20 separate them
 
 
 def test_profiles_are_shares_at_or_above(tmp_path):

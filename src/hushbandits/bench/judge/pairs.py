@@ -21,11 +21,9 @@ from hushbandits.bench.judge.stats import (
     bootstrap,
     holm,
     improvement,
-    ks_two_sample,
     paired_difference,
     permutation_test,
     profile,
-    rank_test,
     share_interval,
 )
 from hushbandits.core.ground.limits import affordable
@@ -174,6 +172,8 @@ def _pair(a: Held, b: Held, metric: str, rate: bool, statistic: str, level: floa
         return Pair(
             a.label, b.label, paired, (len(x), len(y)), nan, nothing, nan, (0.0, 1.0), nan, nan, nan, left_out=out
         )
+    from scipy import stats
+
     affordable(f"comparing {len(x) + len(y):,} runs", (len(x) + len(y)) * _BYTES)
     if paired:
         difference, interval = paired_difference(x, y, statistic, level, seed)
@@ -183,7 +183,9 @@ def _pair(a: Held, b: Held, metric: str, rate: bool, statistic: str, level: floa
         difference = float(f(x) - f(y))
         interval = bootstrap(lambda s, t: f(s) - f(t), x, y, level=level, seed=seed)
         p = permutation_test(x, y, statistic, _RESAMPLES, seed)
-        p_ranks, p_laws = (1.0, 1.0) if np.ptp([*x, *y]) == 0 else (rank_test(x, y), ks_two_sample(x, y)[1])
+        p_ranks, p_laws = 1.0, 1.0
+        if np.ptp([*x, *y]) > 0:
+            p_ranks, p_laws = (float(test(x, y).pvalue) for test in (stats.mannwhitneyu, stats.ks_2samp))
     if rate and statistic == "mean":
         # All runs alike say little of a probability, and a bootstrap of them nothing: valid however they depend.
         (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))

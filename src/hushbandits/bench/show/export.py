@@ -23,7 +23,7 @@ from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.validate import LARGEST, choice
 from hushbandits.core.measure import NATURES
 
-__all__ = ["FORMATS", "export", "format_of", "tidy"]
+__all__ = ["export", "format_of", "tidy"]
 
 Row = dict[str, Any]
 
@@ -152,11 +152,11 @@ def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
         yield chunk
 
 
-_TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json, "latex": latex.write}
+_TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json, "latex": latex.write_tables}
 #: Formats that `export` writes.
-FORMATS = (*_TEXT, "parquet")
+_FORMATS = (*_TEXT, "parquet")
 #: Which of them a file has whose name ends so.
-_ENDINGS = {f".{name}": name for name in FORMATS if name != "latex"} | {".tex": "latex"}
+_ENDINGS = {f".{name}": name for name in _FORMATS if name != "latex"} | {".tex": "latex"}
 
 
 def format_of(out: Path | None, format: str | None = None) -> str:
@@ -168,7 +168,7 @@ def format_of(out: Path | None, format: str | None = None) -> str:
     ('parquet', 'csv', 'json')
     """
     if format is not None:
-        return choice("format", format, FORMATS)
+        return choice("format", format, _FORMATS)
     if out is None:
         return "csv"
     ending = out.suffix.lower()
