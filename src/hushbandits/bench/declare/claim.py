@@ -12,7 +12,7 @@ from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import lean
 from hushbandits.bench.declare.effects import EFFECTS, Effect, Line
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice, nearest, real, shown
+from hushbandits.core.ground.validate import choice, real, shown
 
 __all__ = ["Claim"]
 
@@ -95,14 +95,7 @@ class Claim:
         >>> Claim.from_dict({"sentence": "Few.", "metric": "messages", "of": "UCB1", "below": 1}).effect.metric
         'messages'
         """
-        if not shapes.mapping(table):
-            raise ValueError(f"claims: {shown(table)} must be a table")
-        for key in table:
-            if key not in _FLAT:
-                raise ValueError(f"claims: there is no field {key!r}{nearest(key, _FLAT)}")
-        for key in ("sentence", "metric", "of"):
-            if key not in table:
-                raise ValueError(f"claims: the field {key!r} is missing")
+        shapes.table("claims", table, _FLAT, ("sentence", "metric", "of"))
         what = f"claim {shown(table['sentence'])}:"
         kind = EFFECTS[choice(f"{what} effect", table.get("effect", "value"), tuple(EFFECTS))]
         try:
