@@ -5,12 +5,11 @@ How it is judged is in `hushbandits.bench.judge.verdicts`; here is only what it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import lean
-from hushbandits.bench.declare.effects import EFFECTS, Effect, Line
+from hushbandits.bench.declare.effects import EFFECTS, Effect
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice, real, shown
 
@@ -68,10 +67,6 @@ class Claim:
             if getattr(self, end) is not None:
                 object.__setattr__(self, end, real(f"{what} {end}", getattr(self, end)))
         shapes.check(Claim, vars(self), what.removesuffix(":"))
-
-    def naming(self, line: Callable[[Line], Line]) -> Claim:
-        """Return the claim with its lines renamed: `line` gives each its new name."""
-        return replace(self, effect=self.effect.naming(line))
 
     def to_dict(self) -> dict[str, object]:
         """As in a TOML file: one flat table, without what is at its default.

@@ -174,7 +174,9 @@ class Experiment:
         for label in lines:
             if lines.count(label) > 1:
                 raise ValueError(f"experiment {self.name}: two lines are called {label!r}; give them a label=")
-        object.__setattr__(self, "claims", tuple(c.naming(self._line_of) for c in self.claims))
+        object.__setattr__(
+            self, "claims", tuple(replace(c, effect=c.effect.naming(self._line_of)) for c in self.claims)
+        )
 
     def _check_sweep(self) -> None:
         names = self._names()
@@ -334,7 +336,7 @@ class Experiment:
         >>> one.staged((48, 100)).looks
         (48, 80)
         """
-        return replace(self, looks=looks.before(at, self.runs)) if self.claims else self
+        return replace(self, looks=(*(n for n in at if n < self.runs), self.runs)) if self.claims else self
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
         """Return the experiment with more `agents`."""
