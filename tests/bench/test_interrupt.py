@@ -71,7 +71,7 @@ RESUMABLE = "stopped; what is done is in runs/slow, and the same command goes on
 @pytest.mark.parametrize(
     ("module", "said"),
     [
-        ("hushbandits.experiments", "hushbandits: stopped\n"),
+        ("hushbandits.bench.declare.catalog", "hushbandits: stopped\n"),
         ("rich.console", "hushbandits: stopped\n"),
         ("numba", RESUMABLE),
         ("numba.core.typing", RESUMABLE),

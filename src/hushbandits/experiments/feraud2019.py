@@ -163,13 +163,13 @@ def _unequal_claims() -> list[Claim]:
     return claims
 
 
-def _against_players(name: str, title: str, figure: str, **more: Any) -> Experiment:
+def _declared(name: str, title: str, source: str, **more: Any) -> Experiment:
     return Experiment(
         **{
-            "name": name,
+            "name": f"feraud2019-{name}",
             "title": title,
-            "source": f"Féraud et al. 2019, {figure}",
-            "env": Use(ID, problem=more.pop("problem", "P1"), permute_arms=True),
+            "source": f"Féraud et al. 2019, {source}",
+            "env": Use(ID, problem="P1", permute_arms=True),
             "agents": AGENTS,
             "sweep": {"env.n_agents": PLAYERS},
             "runs": 80,  # the paper's 20 leave claims undecided
@@ -189,19 +189,19 @@ def _dser4(phi: float) -> Use:
 
 
 EXPERIMENTS = (
-    _against_players(
-        "feraud2019-fig1a", "Problem 1: samples against the number of players", "figure 1a",
+    _declared(
+        "fig1a", "Problem 1: samples against the number of players", "figure 1a",
         figures=(Figure(y="rounds", x="env.n_agents", log="xy", bounds={"corollary 2": f"{__name__}:corollary_2"}),),
         claims=_samples_claims(),
     ),
-    _against_players(
-        "feraud2019-fig1b", "Problem 1: messages against the number of players", "figure 1b",
+    _declared(
+        "fig1b", "Problem 1: messages against the number of players", "figure 1b",
         agents=[use for use in AGENTS if not use.name.startswith("1")],
         figures=(Figure(y="messages", x="env.n_agents", log="xy", bounds={"MK − 1": f"{__name__}:theorem_1"}),),
         claims=_message_claims(),
     ),
-    _against_players(
-        "feraud2019-shared", "Problem 1: samples of one player who sees everything, in more runs", "figure 1",
+    _declared(
+        "shared", "Problem 1: samples of one player who sees everything, in more runs", "figure 1",
         agents=[baseline(0, r) for r in ROUTINES],
         claims=_shared_claims(),
         # 80 runs do not tell SER3's mean from the region's end.  Those of figure 1 have been judged: these are others.
@@ -210,22 +210,22 @@ EXPERIMENTS = (
         luck="shared",
         quick={"runs": 50, "env.n_agents": (32, 64)},
     ),
-    _against_players(
-        "feraud2019-fig2a", "Problem 2: 50 % of the players make 80 % of the events", "figure 2a",
+    _declared(
+        "fig2a", "Problem 2: 50 % of the players make 80 % of the events", "figure 2a",
         agents=[use for use in AGENTS if not use.name.startswith("0")],
         sweep={"env.agent_distribution": (UNEQUAL, "uniform"), "env.n_agents": PLAYERS},
         claims=_unequal_claims(),
     ),
-    _against_players(
-        "feraud2019-fig2b", "Problem 3: the means of suboptimal arms fall", "figure 2b",
-        problem="P3",
+    _declared(
+        "fig2b", "Problem 3: the means of suboptimal arms fall", "figure 2b",
+        env=Use(ID, problem="P3", permute_arms=True),
         claims=[
             _faster(one, other, " on problem 3, at every N")
             for one, other in ([decentralized(r) for r in ROUTINES], [baseline(1, r) for r in ROUTINES])
         ],
     ),
-    _against_players(
-        "feraud2019-median", "Problem 1: median elimination as the routine", "appendix",
+    _declared(
+        "median", "Problem 1: median elimination as the routine", "appendix",
         agents=[decentralized("Median"), baseline(0, "Median"), decentralized("SER3")],
         figures=(Figure(y="rounds", x="env.n_agents", log="xy", lines=("Decentralized-M", "0"),
                         bounds={"corollary 1": f"{__name__}:corollary_1"}),),
@@ -235,31 +235,28 @@ EXPERIMENTS = (
         runs=56,  # slow; fewer have no interval at the level of all claims together
         quick={"runs": 2, "env.n_agents": (32, 64)},
     ),
-    _against_players(
-        "feraud2019-median-alone", "Median elimination alone, which is slow: few players, few runs", "appendix",
+    _declared(
+        "median-alone", "Median elimination alone, which is slow: few players, few runs", "appendix",
         agents=[baseline(1, "Median")],
         sweep={"env.n_agents": (32, 64)},
         runs=3,
         quick={"runs": 1, "env.n_agents": (32,)},
     ),
-    Experiment(
-        name="feraud2019-dser4",
-        title="A switch of the best arm after 200,000 of 400,000 activations, 32 players",
-        source="Féraud et al. 2019, section 4",
+    _declared(
+        "dser4", "A switch of the best arm after 200,000 of 400,000 activations, 32 players", "section 4",
         env=SWITCH,
         agents=[_dser4(phi) for phi in (0, 3e-6, 1e-5, 3e-5)],
+        sweep={},
         runs=20,
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", log=""),),
         quick={"runs": 5, "env.horizon": 100_000},
     ),
-    Experiment(
-        name="feraud2019-dser4-end",
-        title="The same in more runs: regret at the end",
-        source="Féraud et al. 2019, section 4",
+    _declared(
+        "dser4-end", "The same in more runs: regret at the end", "section 4",
         env=SWITCH,
         agents=[_dser4(phi) for phi in (0, 1e-5)],
-        runs=80,
+        sweep={},
         checkpoints=(),  # curves are played round by round, forty times slower
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", x="runs", log=""),),
@@ -267,12 +264,11 @@ EXPERIMENTS = (
                       Ratio("regret", _dser4(1e-5), _dser4(0)), **words.LESS, source=OWN)],
         quick={"runs": 5, "env.horizon": 100_000},
     ),
-    Experiment(
-        name="feraud2019-privacy",
-        title="What an observer of one player's votes can name, where .1 is allowed",
-        source="Féraud et al. 2019, theorem 1",
+    _declared(
+        "privacy", "What an observer of one player's votes can name, where .1 is allowed", "theorem 1",
         env=Use(ID, n_agents=64, permute_arms=True),
         agents=[decentralized(r) for r in ("SER3", "UGapEc", "Median")],
+        sweep={},
         runs=100,
         metrics=("named", "named_most", "rounds"),
         figures=(Figure(y="named", x="runs", log=""), Figure(y="named_most", x="runs", log="")),
@@ -283,12 +279,11 @@ EXPERIMENTS = (
         ],
         quick={"runs": 10},
     ),
-    Experiment(
-        name="feraud2019-failure",
-        title="How often somebody ends with an arm that is not ε-optimal, at δ = .05",
-        source="Féraud et al. 2019, theorem 1",
+    _declared(
+        "failure", "How often somebody ends with an arm that is not ε-optimal, at δ = .05", "theorem 1",
         env=Use(ID, n_agents=64, permute_arms=True),
         agents=[decentralized(r) for r in ROUTINES],
+        sweep={},
         runs=1000,
         metrics=("correct", "inconclusive", "rounds"),
         figures=(Figure(y="rounds", x="runs", log="x"),),

@@ -72,10 +72,8 @@ def plain(value: object) -> Any:
         labels = {node: i for i, node in enumerate(value.nodes)}
         edges = sorted(sorted((labels[a], labels[b])) for a, b in value.edges)
         return {"Graph": {"nodes": len(labels), "edges": edges}}
-    if isinstance(value, (UniformMeans, Law)) and is_dataclass(value) and type(value).__name__ in _CLASSES:
-        return {type(value).__name__: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
-    if isinstance(value, Law) and is_dataclass(value) and (path := _path(type(value))):
-        return {path: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, (UniformMeans, Law)) and is_dataclass(value) and (name := _written(type(value))):
+        return {name: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
     raise TypeError(
         f"{shown(value)} cannot stand in an experiment: use numbers, strings, lists, reward laws or networkx graphs"
     )
@@ -98,8 +96,10 @@ def lean(part: Any, *but: str) -> dict[str, Any]:
     return found
 
 
-def _path(kind: type) -> str:
-    """``"module:Class"``, where a worker can import that."""
+def _written(kind: type) -> str:
+    """The name of a class that ships; of one's own ``"module:Class"``, where a worker can import that."""
+    if _CLASSES.get(kind.__name__) is kind:
+        return kind.__name__
     if kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__:
         return ""
     return f"{kind.__module__}:{kind.__qualname__}"

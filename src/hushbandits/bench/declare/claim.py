@@ -5,14 +5,13 @@ How it is judged is in `hushbandits.bench.judge.verdicts`; here is only what it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import lean
-from hushbandits.bench.declare.effects import EFFECTS, Effect, Line
+from hushbandits.bench.declare.effects import EFFECTS, Effect
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice, nearest, real, shown
+from hushbandits.core.ground.validate import choice, real, shown
 
 __all__ = ["Claim"]
 
@@ -69,10 +68,6 @@ class Claim:
                 object.__setattr__(self, end, real(f"{what} {end}", getattr(self, end)))
         shapes.check(Claim, vars(self), what.removesuffix(":"))
 
-    def naming(self, line: Callable[[Line], Line]) -> Claim:
-        """Return the claim with its lines renamed: `line` gives each its new name."""
-        return replace(self, effect=self.effect.naming(line))
-
     def to_dict(self) -> dict[str, object]:
         """As in a TOML file: one flat table, without what is at its default.
 
@@ -95,14 +90,7 @@ class Claim:
         >>> Claim.from_dict({"sentence": "Few.", "metric": "messages", "of": "UCB1", "below": 1}).effect.metric
         'messages'
         """
-        if not shapes.mapping(table):
-            raise ValueError(f"claims: {shown(table)} must be a table")
-        for key in table:
-            if key not in _FLAT:
-                raise ValueError(f"claims: there is no field {key!r}{nearest(key, _FLAT)}")
-        for key in ("sentence", "metric", "of"):
-            if key not in table:
-                raise ValueError(f"claims: the field {key!r} is missing")
+        shapes.table("claims", table, _FLAT, ("sentence", "metric", "of"))
         what = f"claim {shown(table['sentence'])}:"
         kind = EFFECTS[choice(f"{what} effect", table.get("effect", "value"), tuple(EFFECTS))]
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hushbandits.bench.declare import shapes
@@ -185,9 +185,6 @@ class Figure:
     @classmethod
     def from_dict(cls, table: object) -> Figure:
         """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
-        if not shapes.mapping(table):
-            raise ValueError(f"figures: {shown(table)} must be a table")
-        shapes.check(cls, table, "figures")
-        if "y" not in table:
-            raise ValueError("figures: the field 'y' is missing")
-        return cls(**table)
+        given = shapes.table("figures", table, [f.name for f in fields(cls)], ("y",))
+        shapes.check(cls, given, "figures")
+        return cls(**given)

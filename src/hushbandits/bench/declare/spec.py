@@ -17,7 +17,7 @@ from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.declare.world import seeds, world
 from hushbandits.core.ground.types import Params, Seeds
-from hushbandits.core.ground.validate import integer, nearest, shown
+from hushbandits.core.ground.validate import integer, shown
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
 
@@ -174,7 +174,9 @@ class Experiment:
         for label in lines:
             if lines.count(label) > 1:
                 raise ValueError(f"experiment {self.name}: two lines are called {label!r}; give them a label=")
-        object.__setattr__(self, "claims", tuple(c.naming(self._line_of) for c in self.claims))
+        object.__setattr__(
+            self, "claims", tuple(replace(c, effect=c.effect.naming(self._line_of)) for c in self.claims)
+        )
 
     def _check_sweep(self) -> None:
         names = self._names()
@@ -237,12 +239,12 @@ class Experiment:
         points = [dict(zip(self.sweep, combo, strict=True)) for combo in itertools.product(*self.sweep.values())]
         found = []
         for point in points:
-            env = self.env.having(**{k[4:]: v for k, v in point.items() if k.startswith("env.")})
+            env = _aimed(self.env, point, "env")
             where = world(env.name, env.params, self.paired, self.luck)
             for line, agent, uses in self._lines:
-                wrappers = tuple(_aimed(w, point) for w in uses)
+                wrappers = tuple(_aimed(w, point, w.name) for w in uses)
                 on = env if agent.on is None else Use(agent.on, **env.params)
-                played = _aimed(agent, point, "agent")
+                played = _aimed(agent, point, "agent", agent.name)
                 found.append(Cell(on, wrappers, played, where, self.checkpoints, line, point))
         return found
 
@@ -260,14 +262,8 @@ class Experiment:
         if not shapes.mapping(table):
             raise ValueError(f"an experiment must be a table, not {shown(table)}")
         table = dict(table)
-        known = [f.name for f in fields(cls)]
         name = plain_name("experiment name", table["name"]) if "name" in table else "?"
-        for key in table:
-            if key not in known:
-                raise ValueError(f"experiment {name}: there is no field {key!r}{nearest(key, known)}")
-        for key in ("name", "env", "agents"):
-            if key not in table:
-                raise ValueError(f"experiment {name}: the field {key!r} is missing")
+        shapes.table(f"experiment {name}", table, [f.name for f in fields(cls)], ("name", "env", "agents"))
         if table.get("title", "") == "":  # said to be empty, or not said
             table["title"] = name
         try:
@@ -314,16 +310,14 @@ class Experiment:
             if isinstance(value, (list, tuple)):
                 return replace(self, sweep={**sweep, key: tuple(value)}, varied=True)
             del sweep[key]
-        changed = {parameter: value}
-        if prefix == "env":
-            return replace(self, env=self.env.having(**changed), sweep=sweep, varied=True)
         if prefix == "agent":
             shapes.lacking(what, parameter, [a.name for a in self.agents])
         point = {key: value}
-        agents = tuple(_aimed(a, point, "agent") for a in self.agents)
-        choices = {label: tuple(_aimed(w, point) for w in uses) for label, uses in self._choices().items()}
+        env = _aimed(self.env, point, "env")
+        agents = tuple(_aimed(a, point, "agent", a.name) for a in self.agents)
+        choices = {label: tuple(_aimed(w, point, w.name) for w in uses) for label, uses in self._choices().items()}
         wrappers = choices if isinstance(self.wrappers, Mapping) else choices[""]
-        return replace(self, agents=agents, wrappers=wrappers, sweep=sweep, varied=True)
+        return replace(self, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=True)
 
     def quickly(self) -> Experiment:
         """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs; no looks but theirs."""
@@ -342,19 +336,19 @@ class Experiment:
         >>> one.staged((48, 100)).looks
         (48, 80)
         """
-        return replace(self, looks=looks.before(at, self.runs)) if self.claims else self
+        return replace(self, looks=(*(n for n in at if n < self.runs), self.runs)) if self.claims else self
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
         """Return the experiment with more `agents`."""
         return replace(self, agents=(*self.agents, *named(tuple(agents))))
 
 
-def _aimed(use: Use, point: Params, kind: str = "") -> Use:
-    """`use` with those values of `point` that name it, or its kind."""
+def _aimed(use: Use, point: Params, *prefixes: str) -> Use:
+    """`use` with those values of `point` that stand under one of the prefixes."""
     mine = {}
     for key, value in point.items():
         prefix, _, parameter = key.rpartition(".")
-        if prefix == use.name or (kind and prefix == kind):
+        if prefix in prefixes:
             mine[parameter] = value
     return use.having(**mine) if mine else use
 
