@@ -115,7 +115,13 @@ class Around(Team):
 
 
 class Blocks(Team):
-    """Plays these blocks, each an arm and how many users, at every server."""
+    """Plays blocks at every server.
+
+    Parameters
+    ----------
+    blocks : sequence of (int, int)
+        Arm and number of users of each block, in their order.
+    """
 
     told = ()
 
