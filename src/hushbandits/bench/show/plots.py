@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.files import picture
 from hushbandits.bench.show.ink import CSS, NAMES, PRINT, SCREEN, Ink, Style, style
@@ -82,10 +83,10 @@ def png(store: Store, experiment: Experiment, path: Path, trusted: Collection[st
 
     `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
     """
-    shown = panels(store, experiment, trusted)
+    shown = panels(lines(store, experiment), experiment, trusted)
     if shown:
         with quietly():
-            _save(compose(store, experiment, shown), experiment.name, path, "png")
+            _save(compose(experiment, shown), experiment.name, path, "png")
     return path if shown else None
 
 
@@ -97,11 +98,11 @@ def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collec
     list of Path
         Empty if there is nothing to draw.
     """
-    shown = panels(store, experiment, trusted)
+    shown = panels(lines(store, experiment), experiment, trusted)
     if not shown:
         return []
     with quietly():
-        canvas = compose(store, experiment, shown)
+        canvas = compose(experiment, shown)
         canvas.draw_without_rendering()
         canvas.set_layout_engine("none")  # what is laid out stays: the formats differ in nothing else
         return [_save(canvas, experiment.name, folder / picture(experiment.name, f), f) for f in FORMATS]
@@ -109,20 +110,20 @@ def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collec
 
 def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None = None) -> Inline | None:
     """Draw every panel by itself, for a page; ``None`` if there is nothing to draw."""
-    shown = panels(store, experiment, trusted)
+    shown = panels(lines(store, experiment), experiment, trusted)
     if not shown:
         return None
     with quietly():
         drawn = _separate(shown, experiment.name)
-    return Inline(shown, legend(store, shown), **drawn)
+    return Inline(shown, legend(shown), **drawn)
 
 
-def legend(store: Store, shown: Sequence[Panel]) -> list[Key]:
+def legend(shown: Sequence[Panel]) -> list[Key]:
     """Return what a legend of all panels together says: one entry per line, with what it spent in any of them."""
     keys = []
     for label, i in _places(shown).items():
-        cells = {cell.key: cell for p in shown for line in p.lines if line.label == label for cell in line.cells}
-        told = spent(store, list(cells.values()), shown[0].runs)
+        drawn = [line for p in shown for one in p.lines if one.label == label for line in one.lines]
+        told = spent(list({line.cell.key: line for line in drawn}.values()))
         keys.append(Key(short(f"{label} ({told})" if told else label), style(i)))
     named = dict.fromkeys(name for p in shown for name in p.bounds)
     return [*keys, *(Key(f"{short(name)}, in each line's colour", None) for name in named)]
@@ -178,7 +179,7 @@ def _canvas(ink: Ink) -> Canvas:
     return canvas
 
 
-def compose(store: Store, experiment: Experiment, shown: Sequence[Panel], formulas: Collection[str] = ()) -> Canvas:
+def compose(experiment: Experiment, shown: Sequence[Panel], formulas: Collection[str] = ()) -> Canvas:
     """All panels on white, a title above and one legend below; laid out when it is drawn, for the size it has then.
 
     `formulas`: texts in which dollar signs enclose formulas; in any other a dollar sign is one.
@@ -201,7 +202,7 @@ def compose(store: Store, experiment: Experiment, shown: Sequence[Panel], formul
             heading.append(canvas.text(0, 1, short(experiment.title, 400), fontsize=11.5, fontweight="bold", va="top"))
         if headed and len(captions) == 1:
             heading.append(canvas.text(0, 1, captions[0], fontsize=9, color=PRINT.muted, va="top"))
-        keys = [entry(canvas, key, PRINT) for key in legend(store, shown)]
+        keys = [entry(canvas, key, PRINT) for key in legend(shown)]
         for text in canvas.findobj(Text):
             text.set_parse_math(text.get_text() in formulas)
         sheet = Sheet(placed, heading, keys)
