@@ -64,15 +64,16 @@ def table(head, rows):
 
 
 def explained(entry):
-    """Return what the docstrings of a class and its bases say of each parameter."""
+    """Return what the docstrings of a class and its bases say of each parameter, there where they say it."""
     said = {}
     for it in inspect.getmro(entry)[::-1] if inspect.isclass(entry) else [entry]:
-        names = []
-        for line in parts(it).get("Parameters", "").rstrip().splitlines():
+        names, lines = [], parts(it).get("Parameters", "").rstrip().splitlines()
+        for line, below in zip(lines, [*lines[1:], ""], strict=True):
             if line.startswith(" "):
                 said |= {name: f"{said[name]} {line.strip()}" for name in names}
             else:
                 names = [name.strip("* ") for name in line.partition(" : ")[0].split(",")]
+                names = [name for name in names if not said.get(name) or not below.strip().startswith("As in")]
                 said |= dict.fromkeys(names, "")
     return said
 
