@@ -208,7 +208,7 @@ class CMPUCB(NetworkTeam):
         """Messages live as long as that number of leaders needs; ``ValueError`` where no fixed graph says how long."""
         if self.leaders is None:
             return Protocol()
-        graph, agents = settings.get("graph", "cycle"), settings.get("n_agents", 16)
+        graph, agents = settings.get("graph", "cycle"), integer("n_agents", settings.get("n_agents", 16), 1)
         if isinstance(graph, str) and graph == "erdos-renyi":
             raise ValueError(
                 f"leaders={self.leaders} needs a fixed graph; with graph='erdos-renyi' give CMP-UCB a life="
