@@ -12,8 +12,7 @@ from named import PLACEHOLDER, PROJECT, ROOT, ids, marks, swept
 
 from hushbandits.cli import main as cli
 
-_NAMED = re.search(r"commands: .*?\}", inspect.getsource(cli.main), re.S)[0]
-COMMANDS = {name: getattr(cli, there) for name, there in re.findall(r'"([\w-]+)": (\w+)', _NAMED)}
+COMMANDS = {name: cli.command(name) for name in cli.COMMANDS}
 
 
 @cache

@@ -37,7 +37,7 @@ TERMS = {
     "SeedSequence(digest(seed, env part), spawn_key=(r,))": "of NumPy",
     'pettingzoo.make("parallel", "hushbandits/DPMASE-v0")': "of PettingZoo",
     "gymnasium.make_vec": "of Gymnasium", "space.sample": "of Gymnasium", "sys.modules": "of Python",
-    "pettingzoo.make": "of PettingZoo", "parallel_to_aec": "of PettingZoo", "EnvBase": "of TorchRL",
+    "pettingzoo.make": "of PettingZoo", "parallel_to_aec": "of PettingZoo", "EnvBase": "of TorchRL", "VecEnv": "of SB3",
     "ActionMask": "of TorchRL", '("agents", "action_mask")': "a key of TorchRL", "peft": "a package",
     "nox -s compat-<library>": "a way to write", "sb3:FOLDER": "a way to write", "sb3:my.zip": "a way to write",
     "dist/": "written by build", "module:Class": "a way to write", "module:Name": "a way to write",
