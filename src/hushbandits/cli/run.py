@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import Positional, arg
 
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.play.plan import parse_shard
 from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.store import FILE, Store
-from hushbandits.cli.console import Backend, Looks, asked, bad_input_is_a_sentence, into, publish, show
+from hushbandits.cli.console import Backend, Looks, Several, asked, bad_input_is_a_sentence, into, publish, show
 
 __all__ = ["merge", "report", "run"]
-
-Several = UseAppendAction[tuple[str, ...]]
 
 
 def run(

@@ -85,13 +85,7 @@ _SUFFIXES = (".npz", ".pt", ".part")
 
 
 def versions() -> dict[str, str]:
-    """Return what a training's numbers depend on.
-
-    Examples
-    --------
-    >>> sorted(versions())[:2]
-    ['hushbandits', 'numpy']
-    """
+    """Return what a training's numbers depend on."""
     names = ("hushbandits", "numpy", "stable-baselines3", "torch", "sb3-contrib")
     return {name: version(name) for name in names if name != "sb3-contrib" or _installed(name)}
 
@@ -137,10 +131,7 @@ def _write(path: Path, content: bytes) -> None:
 def begun(out: Path) -> Told | None:
     """Return what ``policy.json`` of a training says; ``None`` where the folder is free for one.
 
-    Raises
-    ------
-    StoreError
-        The folder holds something else.
+    ``StoreError``: the folder holds something else.
     """
     if not out.exists():
         return None
