@@ -12,130 +12,55 @@ secure aggregation, shuffling, local noise, contamination and loss, and the pape
 from hushbandits import interrupt as _interrupt  # noqa: F401  (first: what follows is slow, and may be stopped)
 
 # isort: split
+import ast as _ast
 import sys as _sys
 from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from pathlib import Path as _Path
 from types import ModuleType as _ModuleType
-from typing import TYPE_CHECKING
 
-from hushbandits import testing
-from hushbandits.bench.compare import Comparison, compare
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.evaluate import evaluate
-from hushbandits.bench.opened import RunFolder, open_run
-from hushbandits.bench.results import Results
-from hushbandits.bench.run import run
-from hushbandits.core.acts import Acts
-from hushbandits.core.each import Each
-from hushbandits.core.env import Env
-from hushbandits.core.guarantee import Adjacency, Guarantee
-from hushbandits.core.luck.rewards import UniformMeans
-from hushbandits.core.luck.tapes import run_seeds
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.play import meet, play
-from hushbandits.core.team import Protocol, Team
-from hushbandits.core.wrapper import Wrapper
-from hushbandits.policies.policy import Policy
-from hushbandits.policies.shelf import list_policies, make_policy
-from hushbandits.protection import Protection
 from hushbandits.protection import privacy as _privacy
-from hushbandits.registry import (
-    list_agents,
-    list_envs,
-    list_wrappers,
-    make_core,
-    make_team,
-    make_wrapper,
-    register_agent,
-    register_env,
-    register_wrapper,
-)
-from hushbandits.views.aec import make_aec
+from hushbandits.registry import list_envs as _list_envs
 from hushbandits.views.farama import put_modules as _put_modules
-from hushbandits.views.make import make, wrap
-from hushbandits.views.torchrl import make_torchrl
-from hushbandits.views.vector import make_vec
-
-if TYPE_CHECKING:
-    from hushbandits.protection import privacy
-    from hushbandits.views.sb3 import RowsVecEnv as VecEnv
-else:
-
-    class _Answering(_ModuleType):
-        """The room of the pure functions, ``hushbandits.privacy``: called, it answers for an env and an agent."""
-
-        __call__ = staticmethod(_privacy)
-
-    privacy = _import_module("hushbandits.privacy")
-    privacy.__class__ = _Answering
-
-_put_modules(_sys.modules[__name__], list_envs())
-
-
-def make_sb3(*args: object, **kwargs: object) -> "VecEnv":
-    """Build a ``VecEnv`` of Stable-Baselines3: see `hushbandits.views.sb3.make_sb3` (extra ``sb3``)."""
-    from hushbandits.views.sb3 import make_sb3
-
-    return make_sb3(*args, **kwargs)  # type: ignore[arg-type]
-
 
 __version__ = _version("hushbandits")
 
-__all__ = [
-    "Acts",
-    "Adjacency",
-    "Claim",
-    "Comparison",
-    "Difference",
-    "Each",
-    "Env",
-    "Experiment",
-    "Field",
-    "Figure",
-    "Guarantee",
-    "Inbox",
-    "Measure",
-    "Obs",
-    "Policy",
-    "Protection",
-    "Protocol",
-    "Ratio",
-    "Results",
-    "RunFolder",
-    "Slope",
-    "Team",
-    "UniformMeans",
-    "Use",
-    "Value",
-    "Wrapper",
-    "compare",
-    "evaluate",
-    "list_agents",
-    "list_envs",
-    "list_policies",
-    "list_wrappers",
-    "make",
-    "make_aec",
-    "make_core",
-    "make_policy",
-    "make_sb3",
-    "make_team",
-    "make_torchrl",
-    "make_vec",
-    "make_wrapper",
-    "meet",
-    "open_run",
-    "play",
-    "privacy",
-    "register_agent",
-    "register_env",
-    "register_wrapper",
-    "run",
-    "run_seeds",
-    "testing",
-    "wrap",
-]
+#: What is offered, and where it is written: imported when it is first asked for.
+_HOMES = {
+    alias.name: node.module
+    for node in _ast.parse(_Path(__file__).with_suffix(".pyi").read_text()).body
+    if isinstance(node, _ast.ImportFrom)
+    for alias in node.names
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES[name]
+    found = _import_module(f"{home}.{name}") if home == __name__ else getattr(_import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
+class _Answering(_ModuleType):
+    """The room of the pure functions, ``hushbandits.privacy``: called, it answers for an env and an agent."""
+
+    __call__ = staticmethod(_privacy)
+
+
+_import_module("hushbandits.privacy").__class__ = _Answering
+
+_put_modules(_sys.modules[__name__], _list_envs())
+
+
+def make_sb3(*args: object, **kwargs: object) -> object:
+    """Build a ``VecEnv`` of Stable-Baselines3: see `hushbandits.views.sb3.make_sb3` (extra ``sb3``)."""
+    from hushbandits.views.sb3 import make_sb3
+
+    return make_sb3(*args, **kwargs)

@@ -16,7 +16,6 @@ from children import started
 
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.store import Store
-from hushbandits.cli.console import assignment
 from hushbandits.cli.main import main
 
 SPEC = """
@@ -91,14 +90,6 @@ def test_options_change_what_is_run(spec, capsys):
     assert "env.n_agents" not in rows[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("a=3", 3), ("a=[3, 4]", [3, 4]), ("a=0.5", 0.5), ("a=true", True), ("a = star", "star"), ("a=none", None)],
-)
-def test_values_on_the_command_line_are_toml_none_or_words(text, value):
-    assert assignment(text) == ("a", value)
-
-
 @pytest.mark.session
 def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
     (spec / "bold.py").write_text(
@@ -127,11 +118,21 @@ def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
         (["run", "mine.toml", "--agents", "json:Agent"], "module 'json' has no 'Agent'"),
         (["run", "mine.toml", "--agents", "Multi-UCB"], "two lines are called 'Multi-UCB'"),
         (["run", "mine.toml", "--runs", "0"], "runs=0 must be an integer"),
-        (["run", "mine.toml", "--jobs", "0"], "jobs=0 must be an integer"),
+        (["run", "mine.toml", "--jobs", "0"], "jobs=0 must be an integer ≥ 1, or -1: one process per core"),
         (["run", "mine.toml", "--seed", "-1"], "seed=-1 must be an integer"),
         (["run", "mine.toml", "--out", "mine.toml/x"], "cannot write to mine.toml/x: not a directory"),
         (["report", "nowhere"], "there are no results in nowhere"),
         (["export", "nowhere"], "there are no results in nowhere"),
+        (["run", "mine"], "no experiment is named 'mine'; there is a file mine.toml: name it with its ending"),
+        (["run", "mine.toml", "--set", "env.means=[.5,.4"], "--set 'env.means=[.5,.4' is no list and no table"),
+        (["run", "mine.toml", "--set", "env.horizon=5", "--set", "env.horizon=6"], "--set env.horizon is given twice"),
+        (["run", "mine.toml", "--set", "env.seed=3"], "seed=3 is no parameter of env CoopNetwork-v0: give seed to"),
+        (["run", "mine.toml", "--set", "env.runs=3"], "'env.runs' is no parameter of the env's; runs = … of the"),
+        (["watch", "CoopNetwork-v0", "--agent", "UCB1", "--set", "env.life=1", "--set", "env.life=2"], "given twice"),
+        (["new-agent", "Class"], "'class' is a word of Python's own that cannot be imported; choose another name"),
+        (["new-agent", "None"], "'None' is a word of Python's own that cannot be imported; choose another name"),
+        (["new-agent", "Scipy"], "would be written to scipy.py, which hides the module of that name"),
+        *((["new-agent", name], "must be a name for a class") for name in ("3x", "a/b", "", "class", "x" + chr(0))),
     ],
 )
 def test_bad_input_is_one_sentence_and_writes_nothing(spec, capsys, args, message):
@@ -192,13 +193,6 @@ def test_a_new_agent_joins_an_experiment(spec, capsys):
     assert main(["new-agent", "QuiteNew"]) == 0
     assert main(["run", "mine.toml", "--jobs", "1", "--agents", "quite_new:QuiteNew", "--out", "o"]) == 0
     assert "QuiteNew" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["3x", "a/b", "", "class", "x" + chr(0)])
-def test_what_is_no_name_for_an_agent_is_refused(spec, capsys, name):
-    assert main(["new-agent", name]) == 2
-    assert "must be a name for a class" in capsys.readouterr().err
-    assert os.listdir(spec) == ["mine.toml"]
 
 
 def test_report_is_written_anew(spec, capsys):

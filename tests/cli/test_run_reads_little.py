@@ -24,5 +24,13 @@ def test_four_cells_read_no_paper_and_nothing_of_other_settings(tmp_path):
     names = told.splitlines()[-1].split()
     assert "hushbandits.envs.network.env" in names
     others = ("experiments.", "agents.", "envs.exploration", "envs.feedback", "baselines.sb3")
+    others += ("audits", "learning", "testing", "views.make", "cli.audit")
     assert [n for n in names if n.startswith(tuple(f"hushbandits.{other}" for other in others))] == []
-    assert len(names) < 180  # once nearly 300
+    assert len(names) <= 150
+
+
+def test_the_package_alone_reads_its_core_and_its_tables():
+    code = "import sys, hushbandits; print(*(n for n in sys.modules if n.startswith('hushbandits.')))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    rooms = ("bench", "cli", "testing", "envs", "agents", "views.make")
+    assert [n for n in told if n.startswith(tuple(f"hushbandits.{room}" for room in rooms))] == []

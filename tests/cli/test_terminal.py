@@ -117,7 +117,7 @@ def test_what_nobody_foresaw_is_one_line(folder, monkeypatch, capsys, error):
     def broken(*args):
         raise error
 
-    monkeypatch.setattr(cli, "asked", broken)
+    monkeypatch.setattr("hushbandits.cli.run.asked", broken)
     monkeypatch.delenv("HUSHBANDITS_TRACEBACK", raising=False)
     assert cli.main(["run", "mine.toml"]) == 2
     err = capsys.readouterr().err

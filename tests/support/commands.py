@@ -25,8 +25,7 @@ PLACEHOLDER = re.compile(
     r"(FOLDER|NAME|FILE\.toml|my_module:My\w+|own_\w+:\w+|own\w*\.toml|env/name|sb3:(FOLDER|runs/mine))$"
 )
 
-_NAMED = re.search(r"commands: .*?\}", inspect.getsource(cli.main), re.S)[0]
-COMMANDS = {name: getattr(cli, there) for name, there in re.findall(r'"([\w-]+)": (\w+)', _NAMED)}
+COMMANDS = {name: cli.command(name) for name in cli.COMMANDS}
 
 
 @cache

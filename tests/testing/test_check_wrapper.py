@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from planted import caught, fault
 
 import hushbandits as hb
 from hushbandits.testing import check_wrapper
@@ -27,82 +28,12 @@ class Sound(hb.Wrapper):
         return message.map(np.rint)
 
 
-class Misspelt(Sound):
-    def delivers(self, inbox, env):
-        pass
-
-
-class Sents(hb.Wrapper):
-    def sned(self, message, env):
-        pass
-
-
-class More(Sound):
-    def send(self, message, env):
-        return message.but(colour=np.zeros(message["sent"].shape))
-
-
-class Fewer(Sound):
-    def sends(self, fields, env):
-        return {**fields, "colour": hb.Field()}
-
-
 class Wide(Sound):
     def sends(self, fields, env):
         return {**fields, "reward": hb.Field(low=0, high=1)}
 
     def send(self, message, env):
         return message.but(reward=message["reward"] + 2)
-
-
-class Nothing(Sound):
-    def send(self, message, env):
-        pass
-
-
-class InPlace(Sound):
-    def send(self, message, env):
-        message["reward"][:] = 0
-        return message
-
-
-class Rewrites(Sound):
-    def send(self, message, env):
-        message["reward"] = message["reward"] * 0
-        return message
-
-
-class Unheard(Sound):
-    def hears(self, fields, env):
-        return {name: field for name, field in fields.items() if name != "reward"}
-
-
-class NoInbox(Sound):
-    def deliver(self, inbox, env):
-        return {}
-
-
-class Tells(Sound):
-    def tell(self, reward, env):
-        return reward + 5
-
-
-class Untold(Sound):
-    def tells(self, fields, env):
-        return {"guess": hb.Field()}
-
-
-class Raises(Sound):
-    def told(self, env):
-        raise KeyError("gone")
-
-    def tells(self, fields, env):
-        return {"guess": hb.Field()}
-
-
-class Global(Sound):
-    def send(self, message, env):
-        return message.map(lambda x: x * np.random.random())
 
 
 class Unseeded(Sound):
@@ -142,86 +73,106 @@ class Common(Sound):
         return message
 
 
-class Infinite(Sound):
-    def metrics(self, env):
-        return {"lost": np.full(env.runs, np.inf)}
-
-
-class NotANumber(Sound):
-    def metrics(self, env):
-        return {"epsilon": np.full(env.runs, np.nan)}
-
-
-class Scalar(Sound):
-    def metrics(self, env):
-        return {"lost": 3}
-
-
-class Rate(Sound):
-    drops = 2.0
-
-
-class Loses(Sound):
-    drops = 0.0
-
-    def send(self, message, env):
-        return message.but(sent=message["sent"] & False)
-
-
-class Lost(Sound):
-    most_lost = np.nan
-
-
-class Reach(Sound):
-    reach = -1.0
-
-
 class Promiseless(Sound):
     def __init__(self, epsilon=1.0, **rest):
         super().__init__(**rest)
         self.epsilon = epsilon
 
 
-class Noisy(Sound):
-    verbs = ("add",)
+def blank(self, message, env):
+    message["reward"][:] = 0
+    return message
+
+
+def rewrite(self, message, env):
+    message["reward"] = message["reward"] * 0
+    return message
+
+
+def gone(self, env):
+    raise KeyError("gone")
+
+
+def guess(self, fields, env):
+    return {"guess": hb.Field()}
+
+
+def wrapper(name, **body):
+    return fault(name, Sound, **body)
+
+
+def sends(name, change):
+    return wrapper(name, send=lambda self, message, env: change(message))
+
+
+def measures(name, found):
+    return wrapper(name, metrics=lambda self, env: found(env.runs))
 
 
 PLANTED = [
-    (Misspelt, "Misspelt.delivers is called by nobody; the hook is deliver"),
-    (Sents, "Sents.sned is called by nobody; the hook is send"),
-    (More, "More.send: ValueError: .*has a field 'colour' that nobody declared"),
-    (Fewer, "Fewer.send: ValueError: .*has no field 'colour'"),
+    (
+        wrapper("Misspelt", delivers=lambda self, inbox, env: None),
+        "Misspelt.delivers is called by nobody; the hook is deliver",
+    ),
+    (
+        fault("Sents", hb.Wrapper, sned=lambda self, message, env: None),
+        "Sents.sned is called by nobody; the hook is send",
+    ),
+    (
+        sends("More", lambda message: message.but(colour=np.zeros(message["sent"].shape))),
+        "More.send: ValueError: .*has a field 'colour' that nobody declared",
+    ),
+    (
+        wrapper("Fewer", sends=lambda self, fields, env: {**fields, "colour": hb.Field()}),
+        "Fewer.send: ValueError: .*has no field 'colour'",
+    ),
     (Wide, r"Wide.send: ValueError: .*allowed are numbers in 0\.\.1"),
-    (Nothing, "Nothing.send must return a message, not NoneType"),
-    (InPlace, "InPlace.send: ValueError: assignment destination is read-only"),
-    (Rewrites, "Rewrites.send writes to 'reward' of the message that it was given"),
-    (Unheard, "Unheard.*: the inbox behind Unheard offers arm, reward"),
-    (NoInbox, "NoInbox.deliver must return an Inbox, not dict"),
-    (Tells, "Tells.tell, by what its tells.. declares"),
-    (Untold, "Untold.*: .*declares 'guess', and no wrapper's told"),
-    (Raises, "Raises.told: KeyError: 'gone'"),
-    (Global, r"Global: it moved the global state of numpy\.random"),
+    (sends("Nothing", lambda message: None), "Nothing.send must return a message, not NoneType"),
+    (wrapper("InPlace", send=blank), "InPlace.send: ValueError: assignment destination is read-only"),
+    (wrapper("Rewrites", send=rewrite), "Rewrites.send writes to 'reward' of the message that it was given"),
+    (
+        wrapper("Unheard", hears=lambda self, fields, env: {k: v for k, v in fields.items() if k != "reward"}),
+        "Unheard.*: the inbox behind Unheard offers arm, reward",
+    ),
+    (wrapper("NoInbox", deliver=lambda self, inbox, env: {}), "NoInbox.deliver must return an Inbox, not dict"),
+    (wrapper("Tells", tell=lambda self, reward, env: reward + 5), "Tells.tell, by what its tells.. declares"),
+    (wrapper("Untold", tells=guess), "Untold.*: .*declares 'guess', and no wrapper's told"),
+    (wrapper("Raises", tells=guess, told=gone), "Raises.told: KeyError: 'gone'"),
+    (
+        sends("Global", lambda message: message.map(lambda x: x * np.random.random())),
+        r"Global: it moved the global state of numpy\.random",
+    ),
     (Unseeded, "Unseeded: the same seed, .*two games differ at metrics, luck"),
     (Shared, "Shared: run [12] alone and its row of a batch, metrics, differ at luck"),
     (Remembers, "Remembers.reset: a second game of one instance and the first of a new one differ at metrics, rounds"),
     (Common, "Common.seen is data of the class and changed in play"),
-    (Infinite, r"Infinite.metrics, 'lost': must be finite numbers, and holds \[inf\]"),
-    (NotANumber, r"NotANumber.metrics, 'epsilon': must be finite numbers, and holds \[nan\]"),
-    (Scalar, r"Scalar.metrics: .*'lost' must be numbers of shape \(\d, …\), not .* \(\)"),
-    (Rate, r"Rate.drops must be a rate in \[0, 1\] or None, not 2.0"),
-    (Loses, "Loses.send loses messages, and drops=0.0 says that none gets lost"),
-    (Lost, r"Lost.most_lost must be a number in \[0, 1\], not nan"),
-    (Reach, r"Reach.reach must be a number in \[0, inf\], not -1.0"),
+    (
+        measures("Infinite", lambda runs: {"lost": np.full(runs, np.inf)}),
+        r"Infinite.metrics, 'lost': must be finite numbers, and holds \[inf\]",
+    ),
+    (
+        measures("NotANumber", lambda runs: {"epsilon": np.full(runs, np.nan)}),
+        r"NotANumber.metrics, 'epsilon': must be finite numbers, and holds \[nan\]",
+    ),
+    (
+        measures("Scalar", lambda runs: {"lost": 3}),
+        r"Scalar.metrics: .*'lost' must be numbers of shape \(\d, …\), not .* \(\)",
+    ),
+    (wrapper("Rate", drops=2.0), r"Rate.drops must be a rate in \[0, 1\] or None, not 2.0"),
+    (
+        wrapper("Loses", drops=0.0, send=lambda self, message, env: message.but(sent=message["sent"] & False)),
+        "Loses.send loses messages, and drops=0.0 says that none gets lost",
+    ),
+    (wrapper("Lost", most_lost=np.nan), r"Lost.most_lost must be a number in \[0, 1\], not nan"),
+    (wrapper("Reach", reach=-1.0), r"Reach.reach must be a number in \[0, inf\], not -1.0"),
     (Promiseless, "Promiseless.promises is not defined, but Promiseless has an epsilon"),
-    (Noisy, "Noisy.promises is not defined, but Noisy adds noise"),
+    (wrapper("Noisy", verbs=("add",)), "Noisy.promises is not defined, but Noisy adds noise"),
 ]
 
 
-@pytest.mark.parametrize(("fault", "says"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
-def test_planted_faults_are_caught(fault, says):
-    with pytest.raises(AssertionError, match=says) as caught:
-        check_wrapper(fault, "CoopNetwork-v0")
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize(("faulty", "says"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
+def test_planted_faults_are_caught(faulty, says):
+    caught(check_wrapper, faulty, says, "CoopNetwork-v0")
 
 
 def test_the_ground_of_the_planted_faults_is_sound():

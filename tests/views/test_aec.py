@@ -24,7 +24,6 @@ import hushbandits as hb
 from hushbandits import coop_network_v0, dist_dp_v0
 from hushbandits.core.entries import ENVS
 from hushbandits.core.messages import Field
-from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.views.farama import module_name
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
@@ -280,14 +279,6 @@ def test_every_env_has_a_module_as_farama_has_them(env_id):
         assert isinstance(env, pettingzoo.ParallelEnv if build is module.parallel_env else pettingzoo.AECEnv)
         assert str(env) == f"hushbandits/{env_id}"
         assert env.max_cycles == 3
-
-
-def test_what_is_registered_later_is_pettingzoos_too():
-    hb.register_env("Mine-v3", CoopNetwork, n_agents=3)
-    assert pettingzoo.make("aec", "hushbandits/Mine-v3").max_num_agents == 3
-    pettingzoo.register("aec", "hushbandits/Other-v0", "x:y")
-    with pytest.raises(ValueError, match="'hushbandits/Other-v0' is registered with PettingZoo already"):
-        hb.register_env("Other-v0", CoopNetwork)
 
 
 def test_a_view_of_turns_is_wrapped_as_one_of_steps_is():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from planted import fault
 from small import small
 
 import hushbandits as hb
@@ -81,46 +82,10 @@ class WrongDtype(ParallelView):
         return {agent: row.astype(np.float64) for agent, row in super()._observe().items()}
 
 
-class Outside(ParallelView):
-    def step(self, actions):
-        returned = super().step(actions)
-        returned[0]["agent_2"][3] = 7.0
-        return returned
-
-
-class NotANumber(ParallelView):
-    def step(self, actions):
-        returned = super().step(actions)
-        returned[0]["agent_1"][0] = np.nan
-        return returned
-
-
-class DrawsGlobally(ParallelView):
-    def step(self, actions):
-        observations, rewards, *rest = super().step(actions)
-        return observations, {agent: x + 1e-9 * np.random.rand() for agent, x in rewards.items()}, *rest
-
-
-class DrawsFromRandom(ParallelView):
-    def step(self, actions):
-        observations, rewards, *rest = super().step(actions)
-        return observations, {agent: x + 1e-9 * random.random() for agent, x in rewards.items()}, *rest
-
-
 class SeedsGlobally(ParallelView):
     def reset(self, seed=None, options=None):
         np.random.seed(seed)
         return super().reset(seed=int(np.random.randint(2**31)))
-
-
-class OneSeed(ParallelView):
-    def reset(self, seed=None, options=None):
-        return super().reset(seed=None if seed is None else 7)
-
-
-class DefaultSeed(ParallelView):
-    def reset(self, seed=None, options=None):
-        return super().reset(seed=0 if seed is None else seed)
 
 
 class Remembers(ParallelView):
@@ -140,16 +105,6 @@ class CountsEpisodes(ParallelView):
         return observations, {agent: {"episode": self.played} for agent in infos}
 
 
-class SharesSpaces(ParallelView):
-    def action_space(self, agent):
-        return super().action_space("agent_0")
-
-
-class NewSpaces(ParallelView):
-    def observation_space(self, agent):
-        return copy.deepcopy(super().observation_space(agent))
-
-
 class WritesToTheOld(ParallelView):
     def _observe(self):
         rows = super()._observe()
@@ -158,24 +113,6 @@ class WritesToTheOld(ParallelView):
         for agent, row in rows.items():
             self.kept[agent][:] = row
         return self.kept
-
-
-class OneLeavesEarly(ParallelView):
-    def step(self, actions):
-        returned = super().step(actions)
-        returned[2]["agent_0"] = True
-        return returned
-
-
-class PaysNothing(ParallelView):
-    def step(self, actions):
-        observations, rewards, *rest = super().step(actions)
-        return observations, dict.fromkeys(rewards), *rest
-
-
-class StateOutside(ParallelView):
-    def state(self):
-        return super().state() + 5
 
 
 class NotPicklable(ParallelView):
@@ -208,23 +145,66 @@ class LosesMessages(ParallelView):
         self.task = DeafLens(core)
 
 
+def steps(name, part, change):
+    """One part of what a step returns, changed."""
+
+    def step(self, actions):
+        returned = [*ParallelView.step(self, actions)]
+        returned[part] = change(returned[part])
+        return tuple(returned)
+
+    return fault(name, ParallelView, step=step)
+
+
+def pays(name, change):
+    return steps(name, 1, lambda paid: {agent: change(x) for agent, x in paid.items()})
+
+
+def sees(name, agent, entry, value):
+    def change(observations):
+        observations[agent][entry] = value
+        return observations
+
+    return steps(name, 0, change)
+
+
+def seeds(name, change):
+    return fault(
+        name, ParallelView, reset=lambda self, seed=None, options=None: ParallelView.reset(self, seed=change(seed))
+    )
+
+
 PLANTED = [
     (WrongDtype, "dtype float64, its space float32"),
-    (Outside, r"the observation of agent_2 lies outside its space: entry \(3,\) is 7.0, not in \[0.0, 1.0\]"),
-    (NotANumber, "the observation of agent_1 lies outside its space: .* is nan"),
-    (DrawsGlobally, "moved the global state of numpy.random"),
-    (DrawsFromRandom, "moved the global state of random"),
+    (
+        sees("Outside", "agent_2", 3, 7.0),
+        r"the observation of agent_2 lies outside its space: entry \(3,\) is 7.0, not in \[0.0, 1.0\]",
+    ),
+    (sees("NotANumber", "agent_1", 0, np.nan), "the observation of agent_1 lies outside its space: .* is nan"),
+    (pays("DrawsGlobally", lambda x: x + 1e-9 * np.random.rand()), "moved the global state of numpy.random"),
+    (pays("DrawsFromRandom", lambda x: x + 1e-9 * random.random()), "moved the global state of random"),
     (SeedsGlobally, "moved the global state of numpy.random"),
-    (OneSeed, "the env ignores its seed"),
-    (DefaultSeed, "falls back to a fixed seed"),
+    (seeds("OneSeed", lambda seed: None if seed is None else 7), "the env ignores its seed"),
+    (seeds("DefaultSeed", lambda seed: 0 if seed is None else seed), "falls back to a fixed seed"),
     (Remembers, "the env remembers, or differ at step 1, observations, agent_0"),
     (CountsEpisodes, "the env remembers, or differ at reset, infos, agent_0, episode"),
-    (SharesSpaces, "two agents share one action_space"),
-    (NewSpaces, r"observation_space\('agent_0'\) returns another object"),
+    (
+        fault("SharesSpaces", ParallelView, action_space=lambda self, _: ParallelView.action_space(self, "agent_0")),
+        "two agents share one action_space",
+    ),
+    (
+        fault(
+            "NewSpaces", ParallelView, observation_space=lambda self, agent: copy.deepcopy(self.task.observation_space)
+        ),
+        r"observation_space\('agent_0'\) returns another object",
+    ),
     (WritesToTheOld, "step 1 wrote to what an earlier one had returned"),
-    (OneLeavesEarly, r"\['agent_0'\] left before the joint end"),
-    (PaysNothing, "the reward of agent_0 is None"),
-    (StateOutside, r"state\(\) lies outside its space"),
+    (steps("OneLeavesEarly", 2, lambda ends: {**ends, "agent_0": True}), r"\['agent_0'\] left before the joint end"),
+    (pays("PaysNothing", lambda x: None), "the reward of agent_0 is None"),
+    (
+        fault("StateOutside", ParallelView, state=lambda self: ParallelView.state(self) + 5),
+        r"state\(\) lies outside its space",
+    ),
     (NotPicklable, "cannot be pickled in mid-episode"),
     (ForgetsOnPickle, "pickling loses something"),
     (PaysTwice, "rewards after the pull: row and view differ at agent_"),
@@ -232,14 +212,14 @@ PLANTED = [
 ]
 
 
-def plant(fault):
-    return fault(hb.make_core("CoopNetwork-v0", graph="complete", **NET))
+def plant(view):
+    return view(hb.make_core("CoopNetwork-v0", graph="complete", **NET))
 
 
-@pytest.mark.parametrize(("fault", "message"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
-def test_planted_faults_are_caught(fault, message):
+@pytest.mark.parametrize(("faulty", "message"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
+def test_planted_faults_are_caught(faulty, message):
     with pytest.raises(AssertionError, match=message):
-        check_env(plant(fault))
+        check_env(plant(faulty))
 
 
 def test_the_ground_of_the_planted_faults_is_sound():

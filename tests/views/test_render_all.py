@@ -172,20 +172,19 @@ def test_a_title_has_two_lines_and_ends_with_the_verdict():
 @pytest.mark.parametrize(
     ("env_id", "agent", "env"),
     [
+        *((env_id, "Random", {"n_agents": 32, "horizon": 30}) for env_id in hb.list_envs()),
         ("CoopNetwork-v0", "Multi-UCB", {"n_agents": 4, "horizon": 30}),
+        ("PrivateNetwork-v0", "Private-UCB", {"n_agents": 4, "horizon": 5}),  # it is told no rewards
         ("DPMASE-v0", "Independent", {"n_agents": 2, "means": [0.9, 0.1]}),
         ("DistDP-v0", "Dist-DP-SE", {"horizon": 500}),
     ],
 )
 def test_to_watch_changes_nothing(env_id, agent, env):
-    team = hb.make_team(agent)
-    core = assemble(env_id, team, runs=1, env=env)
-    *_, task = watched(core, team, 5)
-    seen = core.metrics()
-    other = hb.make_team(agent)
-    for name, value in hb.play(assemble(env_id, other, runs=1, env=env), other, 5).items():
-        if name in seen:
-            np.testing.assert_array_equal(seen[name], value)
+    seen, other = ((assemble(env_id, team, runs=1, env=env), team) for team in map(hb.make_team, (agent, agent)))
+    *_, task = watched(*seen, 5)
+    played = hb.play(*other, 5)
+    for name, value in seen[0].metrics().items():
+        np.testing.assert_array_equal(value, played[name], err_msg=name)
     assert task.pulls.sum() > 0
 
 

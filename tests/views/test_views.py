@@ -113,6 +113,10 @@ def test_registering_registers_with_pettingzoo_too():
     hb.register_env(mine, CoopNetwork, n_agents=3)
     env = pettingzoo.make("parallel", f"hushbandits/{mine}", horizon=2)
     assert len(env.possible_agents) == 3
+    assert pettingzoo.make("aec", f"hushbandits/{mine}").max_num_agents == 3
+    pettingzoo.register("aec", "hushbandits/Other-v0", "x:y")
+    with pytest.raises(ValueError, match="'hushbandits/Other-v0' is registered with PettingZoo already"):
+        hb.register_env("Other-v0", CoopNetwork)
     hb.testing.check_env(mine, horizon=4)
     with pytest.raises(ValueError, match="'Mine-v3' is registered already"):
         hb.register_env(mine, CoopNetwork)

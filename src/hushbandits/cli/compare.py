@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import Positional, arg
 
-from hushbandits.cli.console import assignments, bad_input_is_a_sentence, escape, make_console
+from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence, escape, make_console
 
 __all__ = ["compare"]
 
@@ -17,7 +17,7 @@ def compare(
     metric: str | None = None,
     lines: Annotated[tuple[str, ...], arg(metavar="LABEL")] = (),
     experiment: Annotated[str | None, arg(metavar="NAME")] = None,
-    at: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="KEY=VALUE")] = (),
+    at: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
     statistic: Annotated[str, arg(metavar="mean|median|iqm")] = "mean",
 ) -> int:
     """Compare the lines of a run folder: every pair A − B, at each point of a sweep.

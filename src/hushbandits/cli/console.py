@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import arg
+from tyro.conf import UseAppendAction, arg
 
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.store import Store
@@ -29,11 +29,15 @@ if TYPE_CHECKING:
 #: Where work is played; default: processes of this machine.
 Backend = Annotated[str | None, arg(metavar="serial|processes|dask|slurm")]
 
+#: An option that may be given several times.
+Several = UseAppendAction[tuple[str, ...]]
+
 #: Where claims are judged besides; see `Experiment.staged`.
 Looks = Annotated[str | None, arg(metavar="N,N")]
 
 __all__ = [
-    "Backend", "Looks", "asked", "assignments", "bad_input_is_a_sentence", "into", "make_console", "publish", "show",
+    "Backend", "Looks", "Several", "asked", "assignments", "bad_input_is_a_sentence", "into", "make_console",
+    "publish", "show",
 ]  # fmt: skip
 
 
@@ -208,5 +212,5 @@ def bad_input_is_a_sentence() -> Iterator[None]:
     """Bad input ends the program with one sentence, not with a traceback."""
     try:
         yield
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ImportError) as error:
         raise StoreError(str(error)) from error

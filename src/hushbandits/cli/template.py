@@ -7,8 +7,12 @@ import keyword
 import re
 import sys
 from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
 
 from hushbandits.bench.declare.shapes import plain_name
+from hushbandits.cli.console import bad_input_is_a_sentence
 from hushbandits.core.ground.validate import shown
 
 __all__ = ["new_agent"]
@@ -65,26 +69,24 @@ def test_the_same_seed_gives_the_same_run():
 '''
 
 
-def new_agent(name: str, folder: Path) -> tuple[Path, Path]:
-    """Write ``name``'s module and its test into `folder`; nothing is overwritten.
+def new_agent(name: Annotated[Positional[str], arg(metavar="NAME")], folder: Path = Path()) -> int:
+    """Write a template of an agent, and a test of it that passes.
 
     Parameters
     ----------
-    name : str
-        The class, in any of the usual ways (``Bold``, ``bold-agent``): it becomes ``BoldAgent`` in ``bold_agent.py``.
-    folder : Path
-        An existing folder.
-
-    Returns
-    -------
-    tuple of Path
-        The module and its test.
-
-    Raises
-    ------
-    ValueError
-        No name for a class, or a file of that name exists.
+    name
+        The agent's class, such as Bold.
+    folder
+        Where to write; default: here.
     """
+    with bad_input_is_a_sentence():
+        module, test = _written(name, folder)
+    print(f"{module}\n{test}\ntry it: python -m pytest {test}")
+    return 0
+
+
+def _written(name: str, folder: Path) -> tuple[Path, Path]:
+    """The module and its test, new in an existing folder, for a name in any of the usual ways."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
     title, module = "".join(w[0].upper() + w[1:] for w in words), "_".join(w.lower() for w in words)
     if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():

@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import Positional, arg
 
-from hushbandits.bench.play.errors import StoreError
-from hushbandits.cli.console import assignments, bad_input_is_a_sentence, escape, make_console
+from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence, escape, make_console
 from hushbandits.core.ground.types import Params
 
 __all__ = ["train"]
 
-_Several = UseAppendAction[tuple[str, ...]]
 _TABLES = {"env": "env", "task": "task", "algo": "hyper"}
 
 
@@ -27,8 +25,8 @@ def train(
     steps: int = 100_000,
     seed: int = 0,
     num_envs: int = 16,
-    set: Annotated[_Several, arg(metavar="KEY=VALUE")] = (),
-    wrappers: Annotated[_Several, arg(metavar="NAME")] = (),
+    set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
+    wrappers: Annotated[Several, arg(metavar="NAME")] = (),
     evaluations: int = 10,
     held_out: int = 32,
     resume: bool = False,
@@ -79,10 +77,8 @@ def train(
         Write logs to OUT/tensorboard.
     """
     with bad_input_is_a_sentence():
-        try:
-            from hushbandits.learning.train import train as trained
-        except ImportError as error:
-            raise StoreError(str(error)) from None
+        from hushbandits.learning.train import train as trained
+
         given = _asked(set, wrappers)
         try:
             with _progress(steps) as notify:
@@ -90,8 +86,6 @@ def train(
                     id, out, algo=algo, steps=steps, seed=seed, num_envs=num_envs, evaluations=evaluations,
                     held_out=held_out, resume=resume, tensorboard=tensorboard, notify=notify, **given,
                 )  # fmt: skip
-        except ImportError as error:
-            raise StoreError(str(error)) from None
         except KeyboardInterrupt:
             make_console(stderr=True).print(
                 f"stopped; the last checkpoint is in {escape(str(out))}, and --resume goes on from there"

@@ -6,17 +6,20 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import Positional, arg
 
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.cli.console import assignments, bad_input_is_a_sentence
+from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence
 from hushbandits.core.ground.validate import integer, real, shown
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from hushbandits.bench.play.progress import Bar
     from hushbandits.core.env import Env
     from hushbandits.core.ground.types import Seeds
@@ -28,8 +31,6 @@ __all__ = ["watch"]
 _MOST = 300  # frames of a file
 _LAST = 3.0  # seconds that the last frame stays
 _COLOURS = 256
-
-Several = UseAppendAction[tuple[str, ...]]
 
 
 def watch(
@@ -87,7 +88,9 @@ def watch(
         path = _free(_default(env, agent) if out is None else out, overwrite)
         core, team, seeds = _game(env, agent, seed, set, wrappers)
     name = f"{env} · {agent}"
-    if out is None and _can_show():
+    from hushbandits.views.render import has_windows
+
+    if out is None and has_windows():
         return _in_a_window(core, team, seeds, name, _Pace(rounds, every, frames, fps))
     last = _into_a_file(path, core, team, seeds, name, _Pace(rounds, every, frames, fps))
     print(last)
@@ -95,31 +98,27 @@ def watch(
     return 0
 
 
+@dataclass(frozen=True)
 class _Pace:
-    """Which rounds are drawn, and how fast they are shown.
+    """Which rounds are drawn, and how fast they are shown."""
 
-    Parameters
-    ----------
-    most, every : int, optional
-    frames : int
-    fps : float
-    """
-
-    def __init__(self, most: int | None, every: int | None, frames: int, fps: float):
-        self.most, self._every, self._frames, self.fps = most, every, frames, fps
+    most: int | None
+    every: int | None
+    frames: int
+    fps: float
 
     def drawn(self, played: int) -> list[int]:
         """Rounds that are drawn of those played."""
         from hushbandits.views.watch import moments
 
-        if self._every is None:
-            return moments(played, self._frames)
-        if played > (_MOST - 2) * self._every:
+        if self.every is None:
+            return moments(played, self.frames)
+        if played > (_MOST - 2) * self.every:
             raise ValueError(
-                f"every={self._every} of {played:,} rounds is more than {_MOST} frames: "
+                f"every={self.every} of {played:,} rounds is more than {_MOST} frames: "
                 f"every={-(-played // (_MOST - 2))} or more, or fewer rounds"
             )
-        return sorted({*range(0, played, self._every), played})
+        return sorted({*range(0, played, self.every), played})
 
     def durations(self, frames: int) -> list[int]:
         """Milliseconds of each frame; a GIF counts in tens of them."""
@@ -222,12 +221,6 @@ def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pac
     return title.replace("\n", " · ")
 
 
-def _can_show() -> bool:
-    from hushbandits.views.render import has_windows
-
-    return has_windows()
-
-
 def _in_a_window(core: Env, team: Team, seeds: Seeds, name: str, pace: _Pace) -> int:
     """Show frame by frame, until the window is closed."""
     from matplotlib import pyplot as plt
@@ -237,7 +230,7 @@ def _in_a_window(core: Env, team: Team, seeds: Seeds, name: str, pace: _Pace) ->
 
     with Bar(1, after=2.0, unit="runs") as bar:
         _, tasks = _chosen(core, team, seeds, pace, bar)
-    window: Any = None
+    window: Figure | None = None
     for task in tasks:
         window = render.show(task, render.title(core, name, over=not core.live[0]), window)
         plt.pause(1 / pace.fps)

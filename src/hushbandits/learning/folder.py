@@ -131,10 +131,7 @@ def _write(path: Path, content: bytes) -> None:
 def begun(out: Path) -> Told | None:
     """Return what ``policy.json`` of a training says; ``None`` where the folder is free for one.
 
-    Raises
-    ------
-    StoreError
-        The folder holds something else.
+    ``StoreError``: the folder holds something else.
     """
     if not out.exists():
         return None

@@ -26,17 +26,7 @@ __all__ = ["MODELS", "Algorithm", "build", "checkpoint", "leg_seed", "restore", 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm.
-
-    Parameters
-    ----------
-    module, cls, policy : str
-        Where its class is, and its policy's name.
-    hyper : mapping
-        Defaults where they differ from the library's.
-    masked, deterministic : bool
-        Whether it reads masks; whether it is played without luck.
-    """
+    """An algorithm: its class and its policy's name, what differs from the library's defaults; how it is played."""
 
     module: str
     cls: str
@@ -70,13 +60,8 @@ _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "
 
 def build(algo: str, venv: RowsVecEnv, hyper: Params, seed: int, tensorboard: str | None) -> BaseAlgorithm:
     """Build a model.
-
-    Raises
-    ------
-    ImportError
-        The extra ``sb3`` is not installed.
-    ValueError, TypeError
-        A hyperparameter that it does not take, or a bad value; actions that the algorithm cannot choose.
+    ``ImportError``: the extra ``sb3`` is not installed.  ``ValueError``, ``TypeError``: a hyperparameter that it does
+    not take, or a bad value; actions that the algorithm cannot choose.
     """
     kind = MODELS[algo]
     try:
@@ -153,11 +138,7 @@ def checkpoint(model: BaseAlgorithm) -> bytes:
 
 def restore(model: BaseAlgorithm, content: bytes) -> None:
     """Put a checkpoint into a model; nothing in it is run.
-
-    Raises
-    ------
-    ValueError
-        The content is damaged, or is another model's.
+    ``ValueError``: the content is damaged, or is another model's.
     """
     import torch
 

@@ -33,7 +33,6 @@ from hushbandits.views.learners import Rows, learners_core, learners_own
 
 __all__ = ["train"]
 
-#: Called with the steps done, and after an evaluation with what was found.
 Notify = Callable[[int, Training | None], None]
 
 
@@ -48,32 +47,16 @@ def train(
 ) -> Told:  # fmt: skip
     """Train a policy that all agents share, and leave it in a folder, where ``sb3:FOLDER`` plays it.
 
+    What ``hushbandits train`` takes by name means the same here; its ``--set`` is three mappings.
+
     Parameters
     ----------
-    id : str
-        An env's id.
-    out : str or Path
-        The folder; at the end it holds ``policy.json`` and weights, before also a checkpoint.
-    algo : str
-        ``"ppo"``, ``"dqn"``, ``"a2c"``, ``"recurrent-ppo"`` or ``"maskable-ppo"``.
-    steps : int
-        Steps of single agents, at least.
-    seed : int
-    num_envs : int
-        R, the runs played at once; there are R·M learning agents.
     env, task, hyper : mapping
         Parameters of the env, of what the learner sees (``actions``, ``agent_id``, …), and of the algorithm.
     wrappers : sequence of Use or str
         On messages' way, outermost first.
-    evaluations : int
-        Legs: after each the policy plays held-out episodes, and a checkpoint is written.
-    held_out : int
-        Episodes of an evaluation.
-    resume : bool
-        Go on with the training in `out`: the end is the same to the bit as without the interruption.
-    tensorboard : bool
-        Write logs to ``out/tensorboard``.
     notify : callable
+        Called with the steps done, and after an evaluation with what was found.
 
     Returns
     -------

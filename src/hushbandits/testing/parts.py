@@ -30,13 +30,7 @@ ROUNDS = 24
 
 def check_hooks(cls: type, base: type, hooks: Sequence[str]) -> None:
     """Raise ``AssertionError`` where a method has almost the name of a hook, and the class lacks that hook.
-
-    Parameters
-    ----------
-    cls, base : type
-        The class, and where its contract stands; what is declared there is no misprint.
-    hooks : sequence of str
-        The methods that somebody calls.
+    What `base`, where the contract stands, declares is no misprint; `hooks` are the methods that somebody calls.
 
     Examples
     --------
@@ -173,11 +167,7 @@ def grounds(
     """Yield where a team can play, as functions of the number of runs; `each`: in one env of every setting.
 
     Without an id the envs of the registry are tried, then more agents; without sizes the game is small and short.
-
-    Raises
-    ------
-    ValueError
-        It can play nowhere; the last refusal is told.
+    ``ValueError``: it can play nowhere; the last refusal is told.
     """
     seen: set[str] = set()
     refusal: Exception | None = None

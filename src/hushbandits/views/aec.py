@@ -12,7 +12,6 @@ from pettingzoo import AECEnv
 
 from hushbandits.core.actions import Stacked, read, sample_mask
 from hushbandits.core.entries import AnyEnv
-from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.views.make import make
 from hushbandits.views.run import OneRun
@@ -35,20 +34,18 @@ class AECView(OneRun, AECEnv[str, Array, object]):
     Parameters and attributes are those of `OneRun`; `max_cycles` counts steps of the run, not turns.
     """
 
-    def __init__(self, core: Env, **kwargs: Any):
-        super().__init__(core, **kwargs)
-        self.rewards: dict[str, float] = {}
-        self._cumulative_rewards: dict[str, float] = {}
-        self.terminations: dict[str, bool] = {}
-        self.truncations: dict[str, bool] = {}
-        self.infos: dict[str, Params] = {}
-        self._number = {agent: m for m, agent in enumerate(self.possible_agents)}
+    rewards: dict[str, float]
+    _cumulative_rewards: dict[str, float]
+    terminations: dict[str, bool]
+    truncations: dict[str, bool]
+    infos: dict[str, Params]
 
     # -- the episode --------------------------------------------------------------------------------------------
 
     def reset(self, seed: int | None = None, options: Params | None = None) -> None:
         """Start an episode; `seed` and `options` as for `OneRun.begin`."""
         self.begin(seed, options)
+        self._number = {agent: m for m, agent in enumerate(self.possible_agents)}
         self._seen = self.seen()
         self._skip_agent_selection = None
         self.rewards, self._cumulative_rewards = dict.fromkeys(self.agents, 0.0), dict.fromkeys(self.agents, 0.0)
@@ -139,20 +136,13 @@ def make_aec(id: AnyEnv, **kwargs: Any) -> AECView:
 
     Parameters
     ----------
-    id : str or class
-        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
-    **kwargs
+    id, **kwargs
         As for `make`.
 
     Returns
     -------
     AECView
         A ``pettingzoo.AECEnv``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `make`.
 
     Examples
     --------

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import gymnasium
+from gymnasium.vector import AutoresetMode
 
 from hushbandits.core.actions import read, sample_mask
 from hushbandits.core.env import Env
@@ -26,7 +25,7 @@ def _alone(kwargs: Params) -> Info:
     return {**kwargs, "n_agents": 1}
 
 
-class BanditEnv(gymnasium.Env[Array, Any]):
+class BanditEnv(gymnasium.Env[Array, object]):
     """One agent, K arms, T rounds: ``gymnasium.make("hushbandits/Bandit-v0")``.
 
     It is a network of one: the same core and the same `Task`, whose ``heard_`` parts stay empty.  The horizon
@@ -97,13 +96,12 @@ class BanditEnv(gymnasium.Env[Array, Any]):
         return render.frame(self.task, title, self.render_mode)
 
 
-def make_bandits(num_envs: int = 1, **kwargs: Any) -> VectorView:
-    """Build many bandits at once: ``gymnasium.make_vec("hushbandits/Bandit-v0", num_envs=…)``.
-
-    Examples
-    --------
-    >>> make_bandits(3, horizon=10).num_envs
-    3
-    """
-    more = {name: kwargs.pop(name) for name in ("autoreset", "render_mode") if name in kwargs}
-    return make_vec(_ID, num_envs, **more, **_alone(kwargs))
+def make_bandits(
+    num_envs: int = 1,
+    *,
+    autoreset: str | AutoresetMode = "same-step",
+    render_mode: str | None = None,
+    **kwargs: object,
+) -> VectorView:
+    """Build many bandits at once: ``gymnasium.make_vec("hushbandits/Bandit-v0", num_envs=…)``."""
+    return make_vec(_ID, num_envs, autoreset=autoreset, render_mode=render_mode, **_alone(kwargs))

@@ -8,10 +8,9 @@ from functools import partial
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from hushbandits.views.aec import make_aec
-from hushbandits.views.make import make
-
 __all__ = ["module_name", "put_modules"]
+
+_OFFERED = ["env", "parallel_env", "raw_env"]
 
 
 def module_name(id: str) -> str:
@@ -26,6 +25,22 @@ def module_name(id: str) -> str:
     return re.sub(r"\W", "_", words).lower().replace("__", "_")
 
 
+class _Named(ModuleType):
+    """An id's module: views are imported when one of its three names is asked for."""
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _OFFERED:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        from hushbandits.views.aec import make_aec
+        from hushbandits.views.make import make
+
+        found = vars(self)[name] = partial(make if name == "parallel_env" else make_aec, vars(self)["id"])
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_OFFERED]
+
+
 def put_modules(package: ModuleType, ids: list[str]) -> None:
     """Give `package` a module for every id; there are no files, the modules stand where `import` looks first.
 
@@ -34,9 +49,8 @@ def put_modules(package: ModuleType, ids: list[str]) -> None:
     """
     for id in ids:
         name = f"{package.__name__}.{module_name(id)}"
-        module = ModuleType(name, f"{id} by PettingZoo's names: ``parallel_env``, ``env`` and ``raw_env``.")
+        module = _Named(name, f"{id} by PettingZoo's names: ``parallel_env``, ``env`` and ``raw_env``.")
         module.__spec__ = ModuleSpec(name, None)
-        vars(module).update(parallel_env=partial(make, id), env=partial(make_aec, id), raw_env=partial(make_aec, id))
-        vars(module)["__all__"] = ["env", "parallel_env", "raw_env"]
+        vars(module).update(id=id, __all__=_OFFERED)
         sys.modules[name] = module
         setattr(package, module_name(id), module)

@@ -66,11 +66,7 @@ def learners_core(
 
 def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     """Split keywords into those of the task that learners of an env have, one's own task's too, and those of the env.
-
-    Raises
-    ------
-    TypeError
-        An option of one's own that is a parameter of the env as well.
+    ``TypeError``: an option of one's own is a parameter of the env as well.
 
     Examples
     --------
@@ -86,25 +82,13 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
 
 
 def learners_own(id: AnyEnv) -> list[str]:
-    """Return the options of the task that an env has for learners; empty: it declares none.
-
-    Examples
-    --------
-    >>> learners_own("CoopNetwork-v0")
-    ['observation', 'actions', 'agent_id', 'normalize', 'price']
-    """
+    """Return the options of the task that an env has for learners; empty: it declares none."""
     learner = getattr(env_entry(id).load(), "learner", None)
     return [] if learner is None else list(learner.takes())
 
 
 def of_run(metrics: Mapping[str, Array], run: int) -> Info:
-    """Return one run's metrics: plain numbers, and arrays ``(M,)`` for per-agent ones.
-
-    Examples
-    --------
-    >>> of_run({"regret": np.array([1.5, 2.5])}, 1)
-    {'regret': 2.5}
-    """
+    """Return one run's metrics: plain numbers, and arrays ``(M,)`` for per-agent ones."""
     return {name: value[run].item() if value.ndim == 1 else value[run].copy() for name, value in metrics.items()}
 
 
@@ -129,13 +113,7 @@ def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
 
 
 def spelled(core: Env) -> str:
-    """Return what other libraries call an env.
-
-    Examples
-    --------
-    >>> spelled(make_core("DPMASE-v0"))
-    'hushbandits/DPMASE-v0'
-    """
+    """Return what other libraries call an env."""
     return "hushbandits" if core.spec is None else f"hushbandits/{title(core.spec[0])}"
 
 
@@ -188,18 +166,9 @@ class Rows:
     Parameters
     ----------
     core : Env
-        With a horizon.
+        With a horizon; it has ``runs`` and ``n_agents``, R and M.
     **options
         The task's.
-
-    Attributes
-    ----------
-    core : Env
-    task : Task
-    options : mapping
-        The task's.
-    runs, n_agents : int
-        R, M.
     """
 
     def __init__(self, core: Env, **options: object):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
@@ -124,5 +124,5 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
             f"wrap needs an env from make or make_core, not {env!r}; else give wrappers= when you build it"
         )
     id, kwargs, before = core.spec
-    new: Any = make_core(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
-    return type(env)(new, **env.settings) if isinstance(env, OneRun) else new
+    new = make_core(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
+    return cast(Wrapped, type(env)(new, **env.settings) if isinstance(env, OneRun) else new)

@@ -13,7 +13,7 @@ from hushbandits.core.task import Task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["close", "frame", "has_windows", "picture", "show", "title"]
+__all__ = ["frame", "has_windows", "picture", "show", "title"]
 
 _SIZE = (7.2, 3.6)  # inches
 _DPI = 100
@@ -84,13 +84,6 @@ def show(task: Task, title: str, window: Figure | None = None) -> Figure:
     window.canvas.draw_idle()
     window.canvas.flush_events()
     return window
-
-
-def close(window: Figure) -> None:
-    """Close what `show` opened."""
-    from matplotlib import pyplot as plt
-
-    plt.close(window)
 
 
 def _draw(task: Task, title: str, figure: Figure) -> None:

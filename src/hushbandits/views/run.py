@@ -46,10 +46,6 @@ class OneRun:
 
     Attributes
     ----------
-    core : Env
-        What is played.
-    task : Task
-        How a learner sees it.
     layout : mapping of str to slice
         Where each part of an observation lies: ``obs["agent_0"][env.layout["own_mean"]]``.
     state_space : spaces.Box
@@ -237,9 +233,9 @@ class OneRun:
     def close(self) -> None:
         """Close the window, if there is one."""
         if self._window is not None:
-            import hushbandits.views.render as render
+            from matplotlib import pyplot as plt
 
-            render.close(self._window)
+            plt.close(self._window)
             self._window = None
 
     @property

@@ -108,7 +108,7 @@ class RowsVecEnv(VecEnv):
     def _infos(self) -> list[Info]:
         # one each, for wrappers write into them
         labels = self.rows.task.labels
-        return [dict(labels) for _ in range(self.num_envs)] if labels else [{} for _ in range(self.num_envs)]
+        return [dict(labels) for _ in range(self.num_envs)]
 
     def close(self) -> None:
         """Nothing is open."""
@@ -156,19 +156,12 @@ def make_sb3(
 
     Parameters
     ----------
-    id : str or class
-        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
     num_envs : int
         R, the runs; there are R·M sub-envs, agent-fastest (`RowsVecEnv`).
-    wrappers : sequence of Wrapper, of their names or classes
-        Outermost first; an id's own protocol sits behind them.
-    speech : mapping of str to Field, optional
-        Network only: learned bits (``"?"``) beside the standard report.
     render_mode : str, optional
         ``"rgb_array"``.
-    **kwargs
-        Options of the task (``actions``, ``agent_id``, ``normalize``, ``observation``, ``price``, ``reward``, as in
-        `make`), and parameters of the env.
+    id, wrappers, speech, **kwargs
+        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
 
     Returns
     -------
@@ -178,8 +171,6 @@ def make_sb3(
     ------
     ImportError
         Stable-Baselines3 is missing; it comes with the extra ``sb3``.
-    ValueError, TypeError
-        As `make`.
 
     Examples
     --------

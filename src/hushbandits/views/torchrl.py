@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -16,16 +16,19 @@ from hushbandits.core.ground.validate import integer
 from hushbandits.core.messages import Field
 from hushbandits.views.learners import Rows, rows_of
 
-__all__ = ["make_torchrl"]
+if TYPE_CHECKING:
+    import torch
+    from tensordict import TensorDictBase
+    from torchrl.data import Composite, TensorSpec
+    from torchrl.envs import EnvBase
 
-#: TensorDicts, specs and tensors: TorchRL's types are not known before it is imported.
-TD = Any
+__all__ = ["make_torchrl"]
 
 
 def make_torchrl(
     id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
-    speech: Mapping[str, Field] | None = None, device: Any = "cpu", **kwargs: object,
-) -> Any:  # fmt: skip
+    speech: Mapping[str, Field] | None = None, device: torch.device | str = "cpu", **kwargs: object,
+) -> EnvBase:  # fmt: skip
     """Build a TorchRL env of R runs, which start their next episodes one by one.
 
     Its batch is [R].  All agents are one group, ``"agents"``: ``("agents", "observation")`` [R, M, D],
@@ -37,17 +40,12 @@ def make_torchrl(
 
     Parameters
     ----------
-    id : str or class
-        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
     num_envs : int
         R.
     device : torch.device or str
         Where tensors go; the env itself runs on the CPU.
-    wrappers, speech
-        As for `make`.
-    **kwargs
-        What `make` takes for the task (``actions``, ``agent_id``, ``normalize``, ``observation``, ``price``,
-        ``reward``), and parameters of the env and its protocol.
+    id, wrappers, speech, **kwargs
+        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
 
     Returns
     -------
@@ -59,8 +57,6 @@ def make_torchrl(
     ------
     ImportError
         TorchRL is not installed.
-    ValueError, TypeError
-        As for `make`.
 
     Examples
     --------
@@ -73,7 +69,7 @@ def make_torchrl(
 
 
 @functools.cache
-def _view() -> Any:
+def _view() -> type[EnvBase]:
     try:
         from torchrl.envs import EnvBase
     except ImportError as error:
@@ -88,12 +84,12 @@ def _view() -> Any:
 class _TorchRows:
     """What a view does, without TorchRL's base."""
 
-    device: Any
-    batch_size: Any
+    device: torch.device
+    batch_size: torch.Size
     #: TorchRL trusts that the shapes of a batch stay.
     batch_locked = True
 
-    def __init__(self, rows: Rows, device: Any):
+    def __init__(self, rows: Rows, device: torch.device | str):
         super().__init__(device=device, batch_size=[rows.runs])  # type: ignore[call-arg]
         self.rows = rows
         self.group_map = {"agents": [f"agent_{m}" for m in range(rows.n_agents)]}
@@ -103,25 +99,26 @@ class _TorchRows:
         self._make_specs()
 
     def _make_specs(self) -> None:
+        import torch
         from torchrl.data import Binary, Composite, Unbounded
 
         task, lead = self.rows.task, (self.rows.runs, self.rows.n_agents)
 
-        def group(**specs: TD) -> TD:
+        def group(**specs: TensorSpec) -> Composite:
             agents = Composite(**specs, shape=lead, device=self.device)
             return Composite(agents=agents, shape=lead[:1], device=self.device)
 
         self.action_spec = group(action=_spec(task.action_space, lead, self.device))
-        mask = Binary(shape=(*lead, choices(task.action_space)), dtype=_torch().bool, device=self.device)
+        mask = Binary(shape=(*lead, choices(task.action_space)), dtype=torch.bool, device=self.device)
         self.observation_spec = group(observation=_spec(task.observation_space, lead, self.device), action_mask=mask)
         self.reward_spec = group(reward=Unbounded(shape=(*lead, 1), device=self.device))
         flags = ("done", "terminated", "truncated")
-        done = {name: Binary(shape=(*lead[:1], 1), dtype=_torch().bool, device=self.device) for name in flags}
+        done = {name: Binary(shape=(*lead[:1], 1), dtype=torch.bool, device=self.device) for name in flags}
         self.done_spec = Composite(done, shape=lead[:1], device=self.device)
 
     # -- what TorchRL calls -----------------------------------------------------------------------------------
 
-    def _reset(self, tensordict: TD = None, **kwargs: Any) -> TD:
+    def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: object) -> TensorDictBase:
         asked = None if tensordict is None else tensordict.get("_reset", None)
         rows = None if asked is None else np.flatnonzero(asked.reshape(-1).cpu().numpy())
         if rows is None or len(rows) == self.rows.runs or not self._begun:
@@ -133,7 +130,7 @@ class _TorchRows:
             self._solved[rows] = False
         return self._told(seen)
 
-    def _step(self, tensordict: TD) -> TD:
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         waits = tensordict.get("_step", None)
         if waits is not None and (~waits.reshape(-1).cpu().numpy() & self.rows.task.obs.live).any():
             raise ValueError("_step: a run may only wait when it is done, all others step together")
@@ -151,7 +148,7 @@ class _TorchRows:
 
     # -- to and from tensors ------------------------------------------------------------------------------------
 
-    def _told(self, seen: Array) -> TD:
+    def _told(self, seen: Array) -> TensorDictBase:
         from tensordict import TensorDict
 
         self._seen = seen.copy()
@@ -168,31 +165,27 @@ class _TorchRows:
             device=self.device,
         )
 
-    def _tensor(self, value: Array) -> TD:
-        return _torch().as_tensor(value, device=self.device)
+    def _tensor(self, value: Array) -> torch.Tensor:
+        import torch
 
-    def _read(self, action: TD) -> Stacked:
+        return torch.as_tensor(value, device=self.device)
+
+    def _read(self, action: torch.Tensor | TensorDictBase) -> Stacked:
         if isinstance(self.rows.task.action_space, spaces.Dict):
             return self.rows.read({name: _flat(part) for name, part in action.items()})
         return self.rows.read(_flat(action))
 
 
-def _flat(action: TD) -> Array:
+def _flat(action: torch.Tensor) -> Array:
     value: Array = action.detach().cpu().numpy()
     return value.reshape(-1, *value.shape[2:])
 
 
-def _torch() -> Any:
-    import torch
-
-    return torch
-
-
-def _spec(space: Space, lead: tuple[int, int], device: Any) -> TD:
+def _spec(space: Space, lead: tuple[int, int], device: torch.device) -> TensorSpec:
     """What TorchRL calls a space of each of R·M agents."""
+    import torch
     from torchrl.data import Binary, Bounded, Categorical, Composite, MultiCategorical
 
-    torch = _torch()
     shape = (*lead, *(space.shape or ()))
     if isinstance(space, spaces.Discrete):
         return Categorical(int(space.n), shape=shape, device=device)

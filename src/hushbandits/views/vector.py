@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -26,7 +25,7 @@ _MODES = {
 }
 
 
-class VectorView(VectorEnv[Array, Any, Array]):
+class VectorView(VectorEnv[Array, Stacked, Array]):
     """R runs of M agents as R·M sub-envs under parameter sharing (built by `make_vec`).
 
     Sub-env ``i = r·M + m`` is agent m of run r, so ``num_envs`` is R·M, and ``x.reshape(env.runs, env.n_agents, …)``
@@ -53,8 +52,6 @@ class VectorView(VectorEnv[Array, Any, Array]):
     ----------
     runs, n_agents : int
         R and M.
-    core : Env
-    task : Task
     layout : mapping of str to slice
         Where each part of an observation lies.
     """
@@ -233,29 +230,19 @@ def make_vec(
 
     Parameters
     ----------
-    id : str or class
-        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
     num_envs : int
         R, the runs played at once; the view's own ``num_envs`` is R·M, one for each agent of each run.
-    wrappers, speech
-        As for `make`.
     autoreset : str or AutoresetMode
         ``"same-step"``, ``"next-step"`` or ``"disabled"``.
     render_mode : str, optional
         ``"ansi"`` or ``"rgb_array"``.
-    **kwargs
-        What `make` takes for the task (``actions``, ``agent_id``, ``normalize``, ``observation``, ``price``,
-        ``reward``), and parameters of the env and its protocol.
+    id, wrappers, speech, **kwargs
+        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
 
     Returns
     -------
     VectorView
         A ``gymnasium.vector.VectorEnv``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `make`.
 
     Examples
     --------
@@ -273,13 +260,7 @@ def make_vec(
 
 
 def one_agent(**kwargs: object) -> None:
-    """Say why ``gymnasium.make`` does not build an env of many agents.
-
-    Raises
-    ------
-    ValueError
-        Always.
-    """
+    """Say in a ``ValueError`` why ``gymnasium.make`` does not build an env of many agents."""
     raise ValueError(
         "this env has many agents, and gymnasium.make builds for one: use hushbandits.make (PettingZoo), "
         "gymnasium.make_vec (a sub-env for each agent), or the single-agent 'hushbandits/Bandit-v0'"

@@ -19,14 +19,7 @@ __all__ = ["moments", "watched"]
 def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
     """Play one run by the beats; yield what observes it, the same task each time, at the start and after every round.
 
-    The task only looks on: the run is the one that `hushbandits.play` plays.
-
-    Parameters
-    ----------
-    env, team : Env, Team
-        They must fit (`meet`); a core of one run.
-    seed : int or sequence of one SeedSequence
-        As in `Env.reset`.
+    The task only looks on: the run is the one that `hushbandits.play` plays.  The core has one run, and fits the team.
 
     Examples
     --------

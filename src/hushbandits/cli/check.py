@@ -1,4 +1,4 @@
-"""What a run folder holds, and whether it is whole."""
+"""``hushbandits check FOLDER``: what is there, and is it whole?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
 
 from hushbandits.bench.judge.stages import Stages, said
 from hushbandits.bench.play.errors import DamagedError
@@ -15,21 +18,23 @@ from hushbandits.bench.play.store import FILE, Store
 from hushbandits.core.ground.files import parts
 from hushbandits.core.ground.strangers import printable
 
-__all__ = ["checkup"]
+__all__ = ["check"]
 
 
-def checkup(folder: Path) -> int:
-    """Print what is in a folder, and compare every row with its checksum.
+def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
+    """Say what a run folder holds, and compare every row with its checksum.
 
-    Returns
-    -------
-    int
-        0: whole; 1: damaged.
+    Nothing is run, imported or written: a folder from somebody else can be looked at. Ends with 0 if the results are
+    whole (runs may be missing: the command that began them goes on), and with 1 if a disk or a copy has changed them:
+    restore a copy, or run again into another folder. Examples:
 
-    Raises
-    ------
-    StoreError
-        There is nothing that this version can read.
+      hushbandits check runs/quickstart
+      for folder in runs/*; do hushbandits check $folder || echo $folder; done
+
+    Parameters
+    ----------
+    folder
+        Such as runs/quickstart.
     """
     try:
         with Store(folder / FILE, readonly=True) as store:
