@@ -8,12 +8,12 @@ import subprocess
 import sys
 import textwrap
 
+import loky
 import pytest
 from bench_helpers import small
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
-from hushbandits.bench.play import processes
 from hushbandits.bench.play.imported import forget, imported
 from hushbandits.bench.run import run
 
@@ -159,7 +159,7 @@ def test_a_run_folder_is_played_as_its_files_are(here):
 
 def test_processes_stay_where_nothing_has_changed(here, monkeypatch):
     def pool():
-        return processes._pools[processes._mine()].pool
+        return loky.get_reusable_executor(reuse=True)
 
     write(here)
     arm()

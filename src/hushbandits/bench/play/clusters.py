@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hushbandits.bench.play.crew import Crew, Lost, workers
+from hushbandits.bench.play.crew import Crew, workers
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.worker import work
 from hushbandits.core.ground.names import words
@@ -138,13 +138,13 @@ class Slurm(Crew):
             time.sleep(self._POLL)
         return done
 
-    def _result(self, future: Any) -> bytes:
+    def _result(self, future: Any) -> bytes | None:
         try:
             answer: bytes = future.result()
-        except self._errors.FailedJobError as error:
-            raise error
-        except self._errors.UncompletedJobError:
-            raise Lost from None
+        except self._errors.UncompletedJobError as error:
+            if isinstance(error, self._errors.FailedJobError):
+                raise
+            return None
         return answer
 
     def _close(self, pending: list[Any], failed: bool) -> None:

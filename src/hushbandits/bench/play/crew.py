@@ -17,11 +17,7 @@ from hushbandits.core.ground.names import words
 from hushbandits.core.ground.validate import integer
 from hushbandits.interrupt import held_back
 
-__all__ = ["Crew", "Lost", "workers"]
-
-
-class Lost(Exception):
-    """Whoever played a chunk has died."""
+__all__ = ["Crew", "workers"]
 
 
 class Crew:
@@ -81,9 +77,9 @@ class Crew:
         with self._in_words():
             done = list(self._done(list(self._pending), patience))
         for future in done:
-            answer: Answer | None = None
-            with self._in_words(), contextlib.suppress(Lost):
-                answer = unpacked(self._result(future))
+            with self._in_words():
+                load = self._result(future)
+                answer = None if load is None else unpacked(load)
             yield self._pending.pop(future), answer
 
     def hung(self) -> list[int] | None:
@@ -94,7 +90,7 @@ class Crew:
     def _in_words(self) -> Iterator[None]:
         try:
             yield
-        except (Lost, RunError):
+        except RunError:
             raise
         except Stranger as error:
             raise RunError(str(error)) from None
@@ -118,11 +114,12 @@ class Crew:
     def _done(self, futures: list[Any], patience: float | None) -> Iterable[Any]:
         return wait(futures, timeout=patience, return_when=FIRST_COMPLETED).done
 
-    def _result(self, future: Future[bytes]) -> bytes:
+    def _result(self, future: Future[bytes]) -> bytes | None:
+        """Return an answer; ``None``: who played has died."""
         try:
             return future.result()
         except self.deaths:
-            raise Lost from None
+            return None
 
     def _close(self, pending: list[Any], failed: bool) -> None:
         for future in pending:

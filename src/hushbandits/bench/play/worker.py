@@ -22,7 +22,7 @@ from hushbandits.core.ground.names import reach
 from hushbandits.core.ground.sources import source_digest
 from hushbandits.registry import adopt, own_entries
 
-__all__ = ["LONGEST", "Answer", "Stranger", "attend", "imports_in", "packed", "unpacked", "work"]
+__all__ = ["LONGEST", "Answer", "Stranger", "attend", "packed", "unpacked", "work"]
 
 #: Seconds after which a chunk is handed back with what is done of it.
 LONGEST = 60.0
@@ -65,7 +65,7 @@ def unpacked(answer: bytes) -> Answer:
     Stranger
         The worker runs other source code.
     """
-    sources, _, replies = pickle.loads(answer)
+    sources, replies = pickle.loads(answer)
     if sources != _SOURCES:
         raise Stranger(
             f"a worker runs other source code of hushbandits ({sources}) than this process ({_SOURCES}): its rows "
@@ -74,23 +74,17 @@ def unpacked(answer: bytes) -> Answer:
     return list(pickle.loads(replies))
 
 
-def imports_in(answer: bytes) -> dict[str, str]:
-    """Return the files of one's own that the worker has imported, with their digests then."""
-    files: dict[str, str] = pickle.loads(answer)[1]
-    return files
-
-
 def work(load: bytes) -> bytes:
     """Play a chunk, for at most about a minute; errors are answers."""
     sources, folder, parent, call, count, inner = pickle.loads(load)
     if sources != _SOURCES:
-        return pickle.dumps((_SOURCES, {}, pickle.dumps([])))
+        return pickle.dumps((_SOURCES, pickle.dumps([])))
     if parent is not None:
         attend(*parent)
     with _PLACE.of(folder, call):
         answer = _played(inner, count)
         _PLACE.note()
-        return pickle.dumps((_SOURCES, _PLACE.noted, pickle.dumps([(_travels(reply), s) for reply, s in answer])))
+        return pickle.dumps((_SOURCES, pickle.dumps([(_travels(reply), s) for reply, s in answer])))
 
 
 def _played(inner: bytes, count: int) -> Answer:
@@ -121,7 +115,7 @@ class _Place:
     """
 
     def __init__(self) -> None:
-        self.noted: dict[str, str] = {}
+        self._noted: dict[str, str] = {}
         self._turn, self._playing, self._at, self._call = threading.Condition(), 0, "", ""
 
     @contextlib.contextmanager
@@ -140,18 +134,18 @@ class _Place:
                 self._turn.notify_all()
 
     def _enter(self, folder: str) -> None:
-        moved = folder != os.getcwd()
+        moved = folder != self._at
         with contextlib.suppress(OSError):  # another machine may have no such folder; what is missing says so itself
             os.chdir(folder)
         reach(folder)
-        if moved or changed(self.noted):
-            forget(self.noted)
-            self.noted = {}
+        if moved or changed(self._noted):
+            forget(self._noted)
+            self._noted = {}
 
     def note(self) -> None:
         """Keep the digests of what has been imported."""
-        new = [file for file in imported().values() if file not in self.noted]
-        self.noted |= {file: digest_of(file) for file in new}
+        new = [file for file in imported().values() if file not in self._noted]
+        self._noted |= {file: digest_of(file) for file in new}
 
 
 _PLACE = _Place()

@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-__all__ = ["imported", "reach", "words"]
+__all__ = ["imported", "own_path", "reach", "words"]
 
 
 def imported(what: str, path: str) -> object:
@@ -74,6 +74,11 @@ def reach(folder: str) -> None:
     if folder not in sys.path:
         sys.path.insert(0, folder)
         _reached.add(folder)
+
+
+def own_path() -> tuple[str, ...]:
+    """Return Python's path without the folders that were reached."""
+    return tuple(folder for folder in sys.path if folder not in _reached)
 
 
 def words(error: BaseException) -> str:
