@@ -22,7 +22,7 @@ from hushbandits.bench.play import observe as watching
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.plan import Queue
 from hushbandits.bench.play.player import TRIES, answers
-from hushbandits.bench.play.progress import Silent
+from hushbandits.bench.play.progress import Bar
 from hushbandits.bench.play.task import Failed, Task, attempted
 from hushbandits.bench.play.worker import packed, unpacked, work
 from hushbandits.bench.run import run
@@ -165,7 +165,7 @@ def tasks(n=12):
 def test_a_lost_chunk_is_played_again(together):
     deaths = iter([True] * (TRIES - 1))
     by = Wobbly(lambda task: task.runs == (3,) and next(deaths, False), together)
-    found = list(answers(tasks(), by, Silent()))
+    found = list(answers(tasks(), by, Bar(0)))
     assert sorted((t.key, t.runs) for t, _ in found) == sorted((t.key, t.runs) for t in tasks())
     assert not any(isinstance(reply, Failed) for _, reply in found)
 
@@ -176,14 +176,14 @@ def test_who_kills_workers_again_and_again_is_named(together):
     guilty = wanted[7]
     by = Wobbly(lambda task: task == guilty, together)
     with pytest.raises(RunError, match=rf"a worker process died {TRIES} times while it played .*agents = 3, runs 1–1"):
-        list(answers(wanted, by, Silent()))
+        list(answers(wanted, by, Bar(0)))
 
 
 def test_a_chunk_that_takes_too_long_is_handed_back(monkeypatch):
     monkeypatch.setattr("hushbandits.bench.play.worker.LONGEST", 0.0)
     monkeypatch.setattr("hushbandits.bench.play.plan.CHUNK", 1e9)
     by = Wobbly(lambda task: False)
-    found = list(answers(tasks(), by, Silent()))
+    found = list(answers(tasks(), by, Bar(0)))
     assert sorted((t.key, t.runs) for t, _ in found) == sorted((t.key, t.runs) for t in tasks())
 
 

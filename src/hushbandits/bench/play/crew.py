@@ -100,10 +100,11 @@ class Crew:
     def __enter__(self) -> Crew:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        pending, self._pending = list(self._pending), {}
+    def __exit__(self, *_: object) -> None:
+        pending = [future for future in self._pending if not future.done()]
+        self._pending = {}
         with held_back():
-            self._close(pending, kind is not None or bool(pending))
+            self._close(pending)
 
     # -- what differs from one kind of workers to the next ---------------------------------------------------------
 
@@ -121,7 +122,7 @@ class Crew:
         except self.deaths:
             return None
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[Any]) -> None:
         for future in pending:
             future.cancel()
 

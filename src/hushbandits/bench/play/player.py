@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from hushbandits.bench.play.crew import Crew
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.plan import Queue
-from hushbandits.bench.play.progress import Silent
+from hushbandits.bench.play.progress import Bar
 from hushbandits.bench.play.task import Reply, Task, attempted
 from hushbandits.bench.play.worker import LONGEST
 
@@ -21,7 +21,7 @@ TRIES = 3
 
 
 def answers(
-    tasks: Sequence[Task], by: Crew | None, bar: Silent, patience: float | None = None
+    tasks: Sequence[Task], by: Crew | None, bar: Bar, patience: float | None = None
 ) -> Iterator[tuple[Task, Reply]]:
     """Have tasks played, and yield each with what became of it, as answers come; `by` ``None``: here, in order.
 
@@ -43,7 +43,7 @@ def answers(
 class _Round:
     """Tasks on their way: waiting, pending, and lost ones that are tried again."""
 
-    def __init__(self, tasks: Sequence[Task], by: Crew, bar: Silent, patience: float | None):
+    def __init__(self, tasks: Sequence[Task], by: Crew, bar: Bar, patience: float | None):
         self._queue, self._by, self._bar, self._patience = Queue(tasks, by.width, by.dear), by, bar, patience
         # A chunk that is well hands something back in time.
         self._longest = LONGEST if patience is None else min(LONGEST, patience / 2)

@@ -58,10 +58,10 @@ class Processes(Crew):
         self._pool = loky.get_reusable_executor(self.width, **self._how)
         return self._pool.submit(work, load)
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[Any]) -> None:
         # A worker lives no longer than the thread that started it, and only the main one is sure to stay.
-        if self._pool is not None and (failed or threading.current_thread() is not threading.main_thread()):
-            self._pool.shutdown(wait=True, kill_workers=failed)
+        if self._pool is not None and (pending or threading.current_thread() is not threading.main_thread()):
+            self._pool.shutdown(wait=True, kill_workers=bool(pending))
 
 
 def _begin(host: str, parent: int, path: tuple[str, ...]) -> None:

@@ -25,7 +25,7 @@ from hushbandits.bench.play.own import own_sources, used
 from hushbandits.bench.play.plan import Shard, declared, missing
 from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.players import Players
-from hushbandits.bench.play.progress import Bar, Silent
+from hushbandits.bench.play.progress import Bar
 from hushbandits.bench.play.promised import told
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.play.task import Failed, Reply, Task
@@ -137,7 +137,7 @@ def fill(
             store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)
             while tasks:
                 runs = sum(len(t.runs) for t in tasks)
-                with Bar(runs) if progress else Silent() as bar:
+                with Bar(runs, shown=progress) as bar:
                     failures += _write(store, answers(tasks, by, bar, players.patience), bar)
                 total += runs
                 failed = {(f.cell.key, run) for f in failures for run in f.runs}
@@ -170,7 +170,7 @@ def _edited(store: Store, own: dict[str, str]) -> str:
     return ""
 
 
-def _write(store: Store, answers: Iterable[tuple[Task, Reply]], bar: Silent) -> list[Failure]:
+def _write(store: Store, answers: Iterable[tuple[Task, Reply]], bar: Bar) -> list[Failure]:
     cells = {cell.key: cell for experiment in store.experiments for cell in experiment.cells()}
     failures = []
     for task, reply in answers:
