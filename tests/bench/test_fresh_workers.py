@@ -16,6 +16,7 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.play.imported import forget, imported
 from hushbandits.bench.run import run
+from hushbandits.core.ground.names import reach
 
 MEANS, HORIZON = (0.9, 0.5, 0.1), 10
 
@@ -98,23 +99,36 @@ def test_a_path_is_one_from_the_working_folder(here, monkeypatch, jobs):
         (here / f"f{i}").mkdir()
         (here / f"f{i}/arm.txt").write_text(str(i))
     write(here, head="from pathlib import Path", body="arm = int(Path('arm.txt').read_text())")
-    monkeypatch.syspath_prepend(here)
+    reach(str(here))  # as by an earlier call there
     for i in (0, 1, 0):
         monkeypatch.chdir(here / f"f{i}")
         assert arm(jobs=jobs) == i
 
 
-@pytest.mark.parametrize("head", ["", "ARM = int(__import__('os').environ['WHICH_ARM'])"])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_variables_of_the_environment_are_those_of_now(here, monkeypatch, jobs, head):
-    write(here, head=head, body="arm = ARM" if head else "arm = int(__import__('os').environ['WHICH_ARM'])")
+def test_variables_of_the_environment_are_those_of_now(here, monkeypatch, jobs):
+    write(here, "reads_as_it_plays", body="arm = int(__import__('os').environ['WHICH_ARM'])")
+    write(here, "reads_at_import", head="ARM = int(__import__('os').environ['WHICH_ARM'])", body="arm = ARM")
     for i in (0, 1):
         monkeypatch.setenv("WHICH_ARM", str(i))
-        assert arm(jobs=jobs) == i
+        assert arm("reads_as_it_plays:Agent", jobs=jobs) == arm("reads_at_import:Agent", jobs=jobs) == i
+
+
+def test_what_is_found_in_no_folder_of_now_is_found_in_none_of_before(here, monkeypatch):
+    (here / "a").mkdir()
+    (here / "a/which_arm_there_only.py").write_text("ARM = 0\n")
+    for folder in "ab":
+        write(here / folder, body="from which_arm_there_only import ARM as arm")
+    monkeypatch.chdir(here / "a")
+    assert arm() == 0
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder != str(here / "a")])
+    monkeypatch.chdir(here / "b")
+    with pytest.raises(ModuleNotFoundError):
+        arm()
 
 
 def test_a_class_that_was_reloaded_is_played_as_it_is_now(here):
-    sys.path.insert(0, str(here))
+    reach(str(here))
     write(here, "reloaded_one")
     module = importlib.import_module("reloaded_one")
     assert arm(module.Agent) == 0

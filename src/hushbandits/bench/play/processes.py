@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import threading
 from typing import Any
 
@@ -13,7 +14,7 @@ from loky.process_executor import ShutdownExecutorError
 from hushbandits.bench.play.crew import Crew
 from hushbandits.bench.play.imported import environment
 from hushbandits.bench.play.worker import attend, work
-from hushbandits.core.ground.names import own_path
+from hushbandits.core.ground.names import reached
 from hushbandits.interrupt import held_back
 
 __all__ = ["Processes"]
@@ -35,8 +36,9 @@ class Processes(Crew):
         super().__init__("processes", jobs)
         self.parent = platform.node(), os.getpid()
         self._pool: Any = None
+        path = [folder for folder in sys.path if folder not in reached()]
         self._how = {
-            "timeout": _IDLE, "initializer": _begin, "initargs": (*self.parent, own_path()), "env": environment(),
+            "timeout": _IDLE, "initializer": _begin, "initargs": (*self.parent, path), "env": environment(),
         }  # fmt: skip
 
     def hung(self) -> list[int]:
@@ -64,5 +66,6 @@ class Processes(Crew):
             self._pool.shutdown(wait=True, kill_workers=bool(pending))
 
 
-def _begin(host: str, parent: int, path: tuple[str, ...]) -> None:
-    attend(host, parent)  # the path loky hands on: what begins otherwise is another pool
+def _begin(host: str, parent: int, path: list[str]) -> None:
+    sys.path[:] = path  # folders that were reached come with each chunk
+    attend(host, parent)

@@ -18,7 +18,7 @@ from cloudpickle import dumps
 
 from hushbandits.bench.play.imported import changed, digest_of, forget, imported
 from hushbandits.bench.play.task import Failed, Reply, Task, attempted
-from hushbandits.core.ground.names import reach
+from hushbandits.core.ground.names import reach, reached
 from hushbandits.core.ground.sources import source_digest
 from hushbandits.registry import adopt, own_entries
 
@@ -54,7 +54,8 @@ def packed(tasks: Sequence[Task], parent: tuple[str, int] | None, call: str = ""
     """
     # What a worker unpickles may be of a module in our folder, which it must know first.
     inner = dumps((longest, own_entries(), tuple(tasks)))
-    return pickle.dumps((_SOURCES, os.getcwd(), parent, call, len(tasks), inner))
+    folders = tuple(dict.fromkeys([os.getcwd(), *reached()]))
+    return pickle.dumps((_SOURCES, folders, parent, call, len(tasks), inner))
 
 
 def unpacked(answer: bytes) -> Answer:
@@ -76,12 +77,12 @@ def unpacked(answer: bytes) -> Answer:
 
 def work(load: bytes) -> bytes:
     """Play a chunk, for at most about a minute; errors are answers."""
-    sources, folder, parent, call, count, inner = pickle.loads(load)
+    sources, folders, parent, call, count, inner = pickle.loads(load)
     if sources != _SOURCES:
         return pickle.dumps((_SOURCES, pickle.dumps([])))
     if parent is not None:
         attend(*parent)
-    with _PLACE.of(folder, call):
+    with _PLACE.of(folders, call):
         answer = _played(inner, count)
         _PLACE.note()
         return pickle.dumps((_SOURCES, pickle.dumps([(_travels(reply), s) for reply, s in answer])))
@@ -116,16 +117,20 @@ class _Place:
 
     def __init__(self) -> None:
         self._noted: dict[str, str] = {}
-        self._turn, self._playing, self._at, self._call = threading.Condition(), 0, "", ""
+        self._turn, self._playing, self._call = threading.Condition(), 0, ""
+        self._at: tuple[str, ...] = ()
 
     @contextlib.contextmanager
-    def of(self, folder: str, call: str) -> Iterator[None]:
-        """Play a chunk of a call in a folder; what was edited since an earlier call is imported anew."""
+    def of(self, folders: tuple[str, ...], call: str) -> Iterator[None]:
+        """Play a chunk of a call in the first of these folders, with one's own modules from all of them.
+
+        What was edited since an earlier call is imported anew.
+        """
         with self._turn:
-            self._turn.wait_for(lambda: not self._playing or folder == self._at)
+            self._turn.wait_for(lambda: not self._playing or folders == self._at)
             if call != self._call:  # a chunk beside this one waits until it is so far
-                self._enter(folder)
-            self._playing, self._at, self._call = self._playing + 1, folder, call
+                self._enter(folders)
+            self._playing, self._at, self._call = self._playing + 1, folders, call
         try:
             yield
         finally:
@@ -133,11 +138,13 @@ class _Place:
                 self._playing -= 1
                 self._turn.notify_all()
 
-    def _enter(self, folder: str) -> None:
-        moved = folder != self._at
+    def _enter(self, folders: tuple[str, ...]) -> None:
+        moved = folders != self._at
         with contextlib.suppress(OSError):  # another machine may have no such folder; what is missing says so itself
-            os.chdir(folder)
-        reach(folder)
+            os.chdir(folders[0])
+        sys.path[:] = [folder for folder in sys.path if folder not in reached()]
+        for folder in reversed(folders):
+            reach(folder)
         if moved or changed(self._noted):
             forget(self._noted)
             self._noted = {}

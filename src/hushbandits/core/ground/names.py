@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-__all__ = ["imported", "own_path", "reach", "words"]
+__all__ = ["imported", "reach", "reached", "words"]
 
 
 def imported(what: str, path: str) -> object:
@@ -76,9 +76,9 @@ def reach(folder: str) -> None:
         _reached.add(folder)
 
 
-def own_path() -> tuple[str, ...]:
-    """Return Python's path without the folders that were reached."""
-    return tuple(folder for folder in sys.path if folder not in _reached)
+def reached() -> list[str]:
+    """Return the folders that were reached, in the order of Python's path."""
+    return [folder for folder in sys.path if folder in _reached]
 
 
 def words(error: BaseException) -> str:
