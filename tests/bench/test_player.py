@@ -141,19 +141,18 @@ class Wobbly:
     width, most, together, dear, parent = 2, 4, False, False, None
 
     def __init__(self, dies, together=False):
-        self.dies, self.together, self.pending, self.sizes = dies, together, {}, []
+        self.dies, self.together, self.pending = dies, together, []
 
-    def submit(self, number, tasks, longest):
-        self.pending[number] = tasks
-        self.sizes.append(len(tasks))
+    def submit(self, tasks, longest):
+        self.pending.append(tasks)
         assert len(self.pending) <= self.most
 
     def finished(self, patience=None):
-        dead = any(self.dies(task) for tasks in self.pending.values() for task in tasks)
-        for number in list(self.pending) if self.together else [min(self.pending)]:
-            tasks = self.pending.pop(number)
+        dead = any(self.dies(task) for tasks in self.pending for task in tasks)
+        for tasks in list(self.pending) if self.together else self.pending[:1]:
+            self.pending.remove(tasks)
             lost = dead if self.together else any(map(self.dies, tasks))
-            yield number, None if lost else unpacked(work(packed(tasks, None)))
+            yield tasks, None if lost else unpacked(work(packed(tasks, None)))
 
 
 def tasks(n=12):

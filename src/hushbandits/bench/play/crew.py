@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from typing import Any
 
@@ -55,17 +55,22 @@ class Crew:
 
     def __init__(self, name: str, width: int, most: int | None = None, pool: Executor | None = None):
         self.name, self.width, self.most, self._pool = name, width, most or 2 * width, pool
-        self._pending: dict[Any, int] = {}
+        self._pending: dict[Any, list[Task]] = {}
         self._call = uuid.uuid4().hex
 
-    def submit(self, number: int, tasks: Sequence[Task], longest: float = LONGEST) -> None:
-        """Start a chunk under a number; after `longest` seconds it is handed back with what is done of it."""
+    @property
+    def pending(self) -> list[list[Task]]:
+        """The chunks that are under way."""
+        return list(self._pending.values())
+
+    def submit(self, tasks: list[Task], longest: float = LONGEST) -> None:
+        """Start a chunk; after `longest` seconds it is handed back with what is done of it."""
         load = packed(tasks, self.parent, self._call, longest)
         with self._in_words():
-            self._pending[self._start(load)] = number
+            self._pending[self._start(load)] = tasks
 
-    def finished(self, patience: float | None = None) -> Iterator[tuple[int, Answer | None]]:
-        """Wait for chunks, and yield the numbers of those that are done, with what they gave; ``None``: lost.
+    def finished(self, patience: float | None = None) -> Iterator[tuple[list[Task], Answer | None]]:
+        """Wait for chunks, and yield those that are done with what they gave; ``None``: lost.
 
         Nothing is yielded if none is done within `patience` seconds.
 
@@ -82,7 +87,7 @@ class Crew:
                 answer = None if load is None else unpacked(load)
             yield self._pending.pop(future), answer
 
-    def hung(self) -> list[int] | None:
+    def hung(self) -> list[list[Task]] | None:
         """End workers that do not answer, and return the chunks that went with them; ``None``: that is not ours."""
         return None
 

@@ -13,6 +13,7 @@ from loky.process_executor import ShutdownExecutorError
 
 from hushbandits.bench.play.crew import Crew
 from hushbandits.bench.play.imported import environment
+from hushbandits.bench.play.task import Task
 from hushbandits.bench.play.worker import attend, work
 from hushbandits.core.ground.names import reached
 from hushbandits.interrupt import held_back
@@ -41,10 +42,9 @@ class Processes(Crew):
             "timeout": _IDLE, "initializer": _begin, "initargs": (*self.parent, path), "env": environment(),
         }  # fmt: skip
 
-    def hung(self) -> list[int]:
+    def hung(self) -> list[list[Task]]:
         """All chunks that are pending: their processes are killed, and the next chunk starts new ones."""
-        lost = list(self._pending.values())
-        self._pending.clear()
+        lost, self._pending = self.pending, {}
         self._pool.shutdown(wait=True, kill_workers=True)
         return lost
 
