@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import loky
 import pytest
@@ -185,6 +186,13 @@ def test_processes_stay_where_nothing_has_changed(here, monkeypatch):
     monkeypatch.setenv("WHICH_ARM", "1")
     arm()
     assert pool() is not first
+
+
+def test_threads_have_processes_of_their_own(here):
+    write(here, body="arm = 1")
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(lambda _: arm(), range(2))) == [1, 1]
+    assert arm() == 1
 
 
 @pytest.mark.parametrize("entry", ["Mine", "'registers_itself:Mine'"])
