@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -120,7 +120,7 @@ class Protection:
         """One row per line, one column per field, a ``pandas.DataFrame``."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(line) for line in self.lines], columns=[f.name for f in fields(Line)])
+        return pd.DataFrame(list(self.lines))
 
     def __str__(self) -> str:
         parts = [f"Privacy of {self.subject}"]

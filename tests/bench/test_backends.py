@@ -171,11 +171,14 @@ def test_who_hangs_is_ended_and_named(tmp_path, monkeypatch):
     monkeypatch.setattr(player, "TRIES", 2)
     agents = [Use("UCB1"), Use("test_backends:Fatal", how="hang")]
     spec = small(env=Use("CoopNetwork-v0", horizon=8), runs=4, agents=agents)
-    with pytest.raises(RunError, match=r"gave no answer in 15 s 2 times while it played Fatal.*it hangs"):
-        run(spec, tmp_path / "o", jobs=2, batch=4, patience=15, progress=False)
+    hasty = {"batch": 4, "patience": 3, "progress": False}
     with pool("futures") as made:
+        for who in ({"jobs": 2}, {"executor": made}):  # who has begun answers at once
+            hb.evaluate("CoopNetwork-v0", "UCB1", runs=4, env={"horizon": 8}, **who)
+        with pytest.raises(RunError, match=r"gave no answer in 3 s 2 times while it played Fatal.*it hangs"):
+            run(spec, tmp_path / "o", jobs=2, **hasty)
         with pytest.raises(RunError, match=r"not ours to end; they play Fatal"):
-            run(spec, tmp_path / "o", batch=4, executor=made, patience=15, progress=False)
+            run(spec, tmp_path / "o", executor=made, **hasty)
         for process in made._processes.values():
             process.kill()
 
@@ -267,7 +270,10 @@ def test_workers_end_with_their_parent_and_leave_nothing(tmp_path, backend):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        time.sleep(6 if backend != "processes" else 3)
+        while backend != "slurm" and not played(tmp_path / "o"):  # all of them are at work
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(6 if backend == "slurm" else 0.5)  # its jobs hand nothing back for a minute
         workers |= descendants(process.pid)
         ours = semaphores() - before
     finally:

@@ -7,15 +7,17 @@ import os
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
+import loky
 import pytest
 from bench_helpers import small
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
-from hushbandits.bench.play import processes
 from hushbandits.bench.play.imported import forget, imported
 from hushbandits.bench.run import run
+from hushbandits.core.ground.names import reach
 
 MEANS, HORIZON = (0.9, 0.5, 0.1), 10
 
@@ -98,23 +100,36 @@ def test_a_path_is_one_from_the_working_folder(here, monkeypatch, jobs):
         (here / f"f{i}").mkdir()
         (here / f"f{i}/arm.txt").write_text(str(i))
     write(here, head="from pathlib import Path", body="arm = int(Path('arm.txt').read_text())")
-    monkeypatch.syspath_prepend(here)
+    reach(str(here))  # as by an earlier call there
     for i in (0, 1, 0):
         monkeypatch.chdir(here / f"f{i}")
         assert arm(jobs=jobs) == i
 
 
-@pytest.mark.parametrize("head", ["", "ARM = int(__import__('os').environ['WHICH_ARM'])"])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_variables_of_the_environment_are_those_of_now(here, monkeypatch, jobs, head):
-    write(here, head=head, body="arm = ARM" if head else "arm = int(__import__('os').environ['WHICH_ARM'])")
+def test_variables_of_the_environment_are_those_of_now(here, monkeypatch, jobs):
+    write(here, "reads_as_it_plays", body="arm = int(__import__('os').environ['WHICH_ARM'])")
+    write(here, "reads_at_import", head="ARM = int(__import__('os').environ['WHICH_ARM'])", body="arm = ARM")
     for i in (0, 1):
         monkeypatch.setenv("WHICH_ARM", str(i))
-        assert arm(jobs=jobs) == i
+        assert arm("reads_as_it_plays:Agent", jobs=jobs) == arm("reads_at_import:Agent", jobs=jobs) == i
+
+
+def test_what_is_found_in_no_folder_of_now_is_found_in_none_of_before(here, monkeypatch):
+    (here / "a").mkdir()
+    (here / "a/which_arm_there_only.py").write_text("ARM = 0\n")
+    for folder in "ab":
+        write(here / folder, body="from which_arm_there_only import ARM as arm")
+    monkeypatch.chdir(here / "a")
+    assert arm() == 0
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder != str(here / "a")])
+    monkeypatch.chdir(here / "b")
+    with pytest.raises(ModuleNotFoundError):
+        arm()
 
 
 def test_a_class_that_was_reloaded_is_played_as_it_is_now(here):
-    sys.path.insert(0, str(here))
+    reach(str(here))
     write(here, "reloaded_one")
     module = importlib.import_module("reloaded_one")
     assert arm(module.Agent) == 0
@@ -159,7 +174,7 @@ def test_a_run_folder_is_played_as_its_files_are(here):
 
 def test_processes_stay_where_nothing_has_changed(here, monkeypatch):
     def pool():
-        return processes._pools[processes._mine()].pool
+        return loky.get_reusable_executor(reuse=True)
 
     write(here)
     arm()
@@ -171,6 +186,13 @@ def test_processes_stay_where_nothing_has_changed(here, monkeypatch):
     monkeypatch.setenv("WHICH_ARM", "1")
     arm()
     assert pool() is not first
+
+
+def test_threads_have_processes_of_their_own(here):
+    write(here, body="arm = 1")
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(lambda _: arm(), range(2))) == [1, 1]
+    assert arm() == 1
 
 
 @pytest.mark.parametrize("entry", ["Mine", "'registers_itself:Mine'"])

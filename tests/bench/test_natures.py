@@ -289,7 +289,7 @@ def test_a_ratio_of_ones_own_rate_is_refused(hive):
 
 def test_a_subclass_adds_to_what_its_bases_declare(hive):
     other = experiment(env=Use("hive_here:Other", horizon=4))
-    both = told([other], Meetings([other]))["hives"]
+    both = told([other], Meetings([other]))["measures"]["hives"]
     assert both["swarmed"] == ["how much swarmed", "amount"]
     assert both["bees"] == ["bees left", "count"]
     assert both["regret"][1] == "amount"

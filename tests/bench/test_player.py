@@ -22,7 +22,7 @@ from hushbandits.bench.play import observe as watching
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.plan import Queue
 from hushbandits.bench.play.player import TRIES, answers
-from hushbandits.bench.play.progress import Silent
+from hushbandits.bench.play.progress import Bar
 from hushbandits.bench.play.task import Failed, Task, attempted
 from hushbandits.bench.play.worker import packed, unpacked, work
 from hushbandits.bench.run import run
@@ -141,19 +141,18 @@ class Wobbly:
     width, most, together, dear, parent = 2, 4, False, False, None
 
     def __init__(self, dies, together=False):
-        self.dies, self.together, self.pending, self.sizes = dies, together, {}, []
+        self.dies, self.together, self.pending = dies, together, []
 
-    def submit(self, number, tasks, longest):
-        self.pending[number] = tasks
-        self.sizes.append(len(tasks))
+    def submit(self, tasks, longest):
+        self.pending.append(tasks)
         assert len(self.pending) <= self.most
 
     def finished(self, patience=None):
-        dead = any(self.dies(task) for tasks in self.pending.values() for task in tasks)
-        for number in list(self.pending) if self.together else [min(self.pending)]:
-            tasks = self.pending.pop(number)
+        dead = any(self.dies(task) for tasks in self.pending for task in tasks)
+        for tasks in list(self.pending) if self.together else self.pending[:1]:
+            self.pending.remove(tasks)
             lost = dead if self.together else any(map(self.dies, tasks))
-            yield number, None if lost else unpacked(work(packed(tasks, None)))
+            yield tasks, None if lost else unpacked(work(packed(tasks, None)))
 
 
 def tasks(n=12):
@@ -165,7 +164,7 @@ def tasks(n=12):
 def test_a_lost_chunk_is_played_again(together):
     deaths = iter([True] * (TRIES - 1))
     by = Wobbly(lambda task: task.runs == (3,) and next(deaths, False), together)
-    found = list(answers(tasks(), by, Silent()))
+    found = list(answers(tasks(), by, Bar(0)))
     assert sorted((t.key, t.runs) for t, _ in found) == sorted((t.key, t.runs) for t in tasks())
     assert not any(isinstance(reply, Failed) for _, reply in found)
 
@@ -176,14 +175,14 @@ def test_who_kills_workers_again_and_again_is_named(together):
     guilty = wanted[7]
     by = Wobbly(lambda task: task == guilty, together)
     with pytest.raises(RunError, match=rf"a worker process died {TRIES} times while it played .*agents = 3, runs 1–1"):
-        list(answers(wanted, by, Silent()))
+        list(answers(wanted, by, Bar(0)))
 
 
 def test_a_chunk_that_takes_too_long_is_handed_back(monkeypatch):
     monkeypatch.setattr("hushbandits.bench.play.worker.LONGEST", 0.0)
     monkeypatch.setattr("hushbandits.bench.play.plan.CHUNK", 1e9)
     by = Wobbly(lambda task: False)
-    found = list(answers(tasks(), by, Silent()))
+    found = list(answers(tasks(), by, Bar(0)))
     assert sorted((t.key, t.runs) for t, _ in found) == sorted((t.key, t.runs) for t in tasks())
 
 

@@ -17,7 +17,7 @@ from hushbandits.bench.play.crew import workers
 from hushbandits.bench.play.own import renew, texts
 from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.players import Players
-from hushbandits.bench.play.progress import Bar, Silent
+from hushbandits.bench.play.progress import Bar
 from hushbandits.bench.play.task import Failed, Task
 from hushbandits.bench.results import Results, world_of
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
@@ -102,10 +102,7 @@ def evaluate(
         for part in split(range(runs), many)
     ]
     played: dict[int, Played] = {}
-    with (
-        players.crew(Path.cwd(), len(tasks)) as by,
-        Bar(runs, after=PATIENCE) if progress else Silent() as bar,
-    ):
+    with players.crew(Path.cwd(), len(tasks)) as by, Bar(runs, after=PATIENCE, shown=progress) as bar:
         for task, reply in answers(tasks, by, bar, patience):
             if isinstance(reply, Failed):
                 raise reply.again()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.looks import words
@@ -231,7 +231,7 @@ class RunFolder:
                 f"hushbandits.privacy(env, agent)"
             )
         rows = tuple(_Told(*row) for row in told[0][1])
-        return _Noted(printable(f"{line.cell.env.name} with {line.cell.label}"), rows, spent(finals))  # type: ignore[arg-type]
+        return Protection(printable(f"{line.cell.env.name} with {line.cell.label}"), rows, spent(finals))  # type: ignore[arg-type]
 
     def plot(self, metric: str | None = None, **shown: object) -> Picture:
         """Draw a metric of the lines of one experiment: over time, over runs, or along ``x="env.…"``.
@@ -334,8 +334,7 @@ def _known(line: Line, metric: str) -> Line:
     return line
 
 
-@dataclass(frozen=True)
-class _Told:
+class _Told(NamedTuple):
     """A line of a privacy table as it was noted, under `HEADS`."""
 
     promise: str
@@ -348,13 +347,4 @@ class _Told:
     source: str
 
     def texts(self) -> tuple[str, ...]:
-        return tuple(asdict(self).values())
-
-
-class _Noted(Protection):
-    """A privacy table that was noted in words."""
-
-    def to_frame(self) -> pd.DataFrame:
-        import pandas as pd
-
-        return pd.DataFrame([asdict(line) for line in self.lines])
+        return tuple(self)

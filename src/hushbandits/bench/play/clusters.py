@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hushbandits.bench.play.crew import Crew, Lost, workers
+from hushbandits.bench.play.crew import Crew, workers
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.worker import work
 from hushbandits.core.ground.names import words
@@ -49,15 +49,7 @@ def needed(backend: str) -> ModuleType:
 
 
 class Dask(Crew):
-    """Workers of a Dask scheduler, or of a cluster of our own on this machine.
-
-    Parameters
-    ----------
-    jobs : int
-        Chunks at once; −1: one per thread of the cluster (one per core on this machine).
-    address : str, optional
-        Of a scheduler, such as ``"tcp://host:8786"``.
-    """
+    """Workers of the Dask scheduler at `address`, or of a cluster of our own on this machine."""
 
     def __init__(self, jobs: int, address: str | None):
         distributed: Any = needed("dask")
@@ -83,8 +75,8 @@ class Dask(Crew):
         slots = asked or max(1, sum(self._client.nthreads().values()))
         super().__init__("dask", slots, asked, self._client.get_executor(pure=False))
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
-        super()._close(pending, failed)
+    def _close(self, pending: list[Any]) -> None:
+        super()._close(pending)
         for close in (self._client.close, getattr(self._cluster, "close", None)):
             with contextlib.suppress(Exception):
                 if close is not None:
@@ -92,16 +84,9 @@ class Dask(Crew):
 
 
 class Slurm(Crew):
-    """Jobs of a batch system, one per chunk.
+    """Jobs of a batch system, one per chunk; they leave their files in `folder`, and what is made there is removed.
 
-    Parameters
-    ----------
-    jobs : int
-        Jobs at once; −1: 32.
-    address : str, optional
-        ``"local"``: this machine, to try it; or options of submitit: ``"slurm_partition=short,timeout_min=90"``.
-    folder : Path
-        Where jobs leave their files, seen by all machines; what is made there is removed.
+    `address` is ``"local"``, this machine, or options of submitit: ``"slurm_partition=short,timeout_min=90"``.
     """
 
     dear = True
@@ -138,16 +123,16 @@ class Slurm(Crew):
             time.sleep(self._POLL)
         return done
 
-    def _result(self, future: Any) -> bytes:
+    def _result(self, future: Any) -> bytes | None:
         try:
             answer: bytes = future.result()
-        except self._errors.FailedJobError as error:
-            raise error
-        except self._errors.UncompletedJobError:
-            raise Lost from None
+        except self._errors.UncompletedJobError as error:
+            if isinstance(error, self._errors.FailedJobError):
+                raise
+            return None
         return answer
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[Any]) -> None:
         patience = time.monotonic() + 10
         while pending and time.monotonic() < patience:
             for job in pending:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from typing import Any
 
@@ -17,11 +17,7 @@ from hushbandits.core.ground.names import words
 from hushbandits.core.ground.validate import integer
 from hushbandits.interrupt import held_back
 
-__all__ = ["Crew", "Lost", "workers"]
-
-
-class Lost(Exception):
-    """Whoever played a chunk has died."""
+__all__ = ["Crew", "workers"]
 
 
 class Crew:
@@ -59,17 +55,22 @@ class Crew:
 
     def __init__(self, name: str, width: int, most: int | None = None, pool: Executor | None = None):
         self.name, self.width, self.most, self._pool = name, width, most or 2 * width, pool
-        self._pending: dict[Any, int] = {}
+        self._pending: dict[Any, list[Task]] = {}
         self._call = uuid.uuid4().hex
 
-    def submit(self, number: int, tasks: Sequence[Task], longest: float = LONGEST) -> None:
-        """Start a chunk under a number; after `longest` seconds it is handed back with what is done of it."""
+    @property
+    def pending(self) -> list[list[Task]]:
+        """The chunks that are under way."""
+        return list(self._pending.values())
+
+    def submit(self, tasks: list[Task], longest: float = LONGEST) -> None:
+        """Start a chunk; after `longest` seconds it is handed back with what is done of it."""
         load = packed(tasks, self.parent, self._call, longest)
         with self._in_words():
-            self._pending[self._start(load)] = number
+            self._pending[self._start(load)] = tasks
 
-    def finished(self, patience: float | None = None) -> Iterator[tuple[int, Answer | None]]:
-        """Wait for chunks, and yield the numbers of those that are done, with what they gave; ``None``: lost.
+    def finished(self, patience: float | None = None) -> Iterator[tuple[list[Task], Answer | None]]:
+        """Wait for chunks, and yield those that are done with what they gave; ``None``: lost.
 
         Nothing is yielded if none is done within `patience` seconds.
 
@@ -81,12 +82,12 @@ class Crew:
         with self._in_words():
             done = list(self._done(list(self._pending), patience))
         for future in done:
-            answer: Answer | None = None
-            with self._in_words(), contextlib.suppress(Lost):
-                answer = unpacked(self._result(future))
+            with self._in_words():
+                load = self._result(future)
+                answer = None if load is None else unpacked(load)
             yield self._pending.pop(future), answer
 
-    def hung(self) -> list[int] | None:
+    def hung(self) -> list[list[Task]] | None:
         """End workers that do not answer, and return the chunks that went with them; ``None``: that is not ours."""
         return None
 
@@ -94,7 +95,7 @@ class Crew:
     def _in_words(self) -> Iterator[None]:
         try:
             yield
-        except (Lost, RunError):
+        except RunError:
             raise
         except Stranger as error:
             raise RunError(str(error)) from None
@@ -104,10 +105,11 @@ class Crew:
     def __enter__(self) -> Crew:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        pending, self._pending = list(self._pending), {}
+    def __exit__(self, *_: object) -> None:
+        pending = [future for future in self._pending if not future.done()]
+        self._pending = {}
         with held_back():
-            self._close(pending, kind is not None or bool(pending))
+            self._close(pending)
 
     # -- what differs from one kind of workers to the next ---------------------------------------------------------
 
@@ -118,13 +120,14 @@ class Crew:
     def _done(self, futures: list[Any], patience: float | None) -> Iterable[Any]:
         return wait(futures, timeout=patience, return_when=FIRST_COMPLETED).done
 
-    def _result(self, future: Future[bytes]) -> bytes:
+    def _result(self, future: Future[bytes]) -> bytes | None:
+        """Return an answer; ``None``: who played has died."""
         try:
             return future.result()
         except self.deaths:
-            raise Lost from None
+            return None
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[Any]) -> None:
         for future in pending:
             future.cancel()
 

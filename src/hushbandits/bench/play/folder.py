@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
 from hushbandits.bench.declare.points import check_claims
@@ -13,13 +13,12 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import afford, check
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.lock import Lock
 from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.own import named, renew
-from hushbandits.bench.play.store import FILE, LOCK, Store
+from hushbandits.bench.play.store import FILE, Store
 from hushbandits.core.ground.validate import integer
 
-__all__ = ["open_folder"]
+__all__ = ["making", "open_folder"]
 
 Also = Callable[[Experiment, Meetings, Container[str]], None]
 
@@ -60,35 +59,19 @@ def open_folder(
     meetings = Meetings(experiments)
     fresh = skip_invalid or not (out / FILE).exists()
     skipped = _checked(experiments, meetings, also, skip_invalid) if fresh else {}
-    made: list[Path] = []
+    with making(out):
+        store = Store(out / FILE, experiments, seed, meanwhile=_other(out, experiments, seed))
     try:
-        lock = _lock(out, made, experiments, seed)
-    except BaseException as error:
-        _remove(made)
-        if isinstance(error, OSError):
-            raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
-        raise
-    new = not (out / FILE).exists()
-    store = None
-    try:
-        store = Store(out / FILE, experiments, seed)
         _refuse_other(store, experiments, seed)
-        if not new and not skip_invalid and not store.declares(experiments):
+        if not fresh and not store.declares(experiments):
             _checked(experiments, meetings, also)
         for experiment in experiments:
             check_claims(experiment)
         store.restyle(experiments)
         store.skipped, store.meetings = skipped, meetings
     except BaseException:
-        if store is not None:
-            store.close()
-        elif new:  # what lies there now, this call has begun
-            with contextlib.suppress(OSError):
-                (out / FILE).unlink(missing_ok=True)
-        lock.release()
-        _remove(made)
+        store.close()
         raise
-    lock.release()  # the store has its own
     return store
 
 
@@ -107,12 +90,11 @@ def _refuse_other(store: Store, experiments: Sequence[Experiment], seed: int) ->
         raise StoreError(f"{folder} holds another run: {other}; choose another --out, or delete that folder")
 
 
-def _lock(out: Path, made: list[Path], experiments: Sequence[Experiment], seed: int) -> Lock:
-    """Make the folder (noting in `made` what was made) and become its writer."""
+def _other(out: Path, experiments: Sequence[Experiment], seed: int) -> Callable[[], None]:
+    """Return what is done while waiting: who waits for a folder that holds something else waits in vain."""
     seen = False
 
     def look() -> None:
-        # Who waits for a folder that holds something else waits in vain.
         nonlocal seen
         if seen or not (out / FILE).is_file():
             return
@@ -124,7 +106,14 @@ def _lock(out: Path, made: list[Path], experiments: Sequence[Experiment], seed: 
             seen = True
             _refuse_other(store, experiments, seed)
 
-    while True:
+    return look
+
+
+@contextlib.contextmanager
+def making(out: Path) -> Iterator[None]:
+    """Make a folder; where the block fails, what was made goes, unless somebody has put something there."""
+    made: list[Path] = []
+    try:
         for folder in reversed([out, *out.parents]):
             if not folder.is_dir():
                 try:
@@ -133,14 +122,11 @@ def _lock(out: Path, made: list[Path], experiments: Sequence[Experiment], seed: 
                 except FileExistsError:
                     if os.path.lexists(folder) and not folder.is_dir():  # a file, or a link to nowhere
                         raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(folder)) from None
-        try:
-            return Lock(out / LOCK, look)
-        except FileNotFoundError:
-            continue  # another process that failed has just removed the folder it had made
-
-
-def _remove(made: Sequence[Path]) -> None:
-    """Remove folders that this call made, unless somebody has put something there."""
-    with contextlib.suppress(OSError):
-        for folder in reversed(made):
-            folder.rmdir()
+        yield
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            for folder in reversed(made):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
+        raise

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.lock import Lock
-from hushbandits.bench.play.store import FILE, LOCK, Store
+from hushbandits.bench.play.folder import making
+from hushbandits.bench.play.store import FILE, Store
 
 __all__ = ["merge"]
 
@@ -69,9 +69,14 @@ def merge(folders: Sequence[Path | str], out: Path | str, *, accept_edits: bool 
                 pass
         if not accept_edits:
             _refuse_edits(sources)
-        with _target(out, first) as store:
-            _same(store, first)
-            store.absorb(sources)
+        with making(out):
+            store = Store(out / FILE, first.experiments, first.seed)
+            try:
+                _same(store, first)
+                store.absorb(sources)
+            except BaseException:
+                store.discard()
+                raise
     store.seal()
     return store
 
@@ -92,31 +97,3 @@ def _refuse_edits(sources: Sequence[Store]) -> None:
                         f"{name!r} differs between {where.path.parent} and {source.path.parent}; mix their rows "
                         f"knowingly with --accept-edits (accept_edits=True)"
                     )
-
-
-@contextlib.contextmanager
-def _target(out: Path, like: Store) -> Iterator[Store]:
-    """Open the folder for writing; where the block fails, all that was made for it is removed."""
-    made = [folder for folder in (out, *out.parents) if not folder.exists()]
-    store, new = None, False
-    with contextlib.ExitStack() as stack:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            lock = Lock(out / LOCK)
-            stack.callback(lock.release)  # the store has its own
-            new = not (out / FILE).exists()
-            store = Store(out / FILE, like.experiments, like.seed)
-            yield store
-        except BaseException as error:
-            with contextlib.suppress(OSError):
-                if new:
-                    (out / FILE).unlink(missing_ok=True)
-            if store is not None:
-                store.close()
-            stack.close()
-            with contextlib.suppress(OSError):
-                for folder in made:
-                    folder.rmdir()
-            if isinstance(error, OSError):
-                raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
-            raise

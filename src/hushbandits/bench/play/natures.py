@@ -5,13 +5,14 @@ What a store names is not imported; of a folder of an earlier version only what 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from hushbandits.bench.declare.shapes import text
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.declare.vocabulary import shipped
-from hushbandits.bench.play.meetings import Meetings
+from hushbandits.bench.play.meetings import MOST, Meetings
 from hushbandits.bench.play.store import Store
+from hushbandits.core.ground.types import Params
 from hushbandits.core.measure import NATURES, Measure
 
 __all__ = ["Measures", "declared", "join", "measures", "told"]
@@ -30,10 +31,8 @@ class Measures(dict[str, Measure]):
         return Measure.of(name)
 
 
-def told(
-    experiments: Iterable[Experiment], meetings: Meetings, but: Container[str] = ()
-) -> dict[str, dict[str, list[str]]]:
-    """Return what the metrics of each experiment are declared to be, by its name: ``{metric: [label, nature]}``.
+def told(experiments: Sequence[Experiment], meetings: Meetings, but: Container[str] = ()) -> Params:
+    """Return what a session notes: what metrics are, by experiment's name, and what first cells promise, by their keys.
 
     `but`: keys of cells that cannot meet.
 
@@ -46,10 +45,17 @@ def told(
     --------
     >>> from hushbandits.bench.declare.spec import Use
     >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])
-    >>> told([tiny], Meetings([tiny]))["tiny"]["messages"]
-    ['messages sent', 'count']
+    >>> noted = told([tiny], Meetings([tiny]))
+    >>> noted["measures"]["tiny"]["messages"], [[row[0] for row in rows] for rows in noted["privacy"].values()]
+    (['messages sent', 'count'], [['nobody']])
     """
-    return {e.name: {n: [m.label, m.nature] for n, m in declared(e, meetings, but).items()} for e in experiments}
+    shown = (cell for e in experiments for cell in e.cells()[:MOST] if cell.key not in but)
+    return {
+        "privacy": {cell.key: meetings.of(cell).privacy for cell in shown},
+        "measures": {
+            e.name: {n: [m.label, m.nature] for n, m in declared(e, meetings, but).items()} for e in experiments
+        },
+    }
 
 
 def declared(experiment: Experiment, meetings: Meetings, but: Container[str] = ()) -> dict[str, Measure]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from hushbandits.bench.play.crew import Crew
 from hushbandits.bench.play.errors import RunError
 from hushbandits.bench.play.plan import Queue
-from hushbandits.bench.play.progress import Silent
+from hushbandits.bench.play.progress import Bar
 from hushbandits.bench.play.task import Reply, Task, attempted
 from hushbandits.bench.play.worker import LONGEST
 
@@ -21,7 +20,7 @@ TRIES = 3
 
 
 def answers(
-    tasks: Sequence[Task], by: Crew | None, bar: Silent, patience: float | None = None
+    tasks: Sequence[Task], by: Crew | None, bar: Bar, patience: float | None = None
 ) -> Iterator[tuple[Task, Reply]]:
     """Have tasks played, and yield each with what became of it, as answers come; `by` ``None``: here, in order.
 
@@ -43,23 +42,19 @@ def answers(
 class _Round:
     """Tasks on their way: waiting, pending, and lost ones that are tried again."""
 
-    def __init__(self, tasks: Sequence[Task], by: Crew, bar: Silent, patience: float | None):
+    def __init__(self, tasks: Sequence[Task], by: Crew, bar: Bar, patience: float | None):
         self._queue, self._by, self._bar, self._patience = Queue(tasks, by.width, by.dear), by, bar, patience
         # A chunk that is well hands something back in time.
         self._longest = LONGEST if patience is None else min(LONGEST, patience / 2)
-        self._pending: dict[int, list[Task]] = {}
-        self._numbers = itertools.count()
         self._again: deque[Task] = deque()
-        self._retried: set[int] = set()  # chunks under way that have been lost before
         self._losses: Counter[tuple[str, int]] = Counter()
 
     def answers(self) -> Iterator[tuple[Task, Reply]]:
-        while self._queue or self._again or self._pending:
+        while self._queue or self._again or self._by.pending:
             self._feed()
             silent = True
-            for number, answer in self._by.finished(self._patience):
+            for tasks, answer in self._by.finished(self._patience):
                 silent = False
-                tasks = self._taken(number)
                 if answer is None:
                     self._lost(tasks, "died")
                     continue
@@ -71,39 +66,30 @@ class _Round:
             if silent:
                 self._hung()
 
-    def _taken(self, number: int) -> list[Task]:
-        self._retried.discard(number)
-        return self._pending.pop(number)
-
     def _hung(self) -> None:
-        playing = ", ".join(dict.fromkeys(tasks[0].label for tasks in self._pending.values()))
+        playing = ", ".join(dict.fromkeys(tasks[0].label for tasks in self._by.pending))
         lost = self._by.hung()
         if lost is None:
             raise RunError(
                 f"the workers of {self._by.name!r} gave no answer in {self._patience:g} s, and are not ours to end; "
                 f"they play {playing}; what was done is kept: the same command goes on"
             )
-        for number in lost:
-            self._lost(self._taken(number), f"gave no answer in {self._patience:g} s")
+        for tasks in lost:
+            self._lost(tasks, f"gave no answer in {self._patience:g} s")
 
     def _feed(self) -> None:
         # Where a death takes all chunks along, those who may have caused it play one at a time, alone.
         while self._queue or self._again:
-            alone = self._by.together and (self._again or self._retried)
-            if len(self._pending) >= (1 if alone else self._by.most):
+            pending, retried = self._by.pending, bool(self._again)
+            alone = self._by.together and (retried or any(self._losses[_name(tasks[0])] for tasks in pending))
+            if len(pending) >= (1 if alone else self._by.most):
                 return
-            number = next(self._numbers)
-            if self._again:
-                tasks = [self._again.popleft()]
-                self._retried.add(number)
-            else:
-                tasks = self._queue.take()
+            tasks = [self._again.popleft()] if retried else self._queue.take()
             self._bar.at(tasks[0].label)
-            self._pending[number] = tasks
             try:
-                self._by.submit(number, tasks, self._longest)
+                self._by.submit(tasks, self._longest)
             except RunError as error:
-                if number not in self._retried:
+                if not retried:
                     raise
                 suspects = ", ".join(dict.fromkeys(task.label for task in (*tasks, *self._again)))
                 raise RunError(
@@ -113,8 +99,8 @@ class _Round:
 
     def _lost(self, tasks: Sequence[Task], how: str) -> None:
         for task in tasks:
-            self._losses[task.key, task.runs[0]] += 1
-            if self._losses[task.key, task.runs[0]] >= TRIES:
+            self._losses[_name(task)] += 1
+            if self._losses[_name(task)] >= TRIES:
                 why = "it hangs, or needs more patience"
                 if how == "died":
                     why = "for want of memory, or killed; fewer --jobs need less memory"
@@ -124,3 +110,7 @@ class _Round:
                 )
         self._again.extend(tasks)
         time.sleep(0.1)  # a machine that is short of memory needs a moment
+
+
+def _name(task: Task) -> tuple[str, int]:
+    return task.key, task.runs[0]

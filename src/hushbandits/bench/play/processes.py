@@ -6,34 +6,28 @@ import os
 import platform
 import sys
 import threading
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Any
 
 import loky
-from loky.process_executor import ProcessPoolExecutor, ShutdownExecutorError
+from loky.process_executor import ShutdownExecutorError
 
 from hushbandits.bench.play.crew import Crew
-from hushbandits.bench.play.imported import changed, environment
-from hushbandits.bench.play.worker import attend, imports_in, work
+from hushbandits.bench.play.imported import environment
+from hushbandits.bench.play.task import Task
+from hushbandits.bench.play.worker import attend, work
+from hushbandits.core.ground.names import reached
 from hushbandits.interrupt import held_back
 
 __all__ = ["Processes"]
 
-#: Folder, path and environment.
-_Place = tuple[str, tuple[str, ...], dict[str, str]]
+_IDLE = 300.0  # seconds after which a worker without work ends
 
 
 class Processes(Crew):
     """Processes of this machine, which end with this one; they wait some minutes for the next call.
 
-    They belong to the working folder, Python's path, the environment's variables and the modules of one's own that they
-    have imported: where one of these is another when a call begins, it gets processes of its own.
-
-    Parameters
-    ----------
-    jobs : int
-        How many.
+    Loky keeps them, one pool a thread, and begins another where Python's path or the environment's variables have
+    changed; a working folder and modules of one's own are the workers' business.
     """
 
     together = True
@@ -42,78 +36,36 @@ class Processes(Crew):
     def __init__(self, jobs: int):
         super().__init__("processes", jobs)
         self.parent = platform.node(), os.getpid()
-        _fitting(jobs)
+        self._pool: Any = None
+        path = [folder for folder in sys.path if folder not in reached()]
+        self._how = {
+            "timeout": _IDLE, "initializer": _begin, "initargs": (*self.parent, path), "env": environment(),
+        }  # fmt: skip
 
-    def hung(self) -> list[int]:
+    def hung(self) -> list[list[Task]]:
         """All chunks that are pending: their processes are killed, and the next chunk starts new ones."""
-        lost = list(self._pending.values())
-        self._pending.clear()
-        _drop(kill=True)
+        lost, self._pending = self.pending, {}
+        self._pool.shutdown(wait=True, kill_workers=True)
         return lost
 
     def _start(self, load: bytes) -> Any:
         # Workers inherit the mask: ctrl-C is the parent's business, from their first instruction on.
         with held_back():
             try:
-                return _pool(self.width).submit(work, load)
+                return self._sent(load)
             except self.deaths:  # it broke while it was idle
-                _drop(kill=True)
-                return _pool(self.width).submit(work, load)
+                return self._sent(load)
 
-    def _result(self, future: Future[bytes]) -> bytes:
-        answer = super()._result(future)
-        _learn(imports_in(answer))
-        return answer
+    def _sent(self, load: bytes) -> Any:
+        self._pool = loky.get_reusable_executor(self.width, **self._how)
+        return self._pool.submit(work, load)
 
-    def _close(self, pending: list[Any], failed: bool) -> None:
+    def _close(self, pending: list[Any]) -> None:
         # A worker lives no longer than the thread that started it, and only the main one is sure to stay.
-        if failed or threading.current_thread() is not threading.main_thread():
-            _drop(kill=failed)
+        if self._pool is not None and (pending or threading.current_thread() is not threading.main_thread()):
+            self._pool.shutdown(wait=True, kill_workers=bool(pending))
 
 
-@dataclass
-class _Pool:
-    """Processes, where they were started, and what they have imported."""
-
-    jobs: int
-    pool: ProcessPoolExecutor
-    place: _Place
-    files: dict[str, str] = field(default_factory=dict)
-
-
-#: The pool of this process's threads.
-_pools: dict[tuple[int, int], _Pool] = {}
-_IDLE = 300.0  # seconds after which a worker without work ends
-
-
-def _mine() -> tuple[int, int]:
-    return os.getpid(), threading.get_ident()  # what a fork inherits is not its own
-
-
-def _here() -> _Place:
-    return os.getcwd(), tuple(sys.path), environment()
-
-
-def _fitting(jobs: int) -> None:
-    """End the pool that is there, unless a call that begins now may have it."""
-    mine = _pools.get(_mine())
-    if mine is not None and (mine.jobs != jobs or mine.place != _here() or changed(mine.files)):
-        _drop()
-
-
-def _learn(files: dict[str, str]) -> None:
-    if (mine := _pools.get(_mine())) is not None:
-        mine.files = files | mine.files  # of two that differ, the older one: it is looked at again
-
-
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    if _mine() not in _pools:
-        made = ProcessPoolExecutor(jobs, timeout=_IDLE, initializer=attend, initargs=(platform.node(), os.getpid()))
-        _pools[_mine()] = _Pool(jobs, made, _here())
-    return _pools[_mine()].pool
-
-
-def _drop(kill: bool = False) -> None:
-    mine = _pools.pop(_mine(), None)
-    if mine is not None:
-        mine.pool.shutdown(wait=True, kill_workers=kill)
+def _begin(host: str, parent: int, path: list[str]) -> None:
+    sys.path[:] = path  # folders that were reached come with each chunk
+    attend(host, parent)

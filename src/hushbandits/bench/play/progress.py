@@ -9,28 +9,10 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Bar", "Silent"]
+__all__ = ["Bar"]
 
 
-class Silent:
-    """A bar that shows nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def at(self, what: str) -> None:
-        """Name the work."""
-
-    def advance(self, runs: int) -> None:
-        """Count runs done."""
-
-    def of(self, total: int) -> None:
-        """Say of how many, where that was not known before."""
-
-
-class Bar(Silent):
+class Bar:
     """Runs done, time left, and the cell at work; only on a terminal.
 
     Parameters
@@ -41,6 +23,8 @@ class Bar(Silent):
         Seconds before it appears: quick calls stay quiet.
     unit : str
         What is counted.
+    shown : bool
+        Whether it may appear at all.
 
     Examples
     --------
@@ -49,8 +33,8 @@ class Bar(Silent):
     ...     bar.advance(2)
     """
 
-    def __init__(self, total: int, after: float = 0.0, unit: str = "runs"):
-        self._total, self._after, self._unit = total, after, unit
+    def __init__(self, total: int, after: float = 0.0, unit: str = "runs", shown: bool = True):
+        self._total, self._after, self._unit, self._shown = total, after, unit, shown
         self._done, self._what = 0, ""
         self._lock = threading.Lock()
         self._bar: Progress | None = None
@@ -58,7 +42,7 @@ class Bar(Silent):
         self._over = False
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        if self._shown and sys.stderr.isatty():
             if self._after > 0:
                 self._timer = threading.Timer(self._after, self._show)
                 self._timer.daemon = True
@@ -95,6 +79,7 @@ class Bar(Silent):
                 self._bar.stop()
 
     def at(self, what: str) -> None:
+        """Name the work."""
         with self._lock:
             self._what = what
             if self._bar is not None:
@@ -103,6 +88,7 @@ class Bar(Silent):
                 self._bar.update(self._task, description=escape(what))
 
     def advance(self, runs: int) -> None:
+        """Count runs done."""
         with self._lock:
             self._done += runs
             if self._bar is not None:

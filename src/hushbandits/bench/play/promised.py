@@ -5,34 +5,17 @@ A page reads these texts and builds nothing: what a store names is not imported,
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
 
-from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.play.meetings import MOST, Meetings
+from hushbandits.bench.declare.spec import Cell
+from hushbandits.bench.play.meetings import MOST
 from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.strangers import printable
 from hushbandits.protection import HEADS
 
-__all__ = ["groups", "told"]
+__all__ = ["groups"]
 
 _Rows = tuple[tuple[str, ...], ...]
-
-
-def told(experiments: Iterable[Experiment], meetings: Meetings, but: Container[str] = ()) -> dict[str, list[list[str]]]:
-    """Return the tables of the first cells of each experiment, by the cell's key, without those whose keys `but` holds.
-
-    `met`: where cells have met already.
-
-    Examples
-    --------
-    >>> from hushbandits.bench.declare.spec import Use
-    >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])
-    >>> [[row[0] for row in rows] for rows in told([tiny], Meetings([tiny])).values()]
-    [['nobody']]
-    """
-    return {
-        cell.key: meetings.of(cell).privacy for e in experiments for cell in e.cells()[:MOST] if cell.key not in but
-    }
 
 
 def groups(store: Store, cells: Sequence[Cell]) -> list[tuple[list[str], _Rows]]:

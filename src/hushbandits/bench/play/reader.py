@@ -54,14 +54,21 @@ class Reader:
                 raise damaged(self.path, "it holds text that is none") from None
             raise
 
-    def _compare(self, key: str, rows: Iterable[Row], noted: dict[tuple[str, int], int]) -> None:
-        """Raise unless a cell's rows (run, metric, time, value) are those whose sums are noted."""
+    def _read(self, table: str, key: str, where: str, *values: object) -> list[Row]:
+        """Rows (run, metric, time, value) of a cell in order; raise unless they are those whose sums are noted."""
+        time, column = ("NULL", "final") if table == "finals" else ("time", "curve")
+        where, at = f"cell = ? AND {where}", (self._ids[key], *values)
+        with self._clearly():
+            sql = f"SELECT run, metric, {time}, value FROM {table} WHERE {where} ORDER BY 1, 2, 3"
+            rows = self._db.execute(sql, at).fetchall()
+            noted = self._noted(column, f"{where} AND metric != ?", (*at, WHOLE))
         try:
             same = checksums(key, rows) == noted
         except (TypeError, ValueError, struct.error):
             same = False
         if not same:
-            raise damaged(self.path, f"rows of cell {self._ids[key]} do not match their checksums")
+            raise damaged(self.path, f"rows of cell {at[0]} do not match their checksums")
+        return rows
 
     def _noted(self, column: str, where: str, values: Sequence[object]) -> dict[tuple[str, int], int]:
         sql = f"SELECT metric, run, {column} FROM sums WHERE {where} AND {column} IS NOT NULL"
@@ -93,12 +100,7 @@ class Reader:
 
     def final(self, cell: Cell, metric: str, runs: int) -> Array:
         """``(n,)`` values at the end of those of the first `runs` runs that are there, in order of runs."""
-        at = (self._ids[cell.key], metric, runs)
-        where = "cell = ? AND metric = ? AND run < ?"
-        with self._clearly():
-            sql = f"SELECT run, metric, NULL, value FROM finals WHERE {where} ORDER BY run"
-            rows = self._db.execute(sql, at).fetchall()
-            self._compare(cell.key, rows, self._noted("final", where, at))
+        rows = self._read("finals", cell.key, "metric = ? AND run < ?", metric, runs)
         return np.array([_nan(row[3]) for row in rows])
 
     def present(self, cell: Cell, runs: int) -> Array:
@@ -114,13 +116,8 @@ class Reader:
 
     def curve(self, cell: Cell, metric: str, runs: int) -> tuple[Array, Array]:
         """Checkpoints ``(C,)`` and values ``(n, C)`` of those of the first `runs` runs that are there."""
-        at = (self._ids[cell.key], metric, runs)
-        where = "cell = ? AND metric = ? AND run < ?"
-        with self._clearly():
-            sql = f"SELECT run, metric, time, value FROM curves WHERE {where} ORDER BY run, time"
-            rows = self._db.execute(sql, at).fetchall()
-            self._compare(cell.key, rows, self._noted("curve", where, at))
-        times = np.array(sorted({row[2] for row in rows}))
+        rows = self._read("curves", cell.key, "metric = ? AND run < ?", metric, runs)
+        times = np.unique([row[2] for row in rows])
         values = np.array([_nan(row[3]) for row in rows]).reshape(-1, len(times)) if rows else np.empty((0, 0))
         return times, values
 
@@ -168,18 +165,9 @@ class Reader:
                 for run, metric, time, value in self._all(cell.key, experiment.runs):
                     yield {**head, "run": run, "metric": metric, "time": time, "value": value}
 
-    def _all(self, key: str, runs: int) -> list[tuple[int, str, float | None, float | None]]:
-        """All rows (run, metric, time, value) of the first `runs` runs of a cell: the ends, then the curves."""
-        at = (self._ids[key], runs)
-        found = []
-        with self._clearly():
-            for table, time, column in (("finals", "NULL", "final"), ("curves", "time", "curve")):
-                sql = f"SELECT run, metric, {time}, value FROM {table} WHERE cell = ? AND run < ? ORDER BY 1, 2, 3"
-                rows = self._db.execute(sql, at).fetchall()
-                where = "cell = ? AND run < ? AND metric != ?"
-                self._compare(key, rows, self._noted(column, where, (*at, WHOLE)))
-                found += rows
-        return found
+    def _all(self, key: str, runs: int) -> list[Row]:
+        """All rows of the first `runs` runs of a cell: the ends, then the curves."""
+        return [row for table in ("finals", "curves") for row in self._read(table, key, "run < ?", runs)]
 
     def values(self, key: str, runs: Iterable[int]) -> dict[int, Values]:
         """All values of a cell, by run, of which `runs` are there: at the end, and (time, value) pairs, by metric."""

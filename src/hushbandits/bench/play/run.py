@@ -14,19 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.play import natures
 from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import check
 from hushbandits.bench.play.crew import workers
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.folder import open_folder
 from hushbandits.bench.play.meetings import Meetings
+from hushbandits.bench.play.natures import told
 from hushbandits.bench.play.own import own_sources, used
 from hushbandits.bench.play.plan import Shard, declared, missing
 from hushbandits.bench.play.player import answers
 from hushbandits.bench.play.players import Players
-from hushbandits.bench.play.progress import Bar, Silent
-from hushbandits.bench.play.promised import told
+from hushbandits.bench.play.progress import Bar
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.play.task import Failed, Reply, Task
 from hushbandits.core.ground.sources import source_digest
@@ -127,8 +126,7 @@ def fill(
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
         meetings = store.meetings or Meetings(store.experiments)
-        here["privacy"] = told(store.experiments, meetings, store.skipped)
-        here["measures"] = natures.told(store.experiments, meetings, store.skipped)
+        here |= told(store.experiments, meetings, store.skipped)
         total, failures = 0, list[Failure]()
         with players.crew(store.path.parent, len(tasks)) as by:
             here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}
@@ -137,7 +135,7 @@ def fill(
             store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)
             while tasks:
                 runs = sum(len(t.runs) for t in tasks)
-                with Bar(runs) if progress else Silent() as bar:
+                with Bar(runs, shown=progress) as bar:
                     failures += _write(store, answers(tasks, by, bar, players.patience), bar)
                 total += runs
                 failed = {(f.cell.key, run) for f in failures for run in f.runs}
@@ -170,7 +168,7 @@ def _edited(store: Store, own: dict[str, str]) -> str:
     return ""
 
 
-def _write(store: Store, answers: Iterable[tuple[Task, Reply]], bar: Silent) -> list[Failure]:
+def _write(store: Store, answers: Iterable[tuple[Task, Reply]], bar: Bar) -> list[Failure]:
     cells = {cell.key: cell for experiment in store.experiments for cell in experiment.cells()}
     failures = []
     for task, reply in answers:

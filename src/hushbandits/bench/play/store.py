@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from hushbandits.bench.play.opening import LOCK as _BESIDE
 from hushbandits.bench.play.opening import for_reading, for_writing
 from hushbandits.bench.play.reader import Reader
 from hushbandits.core.ground.types import Array, Params
-
-if TYPE_CHECKING:
-    from hushbandits.bench.play.meetings import Meetings
 
 __all__ = ["FILE", "LOCK", "Store"]
 
@@ -45,6 +43,8 @@ class Store(Reader):
         Only look; else this is the folder's only writer until it is closed or sealed (see `Lock`).
     timeout : float
         Seconds to wait for a reader of the file to end.
+    meanwhile : callable
+        As of `Lock`.
 
     Notes
     -----
@@ -68,18 +68,16 @@ class Store(Reader):
         *,
         readonly: bool = False,
         timeout: float = 60.0,
+        meanwhile: Callable[[], None] = lambda: None,
     ):
         self.path = Path(path)
         if create is None and not self.path.is_file():
             raise StoreError(f"there are no results in {self.path.parent}: no file {self.path.name}")
         self._release: Callable[[], object] = lambda: None
         if not readonly:
-            try:
-                lock = Lock(self.path.with_name(LOCK))
-            except OSError as error:
-                text = (error.strerror or str(error)).lower()
-                raise StoreError(f"{self.path} cannot be opened for writing ({text})") from None
+            lock = Lock(self.path.with_name(LOCK), meanwhile)
             self._release = weakref.finalize(self, lock.release)
+        self._new = create is not None and not self.path.exists()
         try:
             with self._clearly():
                 if readonly:
@@ -88,7 +86,7 @@ class Store(Reader):
                     self._db = for_writing(self.path, create is not None, timeout)
                 self._open(create, seed)
         except BaseException:
-            self.close()
+            self.discard()
             raise
 
     def _open(self, create: Sequence[Experiment] | None, seed: int) -> None:
@@ -114,8 +112,18 @@ class Store(Reader):
 
     def close(self) -> None:
         """Close the file."""
+        self._shut(remove=False)
+
+    def discard(self) -> None:
+        """Close the file, and remove it if it was made by this call."""
+        self._shut(remove=self._new)
+
+    def _shut(self, remove: bool) -> None:
         if "_db" in self.__dict__:
             self._db.close()
+        if remove:
+            with contextlib.suppress(OSError):
+                self.path.unlink(missing_ok=True)
         self._release()
 
     def __enter__(self) -> Store:

@@ -18,11 +18,11 @@ from cloudpickle import dumps
 
 from hushbandits.bench.play.imported import changed, digest_of, forget, imported
 from hushbandits.bench.play.task import Failed, Reply, Task, attempted
-from hushbandits.core.ground.names import reach
+from hushbandits.core.ground.names import reach, reached
 from hushbandits.core.ground.sources import source_digest
 from hushbandits.registry import adopt, own_entries
 
-__all__ = ["LONGEST", "Answer", "Stranger", "attend", "imports_in", "packed", "unpacked", "work"]
+__all__ = ["LONGEST", "Answer", "Stranger", "attend", "packed", "unpacked", "work"]
 
 #: Seconds after which a chunk is handed back with what is done of it.
 LONGEST = 60.0
@@ -54,7 +54,8 @@ def packed(tasks: Sequence[Task], parent: tuple[str, int] | None, call: str = ""
     """
     # What a worker unpickles may be of a module in our folder, which it must know first.
     inner = dumps((longest, own_entries(), tuple(tasks)))
-    return pickle.dumps((_SOURCES, os.getcwd(), parent, call, len(tasks), inner))
+    folders = tuple(dict.fromkeys([os.getcwd(), *reached()]))
+    return pickle.dumps((_SOURCES, folders, parent, call, len(tasks), inner))
 
 
 def unpacked(answer: bytes) -> Answer:
@@ -65,7 +66,7 @@ def unpacked(answer: bytes) -> Answer:
     Stranger
         The worker runs other source code.
     """
-    sources, _, replies = pickle.loads(answer)
+    sources, replies = pickle.loads(answer)
     if sources != _SOURCES:
         raise Stranger(
             f"a worker runs other source code of hushbandits ({sources}) than this process ({_SOURCES}): its rows "
@@ -74,23 +75,17 @@ def unpacked(answer: bytes) -> Answer:
     return list(pickle.loads(replies))
 
 
-def imports_in(answer: bytes) -> dict[str, str]:
-    """Return the files of one's own that the worker has imported, with their digests then."""
-    files: dict[str, str] = pickle.loads(answer)[1]
-    return files
-
-
 def work(load: bytes) -> bytes:
     """Play a chunk, for at most about a minute; errors are answers."""
-    sources, folder, parent, call, count, inner = pickle.loads(load)
+    sources, folders, parent, call, count, inner = pickle.loads(load)
     if sources != _SOURCES:
-        return pickle.dumps((_SOURCES, {}, pickle.dumps([])))
+        return pickle.dumps((_SOURCES, pickle.dumps([])))
     if parent is not None:
         attend(*parent)
-    with _PLACE.of(folder, call):
+    with _PLACE.of(folders, call):
         answer = _played(inner, count)
         _PLACE.note()
-        return pickle.dumps((_SOURCES, _PLACE.noted, pickle.dumps([(_travels(reply), s) for reply, s in answer])))
+        return pickle.dumps((_SOURCES, pickle.dumps([(_travels(reply), s) for reply, s in answer])))
 
 
 def _played(inner: bytes, count: int) -> Answer:
@@ -121,17 +116,21 @@ class _Place:
     """
 
     def __init__(self) -> None:
-        self.noted: dict[str, str] = {}
-        self._turn, self._playing, self._at, self._call = threading.Condition(), 0, "", ""
+        self._noted: dict[str, str] = {}
+        self._turn, self._playing, self._call = threading.Condition(), 0, ""
+        self._at: tuple[str, ...] = ()
 
     @contextlib.contextmanager
-    def of(self, folder: str, call: str) -> Iterator[None]:
-        """Play a chunk of a call in a folder; what was edited since an earlier call is imported anew."""
+    def of(self, folders: tuple[str, ...], call: str) -> Iterator[None]:
+        """Play a chunk of a call in the first of these folders, with one's own modules from all of them.
+
+        What was edited since an earlier call is imported anew.
+        """
         with self._turn:
-            self._turn.wait_for(lambda: not self._playing or folder == self._at)
+            self._turn.wait_for(lambda: not self._playing or folders == self._at)
             if call != self._call:  # a chunk beside this one waits until it is so far
-                self._enter(folder)
-            self._playing, self._at, self._call = self._playing + 1, folder, call
+                self._enter(folders)
+            self._playing, self._at, self._call = self._playing + 1, folders, call
         try:
             yield
         finally:
@@ -139,19 +138,21 @@ class _Place:
                 self._playing -= 1
                 self._turn.notify_all()
 
-    def _enter(self, folder: str) -> None:
-        moved = folder != os.getcwd()
+    def _enter(self, folders: tuple[str, ...]) -> None:
+        moved = folders != self._at
         with contextlib.suppress(OSError):  # another machine may have no such folder; what is missing says so itself
-            os.chdir(folder)
-        reach(folder)
-        if moved or changed(self.noted):
-            forget(self.noted)
-            self.noted = {}
+            os.chdir(folders[0])
+        sys.path[:] = [folder for folder in sys.path if folder not in reached()]
+        for folder in reversed(folders):
+            reach(folder)
+        if moved or changed(self._noted):
+            forget(self._noted)
+            self._noted = {}
 
     def note(self) -> None:
         """Keep the digests of what has been imported."""
-        new = [file for file in imported().values() if file not in self.noted]
-        self.noted |= {file: digest_of(file) for file in new}
+        new = [file for file in imported().values() if file not in self._noted]
+        self._noted |= {file: digest_of(file) for file in new}
 
 
 _PLACE = _Place()

@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-__all__ = ["imported", "reach", "words"]
+__all__ = ["imported", "reach", "reached", "words"]
 
 
 def imported(what: str, path: str) -> object:
@@ -74,6 +74,11 @@ def reach(folder: str) -> None:
     if folder not in sys.path:
         sys.path.insert(0, folder)
         _reached.add(folder)
+
+
+def reached() -> list[str]:
+    """Return the folders that were reached, in the order of Python's path."""
+    return [folder for folder in sys.path if folder in _reached]
 
 
 def words(error: BaseException) -> str:
