@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushbandits.audits.blocks import Seen, background, seen
-from hushbandits.audits.events import bounded, judged, least
+from hushbandits.audits.events import bounded, judged
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
@@ -226,5 +226,5 @@ def one_run(mechanism: Mechanism, users: int = 20_000, level: float = 1e-6, seed
     while high - low > 1e-6:
         middle = (low + high) / 2
         low, high = (middle, high) if one_run_p_value(correct, users, middle) < level else (low, middle)
-    smallest = least(own.epsilon, 0.0, users, level)
+    smallest = smallest_refuted(own.epsilon, 0.0, users // 2, level)
     return bounded(own.name, f"one run, {users:,} users", own.epsilon, low, smallest, level)

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.audits.beats import Around, Mirror, Tap, rounds
+from hushbandits.audits.beats import Around, Mirror, Tap, Told, rounds
 from hushbandits.audits.cases import Budget, Case
-from hushbandits.audits.events import bounded, hopeless, judged, least
-from hushbandits.audits.told import Told
+from hushbandits.audits.events import bounded, hopeless, judged
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.audit import smallest_refuted
 
 __all__ = ["Shown", "messages", "neighbours", "promised", "shown", "stage"]
 
@@ -146,7 +146,7 @@ def _features(it: Shown, alone: bool) -> dict[str, Array]:
     return found
 
 
-def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0], covered: tuple[str, ...] = ()) -> Iterator[Verdict]:
+def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[Verdict]:
     """Play neighbours of every promise in runs of `horizon` rounds, and judge all that is posted and heard.
 
     A promise about a run must bear agents that show what they are told (`Mirror`).  Where a wrapper tells them
@@ -158,8 +158,6 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0], covered: tupl
     case : Case
         A wrapper on a graph; all wrappers of its env are played as they are.
     budget : Budget
-    covered : tuple of str
-        Of which fields; default: all.
     """
     runs, level, subject = budget.samples // 2, budget.level, case.subject
     cache: dict[bytes, Shown] = {}
@@ -169,8 +167,7 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0], covered: tupl
         if key not in cache:
             team: Team = Around() if promise.alone else Mirror()
             cache[key] = shown(stage(case.env, horizon, _AGENTS, runs), team, budget.seed + 1000 * len(cache), told)
-        found = _features(cache[key], promise.alone)
-        return {k: v for k, v in found.items() if not covered or any(f in k for f in covered)}
+        return _features(cache[key], promise.alone)
 
     for promise in promised(case.within(stage(case.env, horizon, _AGENTS))):
         if horizon != ROUNDS[0] and promise.alone:
@@ -194,6 +191,6 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0], covered: tupl
                 yield Verdict(subject, f"black box, {words}", 0, 0, promise=promise, untested=f"refused: {error}")
                 continue
             found, event = judged(one, other, promise.delta, level)
-            smallest = least(promise.epsilon, promise.delta, runs, level)
+            smallest = smallest_refuted(promise.epsilon, promise.delta, runs // 2, level)
             check += f" ({event or 'nothing varies'}){note}"
             yield bounded(subject, check, promise.epsilon, found, smallest, level, promise, event)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.audits.beats import rounds
+from hushbandits.audits.beats import Told, rounds
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.events import bounded, judged
-from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted

@@ -119,14 +119,13 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
         _of_means,
     ),
     **{
-        (statistic, of): Procedure(
-            INTERVALS[statistic].name, partial(_lines, of, INTERVALS[statistic].of), says, needs, few
-        )
+        (statistic, of): Procedure(name, partial(_lines, of, interval), says, needs, few)
         for statistic, says, needs, few, effects in (
             ("median", f"free of the law{_DIVIDED}", "1 + log₂(mk/.05)", _of_medians, _BOX),
             ("iqm", f"of Dvoretzky, Kiefer & Wolfowitz{_DIVIDED}", "8 ln(2mk/.05)", _of_bands, _BOX),
             ("rate", f"exact{_DIVIDED}", "", lambda level, lines: 1, (Value, Difference)),
         )
+        for name, interval in [INTERVALS[statistic]]
         for of in effects
     },
 }
