@@ -12,6 +12,7 @@ from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.catalog import family, modules, reasons
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
+from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.verdicts import Finding, Verdict
 from hushbandits.bench.play.run import check
@@ -121,6 +122,8 @@ LONG = "chowdhury2023-fig3"
 def test_what_makes_claims_can_be_played_as_declared(long):
     declared = [whole for name in reproducing.papers() for whole in reproducing.modules()[name][1]]
     for whole in declared:
+        check_declared(whole)
+        check_claims(whole)
         if (whole.name == LONG) == long:
             check([whole.overriding({"runs": 1, "looks": ()})])
 
