@@ -89,16 +89,7 @@ def _features(it: Seen, truth: Array, places: Sequence[int], reward: float, leng
 
 @dataclass(frozen=True)
 class Change:
-    """What two neighbours differ in.
-
-    Parameters
-    ----------
-    words : str
-    values : (float, float)
-        The reward in question on either side.
-    every : bool
-        Whether its user is in every block of an episode.
-    """
+    """What two neighbours differ in: a reward on either side, of one block of an episode or of `every` one."""
 
     words: str = ""
     values: tuple[float, float] = (0.0, 1.0)
@@ -138,10 +129,8 @@ def black_box(
     ----------
     wrappers : sequence of Wrapper
         The protocol, as an env would carry it.
-    epsilon, delta : float
-        The claim.
-    n : int
-        Users per block.
+    epsilon, delta, n : float, float, int
+        The claim, and users per block.
     samples : int
         Runs a side: 880 catch a mechanism that is two times off at ε = 1, 24,000 at ε = .1.
     level : float

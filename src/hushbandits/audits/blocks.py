@@ -39,13 +39,7 @@ LOSSES = ("before", "behind")
 
 
 def background(kind: str, n: int, position: str | None = None, reward: float = 0.0) -> Array:
-    """Rewards of a block, ``(n,)``; that at `position` is `reward`.
-
-    Examples
-    --------
-    >>> background("zeros", 3, "last", 1.0).tolist()
-    [0.0, 0.0, 1.0]
-    """
+    """Rewards of a block, ``(n,)``; that at `position` is `reward`."""
     x = np.array(BACKGROUNDS[kind](n))
     if position is not None:
         x[POSITIONS[position](n)] = reward

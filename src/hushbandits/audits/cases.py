@@ -90,19 +90,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Case:
-    """Something that promises, in an env that suits it.
-
-    Parameters
-    ----------
-    subject : str
-        Its name and parameters.
-    owner : Wrapper or Team
-        Who promises.
-    env : Env
-        Where.
-    make : callable, optional
-        ``make(epsilon)`` → a new env, where it has an ε.
-    """
+    """Something that promises, in an env that suits it; ``make(epsilon)``: a new env, where it has an ε."""
 
     subject: str
     owner: Any
@@ -140,13 +128,7 @@ def _unbuilt(subject: str, why: str, broken: bool = False) -> Verdict:
 
 
 def everything() -> list[str]:
-    """Registered names that promise something, or hide something; and all that cannot be looked at.
-
-    Examples
-    --------
-    >>> {"DistDP-v0", "DP-MASE", "LocalLaplace", "SecAgg", "Shuffle"} <= set(everything())
-    True
-    """
+    """Registered names that promise something, or hide something; and all that cannot be looked at."""
     return [
         name for names, table, look in _TABLES for name in names()
         if name not in _BROUGHT and (hider(name) or _of(name, table, look))

@@ -48,20 +48,8 @@ def judged(
     """Return the ε that features ``(N,)`` of runs on two neighbours refute, by an event that half of the runs choose.
 
     Events are thresholds and values of single features, and thresholds of all of them together (`_together`).
-
-    Parameters
-    ----------
-    innocent, guilty : dict
-        The same features of either side.
-    delta, level : float
-    groups : (N,) int, optional
-        The runs' circumstances, the same on both sides: every feature is looked at in each group as well.
-
-    Returns
-    -------
-    epsilon : float
-    event : str
-        ``""``: no feature varies.
+    `groups` ``(N,)``: the runs' circumstances, the same on both sides; each feature is looked at in each group as well.
+    Where no feature varies there is no event, ``""``.
     """
     sides = tuple({k: np.where(np.isnan(v), NOTHING, v) for k, v in side.items()} for side in (innocent, guilty))
     a, b = sides

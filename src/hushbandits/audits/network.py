@@ -152,12 +152,6 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[V
     A promise about a run must bear agents that show what they are told (`Mirror`).  Where a wrapper tells them
     something else than their rewards, all of that counts as seen: whatever they do is made of it.  A promise about a
     message `alone` is played with arms that follow nothing, and judged by that message.
-
-    Parameters
-    ----------
-    case : Case
-        A wrapper on a graph; all wrappers of its env are played as they are.
-    budget : Budget
     """
     runs, level, subject = budget.samples // 2, budget.level, case.subject
     cache: dict[bytes, Shown] = {}

@@ -44,18 +44,7 @@ UNSEEN = {
 
 @dataclass(frozen=True)
 class Check:
-    """One group of verdicts, not yet run.
-
-    Parameters
-    ----------
-    subject : str
-    what : str
-        Which kind of check.
-    promises : tuple of (str, str)
-        The class that it checks, and who observes.
-    run : callable
-        Returns the verdicts.
-    """
+    """One group of verdicts, not yet run; `promises` names the classes that it checks, and who observes each."""
 
     subject: str
     what: str
@@ -64,13 +53,7 @@ class Check:
 
 
 def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Check]:
-    """Return all checks of what is named (default: of everything registered that promises or hides something).
-
-    Examples
-    --------
-    >>> [check.what for check in checks(["DP-MASE"])]
-    ['black box']
-    """
+    """Return all checks of what is named (default: of everything registered that promises or hides something)."""
     budget = budget or Budget()
     found: list[Check] = []
     for name in names or everything():

@@ -80,13 +80,7 @@ def plain(value: object) -> Any:
 
 
 def lean(part: Any, *but: str) -> dict[str, Any]:
-    """Return the fields of a dataclass's instance as `plain` has them, without those at their defaults and `but`.
-
-    Examples
-    --------
-    >>> lean(UniformMeans(0.25, 1.0))
-    {'low': 0.25}
-    """
+    """Return the fields of a dataclass's instance as `plain` has them, without those at their defaults and `but`."""
     found = {}
     for f in fields(part):
         value = getattr(part, f.name)
@@ -150,13 +144,7 @@ def _law(kind: type, inner: object) -> object:
 
 
 def canonical(value: object) -> str:
-    """Return the canonical JSON of `value`: sorted keys, no spaces.
-
-    Examples
-    --------
-    >>> canonical({"b": 1.0, "a": (True, None)})
-    '{"a":[true,null],"b":1}'
-    """
+    """Return the canonical JSON of `value`: sorted keys, no spaces."""
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

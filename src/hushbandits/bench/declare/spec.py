@@ -327,14 +327,6 @@ class Experiment:
         """Return the experiment judged also at the numbers of runs in `at`, as far as it has more, and at its `runs`.
 
         What makes no claims stays as it is.
-
-        Examples
-        --------
-        >>> from hushbandits.bench.declare.effects import Value
-        >>> few = Claim("Few messages.", Value("messages", of="UCB1"), below=1)
-        >>> one = Experiment(name="one", title="One", env="CoopNetwork-v0", agents=["UCB1"], runs=80, claims=[few])
-        >>> one.staged((48, 100)).looks
-        (48, 80)
         """
         return replace(self, looks=(*(n for n in at if n < self.runs), self.runs)) if self.claims else self
 

@@ -132,13 +132,7 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
 
 
 def procedure(effect: Effect, measure: Measure) -> Procedure:
-    """Return how `effect` of a metric that is a `measure` gets its interval.
-
-    Examples
-    --------
-    >>> procedure(Value("correct", of="DP-MASE"), Measure("share of runs that are correct", "rate")).name
-    'Clopper–Pearson'
-    """
+    """Return how `effect` of a metric that is a `measure` gets its interval."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
         raise ValueError(f"{effect.words} of {effect.metric!r}: of a rate, take a value or a difference")
@@ -184,14 +178,7 @@ def estimate(effect: Effect, measure: Measure, strata: Sequence[Stratum], weight
 
 
 def rules() -> str:
-    """Return `PROCEDURES` as a table in Markdown.
-
-    Examples
-    --------
-    >>> print(rules().splitlines()[-1])
-    | rate | value, difference | `Clopper–Pearson`: exact; of k lines each at level 1 − .05/(mk), and the extremes of \
-the effect | |
-    """
+    """Return `PROCEDURES` as a table in Markdown."""
     lines = ["| statistic | effect | interval | needs runs |", "|---|---|---|---|"]
     grouped: dict[tuple[str, str, str, str], list[str]] = {}
     for (statistic, of), p in PROCEDURES.items():

@@ -59,13 +59,7 @@ INTERVALS: Mapping[str, tuple[str, Callable[[Array, float], Interval]]] = {
 
 
 def statistic_of(measure: Measure, statistic: str) -> str:
-    """Return what is really taken of a metric: of 0 and 1 nothing but the rate says anything.
-
-    Examples
-    --------
-    >>> statistic_of(Measure("share of runs that are correct", "rate"), "median")
-    'rate'
-    """
+    """Return what is really taken of a metric: of 0 and 1 nothing but the rate says anything."""
     return "rate" if measure.rate else statistic
 
 
