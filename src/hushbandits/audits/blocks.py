@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -113,7 +113,7 @@ class Seen:
 
 def seen(
     wrappers: Sequence[Wrapper],
-    blocks: Sequence[Any],
+    blocks: Sequence[Array] | Sequence[int],
     runs: int,
     seed: int = 0,
     users: str = "each",
@@ -170,7 +170,7 @@ def _row(inbox: BlockInbox, message: dict[str, Array]) -> dict[str, Array]:
 
 def _built(
     wrappers: Sequence[Wrapper],
-    blocks: Sequence[Any],
+    blocks: Sequence[Array] | Sequence[int],
     runs: int,
     users: str,
     servers: int,
@@ -194,5 +194,5 @@ def _built(
             taps[2],
         ],
     )  # fmt: skip
-    core.planted = () if own or users != "each" else blocks
+    core.planted = () if own or users != "each" else cast(Sequence[Array], blocks)
     return core, taps

@@ -7,7 +7,7 @@ is the first, which tie rules would favour.  The first pulls of coop-UCB and DDU
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -81,15 +81,10 @@ def _under(graph: str, n_agents: int, at: Params) -> Claim:
     )
 
 
-def _panels(**more: Any) -> Figure:
-    return Figure(**{"y": "regret", "log": "xy", "band": "quantiles",
-                     "bounds": {"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}, **more})  # fmt: skip
-
-
-def _delayed(**more: Any) -> Use:
-    return Use("CoopNetwork-v0", **{"means": MEANS, "horizon": HORIZON, "permute_arms": True, **more})
-
-
+_panels = partial(
+    Figure, y="regret", log="xy", band="quantiles", bounds={"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}
+)
+_delayed = partial(Use, "CoopNetwork-v0", means=MEANS, horizon=HORIZON, permute_arms=True)
 _declared = paper(
     "howson2024", PAPER,
     agents=AGENTS,

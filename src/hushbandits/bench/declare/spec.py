@@ -362,7 +362,7 @@ def _labels(agents: Sequence[Use]) -> list[str]:
     return labels
 
 
-def _told(value: object) -> Any:
+def _told(value: object) -> object:
     """`plain`, of parts too."""
     if isinstance(value, (Use, Figure, Claim)):
         return value.to_dict()
