@@ -49,7 +49,6 @@ def _episodes(
     every: bool,
     loss: tuple[str, float] | None,
 ) -> tuple[dict[str, Array], Array]:
-    """Features of episodes of a few blocks, and which background each had."""
     length = _ALL if every else _BLOCKS
     runs = min(-(-samples // len(where)), 500)
     again = -(-samples // (runs * len(where)))
@@ -166,7 +165,6 @@ def black_box(
 def _largest(
     low: dict[str, Array], high: dict[str, Array], groups: Array, delta: float, level: float
 ) -> tuple[float, str, bool]:
-    """The largest bound, its event, and whether anything varies."""
     worst, told = judged(low, high, delta, level / 2, groups)
     varies = bool(told)
     for name, event in _EVENTS.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -174,13 +174,9 @@ def fits(make: Callable[..., Env], wrapper: Wrapper) -> bool:
     return True
 
 
-def _cases(subject: str, env: Env, make: Callable[[float], Env] | None = None) -> Found:
-    return [case for w in env.wrappers if (case := Case(subject, w, env, make)).promises]
-
-
-def _team(subject: str, team: Team) -> Found:
-    case = Case(subject, team, make_core("DPMASE-v0"))
-    return [case] if case.promises else []
+def _cases(subject: str, env: Env, make: Callable[[float], Env] | None = None, team: Team | None = None) -> Found:
+    owners: Sequence[Wrapper | Team] = [team] if team is not None else env.wrappers
+    return [case for owner in owners if (case := Case(subject, owner, env, make)).promises]
 
 
 def _needed(entry: Callable[..., object], given: Mapping[str, object]) -> list[str]:
@@ -229,9 +225,9 @@ def _agent(name: str, subject: str, parameters: Params) -> Found:
         return []
     if not isinstance(team, VotingTeam):
         return [_unbuilt(name, _VOTES)]
-    return _team(
-        subject, make_team(name, epsilon=_EPSILON, **parameters) if _has_epsilon(AGENTS[name].load()) else team
-    )
+    if _has_epsilon(AGENTS[name].load()):
+        team = make_team(name, epsilon=_EPSILON, **parameters)
+    return _cases(subject, make_core("DPMASE-v0"), team=team)
 
 
 _VOTES = "a team's promise is audited where it votes by a Routine with a parameter beta"
@@ -279,7 +275,7 @@ def _of_class(path: str) -> Found:
         team = found()
         if not hasattr(team, "routine") or not hasattr(team, "beta"):
             raise ValueError(f"{path}: {_VOTES}")
-        return _team(path, team)
+        return _cases(path, make_core("DPMASE-v0"), team=team)
     cases: Found = []
     for setting in ("feedback", "network"):
         if (suited := _suited(found(), setting)) is not None:

@@ -33,14 +33,8 @@ _BEYOND, _ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"
 class Shown:
     """What was seen of agents, each array ``(rounds, R, M, …)``.
 
-    Parameters
-    ----------
-    posts : dict
-        Every field that leaves, NaN where nothing was sent; ``sent``; what agents are told in place of their rewards.
-    heard : dict
-        Fields of their inboxes in the first rounds, slot by slot.
-    earned, arms : array
-        What they earned, and of which arm.
+    `posts` are all fields that leave, NaN where nothing was sent, ``sent``, and what agents are told in place of their
+    rewards; `heard` the fields of their inboxes in the first rounds, slot by slot.
     """
 
     posts: dict[str, Array]

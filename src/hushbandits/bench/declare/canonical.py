@@ -135,7 +135,6 @@ def _graph(inner: object) -> nx.Graph:
 
 
 def _law(kind: type, inner: object) -> object:
-    """The law of that class; ``{"Gaussian": {"sigma": 0.5}}``."""
     known = [f.name for f in fields(kind)]
     if not isinstance(inner, dict) or not set(inner) <= set(known):
         takes = f"a table of {', '.join(known)}" if known else "an empty table"

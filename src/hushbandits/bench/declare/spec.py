@@ -198,7 +198,6 @@ class Experiment:
         return {"": tuple(self.wrappers)}
 
     def _names(self) -> list[str]:
-        """Names of agents and wrappers, as they stand before a parameter."""
         wrappers = [w.name for uses in self._choices().values() for w in uses]
         return [*(a.name for a in self.agents), *wrappers]
 
@@ -222,7 +221,6 @@ class Experiment:
 
     @cached_property
     def _lines(self) -> list[tuple[str, Use, tuple[Use, ...]]]:
-        """Legend entries, each with its agent and wrappers."""
         labels = _labels(self.agents)
         return [
             (f"{label} · {choice}" if choice else label, agent, uses)
@@ -336,7 +334,6 @@ class Experiment:
 
 
 def _aimed(use: Use, point: Params, *prefixes: str) -> Use:
-    """`use` with those values of `point` that stand under one of the prefixes."""
     mine = {}
     for key, value in point.items():
         prefix, _, parameter = key.rpartition(".")

@@ -215,7 +215,6 @@ def wins(x: Array, y: Array) -> Array:
 
 
 def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> Interval:
-    """Bootstrap of the runs' indices."""
     n, m = won.shape
     if np.ptp(won) == 0 and won[0, 0] != 0.5:
         return share_interval(min(n, m) if won[0, 0] else 0, min(n, m), level)

@@ -206,7 +206,6 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 
 
 def _rows(line: Line, effect: Effect) -> _Rows:
-    """What an effect takes of a line."""
     runs = line.runs()
     if effect.time is None:
         return runs, line.final(effect.metric)
