@@ -111,6 +111,10 @@ def test_improvement_is_mann_whitneys_u():
     assert wins(x, y).mean() + wins(y, x).mean() == pytest.approx(1)
 
 
+def test_improvement_is_known_where_runs_are_infinite():
+    assert wins(np.array([1.0, np.inf]), np.array([np.inf, 0.0])).tolist() == [[0, 1], [0.5, 1]]
+
+
 def test_improvement_of_two_normals_has_its_closed_form():
     rng = np.random.default_rng(2)
     x, y = rng.normal(1, 1, 4000), rng.normal(0, 1, 4000)
