@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from mutants import AsPrinted, ForgottenPrecision, GammaScale, OneSided, ReusedSeed
+from mutants import AsPrinted, ForgottenPrecision, GammaScale, OneSided
 from renyi import renyi_divergence
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.audits import cases
 from hushbandits.audits.black import black_box, one_run
 from hushbandits.audits.cases import VARIANTS, everything, named
 from hushbandits.audits.suite import LARGE, Budget, checks
@@ -19,11 +20,7 @@ from hushbandits.privacy.audit import (
     critical_distance,
     critical_share,
     distance_from_uniform,
-    epsilon_lower_bound,
     learned_epsilon,
-    one_run_p_value,
-    smallest_refuted,
-    worst_log_ratio,
 )
 from hushbandits.privacy.plans import Plan
 from hushbandits.privacy.samplers import DiscreteLaplace as LaplaceLaw
@@ -60,11 +57,6 @@ def test_white_box_rejects_noise_that_is_too_small(mutant, n):
         assert verdict.measured == pytest.approx(111.4 if mutant is GammaScale else 32, rel=1e-3)
 
 
-def test_white_box_rejects_one_sided_noise():
-    verdict = promise(made(OneSided(1.0, 1e-6), SecAgg()), 64)
-    assert verdict.measured > 10
-
-
 def test_white_box_rejects_dropouts_without_t_min():
     spent = {}
     for t_min in (1.0, 0.9):
@@ -91,7 +83,7 @@ def test_white_box_rejects_theorem_3_as_printed():
     assert corrected.measured == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("mutant", [GammaScale, ForgottenPrecision, OneSided, ReusedSeed])
+@pytest.mark.parametrize("mutant", [GammaScale, ForgottenPrecision, OneSided])
 def test_black_box_rejects_mutants_from_runs_alone(mutant):
     samples = 24_000 if mutant is OneSided else 1500
     verdict = black_box([mutant(1.0, 1e-6), SecAgg()], 1.0, n=32, samples=samples)
@@ -106,24 +98,6 @@ def test_black_box_passes_the_honest_mechanism_and_is_not_far_below():
 
 def test_black_box_catches_a_factor_of_two_with_880_runs():
     assert not black_box([DiscreteLaplace(2.0, 1e-6), SecAgg()], 1.0, n=32, samples=880).passed
-    # The bound itself, at the expected counts: P = (1+β)⁻¹ near ½ against e^(−2)/2.
-    assert epsilon_lower_bound(440, round(440 * math.exp(-2)), 880, 0.0, 1e-6) > 1
-
-
-@pytest.mark.parametrize(("hits", "others"), [(300, 40), (500, 0), (500, 500), (7, 3), (0, 10)])
-@pytest.mark.parametrize("delta", [0.0, 0.1])
-def test_the_bound_is_that_of_two_clopper_pearson_intervals(hits, others, delta):
-    # A two-sided interval at level 1e-3 has 5e-4 at either end, which is each count's share of the level.
-    low = stats.binomtest(hits, 500).proportion_ci(1 - 1e-3, "exact").low
-    high = stats.binomtest(others, 500).proportion_ci(1 - 1e-3, "exact").high
-    expected = max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
-    assert epsilon_lower_bound(hits, others, 500, delta, 1e-3) == pytest.approx(expected, rel=1e-9)
-
-
-def test_one_run_p_value_is_a_binomial_tail():
-    assert one_run_p_value(1, 1, math.log(3)) == pytest.approx(3 / 4)
-    assert one_run_p_value(2, 3, math.log(3)) == pytest.approx((27 + 27) / 64)
-    assert one_run_p_value(0, 3, 1.0) == 1
 
 
 @pytest.mark.slow
@@ -147,7 +121,8 @@ def test_one_run_audit_of_the_local_mechanism():
 
 
 @pytest.mark.parametrize("name", everything())
-def test_the_law_of_everything_shipped_holds(name):
+def test_the_law_of_everything_shipped_holds(name, monkeypatch):
+    monkeypatch.setattr(cases, "GRID", (0.1, 1.0, 12.0))  # all of it where slow tests are asked for
     verdicts = [
         v
         for check in checks([name], Budget(samples=400, largest=32, runs=3))
@@ -232,14 +207,6 @@ def test_the_critical_values_hold():
     assert most <= 0.05
 
 
-def test_the_stated_power_is_the_power():
-    least = smallest_refuted(1.0, 0.0, 2000, 1e-6)
-    rng = np.random.default_rng(2)
-    hits, others = rng.binomial(2000, 0.5, 200), rng.binomial(2000, math.exp(-least) / 2, 200)
-    caught = np.mean([epsilon_lower_bound(a, b, 2000, 0.0, 1e-6) > 1 for a, b in zip(hits, others, strict=True)])
-    assert caught >= 0.85
-
-
 @pytest.mark.slow
 def test_the_audit_table_in_full(capsys):
     assert main(["audit"]) == 0
@@ -308,13 +275,6 @@ def test_renyi_divergence_takes_the_worse_direction():
         either = [math.log((x**3 * y**-2.0).sum()) / 2 for x, y in ((one, other), (other, one))]
         assert renyi_divergence(np.log(p), 1, 3) == pytest.approx(max(either))
         assert abs(either[0] - either[1]) > 0.1
-
-
-def test_renyi_divergence_of_what_is_impossible_is_infinite():
-    with np.errstate(divide="ignore"):
-        log_pmf = np.log(np.array([0.5, 0.5, 0.0]))
-    assert renyi_divergence(log_pmf, 1, 2) == math.inf
-    assert worst_log_ratio(log_pmf, 1) == math.inf
 
 
 def test_the_audit_of_an_env_is_of_its_own_mechanism():

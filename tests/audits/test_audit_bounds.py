@@ -98,3 +98,6 @@ def test_views_without_an_outcome_in_common_are_infinitely_far_apart():
     log_pmf = np.log([0.5, 0.5])
     assert renyi_divergence(log_pmf, 2, 2) == math.inf
     assert renyi_divergence(log_pmf, 3, 2) == math.inf
+    with np.errstate(divide="ignore"):
+        impossible = np.log(np.array([0.5, 0.5, 0.0]))
+    assert renyi_divergence(impossible, 1, 2) == worst_log_ratio(impossible, 1) == math.inf

@@ -8,8 +8,6 @@ import pytest
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.catalog import family, modules
 from hushbandits.bench.declare.effects import Ratio, Slope
-from hushbandits.bench.declare.points import check_claims
-from hushbandits.bench.play.run import check
 from hushbandits.bench.reproduce import papers
 
 PAPERS = papers()
@@ -128,14 +126,6 @@ def test_readings_are_what_the_page_says():
     assert words.CONSIDERABLY_LESS["below"] == words.LITTLE["above"]
     with pytest.raises(TypeError):
         words.MUCH_LESS["below"] = 0.9  # type: ignore[index]
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_declarations_can_be_run_and_judged(paper):
-    for experiment in modules()[paper][1]:
-        check_claims(experiment)
-        check_claims(experiment.quickly())
-    check([e for e in modules()[paper][1] if e.name.endswith(("-radius", "-bits", "-fig5", "-overestimate"))])
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -13,8 +13,8 @@ from bench_helpers import small
 import hushbandits as hb
 from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.judge.line import Held, lines
-from hushbandits.bench.judge.pairs import against, comparisons, swapped
-from hushbandits.bench.judge.stats import holm, improvement, share_interval
+from hushbandits.bench.judge.pairs import against, comparisons, swapped, wins
+from hushbandits.bench.judge.stats import holm, share_interval
 from hushbandits.bench.play.natures import Measures
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
@@ -55,7 +55,7 @@ def test_runs_of_one_seed_are_paired_and_others_are_not(results):
     difference = together.final("regret") - alone.final("regret")
     assert one.difference == pytest.approx(difference.mean())
     assert one.interval[0] <= one.difference <= one.interval[1]
-    assert one.improvement == improvement(together.final("regret"), alone.final("regret"))
+    assert one.improvement == wins(together.final("regret"), alone.final("regret")).mean()
     assert three.difference == pytest.approx(alone.final("regret").mean() - elsewhere.final("regret").mean())
     text = repr(hb.compare(together, alone, elsewhere))
     assert "12 pairs" in text
@@ -114,7 +114,7 @@ def test_the_exchange_within_pairs_keeps_its_level(law):
         return max(abs((a <= t).mean() - (b <= t).mean()) for t in grid)
 
     def chance(a, b):
-        return abs(improvement(a, b) - 0.5)
+        return abs(wins(a, b).mean() - 0.5)
 
     exact = []
     for apart in (lambda a, b: abs(a.mean() - b.mean()), chance, gap):
@@ -146,7 +146,7 @@ def test_the_improvements_interval_is_the_plain_bootstraps():
     rng = np.random.default_rng(5)
     x, y = rng.integers(0, 9, 20) * 1.0, rng.integers(2, 11, 25) * 1.0
     (pair,) = against([line("a", x), line("b", y, world=2)], "regret").pairs
-    naive = [improvement(rng.choice(x, 20), rng.choice(y, 25)) for _ in range(3000)]
+    naive = [wins(rng.choice(x, 20), rng.choice(y, 25)).mean() for _ in range(3000)]
     assert pair.improvement_interval == pytest.approx(np.quantile(naive, [0.02, 0.98]), abs=0.03)
 
 

@@ -13,7 +13,7 @@ from damage import forged
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Ratio, Value
+from hushbandits.bench.declare.effects import Difference, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.judge.line import lines
@@ -279,12 +279,6 @@ def test_two_that_disagree_are_refused_before_anything_runs(hive):
     agents = [Use("Random"), Use("UCB1", on="hive_here:Other")]
     with pytest.raises(ValueError, match=r"metric 'swarmed' is declared as amount, and by another .* as rate"):
         check([experiment(agents=agents)])
-
-
-def test_a_ratio_of_ones_own_rate_is_refused(hive):
-    one = experiment(Claim("So.", Ratio("swarmed", of="A", over="B"), below=1))
-    with pytest.raises(ValueError, match="of a rate, take a value or a difference"):
-        check([one])
 
 
 def test_a_subclass_adds_to_what_its_bases_declare(hive):

@@ -12,6 +12,7 @@ from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.catalog import family, modules, reasons
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
+from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.verdicts import Finding, Verdict
 from hushbandits.bench.play.run import check
@@ -113,9 +114,17 @@ def test_an_unknown_paper_names_the_nearest(papers, capsys):
     assert not (papers / "docs").exists()
 
 
-def test_declared_claims_name_lines_and_points_that_exist():
-    for name in reproducing.papers():
-        for whole in reproducing.modules()[name][1]:
+#: Whose law at the largest batch takes half a minute.
+LONG = "chowdhury2023-fig3"
+
+
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_what_makes_claims_can_be_played_as_declared(long):
+    declared = [whole for name in reproducing.papers() for whole in reproducing.modules()[name][1]]
+    for whole in declared:
+        check_declared(whole)
+        check_claims(whole)
+        if (whole.name == LONG) == long:
             check([whole.overriding({"runs": 1, "looks": ()})])
 
 

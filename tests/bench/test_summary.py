@@ -45,7 +45,7 @@ def test_it_stays_within_what_the_metric_can_be_and_has_its_centre(nature, data)
         assert (found.statistic, found.procedure) == ("rate", "Clopper–Pearson")
     elif nature == "measure":
         assert found.interval == PLAIN[statistic](x, level)
-    assert found.procedure == INTERVALS[found.statistic].name
+    assert found.procedure == INTERVALS[found.statistic][0]
 
 
 def test_a_run_that_contradicts_its_nature_is_not_cut_off():

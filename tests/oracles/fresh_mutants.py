@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 from mutants import Sometimes
+from refuted import refuted_by
 
 from hushbandits.core.guarantee import Adjacency
 from hushbandits.core.luck.tapes import streams
@@ -18,6 +19,7 @@ from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 # -- fresh kinds: sizes, servers, arms, ε, the ends of a run -----------------------------------------------------------
 
 
+@refuted_by("white box", "5 sizes from 1000 to 10,000,000")
 class LargeBlocks(DiscreteLaplace):
     """Noise of at most 32 steps of the grid, however fine that is: ε = 9.9 for 10⁵ users."""
 
@@ -29,6 +31,7 @@ class LargeBlocks(DiscreteLaplace):
         return pure_profile(self.epsilon)
 
 
+@refuted_by("drawn law", "pooled, up to n = 100000")
 class LargeDraws(DiscreteLaplace):
     """Half the planned noise in blocks of 10⁴ users and more."""
 
@@ -36,6 +39,7 @@ class LargeDraws(DiscreteLaplace):
         return PolyaDifference(law.r, law.b / 2) if law.r < 1.5e-4 else law
 
 
+@refuted_by("drawn law", "the noise's law")
 class AtFour(DiscreteLaplace):
     """Two thirds of the planned noise at ε = 4."""
 
@@ -43,6 +47,7 @@ class AtFour(DiscreteLaplace):
         return PolyaDifference(law.r, law.b / 1.5) if self.epsilon == 4 else law
 
 
+@refuted_by("drawn law", "its law by server (worst: 1)")
 class BareServer(DiscreteLaplace):
     """The second server's users add nothing."""
 
@@ -53,6 +58,7 @@ class BareServer(DiscreteLaplace):
         return message.but(reward=noised)
 
 
+@refuted_by("drawn law", "own rewards: its law by place in the run (worst: 7)")
 class LastBlock(Sometimes):
     """No noise in the block that ends the run."""
 
@@ -64,6 +70,7 @@ class LastBlock(Sometimes):
         return self._over
 
 
+@refuted_by("drawn law", "its law by arm")
 class ArmThree(Sometimes):
     """No noise for one arm."""
 
@@ -93,6 +100,7 @@ class Changed:
         return self.draw(rng, n).sum()
 
 
+@refuted_by("drawn law", "its tails (too few")
 class ClippedTails(CentralLaplace):
     """Noise ends at five scales."""
 
@@ -100,6 +108,7 @@ class ClippedTails(CentralLaplace):
         return Changed(law, lambda x: np.clip(x, -5 * law.b, 5 * law.b), False)
 
 
+@refuted_by("drawn law", "values that occur again")
 class Rounded(CentralLaplace):
     """Noise in thousandths of its scale."""
 
@@ -107,6 +116,7 @@ class Rounded(CentralLaplace):
         return Changed(law, lambda x: np.round(x / law.b, 3) * law.b, False)
 
 
+@refuted_by("drawn law", "multiples of a number")
 class EvenSteps(LocalDiscreteLaplace):
     """Every user's noise is an even number of steps."""
 
@@ -114,6 +124,7 @@ class EvenSteps(LocalDiscreteLaplace):
         return Changed(law, lambda x: x // 2 * 2)
 
 
+@refuted_by("black box", "beyond [0, 1]")
 class Unclipped(CentralLaplace):
     """What users say is added up as it is."""
 
@@ -122,6 +133,7 @@ class Unclipped(CentralLaplace):
         return message
 
 
+@refuted_by("drawn law", "users lost before the mechanism")
 class AllAtTheFirst(DiscreteLaplace):
     """The first user adds all of the noise."""
 
@@ -130,6 +142,7 @@ class AllAtTheFirst(DiscreteLaplace):
         return Changed(whole, lambda x: np.append(x[:1], np.zeros(len(x) - 1, np.int64)))
 
 
+@refuted_by("drawn law", "users lost before the mechanism: the noise's law")
 class ScaledBySurvivors(DiscreteLaplace):
     """Everybody adds less noise where fewer are left."""
 
@@ -142,6 +155,7 @@ class ScaledBySurvivors(DiscreteLaplace):
         return PolyaDifference(law.r, max(law.b * self._left**2, 0.1))
 
 
+@refuted_by("drawn law", "and the luck of the rewards of place 2")
 class RewardTape(DiscreteLaplace):
     """Noise from the tape that the rewards come from."""
 
@@ -150,6 +164,7 @@ class RewardTape(DiscreteLaplace):
         self._rngs = streams(seeds, "reward")
 
 
+@refuted_by("drawn law", "by rewards of the first and the last user")
 class RewardLuck(DiscreteLaplace):
     """Each block's noise from the generator of its rewards."""
 
@@ -162,6 +177,7 @@ class RewardLuck(DiscreteLaplace):
         return super()._noised(message)
 
 
+@refuted_by("drawn law", "worst: 5 later, 0 runs on")
 class FiveBlocksLater(DiscreteLaplace):
     """Every block has the noise of the fifth before it, now and then a new one."""
 
@@ -176,6 +192,7 @@ class FiveBlocksLater(DiscreteLaplace):
         return super()._noised(message)
 
 
+@refuted_by("drawn law", "two views together")
 class Antithetic(CentralLaplace):
     """Every second draw is the last one's mirror image."""
 
@@ -189,6 +206,7 @@ class Antithetic(CentralLaplace):
         return found
 
 
+@refuted_by("drawn law", "decoded out of range")
 class WrongDecode(DiscreteLaplace):
     """The analyzer takes every sum above the rewards for an underflow."""
 
@@ -205,6 +223,7 @@ class WrongDecode(DiscreteLaplace):
 # -- fresh kinds: words ------------------------------------------------------------------------------------------------
 
 
+@refuted_by("black box", "all rewards of a user")
 class AllRewards(DiscreteLaplace):
     """Promises for all rewards of a user who comes back what it keeps for one."""
 
@@ -213,6 +232,7 @@ class AllRewards(DiscreteLaplace):
         return tuple(dataclasses.replace(g, adjacency=every, run=None) for g in super().promises(env))
 
 
+@refuted_by("white box", "promise")
 class SmallDelta(Skellam):
     """Promises its ε at a thousandth of the δ."""
 
@@ -225,6 +245,7 @@ class SmallDelta(Skellam):
         return pure_profile(0.0)
 
 
+@refuted_by("black box", "n ≤ 63")
 class WhoIsSilent(DiscreteLaplace):
     """The first user says nothing where its reward is 1."""
 

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
+from refuted import refuted_by
 
 from hushbandits.core.guarantee import Adjacency, Run
 from hushbandits.core.luck.tapes import Uniforms
@@ -15,6 +16,7 @@ from hushbandits.wrappers.private_means import PrivateMeans
 # -- messages on a graph ---------------------------------------------------------------------------------------------
 
 
+@refuted_by("drawn law", "two views")
 class ReusedReleases(PrivateMeans):
     """One draw per agent, used for every release."""
 
@@ -23,6 +25,8 @@ class ReusedReleases(PrivateMeans):
         self._luck = Frozen(self._luck)
 
 
+@refuted_by("drawn law", "by agent (worst: 1)")
+@refuted_by("black box", "agent 1's first reward")
 class OneAgentBare(LocalLaplace):
     """The second agent adds no noise."""
 
@@ -32,6 +36,7 @@ class OneAgentBare(LocalLaplace):
         return noised
 
 
+@refuted_by("drawn law", "0 later, 0 runs on")
 class SameForAll(LocalLaplace):
     """All agents of a round share one draw."""
 
@@ -61,6 +66,7 @@ class Shared:
 # -- replacement by a coin -------------------------------------------------------------------------------------------
 
 
+@refuted_by("drawn law", "by reward")
 class Timid(LocalBernoulli):
     """It promises ε, and tosses a coin that leans by 2ε."""
 
@@ -69,6 +75,8 @@ class Timid(LocalBernoulli):
         return np.less(self._luck.next(), (reward * (1.0 - lean) + lean) / (1.0 + lean)).astype(float)
 
 
+@refuted_by("white box", "coins of any two rewards")
+@refuted_by("drawn law", "ε that agent 0's coins refute")
 class Bold(LocalBernoulli):
     """It promises ε, and its coin leans by 1.5ε, in plan and in deed."""
 
@@ -77,6 +85,7 @@ class Bold(LocalBernoulli):
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 
 
+@refuted_by("drawn law", "ε that agent 2's coins refute")
 class Bolder(Bold):
     """The same, behind a plan that is as promised."""
 
@@ -86,6 +95,7 @@ class Bolder(Bold):
     chance = LocalBernoulli.chance
 
 
+@refuted_by("drawn law", "0 later, 0 runs on")
 class OneCoin(LocalBernoulli):
     """All agents of a round share one draw."""
 
@@ -94,6 +104,7 @@ class OneCoin(LocalBernoulli):
         self._luck = Shared(self._luck)
 
 
+@refuted_by("drawn law", "the noise's law")
 class LoudReports(LocalLaplace):
     """Noise for 1.5ε."""
 
@@ -108,6 +119,7 @@ class LoudReports(LocalLaplace):
 # -- fresh kinds: promises about a run ---------------------------------------------------------------------------------
 
 
+@refuted_by("black box", "agent 0's first reward")
 class ReleasedMeansOnly(PrivateMeans):
     """Agents go by exact rewards; a run's ε is promised for the released means."""
 
@@ -119,6 +131,7 @@ class ReleasedMeansOnly(PrivateMeans):
         return (dataclasses.replace(whole, view="any receiver: the released means only"),)
 
 
+@refuted_by("black box", "arm 0 of round 2")
 class NoisedRewardsOnly(LocalLaplace):
     """Agents go by exact rewards; ε over a run is promised for the noised ones."""
 
@@ -129,6 +142,7 @@ class NoisedRewardsOnly(LocalLaplace):
         return LocalLaplace(self.epsilon).promises(env)
 
 
+@refuted_by("white box", "3 releases")
 class SingleRelease(PrivateMeans):
     """A run's promise is that of one release."""
 
@@ -136,6 +150,7 @@ class SingleRelease(PrivateMeans):
         return tuple(dataclasses.replace(g, epsilon=0.6, delta=0.0) for g in super().promises(env)[:1])
 
 
+@refuted_by("white box", "16 releases")
 class ShortHorizon(PrivateMeans):
     """Accounts for three rounds, whatever the horizon is."""
 
@@ -143,6 +158,7 @@ class ShortHorizon(PrivateMeans):
         return tuple(dataclasses.replace(g, epsilon=2.23, delta=0.0) for g in super().promises(env)[:1])
 
 
+@refuted_by("black box", "all rewards of agent 0, 16 rounds")
 class OneOfARun(LocalLaplace):
     """Says that an agent reports once."""
 
@@ -150,6 +166,7 @@ class OneOfARun(LocalLaplace):
         return tuple(dataclasses.replace(g, run=Run(1, "an agent's rewards")) for g in super().promises(env))
 
 
+@refuted_by("black box", "all rewards of agent 0, 16 rounds")
 class AllOfAnAgent(LocalLaplace):
     """Promises for all rewards of an agent what it keeps for one."""
 
@@ -170,6 +187,7 @@ class Reports(LocalLaplace):
 # -- fresh kinds: what is told, what is beside -------------------------------------------------------------------------
 
 
+@refuted_by("black box", "all together", samples=6000)
 class ToldAndReported(Reports):
     """Agents are told one draw, and report another."""
 
@@ -185,6 +203,7 @@ class ToldAndReported(Reports):
         return message.but(reward=self._noise.onto(self._exact, self._second.next()))
 
 
+@refuted_by("black box", "told mean")
 class ToldBeforeNoise(PrivateMeans):
     """Agents are told the exact means of what they have published."""
 
@@ -192,6 +211,7 @@ class ToldBeforeNoise(PrivateMeans):
         return {**super().told(env), "mean": self._s / np.maximum(self._n, 1)}
 
 
+@refuted_by("black box", "quality 0 of round 1")
 class SideField(Reports):
     """The exact reward in a field of its own."""
 
@@ -206,6 +226,7 @@ class SideField(Reports):
         return super().send(message, env).but(quality=self._exact)
 
 
+@refuted_by("black box", "-1e+09")
 class WhoIsSilent(Reports):
     """Nothing is sent where nothing was earned."""
 
@@ -217,6 +238,7 @@ class WhoIsSilent(Reports):
         return super().send(message, env).but(sent=message["sent"] & (self._exact > 0))
 
 
+@refuted_by("black box", "beyond [0, 1]")
 class Unclipped(Reports):
     """A reward beyond [0, 1] is noised as it is."""
 
@@ -239,6 +261,7 @@ class Onto:
         return x + self.change(self.noise.onto(np.zeros(x.shape), u))
 
 
+@refuted_by("drawn law", "its tails (too few")
 class ClippedTails(Reports):
     """Noise ends at five scales."""
 
@@ -247,6 +270,7 @@ class ClippedTails(Reports):
         return Onto(super()._noise, lambda x: np.clip(x, -5 / self.epsilon, 5 / self.epsilon))
 
 
+@refuted_by("drawn law", "values that occur again")
 class Rounded(Reports):
     """Noise in hundredths."""
 
@@ -255,6 +279,7 @@ class Rounded(Reports):
         return Onto(super()._noise, lambda x: np.round(x, 2))
 
 
+@refuted_by("drawn law", "own rewards: its law by reward")
 class RewardTape(Reports):
     """Noise from the uniforms that the rewards come from."""
 
@@ -263,6 +288,7 @@ class RewardTape(Reports):
         self._luck = Uniforms(seeds, "reward", (env.n_agents,))
 
 
+@refuted_by("drawn law", "worst: 7 later, 0 runs on")
 class SevenRoundsLater(Reports):
     """Every draw is used again seven rounds later."""
 
@@ -277,6 +303,7 @@ class SevenRoundsLater(Reports):
         return self._kept[-1]
 
 
+@refuted_by("drawn law", "by stretch of the run")
 class LateReleases(PrivateMeans):
     """No noise from the two hundredth pull of an arm on."""
 
@@ -287,6 +314,7 @@ class LateReleases(PrivateMeans):
         return message.but(mean=self._mean)
 
 
+@refuted_by("drawn law", "by round (worst: 11)")
 class LastRound(Reports):
     """No noise in the last round."""
 
@@ -295,6 +323,7 @@ class LastRound(Reports):
         return reward if (env.t + 1 >= env.horizon).all() else noised
 
 
+@refuted_by("drawn law", "by arm (worst: 2)")
 class ThirdArm(Reports):
     """No noise for one arm."""
 
@@ -302,6 +331,7 @@ class ThirdArm(Reports):
         return np.where(env._arm == 2, reward, super().tell(reward, env)) if hasattr(env, "_arm") else reward
 
 
+@refuted_by("drawn law", "by reward (worst: 1.0)")
 class GentleOnes(Reports):
     """Four fifths of the noise where the reward is 1."""
 
@@ -309,6 +339,7 @@ class GentleOnes(Reports):
         return reward + np.where(reward == 1, 0.8, 1.0) * (super().tell(reward, env) - np.clip(reward, 0, 1))
 
 
+@refuted_by("drawn law", "the noise's law")
 class HalfMeans(PrivateMeans):
     """Noise of half the scale."""
 
@@ -317,6 +348,7 @@ class HalfMeans(PrivateMeans):
         self._scale = self._scale / 2
 
 
+@refuted_by("drawn law", "the noise's law")
 class CarriedOn(PrivateMeans):
     """The exact mean beside the noised one, in the third decimal."""
 

@@ -1,6 +1,7 @@
 """Broken secure functions, and agents whose votes tell."""
 
 import numpy as np
+from refuted import refuted_by
 
 from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.core.ground.jit import jit
@@ -11,6 +12,8 @@ from hushbandits.wrappers.shuffle import Shuffle
 # -- secure functions ------------------------------------------------------------------------------------------------
 
 
+@refuted_by("secure function", "blocks of fewer than 5 users")
+@refuted_by("secure function", "rounds of fewer than 3 messages")
 class SmallCohorts(SecAgg):
     """Opens whatever there is."""
 
@@ -19,6 +22,7 @@ class SmallCohorts(SecAgg):
         super().reset(env, seeds)
 
 
+@refuted_by("secure function", "order, network")
 class KeepsTheOrder(Shuffle):
     """Takes the names off, and leaves everyone in place."""
 
@@ -28,6 +32,7 @@ class KeepsTheOrder(Shuffle):
         return inbox._hide_senders(lambda: np.broadcast_to(np.arange(inbox.arrived.shape[2]), inbox.arrived.shape))
 
 
+@refuted_by("secure function", "votes of fewer than 3 agents")
 class BareWindows(SecAgg):
     """Adds up single ballots."""
 
@@ -57,6 +62,7 @@ def _bare(state, r, n, p, arms, reward, luck, vote):
     return True
 
 
+@refuted_by("black box", "votes")
 class BareVotes(DPMASE):
     """Votes by the means, and adds noise when it is too late."""
 
@@ -67,6 +73,7 @@ class BareVotes(DPMASE):
         return super().routine(n_arms)._replace(learn=_bare)
 
 
+@refuted_by("black box", "votes", samples=6000)
 class HalfVotes(DPMASE):
     """Noise of 2ε."""
 

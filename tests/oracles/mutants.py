@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
+from refuted import refuted_by
 from scipy import stats
 
 from hushbandits.privacy.divergence import pure_profile
@@ -17,6 +18,7 @@ from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
 # -- plans whose law is too weak -------------------------------------------------------------------------------------
 
 
+@refuted_by("white box", "promise")
 class GammaScale(DiscreteLaplace):
     """The released sampler, whose gamma scale is (1−p)/p for p = e^(−ε/g): β and 1 − β swapped."""
 
@@ -26,6 +28,7 @@ class GammaScale(DiscreteLaplace):
         return dataclasses.replace(plan, noise=PolyaDifference(1 / n, wrong))
 
 
+@refuted_by("white box", "promise")
 class ForgottenPrecision(DiscreteLaplace):
     """Scale 1/ε on an integer sum of sensitivity g."""
 
@@ -46,6 +49,7 @@ class OneSidedLaw(NoiseLaw):
         return np.bincount(k % m, weights=stats.nbinom.pmf(k, n * self.r, -math.expm1(-1 / self.b)), minlength=m)
 
 
+@refuted_by("white box", "promise")
 class OneSided(DiscreteLaplace):
     """γ⁺ alone."""
 
@@ -57,6 +61,7 @@ class OneSided(DiscreteLaplace):
         return Spent(self.epsilon)
 
 
+@refuted_by("white box", "promise")
 class AsPrinted(ShuffledLaplace):
     """Theorem 3 with e^(−ε/g) where it charges ε′ = ε/2."""
 
@@ -67,6 +72,7 @@ class AsPrinted(ShuffledLaplace):
         return distributed_pure(n, self.epsilon, self._p)
 
 
+@refuted_by("white box", "promise")
 class NoNoise(DiscreteLaplace):
     """Nobody adds anything."""
 
@@ -83,6 +89,7 @@ class NoNoise(DiscreteLaplace):
 # -- words that are larger than the law ------------------------------------------------------------------------------
 
 
+@refuted_by("white box", "left: price")
 class Dropouts(DiscreteLaplace):
     """The price of a block is ε however few are left."""
 
@@ -90,6 +97,8 @@ class Dropouts(DiscreteLaplace):
         return Spent(self.epsilon)
 
 
+@refuted_by("white box", "promise")
+@refuted_by("white box", "profile")
 class Boast(DiscreteLaplace):
     """Promises half of what its noise gives, and says that an observer sees nothing."""
 
@@ -100,6 +109,7 @@ class Boast(DiscreteLaplace):
         return pure_profile(self.epsilon / 2)
 
 
+@refuted_by("white box", "ledger, 3 blocks")
 class CheapLedger(DiscreteLaplace):
     """An honest price, with a Rényi curve of half of it."""
 
@@ -111,6 +121,7 @@ class CheapLedger(DiscreteLaplace):
 # -- noise that is not what the plan says ----------------------------------------------------------------------------
 
 
+@refuted_by("black box", "black box")
 class Half(DiscreteLaplace):
     """Draws noise of half the planned scale."""
 
@@ -118,16 +129,20 @@ class Half(DiscreteLaplace):
         return PolyaDifference(law.r, law.b / 2)
 
 
+@refuted_by("drawn law", "the noise's law")
 class HalfAtATenth(Half):
     def __init__(self):
         super().__init__(0.1)
 
 
+@refuted_by("drawn law", "the noise's law")
 class HalfAtTen(Half):
     def __init__(self):
         super().__init__(10.0)
 
 
+@refuted_by("drawn law", "1 later, 0 runs on")
+@refuted_by("black box", "z = z′")
 class ReusedSeed(DiscreteLaplace):
     """The same noise for every block."""
 
@@ -140,6 +155,7 @@ class ReusedSeed(DiscreteLaplace):
         return super().send(message, env)
 
 
+@refuted_by("drawn law", "the last of the same size")
 class ReusedPairs(DiscreteLaplace):
     """Every second block has the noise of the one before it."""
 
@@ -154,6 +170,7 @@ class ReusedPairs(DiscreteLaplace):
         return super()._noised(crowd)
 
 
+@refuted_by("drawn law", "0 later, 1 runs on")
 class ReusedRuns(DiscreteLaplace):
     """Every run has the noise of the first."""
 
@@ -176,6 +193,7 @@ class Sometimes(DiscreteLaplace):
         raise NotImplementedError
 
 
+@refuted_by("drawn law", "by background (worst: 1)")
 class DependsOnTheSum(Sometimes):
     """No noise where more than half of all rewards are 1."""
 
@@ -183,6 +201,8 @@ class DependsOnTheSum(Sometimes):
         return hasattr(crowd, "_x") and crowd._x.sum() > 0.75 * crowd._x.size * crowd._x.max()
 
 
+@refuted_by("drawn law", "by background (worst: 5)")
+@refuted_by("black box", "black box")
 class LastUser(Sometimes):
     """No noise where the last user's reward is 1, the only one."""
 
@@ -197,6 +217,7 @@ class OnePercent(Sometimes):
         return np.random.default_rng(self._block).random() < 0.01
 
 
+@refuted_by("drawn law", "by size (worst: 77)")
 class UnusualSize(Sometimes):
     """No noise in blocks of 77."""
 
@@ -204,6 +225,7 @@ class UnusualSize(Sometimes):
         return crowd.planned[0, 0] == 77
 
 
+@refuted_by("drawn law", "by stretch of the run")
 class AfterBlock1000(Sometimes):
     """No noise from block 1000 on."""
 
@@ -214,6 +236,7 @@ class AfterBlock1000(Sometimes):
 # -- leaks beside the sum --------------------------------------------------------------------------------------------
 
 
+@refuted_by("black box", " n")
 class LeakInN(DiscreteLaplace):
     """One user less where the first one's reward is 1."""
 
@@ -224,6 +247,7 @@ class LeakInN(DiscreteLaplace):
         return message
 
 
+@refuted_by("black box", "bits")
 class LeakInBits(DiscreteLaplace):
     """One bit more where the last user's reward is 1."""
 
@@ -233,6 +257,7 @@ class LeakInBits(DiscreteLaplace):
         return {**message, "bits": message["bits"] + last}
 
 
+@refuted_by("black box", "sums off the grid")
 class FloatBits(DiscreteLaplace):
     """The last user's reward in the last bits of the decoded sum."""
 

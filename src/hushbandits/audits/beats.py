@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hushbandits.audits.told import Told
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
 from hushbandits.core.ground.types import Action, Array, Message, Seeds
+from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
@@ -18,7 +19,19 @@ from hushbandits.core.team import Team
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["Around", "Blocks", "Mirror", "Round", "Tap", "rounds"]
+__all__ = ["Around", "Blocks", "Mirror", "Round", "Tap", "Told", "rounds"]
+
+
+class Told(Law):
+    """A reward law that returns what it is told, whatever the luck."""
+
+    now: ArrayLike = 0.0
+
+    def __post_init__(self) -> None: ...
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """`now`, at the shape of u."""
+        return np.broadcast_to(np.asarray(self.now, float), np.shape(u)).copy()
 
 
 class Tap(Wrapper):
@@ -41,17 +54,8 @@ class Tap(Wrapper):
 class Round:
     """One round of all runs.
 
-    Parameters
-    ----------
-    t : int
-    action : array
-    told : array or None
-        What agents are told of their own rewards; ``None``: these are withheld.
-    said : mapping or None
-        What the team says; ``None``: the standard report.
-    inbox : Inbox
-    acting : (R, A) array
-        Who acted.
+    `told` is what agents are told of their own rewards (``None``: these are withheld), `said` what the team says
+    (``None``: the standard report), `acting` who acted, ``(R, A)``.
     """
 
     t: int
@@ -65,12 +69,7 @@ class Round:
 def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[Array] | None = None) -> Iterator[Round]:
     """Begin at once; play rounds until every run is over, or rewards are no longer told.
 
-    Parameters
-    ----------
-    env, team : Env, Team
-    seed : int or sequence of SeedSequences
-    told : sequence of arrays, optional
-        Each round's rewards, where the env's law is `Told`.
+    `told`: each round's rewards, where the env's law is `Told`.
     """
     obs = env.reset(seed)
     team.reset(Face(env), env.seeds)
@@ -96,13 +95,7 @@ def _rounds(env: Env, team: Team, obs: Obs, told: Sequence[Array] | None) -> Ite
 
 
 class Around(Team):
-    """Plays the arms in turn, whatever it earns; every agent begins with another one.
-
-    Examples
-    --------
-    >>> Around().told
-    ()
-    """
+    """Plays the arms in turn, whatever it earns; every agent begins with another one."""
 
     told = ()
 
@@ -146,20 +139,16 @@ class Mirror(Team):
     told = ()
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Begin with arm 0."""
         self._arm = np.zeros((len(seeds), env.n_agents), int)
 
     def act(self, obs: Obs) -> Array:
-        """The arm that tells."""
         return self._arm
 
     def speak(self, reward: Array | None) -> None:
-        """Remember the own reward; send the standard report."""
         if reward is not None:
             self._arm = (reward > 0.5).astype(int)
 
     def hear(self, inbox: Inbox) -> None:
-        """Remember what is told in its place."""
         if "mean" in inbox.own:
             arm = self._arm
             last = np.take_along_axis(np.asarray(inbox.own["mean"]), arm[..., None], 2)[..., 0]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushbandits.audits.blocks import Seen, background, seen
-from hushbandits.audits.events import bounded, judged, least
+from hushbandits.audits.events import bounded, judged
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
@@ -49,7 +49,6 @@ def _episodes(
     every: bool,
     loss: tuple[str, float] | None,
 ) -> tuple[dict[str, Array], Array]:
-    """Features of episodes of a few blocks, and which background each had."""
     length = _ALL if every else _BLOCKS
     runs = min(-(-samples // len(where)), 500)
     again = -(-samples // (runs * len(where)))
@@ -89,16 +88,7 @@ def _features(it: Seen, truth: Array, places: Sequence[int], reward: float, leng
 
 @dataclass(frozen=True)
 class Change:
-    """What two neighbours differ in.
-
-    Parameters
-    ----------
-    words : str
-    values : (float, float)
-        The reward in question on either side.
-    every : bool
-        Whether its user is in every block of an episode.
-    """
+    """What two neighbours differ in: a reward on either side, of one block of an episode or of `every` one."""
 
     words: str = ""
     values: tuple[float, float] = (0.0, 1.0)
@@ -138,10 +128,8 @@ def black_box(
     ----------
     wrappers : sequence of Wrapper
         The protocol, as an env would carry it.
-    epsilon, delta : float
-        The claim.
-    n : int
-        Users per block.
+    epsilon, delta, n : float, float, int
+        The claim, and users per block.
     samples : int
         Runs a side: 880 catch a mechanism that is two times off at ε = 1, 24,000 at ε = .1.
     level : float
@@ -177,7 +165,6 @@ def black_box(
 def _largest(
     low: dict[str, Array], high: dict[str, Array], groups: Array, delta: float, level: float
 ) -> tuple[float, str, bool]:
-    """The largest bound, its event, and whether anything varies."""
     worst, told = judged(low, high, delta, level / 2, groups)
     varies = bool(told)
     for name, event in _EVENTS.items():
@@ -226,5 +213,5 @@ def one_run(mechanism: Mechanism, users: int = 20_000, level: float = 1e-6, seed
     while high - low > 1e-6:
         middle = (low + high) / 2
         low, high = (middle, high) if one_run_p_value(correct, users, middle) < level else (low, middle)
-    smallest = least(own.epsilon, 0.0, users, level)
+    smallest = smallest_refuted(own.epsilon, 0.0, users // 2, level)
     return bounded(own.name, f"one run, {users:,} users", own.epsilon, low, smallest, level)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -39,13 +39,7 @@ LOSSES = ("before", "behind")
 
 
 def background(kind: str, n: int, position: str | None = None, reward: float = 0.0) -> Array:
-    """Rewards of a block, ``(n,)``; that at `position` is `reward`.
-
-    Examples
-    --------
-    >>> background("zeros", 3, "last", 1.0).tolist()
-    [0.0, 0.0, 1.0]
-    """
+    """Rewards of a block, ``(n,)``; that at `position` is `reward`."""
     x = np.array(BACKGROUNDS[kind](n))
     if position is not None:
         x[POSITIONS[position](n)] = reward
@@ -89,23 +83,11 @@ class _Tap(Wrapper):
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of blocks, each array ``(B, R, M)``.
+    """What was seen of blocks, each array ``(B, R, M)``, each list of ``(R, M, n)`` per block.
 
-    Parameters
-    ----------
-    env : Feedback
-    fields : dict
-        ``reward`` is NaN where no block arrived.
-    sums : array
-        Σx of the users whose message got through.
-    left : array
-        How many these are.
-    rewards : list of (R, M, n) arrays
-        Per block what users earned, lost ones included; where they are seen one by one.
-    users : list of (R, M, n) arrays
-        Per block their messages, where nobody hides them.
-    tape : array
-        The luck of the env's own reward tape.
+    Among the fields ``reward`` is NaN where no block arrived; `sums` are Σx of the users whose message got through,
+    `left` how many these are; `rewards` what users earned, lost ones included, where they are seen one by one; `users`
+    their messages, where nobody hides them; `tape` the luck of the env's own reward tape.
     """
 
     env: Feedback
@@ -119,7 +101,7 @@ class Seen:
 
 def seen(
     wrappers: Sequence[Wrapper],
-    blocks: Sequence[Any],
+    blocks: Sequence[Array] | Sequence[int],
     runs: int,
     seed: int = 0,
     users: str = "each",
@@ -128,17 +110,8 @@ def seen(
 ) -> Seen:
     """Play blocks, and write down what was seen.
 
-    Parameters
-    ----------
-    wrappers : sequence of Wrapper
-        The protocol, as an env would carry it.
-    blocks : sequence of (n,) arrays, or of ints
-        Each block's rewards, the same in all runs; or its size alone, where users draw 0 or 1 by the env's own luck.
-    runs, seed, servers : int
-    users : str
-        As in `Feedback`; a pooled block is of like users: all its rewards are its first one.
-    loss : (str, float), optional
-        Where users get lost (`LOSSES`), and how many.
+    Blocks are rewards ``(n,)``, the same in all runs; or sizes alone, where users draw 0 or 1 by the env's own luck.
+    Pooled users are alike: all rewards are the first one.  `loss` says where users get lost (`LOSSES`), and how many.
     """
     core, taps = _built(wrappers, blocks, runs, users, servers, loss)
     sizes = [x if isinstance(x, int) else len(x) for x in blocks]
@@ -176,7 +149,7 @@ def _row(inbox: BlockInbox, message: dict[str, Array]) -> dict[str, Array]:
 
 def _built(
     wrappers: Sequence[Wrapper],
-    blocks: Sequence[Any],
+    blocks: Sequence[Array] | Sequence[int],
     runs: int,
     users: str,
     servers: int,
@@ -200,5 +173,5 @@ def _built(
             taps[2],
         ],
     )  # fmt: skip
-    core.planted = () if own or users != "each" else blocks
+    core.planted = () if own or users != "each" else cast(Sequence[Array], blocks)
     return core, taps

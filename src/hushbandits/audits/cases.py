@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from hushbandits.audits.verdict import Verdict
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.env import Env
 from hushbandits.core.ground.table import Table
@@ -33,7 +34,7 @@ from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
 
-__all__ = ["GRID", "VARIANTS", "Budget", "Case", "Unbuilt", "everything", "fits", "hider", "named"]
+__all__ = ["GRID", "VARIANTS", "Budget", "Case", "everything", "fits", "hider", "named"]
 
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
 VARIANTS: dict[str, list[Params]] = {
@@ -76,7 +77,7 @@ class Budget:
     thorough : bool
         Black boxes, and drawn laws in full, at every ε of the grid, more sizes, longer runs.
     largest, runs : int
-        Drawn laws: every block size up to `largest`, in so many runs.
+        Laws, and drawn ones: every block size up to `largest`, drawn in so many runs.
     """
 
     level: float = 1e-6
@@ -89,19 +90,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Case:
-    """Something that promises, in an env that suits it.
-
-    Parameters
-    ----------
-    subject : str
-        Its name and parameters.
-    owner : Wrapper or Team
-        Who promises.
-    env : Env
-        Where.
-    make : callable, optional
-        ``make(epsilon)`` → a new env, where it has an ε.
-    """
+    """Something that promises, in an env that suits it; ``make(epsilon)``: a new env, where it has an ε."""
 
     subject: str
     owner: Any
@@ -129,40 +118,21 @@ class Case:
         return replace(self.within(env), subject=f"{self.subject} ε={epsilon:g}")
 
 
-@dataclass(frozen=True)
-class Unbuilt:
-    """Something that could not be looked at.
-
-    Parameters
-    ----------
-    subject : str
-        Its name and parameters.
-    why : str
-    broken : bool
-        Whether that is an error; else it needs arguments that only its maker knows.
-    """
-
-    subject: str
-    why: str
-    broken: bool
+#: Cases, and verdicts on what could not be looked at.
+Found = list[Case | Verdict]
 
 
-Found = list[Case | Unbuilt]
+def _unbuilt(subject: str, why: str, broken: bool = False) -> Verdict:
+    """It is an error where it is broken; else it needs arguments that only its maker knows."""
+    return Verdict(subject, why, 0, float(broken), "errors", untested="" if broken else why)
 
 
 def everything() -> list[str]:
-    """Registered names that promise something, or hide something; and all that cannot be looked at.
-
-    Examples
-    --------
-    >>> {"DistDP-v0", "DP-MASE", "LocalLaplace", "SecAgg", "Shuffle"} <= set(everything())
-    True
-    """
+    """Registered names that promise something, or hide something; and all that cannot be looked at."""
     return [
-        *[id for id in list_envs() if _of(id, ENVS, _env)],
-        *[name for name in list_agents() if _of(name, AGENTS, _agent)],
-        *[name for name in list_wrappers() if name not in _BROUGHT and (hider(name) or _of(name, WRAPPERS, _wrapper))],
-    ]
+        name for names, table, look in _TABLES for name in names()
+        if name not in _BROUGHT and (hider(name) or _of(name, table, look))
+    ]  # fmt: skip
 
 
 def named(name: str) -> Found:
@@ -175,15 +145,11 @@ def named(name: str) -> Found:
     """
     if ":" in name:
         cases = _of_class(name)
-    elif name in list_envs():
-        cases = _of(name, ENVS, _env)
-    elif name in list_wrappers():
-        cases = _of(name, WRAPPERS, _wrapper)
-    elif name in list_agents():
-        cases = _of(name, AGENTS, _agent)
     else:
-        known = everything()
-        raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, known)}")
+        tables = [(table, look) for names, table, look in _TABLES if name in names()]
+        if not tables:
+            raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, everything())}")
+        cases = _of(name, *tables[0])
     if not cases and hider(name) is None:
         raise ValueError(f"{name} has no privacy mechanism: it promises nothing that an audit could refute")
     return cases
@@ -208,13 +174,9 @@ def fits(make: Callable[..., Env], wrapper: Wrapper) -> bool:
     return True
 
 
-def _cases(subject: str, env: Env, make: Callable[[float], Env] | None = None) -> Found:
-    return [case for w in env.wrappers if (case := Case(subject, w, env, make)).promises]
-
-
-def _team(subject: str, team: Team) -> Found:
-    case = Case(subject, team, make_core("DPMASE-v0"))
-    return [case] if case.promises else []
+def _cases(subject: str, env: Env, make: Callable[[float], Env] | None = None, team: Team | None = None) -> Found:
+    owners: Sequence[Wrapper | Team] = [team] if team is not None else env.wrappers
+    return [case for owner in owners if (case := Case(subject, owner, env, make)).promises]
 
 
 def _needed(entry: Callable[..., object], given: Mapping[str, object]) -> list[str]:
@@ -235,12 +197,12 @@ def _of(name: str, table: Table, look: Callable[[str, str, Params], Found]) -> F
         subject = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
         if needed := _needed(entry, {**spec.defaults, **parameters}):
             why = f"needs {', '.join(needed)}: declare what to audit in VARIANTS, or as defaults"
-            cases.append(Unbuilt(subject, why, False))
+            cases.append(_unbuilt(subject, why))
             continue
         try:
             cases += look(name, subject, parameters)
         except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
-            cases.append(Unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True))
+            cases.append(_unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True))
     return cases
 
 
@@ -262,10 +224,10 @@ def _agent(name: str, subject: str, parameters: Params) -> Found:
     if type(team).promises is Team.promises:
         return []
     if not isinstance(team, VotingTeam):
-        return [Unbuilt(name, _VOTES, False)]
-    return _team(
-        subject, make_team(name, epsilon=_EPSILON, **parameters) if _has_epsilon(AGENTS[name].load()) else team
-    )
+        return [_unbuilt(name, _VOTES)]
+    if _has_epsilon(AGENTS[name].load()):
+        team = make_team(name, epsilon=_EPSILON, **parameters)
+    return _cases(subject, make_core("DPMASE-v0"), team=team)
 
 
 _VOTES = "a team's promise is audited where it votes by a Routine with a parameter beta"
@@ -301,6 +263,10 @@ def _suited(wrapper: Wrapper, setting: str) -> Env | None:
     return Feedback(users="each", wrappers=[wrapper, *behind])
 
 
+#: What is registered: its names, their table, and how one of them is looked at.
+_TABLES = (list_envs, ENVS, _env), (list_agents, AGENTS, _agent), (list_wrappers, WRAPPERS, _wrapper)
+
+
 def _of_class(path: str) -> Found:
     found = _imported(path)
     if issubclass(found, Env):
@@ -309,7 +275,7 @@ def _of_class(path: str) -> Found:
         team = found()
         if not hasattr(team, "routine") or not hasattr(team, "beta"):
             raise ValueError(f"{path}: {_VOTES}")
-        return _team(path, team)
+        return _cases(path, make_core("DPMASE-v0"), team=team)
     cases: Found = []
     for setting in ("feedback", "network"):
         if (suited := _suited(found(), setting)) is not None:

@@ -71,14 +71,8 @@ def drawn(
 ) -> Iterator[Verdict]:
     """Play blocks of the given sizes in this order; hold their noise against its law.
 
-    Parameters
-    ----------
-    turn : int
-        Which of several such runs it is: each has its own luck.
-    own : bool
-        Whether users draw 0 or 1 by the env's own luck; else backgrounds change from block to block.
-    users, loss
-        As `blocks.seen`.
+    `turn`: which of several such runs it is, each with its own luck.  `own`: whether users draw 0 or 1 by the env's own
+    luck; else backgrounds change from block to block.
     """
     seed, pooled = budget.seed + turn, users == "pooled"
     rng = np.random.default_rng([seed, 2])

@@ -9,47 +9,19 @@ import numpy as np
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon, smallest_refuted
+from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon
 
-__all__ = ["bounded", "hopeless", "judged", "least", "power"]
+__all__ = ["bounded", "hopeless", "judged"]
 
 _BINS = 8
 #: What stands for a value that was not there.
 NOTHING = -1e9
 
 
-def least(epsilon: float, delta: float, samples: int, level: float) -> float:
-    """Return the smallest true ε that a learned event of `samples` runs a side refutes; infinite: none.
-
-    Examples
-    --------
-    >>> round(least(1.0, 0.0, 48_000, 1e-6), 2), least(10.0, 0.0, 6000, 1e-6)
-    (1.14, inf)
-    """
-    return smallest_refuted(epsilon, delta, samples // 2, level)
-
-
 def hopeless(epsilon: float, delta: float, samples: int, level: float) -> bool:
-    """Whether not even an event that always happens on one side, and never on the other, would refute ε.
-
-    Examples
-    --------
-    >>> hopeless(1.0, 0.0, 400, 1e-6), hopeless(12.0, 0.0, 6000, 1e-6)
-    (False, True)
-    """
+    """Whether not even an event that always happens on one side, and never on the other, would refute ε."""
     half = samples // 2
     return epsilon_lower_bound(half, 0, half, delta, level) <= epsilon
-
-
-def power(smallest: float) -> str:
-    """A `least` in words.
-
-    Examples
-    --------
-    >>> power(1.1449), power(math.inf)
-    ('a true ε of 1.14', 'nothing: too few runs for so large an ε')
-    """
-    return "nothing: too few runs for so large an ε" if math.isinf(smallest) else f"a true ε of {smallest:.3g}"
 
 
 def bounded(
@@ -63,8 +35,9 @@ def bounded(
     varies: object = True,
 ) -> Verdict:
     """Return the verdict on a lower bound on ε, of runs that refute `smallest` at least, where anything varies."""
+    power = "nothing: too few runs for so large an ε" if math.isinf(smallest) else f"a true ε of {smallest:.3g}"
     return Verdict(
-        subject, check, epsilon, found, "ε", power(smallest), level, promise, least=smallest,
+        subject, check, epsilon, found, "ε", power, level, promise, least=smallest,
         untested="" if varies else "nothing that is seen varies",
     )  # fmt: skip
 
@@ -75,20 +48,8 @@ def judged(
     """Return the ε that features ``(N,)`` of runs on two neighbours refute, by an event that half of the runs choose.
 
     Events are thresholds and values of single features, and thresholds of all of them together (`_together`).
-
-    Parameters
-    ----------
-    innocent, guilty : dict
-        The same features of either side.
-    delta, level : float
-    groups : (N,) int, optional
-        The runs' circumstances, the same on both sides: every feature is looked at in each group as well.
-
-    Returns
-    -------
-    epsilon : float
-    event : str
-        ``""``: no feature varies.
+    `groups` ``(N,)``: the runs' circumstances, the same on both sides; each feature is looked at in each group as well.
+    Where no feature varies there is no event, ``""``.
     """
     sides = tuple({k: np.where(np.isnan(v), NOTHING, v) for k, v in side.items()} for side in (innocent, guilty))
     a, b = sides

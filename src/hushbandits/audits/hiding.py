@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.audits.beats import Around, Blocks, Tap, rounds
+from hushbandits.audits.beats import Around, Blocks, Tap, Told, rounds
 from hushbandits.audits.blocks import background, seen
 from hushbandits.audits.cases import Budget, fits
-from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Seeds

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.audits.beats import Around, Mirror, Tap, rounds
+from hushbandits.audits.beats import Around, Mirror, Tap, Told, rounds
 from hushbandits.audits.cases import Budget, Case
-from hushbandits.audits.events import bounded, hopeless, judged, least
-from hushbandits.audits.told import Told
+from hushbandits.audits.events import bounded, hopeless, judged
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.audit import smallest_refuted
 
 __all__ = ["Shown", "messages", "neighbours", "promised", "shown", "stage"]
 
@@ -33,14 +33,8 @@ _BEYOND, _ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"
 class Shown:
     """What was seen of agents, each array ``(rounds, R, M, …)``.
 
-    Parameters
-    ----------
-    posts : dict
-        Every field that leaves, NaN where nothing was sent; ``sent``; what agents are told in place of their rewards.
-    heard : dict
-        Fields of their inboxes in the first rounds, slot by slot.
-    earned, arms : array
-        What they earned, and of which arm.
+    `posts` are all fields that leave, NaN where nothing was sent, ``sent``, and what agents are told in place of their
+    rewards; `heard` the fields of their inboxes in the first rounds, slot by slot.
     """
 
     posts: dict[str, Array]
@@ -146,20 +140,12 @@ def _features(it: Shown, alone: bool) -> dict[str, Array]:
     return found
 
 
-def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0], covered: tuple[str, ...] = ()) -> Iterator[Verdict]:
+def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[Verdict]:
     """Play neighbours of every promise in runs of `horizon` rounds, and judge all that is posted and heard.
 
     A promise about a run must bear agents that show what they are told (`Mirror`).  Where a wrapper tells them
     something else than their rewards, all of that counts as seen: whatever they do is made of it.  A promise about a
     message `alone` is played with arms that follow nothing, and judged by that message.
-
-    Parameters
-    ----------
-    case : Case
-        A wrapper on a graph; all wrappers of its env are played as they are.
-    budget : Budget
-    covered : tuple of str
-        Of which fields; default: all.
     """
     runs, level, subject = budget.samples // 2, budget.level, case.subject
     cache: dict[bytes, Shown] = {}
@@ -169,8 +155,7 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0], covered: tupl
         if key not in cache:
             team: Team = Around() if promise.alone else Mirror()
             cache[key] = shown(stage(case.env, horizon, _AGENTS, runs), team, budget.seed + 1000 * len(cache), told)
-        found = _features(cache[key], promise.alone)
-        return {k: v for k, v in found.items() if not covered or any(f in k for f in covered)}
+        return _features(cache[key], promise.alone)
 
     for promise in promised(case.within(stage(case.env, horizon, _AGENTS))):
         if horizon != ROUNDS[0] and promise.alone:
@@ -194,6 +179,6 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0], covered: tupl
                 yield Verdict(subject, f"black box, {words}", 0, 0, promise=promise, untested=f"refused: {error}")
                 continue
             found, event = judged(one, other, promise.delta, level)
-            smallest = least(promise.epsilon, promise.delta, runs, level)
+            smallest = smallest_refuted(promise.epsilon, promise.delta, runs // 2, level)
             check += f" ({event or 'nothing varies'}){note}"
             yield bounded(subject, check, promise.epsilon, found, smallest, level, promise, event)

@@ -25,14 +25,8 @@ def lines(
 ) -> Iterator[tuple[str, bool]]:
     """Run the audit; yield lines, and whether each tells of a failure.
 
-    Parameters
-    ----------
-    names : sequence of str
-    budget : Budget
-    verbose : bool
-        Every verdict, not only each group's closest, and the power of each.
-    bar : callable
-        ``bar(total)``: a context whose ``at(text)`` and ``advance(1)`` are told of the work (`play.progress.Bar`).
+    `verbose`: every verdict and its power, not only each group's closest; ``bar(total)``: a context whose ``at(text)``
+    and ``advance(1)`` are told of the work.
     """
     todo = checks(names, budget)
     found: list[Verdict] = []

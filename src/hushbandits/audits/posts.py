@@ -58,14 +58,12 @@ def _all_releases(case: Case) -> Iterator[Verdict]:
         for promise in made.promises:
             spent = costs[:1] if promise.alone else costs
             check = f"white box, {horizon} rounds: {'a release' if promise.alone else f'{len(spent)} releases'}"
-            about: dict[str, Any] = {"promise": promise, "least": promise.epsilon}
-            if promise.delta == 0:
-                yield Verdict(case.subject, check, promise.epsilon, float(spent.sum()), "ε", **about)
-                continue
-            step = max(2e-4, promise.epsilon / 20_000)
-            found = composed_delta([_shifted(cost) for cost in spent], promise.epsilon * (1 + 1e-9), step)
-            unit = f"δ at ε = {promise.epsilon:.4g}"
-            yield Verdict(case.subject, check, promise.delta, max(found - 1e-9, 0.0), unit, **about)
+            claimed, found, unit = promise.epsilon, float(spent.sum()), "ε"
+            if promise.delta:
+                step = max(2e-4, promise.epsilon / 20_000)
+                over = composed_delta([_shifted(cost) for cost in spent], promise.epsilon * (1 + 1e-9), step)
+                claimed, found, unit = promise.delta, max(over - 1e-9, 0.0), f"δ at ε = {promise.epsilon:.4g}"
+            yield Verdict(case.subject, check, claimed, found, unit, promise=promise, least=promise.epsilon)
 
 
 def _shifted(cost: float) -> tuple[Array, Array]:

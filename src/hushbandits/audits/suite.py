@@ -8,7 +8,7 @@ from functools import partial
 
 from hushbandits.audits.black import black_box, grid_bits, neighbours, one_run
 from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
-from hushbandits.audits.cases import GRID, Budget, Case, Unbuilt, everything, hider, named
+from hushbandits.audits.cases import GRID, Budget, Case, everything, hider, named
 from hushbandits.audits.drawn import drawn_law
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.network import ROUNDS, messages
@@ -44,18 +44,7 @@ UNSEEN = {
 
 @dataclass(frozen=True)
 class Check:
-    """One group of verdicts, not yet run.
-
-    Parameters
-    ----------
-    subject : str
-    what : str
-        Which kind of check.
-    promises : tuple of (str, str)
-        The class that it checks, and who observes.
-    run : callable
-        Returns the verdicts.
-    """
+    """One group of verdicts, not yet run; `promises` names the classes that it checks, and who observes each."""
 
     subject: str
     what: str
@@ -64,13 +53,7 @@ class Check:
 
 
 def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Check]:
-    """Return all checks of what is named (default: of everything registered that promises or hides something).
-
-    Examples
-    --------
-    >>> [check.what for check in checks(["DP-MASE"])]
-    ['black box']
-    """
+    """Return all checks of what is named (default: of everything registered that promises or hides something)."""
     budget = budget or Budget()
     found: list[Check] = []
     for name in names or everything():
@@ -79,23 +62,20 @@ def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Chec
             run = partial(routes, make, name, kind, budget)
             found.append(Check(name, "secure function", (), run))
         for case in named(name):
-            found += [_unbuilt(case)] if isinstance(case, Unbuilt) else _of(case, budget)
+            if isinstance(case, Verdict):
+                found.append(Check(case.subject, "what it is", (), partial(iter, [case])))
+            else:
+                found += _of(case, budget)
     if not names:
         found.append(Check("reward laws", "white box", (), laws))
     return found
-
-
-def _unbuilt(case: Unbuilt) -> Check:
-    untested = "" if case.broken else case.why
-    verdict = Verdict(case.subject, case.why, 0, float(case.broken), "errors", untested=untested)
-    return Check(case.subject, "what it is", (), lambda: iter([verdict]))
 
 
 def _of(case: Case, budget: Budget) -> list[Check]:
     about = tuple((type(case.owner).__name__, g.view) for g in case.promises)
     kinds: dict[str, Callable[[], Iterator[Verdict]]] = {}
     if isinstance(case.owner, Mechanism):
-        kinds = {"white box": partial(_exact, case), "drawn law": partial(drawn_law, case, budget)}
+        kinds = {"white box": partial(_exact, case, budget), "drawn law": partial(drawn_law, case, budget)}
         kinds["black box"] = partial(_mechanism_black, case, budget)
     elif isinstance(case.owner, Team):
         kinds = {"black box": partial(_votes, case, budget)}
@@ -117,12 +97,13 @@ def _guarded(subject: str, what: str, run: Callable[[], Iterator[Verdict]]) -> I
 # -- mechanisms of the feedback setting -----------------------------------------------------------------------------
 
 
-def _exact(case: Case) -> Iterator[Verdict]:
+def _exact(case: Case, budget: Budget) -> Iterator[Verdict]:
     for epsilon in case.epsilons:
         made = case.at(epsilon)
         mechanism, promise, subject = made.owner, made.promises[0], made.subject
         least = mechanism.smallest
-        yield from every_size(mechanism, subject, promise, range(least, 257 if epsilon == 1 else 65))
+        most = min(budget.largest, 256 if epsilon == 1 else 64)
+        yield from every_size(mechanism, subject, promise, range(least, most + 1))
         yield from every_size(mechanism, subject, promise, LARGE)
         for n in (n for n in _SIZES if n >= least):
             sure = max(mechanism.sure(n), least)

@@ -42,8 +42,6 @@ class Verdict:
     --------
     >>> Verdict("mine", "white box", claimed=1.0, measured=1.2).passed
     False
-    >>> Verdict("mine", "black box", claimed=10.0, measured=0.3, least=float("inf")).word
-    'not tested'
     """
 
     subject: str

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.audits.beats import rounds
+from hushbandits.audits.beats import Told, rounds
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.events import bounded, judged
-from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
@@ -33,10 +32,7 @@ def ballots(team: DPMASE, epsilon: float, short: float, more: int, runs: int, se
     One arm earns nothing, the other `more` rewards above where the noiseless rule is `short` noise scales short of
     voting.
 
-    Returns
-    -------
-    dict
-        Per arm: whether it was voted out, and in which activation (0: never), each ``(runs,)``.
+    Per arm: whether it was voted out, and in which activation (0: never), each ``(runs,)``.
     """
     again = -(-runs // _BATCH) if runs > _BATCH and _restarts(team) else 1
     env = assemble(ENV, team, runs=-(-runs // again), env={"n_agents": 1, "means": [0.5, 0.5], "rewards": Told()})
@@ -75,12 +71,8 @@ def _jump(team: DPMASE, earned: list[float]) -> None:
 def epoch_votes(case: Case, budget: Budget) -> Verdict:
     """Bound ε of an agent's votes from below: one more reward, at several distances from the rule's threshold.
 
-    Parameters
-    ----------
-    case : Case
-        DP-MASE, or one that follows its schedule: R(1) activations, then a vote.
-    budget : Budget
-        Twice its runs a side are played at each distance.
+    Of DP-MASE, or one that follows its schedule: R(1) activations, then a vote.  Twice the budget's runs a side are
+    played at each distance.
     """
     promise, runs, level = case.promises[0], 2 * budget.samples, budget.level
     epsilon, delta = promise.epsilon, promise.delta

@@ -39,14 +39,6 @@ def white_box(
 
     The promise (which speaks of as many survivors as the mechanism is sure of), the block's price, and what the
     mechanism says that an observer sees (`Mechanism.seen`).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = hb.make_core("DistDP-v0", epsilon=0.5)
-    >>> obs = env.reset(0)
-    >>> [verdict.passed for verdict in white_box(env.mechanism, 64, promise=env.privacy()[0])]
-    [True, True, True]
     """
     s, subject = n if survivors is None else survivors, subject or mechanism.name
     where = f"white box, n = {n}" + (f", {s} left" if s < n else "")
@@ -128,13 +120,7 @@ def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: f
 def compositions(
     mechanism: Mechanism, subject: str, mixtures: Sequence[Sequence[tuple[int, int]]]
 ) -> Iterator[Verdict]:
-    """Hold `Ledger.returning` against users who took part in each of these blocks: (planned, survivors).
-
-    Yields
-    ------
-    Verdict
-        Per mixture and δ: what the ledger says at most, and what is lost at its ε.
-    """
+    """Hold `Ledger.returning`, per δ, against users who took part in all blocks (planned, survivors) of a mixture."""
     for mixture in mixtures:
         books: Ledger = mechanism.ledger
         book = Ledger(

@@ -16,7 +16,8 @@ from hushbandits.agents import dubey2020_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Value, line
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.paper import paper
+from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.luck.rewards import UniformMeans
 from hushbandits.registry import make_core
@@ -78,15 +79,16 @@ CLEAN = Use("Byzantine-UCB", label="Byzantine-UCB, no contamination", epsilon=0.
 UNAWARE = Use("Byzantine-UCB", label="Byzantine-UCB at ϵ = 0", on="ByzantineNetwork-v0", epsilon=0.0, mean="trimmed")
 
 
-FIGURE_1A = Experiment(
-    name="dubey2020-fig1a",
-    title="Private cooperation on random graphs",
-    source="Dubey & Pentland 2020, figure 1a",
+_declared = paper("dubey2020", "Dubey & Pentland 2020", runs=100, metrics=("regret",), quick={"runs": 10, **SMALL})
+
+FIGURE_1A = _declared(
+    "fig1a",
+    "Private cooperation on random graphs",
+    "figure 1a",
     env=Use("CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.0, 1.0), horizon=10_000),
     paired=("permute_arms",),
     agents=[PRIVATE, ALONE, PRIVATE_ALONE, OPEN],
     sweep={"env.life": ("floor(diameter/2)", "ceil(diameter/2)")},
-    runs=100,
     metrics=("regret", "messages"),
     figures=(
         Figure(y="regret", log="xy", by="env.life", bounds={"theorem, median instance": f"{__name__}:private_bound"}),
@@ -105,18 +107,14 @@ FIGURE_1A = Experiment(
     quick={"runs": 10, **SMALL, "env.horizon": 1000},
 )
 
-FIGURE_1B = Experiment(
-    name="dubey2020-fig1b",
-    title="Byzantine-proof cooperation on random graphs, ϵ = 10⁻³",
-    source="Dubey & Pentland 2020, figure 1b",
+FIGURE_1B = _declared(
+    "fig1b", "Byzantine-proof cooperation on random graphs, ϵ = 10⁻³", "figure 1b",
     env=Use(
         "CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=10_000, life="floor(diameter/2)",
     ),
     agents=[BYZANTINE, ALONE, CLEAN, UNAWARE, PLAIN, Use("Multi-UCB", on="ByzantineNetwork-v0")],
     sweep={"env.rewards": ("bernoulli", "beta", "truncated-gaussian")},
     paired=("rewards", "permute_arms"),
-    runs=100,
-    metrics=("regret",),
     figures=(
         Figure(y="regret", log="xy", by="env.rewards",
                bounds={"theorem, median instance": f"{__name__}:byzantine_bound"}),
@@ -133,10 +131,9 @@ FIGURE_1B = Experiment(
     quick={"runs": 10, **SMALL, "env.horizon": 1000},
 )  # fmt: skip
 
-OUTLIERS = Experiment(
-    name="dubey2020-outliers",
-    title="Where trimming pays: one report in twenty is an outlier",
-    source="own addition to Dubey & Pentland 2020, figure 1b",
+OUTLIERS = _declared(
+    "outliers", "Where trimming pays: one report in twenty is an outlier", "figure 1b",
+    own=True,
     env=Use(
         "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, life="floor(diameter/2)",
         rewards="beta", rate=0.05, law="constant",
@@ -150,13 +147,11 @@ OUTLIERS = Experiment(
     sweep={"env.location": (0.5, 1.0, 10.0)},
     paired=("location", "permute_arms"),
     runs=48,  # tails of one sample in ten take ten seconds a run; fewer runs have no interval at this level
-    metrics=("regret",),
     figures=(Figure(y="regret", log="xy", by="env.location"),),
     claims=[
         Claim("Far outliers ruin the plain mean, not the trimmed one.",
               Ratio("regret", "trimmed", "plain mean", at={"env.location": [10.0]}), **words.MUCH_LESS),
     ],
-    quick={"runs": 10, **SMALL},
 )  # fmt: skip
 
 CONTAMINATION, TOO_MUCH = 1e-3, (0.01, 0.05)
@@ -166,10 +161,8 @@ def _told(epsilon: float) -> Use:
     return Use("Byzantine-UCB", label=f"told ϵ = {epsilon:g}", epsilon=epsilon, mean="trimmed")
 
 
-OVERESTIMATE = Experiment(
-    name="dubey2020-overestimate",
-    title="An overestimated contamination: ϵ = 10⁻³, and the algorithm is told more",
-    source="Dubey & Pentland 2020, section 4",
+OVERESTIMATE = _declared(
+    "overestimate", "An overestimated contamination: ϵ = 10⁻³, and the algorithm is told more", "section 4",
     # At T = 1000 all of it takes about ten minutes of a core.  On Bernoulli arms nothing is trimmed once both values
     # are frequent; Beta arms have tails to trim.
     env=Use(
@@ -180,7 +173,6 @@ OVERESTIMATE = Experiment(
     sweep={"env.rewards": ("bernoulli", "beta")},
     paired=("rewards", "permute_arms"),
     runs=64,
-    metrics=("regret",),
     figures=(Figure(y="regret", log="xy", by="env.rewards"),),
     claims=[
         Claim(f"If ϵ is overestimated {epsilon / CONTAMINATION:.0f} times, {sentence}",
@@ -191,13 +183,10 @@ OVERESTIMATE = Experiment(
             ("there is no degradation in performance.", words.NO_WORSE),
         )
     ],
-    quick={"runs": 10, **SMALL},
 )  # fmt: skip
 
-FIGURE_1C = Experiment(
-    name="dubey2020-fig1c",
-    title="Regret after 1000 rounds against the life of messages",
-    source="Dubey & Pentland 2020, figure 1c",
+FIGURE_1C = _declared(
+    "fig1c", "Regret after 1000 rounds against the life of messages", "figure 1c",
     # The diameter is almost always 3; γ = 0 is no communication.  On the complete graph all γ ≥ 1 are the same.
     env=Use(
         "CoopNetwork-v0", n_agents=200, n_arms=5, edge_probability=0.1, means=UniformMeans(0.0, 1.0), horizon=1000,
@@ -206,7 +195,6 @@ FIGURE_1C = Experiment(
     agents=[PRIVATE, BYZANTINE, OPEN],
     sweep={"env.graph": ("erdos-renyi", "complete"), "env.life": (0, 1, 2, 3)},
     paired=("graph", "life", "permute_arms"),
-    runs=100,
     checkpoints=10,
     metrics=("regret", "messages"),
     figures=(Figure(y="regret", x="env.life", log="y"),),
@@ -232,7 +220,6 @@ FIGURE_1C = Experiment(
             ),
         )
     ],
-    quick={"runs": 10, **SMALL},
 )  # fmt: skip
 
 MEANS = (0.8, 0.6, 0.5, 0.4, 0.3)
@@ -244,15 +231,11 @@ MOST = {
     4: (3836.4485521424126, 1844.0624762605476),
 }
 
-BOUNDS = Experiment(
-    name="dubey2020-bounds",
-    title="Regret under the theorems' bounds on a 6 × 6 grid",
-    source="Dubey & Pentland 2020, theorems of sections 3.3 and 4.2",
+BOUNDS = _declared(
+    "bounds", "Regret under the theorems' bounds on a 6 × 6 grid", "theorems of sections 3.3 and 4.2",
     env=Use("CoopNetwork-v0", n_agents=36, graph="grid", means=MEANS, permute_arms=True, horizon=1000),
     agents=[PRIVATE, BYZANTINE],
     sweep={"env.life": tuple(MOST)},
-    runs=100,
-    metrics=("regret",),
     figures=(
         Figure(y="regret", log="xy", by="env.life", bounds={
             "theorem of section 3.3": f"{__name__}:private_bound",

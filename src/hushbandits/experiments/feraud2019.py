@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.paper import paper
+from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 
@@ -163,23 +162,16 @@ def _unequal_claims() -> list[Claim]:
     return claims
 
 
-def _declared(name: str, title: str, source: str, **more: Any) -> Experiment:
-    return Experiment(
-        **{
-            "name": f"feraud2019-{name}",
-            "title": title,
-            "source": f"Féraud et al. 2019, {source}",
-            "env": Use(ID, problem="P1", permute_arms=True),
-            "agents": AGENTS,
-            "sweep": {"env.n_agents": PLAYERS},
-            "runs": 80,  # the paper's 20 leave claims undecided
-            "metrics": ("rounds", "messages", "correct"),
-            "figures": (Figure(y="rounds", x="env.n_agents", log="xy"),),
-            "quick": QUICK,
-            **more,
-        }
-    )
-
+_declared = paper(
+    "feraud2019", "Féraud et al. 2019",
+    env=Use(ID, problem="P1", permute_arms=True),
+    agents=AGENTS,
+    sweep={"env.n_agents": PLAYERS},
+    runs=80,  # the paper's 20 leave claims undecided
+    metrics=("rounds", "messages", "correct"),
+    figures=(Figure(y="rounds", x="env.n_agents", log="xy"),),
+    quick=QUICK,
+)  # fmt: skip
 
 SWITCH = Use(ID, n_agents=32, horizon=400_000, switches=1, permute_arms=True)
 

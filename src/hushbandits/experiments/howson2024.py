@@ -7,7 +7,7 @@ is the first, which tie rules would favour.  The first pulls of coop-UCB and DDU
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from hushbandits.agents import howson2024_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
+from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 
@@ -80,29 +81,17 @@ def _under(graph: str, n_agents: int, at: Params) -> Claim:
     )
 
 
-def _panels(**more: Any) -> Figure:
-    return Figure(**{"y": "regret", "log": "xy", "band": "quantiles",
-                     "bounds": {"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}, **more})  # fmt: skip
-
-
-def _delayed(**more: Any) -> Use:
-    return Use("CoopNetwork-v0", **{"means": MEANS, "horizon": HORIZON, "permute_arms": True, **more})
-
-
-def _declared(name: str, title: str, source: str, env: Use, **more: Any) -> Experiment:
-    return Experiment(
-        **{
-            "name": f"howson2024-{name}",
-            "title": title,
-            "source": source,
-            "env": env,
-            "agents": AGENTS,
-            "runs": 100,
-            "metrics": ("regret", "messages"),
-            "quick": {"runs": 10, "env.horizon": 500},
-            **more,
-        }
-    )
+_panels = partial(
+    Figure, y="regret", log="xy", band="quantiles", bounds={"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}
+)
+_delayed = partial(Use, "CoopNetwork-v0", means=MEANS, horizon=HORIZON, permute_arms=True)
+_declared = paper(
+    "howson2024", PAPER,
+    agents=AGENTS,
+    runs=100,
+    metrics=("regret", "messages"),
+    quick={"runs": 10, "env.horizon": 500},
+)  # fmt: skip
 
 
 def _thompson(graph: str, source: str) -> list[Claim]:
@@ -140,7 +129,7 @@ def _widens(graph: str) -> list[Claim]:
 def _sizes(number: int, graph: str) -> Experiment:
     source = f"{PAPER}, figure {number}"
     return _declared(
-        f"fig{number}", f"Group regret on {graph}s of growing size", source, _delayed(graph=graph),
+        f"fig{number}", f"Group regret on {graph}s of growing size", f"figure {number}", env=_delayed(graph=graph),
         sweep={"env.n_agents": SIZES},
         figures=(_panels(by="env.n_agents"),),
         claims=[
@@ -156,7 +145,7 @@ def _sizes(number: int, graph: str) -> Experiment:
 
 
 FIGURE_2 = _declared(
-    "fig2", "Group regret of 196 agents", f"{PAPER}, figure 2", _delayed(n_agents=LARGEST),
+    "fig2", "Group regret of 196 agents", "figure 2", env=_delayed(n_agents=LARGEST),
     sweep={"env.graph": GRAPHS},
     figures=(_panels(by="env.graph"),),
     claims=[
@@ -174,7 +163,7 @@ FIGURE_2 = _declared(
 )  # fmt: skip
 
 FIGURE_6 = _declared(
-    "fig6", "Regret after the last round against the size of the network", f"{PAPER}, figure 6", _delayed(),
+    "fig6", "Regret after the last round against the size of the network", "figure 6", env=_delayed(),
     sweep={"env.n_agents": (*SIZES, LARGEST), "env.graph": GRAPHS},
     figures=(
         _panels(x="env.n_agents", by="env.graph", bounds={"theorem 1, QuACK-UCB": f"{__name__}:theorem_1_sizes"}),
@@ -194,8 +183,8 @@ def _led(leaders: int) -> Use:
 
 
 FIGURE_7 = _declared(
-    "fig7", "Heavy tails: α = 1.9", f"{PAPER}, figure 7",
-    Use("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
+    "fig7", "Heavy tails: α = 1.9", "figure 7",
+    env=Use("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
     agents=[ROBUST, *map(_led, (1, 2, 4))],
     sweep={"env.n_agents": (16, 36, 64), "env.graph": ("cycle", "grid")},
     figures=tuple(
@@ -225,9 +214,9 @@ AS_QUACK, PUBLISHED_AS_QUACK = (
 
 RADIUS = _declared(
     "radius", "Why correct coop-UCB may win: the same algorithms under each other's radius, 16 agents",
-    f"own addition to {PAPER}, figures 3–5",
+    "figures 3–5", own=True,
     # QuACK's is σ√(4 ln(Mn)/N) over all N pulls, coop-UCB's about σ√(2.02 ln t/N).
-    _delayed(n_agents=16),
+    env=_delayed(n_agents=16),
     agents=(QUACK, AS_COOP, COOP, AS_QUACK, PUBLISHED, PUBLISHED_AS_QUACK),
     sweep={"env.graph": GRAPHS},
     figures=(_panels(by="env.graph", bounds={}),),
@@ -247,9 +236,9 @@ POLICIES = ("UCB", "UCB1", "KL-UCB", "MOSS", "TS", "IMED", "epsilon-greedy", "EX
 EXTRA = 3 * 64 * sum(GAPS)  # Σ d of a cycle of 16 is 64
 
 THEOREM_1 = _declared(
-    "theorem1", "Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000", f"{PAPER}, theorem 1",
+    "theorem1", "Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000", "theorem 1",
     # A network of one is π alone, and S_π(Mn) its regret after Mn rounds.
-    Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
+    env=Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
     agents=[Use(f"QuACK-{policy}") for policy in POLICIES],
     sweep={"env.n_agents": (1, SMALL), "env.horizon": (SHORT, SMALL * SHORT)},
     checkpoints=10,
@@ -272,9 +261,9 @@ DIAMETERS = {"cycle": 98, "grid": 26, "star": 2}
 
 MESSAGES = _declared(
     "messages", "What the busiest agent sends in a round, along a shortest-path tree: 196 agents",
-    f"{PAPER}, section 3.1",
+    "section 3.1",
     # Section 3.1 gives every agent a message to each child and one to its parent.  They are the same in every round.
-    _delayed(n_agents=LARGEST, horizon=SHORT),
+    env=_delayed(n_agents=LARGEST, horizon=SHORT),
     agents=[ROUTED],
     sweep={"env.graph": GRAPHS},
     checkpoints=(),
@@ -291,9 +280,9 @@ MESSAGES = _declared(
 # That it is ε-LDP no regret can show: `hushbandits audit LocalDPNetwork-v0` tries to refute it.
 PRIVATE = _declared(
     "private", "Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",
-    f"own addition to {PAPER}, section 4.4",
+    "section 4.4", own=True,
     # gaps that noise of scale 1 leaves to be seen
-    Use(
+    env=Use(
         "LocalDPNetwork-v0", epsilon=1.0, means=(0.8, *[0.4] * 4), graph="cycle", horizon=HORIZON, permute_arms=True
     ),
     agents=[Use("QuACK-LDP-UCB-L", epsilon=1.0), Use("LDP-UCB-L", epsilon=1.0)],
@@ -305,8 +294,8 @@ PRIVATE = _declared(
 )  # fmt: skip
 
 DUELS = _declared(
-    "dueling", "Duels: QuACK over relative UCB, and every agent alone", f"own addition to {PAPER}, section 4.3",
-    Use("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
+    "dueling", "Duels: QuACK over relative UCB, and every agent alone", "section 4.3", own=True,
+    env=Use("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
     agents=[Use("QuACK-RUCB"), Use("RUCB")],
     sweep={"env.n_agents": (16, 64)},
     figures=(_panels(by="env.n_agents", bounds={}),),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from hushbandits.agents import rio2023_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
+from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
@@ -117,21 +117,16 @@ PANELS = tuple(
 )
 
 
-def _declared(name: str, title: str, source: str, problem: str = "P1", **more: Any) -> Experiment:
-    return Experiment(
-        **{
-            "name": f"rio2023-{name}",
-            "title": title,
-            "source": f"Rio et al. 2023, {source}",
-            "env": Use("DPMASE-v0", problem=problem, permute_arms=True),
-            "sweep": {"env.n_agents": AGENTS},
-            "runs": 64,  # the paper's 10 are too few for any interval at the level of all claims together
-            "metrics": ("rounds", "messages", "correct"),
-            "figures": (PANEL,),
-            "quick": QUICK,
-            **more,
-        }
-    )
+P1, P2 = (Use("DPMASE-v0", problem=problem, permute_arms=True) for problem in ("P1", "P2"))
+_declared = paper(
+    "rio2023", "Rio et al. 2023",
+    env=P1,
+    sweep={"env.n_agents": AGENTS},
+    runs=64,  # the paper's 10 are too few for any interval at the level of all claims together
+    metrics=("rounds", "messages", "correct"),
+    figures=(PANEL,),
+    quick=QUICK,
+)  # fmt: skip
 
 
 def _eta_sweep(name: str, problem: str) -> Experiment:
@@ -176,20 +171,20 @@ EXPERIMENTS = (
     _eta_sweep("fig2", "P1"),
     _eta_sweep("fig2-p2", "P2"),
     _declared(
-        "fig3", "Problem 2: rounds against the number of agents", "figure 3", "P2",
-        agents=[*METHODS, *BASELINES], figures=PANELS, claims=_figure_1_claims(),
+        "fig3", "Problem 2: rounds against the number of agents", "figure 3",
+        env=P2, agents=[*METHODS, *BASELINES], figures=PANELS, claims=_figure_1_claims(),
     ),
     _declared("fig4", "Problem 1 without the baselines", "figure 4 (top)", agents=METHODS, figures=PANELS),
     _declared(
-        "fig4-p2", "Problem 2 without the baselines", "figure 4 (bottom)", "P2", agents=METHODS, figures=PANELS,
+        "fig4-p2", "Problem 2 without the baselines", "figure 4 (bottom)", env=P2, agents=METHODS, figures=PANELS,
     ),
     _declared(
         "fig5", "Local accuracy on problem 1: DP-MASE at ε = .5", "figure 5 (left)",
         agents=BETA_LINES, claims=_beta_claims(),
     ),
     _declared(
-        "fig5-p2", "Local accuracy on problem 2: DP-MASE at ε = .5", "figure 5 (right)", "P2",
-        agents=BETA_LINES, claims=_beta_claims(),
+        "fig5-p2", "Local accuracy on problem 2: DP-MASE at ε = .5", "figure 5 (right)",
+        env=P2, agents=BETA_LINES, claims=_beta_claims(),
     ),
     _declared(
         "fig6", "Who acts how often: uniform agents against P(n) ∝ n^(−0.8), on problem 1", "figure 6",
@@ -200,7 +195,7 @@ EXPERIMENTS = (
     ),
     _declared(
         "failure", "How often the wrong arm is returned, at δ = .05", "propositions 4.2 and 5.2",
-        env=Use("DPMASE-v0", problem="P1", permute_arms=True, n_agents=64),
+        env=P1.having(n_agents=64),
         agents=[dp_mase(0.1), *CORRUPTED_LINES],
         sweep={},
         runs=1000,

@@ -80,13 +80,7 @@ def plain(value: object) -> Any:
 
 
 def lean(part: Any, *but: str) -> dict[str, Any]:
-    """Return the fields of a dataclass's instance as `plain` has them, without those at their defaults and `but`.
-
-    Examples
-    --------
-    >>> lean(UniformMeans(0.25, 1.0))
-    {'low': 0.25}
-    """
+    """Return the fields of a dataclass's instance as `plain` has them, without those at their defaults and `but`."""
     found = {}
     for f in fields(part):
         value = getattr(part, f.name)
@@ -141,7 +135,6 @@ def _graph(inner: object) -> nx.Graph:
 
 
 def _law(kind: type, inner: object) -> object:
-    """The law of that class; ``{"Gaussian": {"sigma": 0.5}}``."""
     known = [f.name for f in fields(kind)]
     if not isinstance(inner, dict) or not set(inner) <= set(known):
         takes = f"a table of {', '.join(known)}" if known else "an empty table"
@@ -150,13 +143,7 @@ def _law(kind: type, inner: object) -> object:
 
 
 def canonical(value: object) -> str:
-    """Return the canonical JSON of `value`: sorted keys, no spaces.
-
-    Examples
-    --------
-    >>> canonical({"b": 1.0, "a": (True, None)})
-    '{"a":[true,null],"b":1}'
-    """
+    """Return the canonical JSON of `value`: sorted keys, no spaces."""
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

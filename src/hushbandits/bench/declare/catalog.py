@@ -22,13 +22,7 @@ __all__ = ["bounds", "family", "find", "modules", "reasons"]
 
 @cache
 def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
-    """Return every module of experiments that ships: its first line, and what it declares.
-
-    Examples
-    --------
-    >>> [e.name for e in modules()["rio2023"][1]][0]
-    'rio2023-fig1'
-    """
+    """Return every module of experiments that ships: its first line, and what it declares."""
     found = {}
     folder = importlib.import_module(EXPERIMENTS).__path__
     for name in sorted(info.name for info in pkgutil.iter_modules(folder)):
@@ -44,11 +38,6 @@ def find(name: str) -> tuple[Experiment, ...]:
     ------
     ValueError
         Nothing of that name; the message names the nearest ones.
-
-    Examples
-    --------
-    >>> len(find("quickstart"))
-    3
     """
     if name.endswith(".toml"):
         return read_toml(Path(name))
@@ -63,13 +52,7 @@ def find(name: str) -> tuple[Experiment, ...]:
 
 @cache
 def reasons(module: str) -> dict[str, str]:
-    """Return why claims of a module do not hold, as far as we know: by a part of the claim's sentence.
-
-    Examples
-    --------
-    >>> [part for part in reasons("howson2024") if "CMP-UCB" in part]
-    ['CMP-UCB, 2 leaders']
-    """
+    """Return why claims of a module do not hold, as far as we know: by a part of the claim's sentence."""
     (folder,) = importlib.import_module(EXPERIMENTS).__path__
     text = Path(folder, "reasons.toml").read_text(encoding="utf-8")
     return dict(tomllib.loads(text).get(module, {}))
@@ -79,11 +62,6 @@ def family(name: str) -> int | None:
     """Return how many claims are judged together with those of the experiment `name`: all of its module.
 
     ``None`` where no module declares it: then its own.
-
-    Examples
-    --------
-    >>> family("no such experiment") is None
-    True
     """
     for _, experiments in modules().values():
         if name in [e.name for e in experiments]:

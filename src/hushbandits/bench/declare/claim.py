@@ -83,13 +83,7 @@ class Claim:
 
     @classmethod
     def from_dict(cls, table: Params) -> Claim:
-        """Inverse of `to_dict`; what belongs to another effect in `table`, or is missing, raises ``ValueError``.
-
-        Examples
-        --------
-        >>> Claim.from_dict({"sentence": "Few.", "metric": "messages", "of": "UCB1", "below": 1}).effect.metric
-        'messages'
-        """
+        """Inverse of `to_dict`; what belongs to another effect in `table`, or is missing, raises ``ValueError``."""
         shapes.table("claims", table, _FLAT, ("sentence", "metric", "of"))
         what = f"claim {shown(table['sentence'])}:"
         kind = EFFECTS[choice(f"{what} effect", table.get("effect", "value"), tuple(EFFECTS))]

@@ -111,13 +111,7 @@ class Effect:
 
 
 class Value(Effect):
-    """The statistic itself.
-
-    Examples
-    --------
-    >>> Value("regret", "UCB1").words
-    'mean'
-    """
+    """The statistic itself."""
 
     kind = "value"
 
@@ -127,26 +121,14 @@ class Value(Effect):
 
 
 class Difference(Effect):
-    """`of` minus `over`; fields as in `Effect`.
-
-    Examples
-    --------
-    >>> Difference("regret", "Multi-UCB", "UCB1", statistic="median").words
-    'difference of medians'
-    """
+    """`of` minus `over`; fields as in `Effect`."""
 
     kind = "difference"
     takes: ClassVar[Mapping[str, bool]] = {"over": True}
 
 
 class Ratio(Effect):
-    """`of` divided by `over`; fields as in `Effect`.
-
-    Examples
-    --------
-    >>> Ratio("regret", of="Multi-UCB", over="UCB1", time=100).words
-    'ratio of means'
-    """
+    """`of` divided by `over`; fields as in `Effect`."""
 
     kind = "ratio"
     takes: ClassVar[Mapping[str, bool]] = {"over": True}

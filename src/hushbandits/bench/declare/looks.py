@@ -33,13 +33,7 @@ def checked(what: str, looks: Sequence[int], runs: int, claims: Sequence[object]
 
 
 def parsed(text: str) -> tuple[int, ...]:
-    """Read ``"48,100"``.
-
-    Examples
-    --------
-    >>> parsed("48, 100")
-    (48, 100)
-    """
+    """Read ``"48,100"``."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) <= 10 for part in parts):
         raise ValueError(f"looks={shown(text)} must read N,N,… with increasing numbers of runs, such as 48,100")

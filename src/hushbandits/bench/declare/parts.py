@@ -87,13 +87,7 @@ class Use:
 
 
 def named(value: object) -> Any:
-    """Return a list with each text in it as a `Use` of that name; anything else stays as it is.
-
-    Examples
-    --------
-    >>> named(["UCB1", 3])
-    (Use(name='UCB1', params={}, label=None, on=None), 3)
-    """
+    """Return a list with each text in it as a `Use` of that name; anything else stays as it is."""
     if shapes.sequence(value) and len(value) <= shapes.LONGEST:
         return tuple(Use(part) if isinstance(part, str) else part for part in value)
     return value

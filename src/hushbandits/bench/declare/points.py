@@ -74,7 +74,6 @@ def _check_names(experiment: Experiment, what: str, lines: list[tuple[str, Param
 
 
 def _among(values: Collection[object], wanted: Collection[object]) -> list[object]:
-    """Those of `values` that are wanted, in their order."""
     texts = set(map(canonical, wanted))
     return [v for v in values if canonical(v) in texts]
 
@@ -144,7 +143,6 @@ def _check_given_once(experiment: Experiment) -> None:
 
 
 def _named(prefix: str, experiment: Experiment) -> Iterator[Use]:
-    """Whom a prefix names."""
     if prefix == "env":
         yield experiment.env
         return

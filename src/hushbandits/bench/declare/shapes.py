@@ -44,15 +44,7 @@ def mapping(value: object) -> TypeGuard[Params]:
 
 
 def table(what: str, given: object, known: Collection[str], needed: Iterable[str]) -> Params:
-    """Return `given` if it is a table of `known` fields that has the `needed` ones, else raise ``ValueError``.
-
-    Examples
-    --------
-    >>> table("figures", {"y": "regret", "lgo": "x"}, ["y", "log"], ["y"])
-    Traceback (most recent call last):
-        ...
-    ValueError: figures: there is no field 'lgo'; did you mean log?
-    """
+    """Return `given` if it is a table of `known` fields that has the `needed` ones, else raise ``ValueError``."""
     if not mapping(given):
         raise ValueError(f"{what}: {shown(given)} must be a table")
     for key in given:
@@ -79,13 +71,7 @@ _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt"
 
 
 def plain_name(what: str, name: object) -> str:
-    """Return `name` if it is a file name, on every system, that stays in its folder; else raise ``ValueError``.
-
-    Examples
-    --------
-    >>> plain_name("name", "sharing-1")
-    'sharing-1'
-    """
+    """Return `name` if it is a file name, on every system, that stays in its folder; else raise ``ValueError``."""
     if (
         isinstance(name, str)
         and 0 < len(name.encode("utf-8", "replace")) <= _LONGEST
@@ -163,16 +149,7 @@ KINDS: dict[str, tuple[_Test, str]] = {
 
 
 def check(kind: type, given: Params, what: str) -> None:
-    """Raise ``ValueError`` for the first of the given fields that has another shape than `kind` says.
-
-    Examples
-    --------
-    >>> from hushbandits.bench.declare.parts import Figure
-    >>> check(Figure, {"y": 3}, "figure")
-    Traceback (most recent call last):
-        ...
-    ValueError: figure: y=3 must be a text without control characters
-    """
+    """Raise ``ValueError`` for the first of the given fields that has another shape than `kind` says."""
     known = {f.name: str(f.type) for f in fields(kind)}
     for name, value in given.items():
         test, words = KINDS[known[name]]

@@ -198,7 +198,6 @@ class Experiment:
         return {"": tuple(self.wrappers)}
 
     def _names(self) -> list[str]:
-        """Names of agents and wrappers, as they stand before a parameter."""
         wrappers = [w.name for uses in self._choices().values() for w in uses]
         return [*(a.name for a in self.agents), *wrappers]
 
@@ -222,7 +221,6 @@ class Experiment:
 
     @cached_property
     def _lines(self) -> list[tuple[str, Use, tuple[Use, ...]]]:
-        """Legend entries, each with its agent and wrappers."""
         labels = _labels(self.agents)
         return [
             (f"{label} · {choice}" if choice else label, agent, uses)
@@ -327,14 +325,6 @@ class Experiment:
         """Return the experiment judged also at the numbers of runs in `at`, as far as it has more, and at its `runs`.
 
         What makes no claims stays as it is.
-
-        Examples
-        --------
-        >>> from hushbandits.bench.declare.effects import Value
-        >>> few = Claim("Few messages.", Value("messages", of="UCB1"), below=1)
-        >>> one = Experiment(name="one", title="One", env="CoopNetwork-v0", agents=["UCB1"], runs=80, claims=[few])
-        >>> one.staged((48, 100)).looks
-        (48, 80)
         """
         return replace(self, looks=(*(n for n in at if n < self.runs), self.runs)) if self.claims else self
 
@@ -344,7 +334,6 @@ class Experiment:
 
 
 def _aimed(use: Use, point: Params, *prefixes: str) -> Use:
-    """`use` with those values of `point` that stand under one of the prefixes."""
     mine = {}
     for key, value in point.items():
         prefix, _, parameter = key.rpartition(".")
@@ -370,7 +359,7 @@ def _labels(agents: Sequence[Use]) -> list[str]:
     return labels
 
 
-def _told(value: object) -> Any:
+def _told(value: object) -> object:
     """`plain`, of parts too."""
     if isinstance(value, (Use, Figure, Claim)):
         return value.to_dict()

@@ -37,23 +37,12 @@ def shipped() -> Mapping[str, Measure]:
     """Return what the metrics are of envs, agents and wrappers that ship, by name.
 
     For folders that do not say it themselves.
-
-    Examples
-    --------
-    >>> shipped()["correct"].rate
-    True
     """
     return MappingProxyType(gathered(*shipped_classes()))
 
 
 def metric(name: str) -> Measure:
-    """Return what a metric is where nothing but its name is known: as it ships, else any number.
-
-    Examples
-    --------
-    >>> metric("correct").rate, metric("new_one").label
-    (True, 'new one')
-    """
+    """Return what a metric is where nothing but its name is known: as it ships, else any number."""
     return shipped().get(name) or Measure.of(name)
 
 
@@ -65,13 +54,7 @@ _MORE = frozenset({"correct", "covered"})
 
 
 def smaller_is_better(name: str) -> bool | None:
-    """Whether less of a metric is better, or more; ``None`` where that is not declared.
-
-    Examples
-    --------
-    >>> smaller_is_better("regret"), smaller_is_better("correct"), smaller_is_better("new_one")
-    (True, False, None)
-    """
+    """Whether less of a metric is better, or more; ``None`` where that is not declared."""
     return True if name in _LESS else False if name in _MORE else None
 
 
@@ -87,13 +70,7 @@ def symbol(parameter: str) -> str:
 
 
 def words(parameter: str) -> str:
-    """Return how a parameter is written along an axis.
-
-    Examples
-    --------
-    >>> words("env.n_agents")
-    'number of agents'
-    """
+    """Return how a parameter is written along an axis."""
     return _parameter(parameter)[1]
 
 

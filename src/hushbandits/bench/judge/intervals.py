@@ -213,7 +213,6 @@ def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95)
 
 
 def _having(strata: Sequence[Stratum], line: Array) -> list[Stratum]:
-    """Return the stratum that a single column is in."""
     return [s for s in strata if line[list(s.columns)].any()]
 
 

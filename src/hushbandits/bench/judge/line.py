@@ -115,11 +115,5 @@ def lines(store: Store, experiment: Experiment, cells: Iterable[Cell] | None = N
 
 
 def faced(env: str, params: Params) -> dict[str, str]:
-    """Return what runs faced, in words: the env's name and the parameters that it was given.
-
-    Examples
-    --------
-    >>> faced("CoopNetwork-v0", {"horizon": 100, "means": (0.5, 0.4)})
-    {'env': 'CoopNetwork-v0', 'horizon': '100', 'means': '[0.5, 0.4]'}
-    """
+    """Return what runs faced, in words: the env's name and the parameters that it was given."""
     return {"env": env, **{k: shown(list(v) if isinstance(v, tuple) else v) for k, v in params.items()}}

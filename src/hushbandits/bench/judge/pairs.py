@@ -20,8 +20,6 @@ from hushbandits.bench.judge.stats import (
     Interval,
     bootstrap,
     holm,
-    improvement,
-    paired_difference,
     permutation_test,
     profile,
     share_interval,
@@ -30,7 +28,7 @@ from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 
-__all__ = ["Compared", "Pair", "against", "comparisons", "ends", "swapped"]
+__all__ = ["Compared", "Pair", "against", "comparisons", "ends", "swapped", "wins"]
 
 _RESAMPLES = 9_999
 _BYTES = 60.0 * 10_000  # of one run in one comparison
@@ -146,21 +144,12 @@ def against(
     couples = list(itertools.combinations(lines, 2))
     measure = lines[0].measures[metric]
     found = [_pair(a, b, metric, measure.rate, statistic, level, seed) for a, b in couples[:most]]
-    columns = (_holm([getattr(pair, name) for pair in found]) for name in ("p", "p_ranks", "p_laws"))
+    columns = (holm([getattr(pair, name) for pair in found]).tolist() for name in ("p", "p_ranks", "p_laws"))
     found = [
         replace(pair, p_holm=p, p_ranks_holm=ranks, p_laws_holm=laws)
         for pair, p, ranks, laws in zip(found, *columns, strict=True)
     ]
     return Compared(metric, measure, statistic, level, tuple(lines), tuple(found), where, len(couples) - len(found))
-
-
-def _holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjustment of those that are numbers: a pair without enough runs is no test."""
-    known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
-    adjusted = [math.nan] * len(p_values)
-    for i, p in zip(known, holm([p_values[i] for i in known]).tolist(), strict=True):
-        adjusted[i] = p
-    return adjusted
 
 
 def _pair(a: Held, b: Held, metric: str, rate: bool, statistic: str, level: float, seed: int) -> Pair:
@@ -175,13 +164,17 @@ def _pair(a: Held, b: Held, metric: str, rate: bool, statistic: str, level: floa
     from scipy import stats
 
     affordable(f"comparing {len(x) + len(y):,} runs", (len(x) + len(y)) * _BYTES)
+    f = STATISTICS[statistic]
+
+    def apart(*samples: Array) -> Array:
+        a, b = np.moveaxis(samples[0], -1, 0) if paired else samples
+        return f(a) - f(b)
+
+    strata = (np.stack([x, y], axis=1),) if paired else (x, y)
+    difference, interval = float(f(x) - f(y)), bootstrap(apart, *strata, level=level, seed=seed)
     if paired:
-        difference, interval = paired_difference(x, y, statistic, level, seed)
         p, p_ranks, p_laws = swapped(x, y, statistic, seed)
     else:
-        f = STATISTICS[statistic]
-        difference = float(f(x) - f(y))
-        interval = bootstrap(lambda s, t: f(s) - f(t), x, y, level=level, seed=seed)
         p = permutation_test(x, y, statistic, _RESAMPLES, seed)
         p_ranks, p_laws = 1.0, 1.0
         if np.ptp([*x, *y]) > 0:
@@ -190,7 +183,8 @@ def _pair(a: Held, b: Held, metric: str, rate: bool, statistic: str, level: floa
         # All runs alike say little of a probability, and a bootstrap of them nothing: valid however they depend.
         (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))
         interval = low - above, high - below
-    chance, span = improvement(x, y), _improvement_interval(x, y, paired, level, seed)
+    won = wins(x, y)
+    chance, span = float(won.mean()), _improvement_interval(won, paired, level, seed)
     return Pair(
         a.label, b.label, paired, (len(x), len(y)), difference, interval, chance, span, p, p_ranks, p_laws, left_out=out
     )
@@ -207,16 +201,27 @@ def _matched(a: Held, b: Held, metric: str) -> tuple[Array, Array, bool]:
     return np.array(list(one.values())), np.array(list(two.values())), False
 
 
-def _improvement_interval(x: Array, y: Array, paired: bool, level: float, seed: int) -> Interval:
-    """Bootstrap of the runs' indices; the kernel of all pairs of runs is computed once."""
-    n, m = len(x), len(y)
-    wins = (np.sign(x[:, None] - y[None, :]) + 1) / 2
-    if np.ptp(wins) == 0 and wins[0, 0] != 0.5:
-        return share_interval(min(n, m) if wins[0, 0] else 0, min(n, m), level)
+def wins(x: Array, y: Array) -> Array:
+    """Return which run of x exceeds which of y, ``(n, m)``, ties counted half; the mean: probability of improvement.
+
+    Source: Mann & Whitney 1947, whose U is its sum; Agarwal et al. 2021, equation 2.
+
+    Examples
+    --------
+    >>> wins(np.array([1.0, 2.0]), np.array([1.0, 0.0])).mean()
+    np.float64(0.875)
+    """
+    return ((x[:, None] > y).astype(float) + (x[:, None] >= y)) / 2  # no difference is taken: ∞ may meet ∞
+
+
+def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> Interval:
+    n, m = won.shape
+    if np.ptp(won) == 0 and won[0, 0] != 0.5:
+        return share_interval(min(n, m) if won[0, 0] else 0, min(n, m), level)
 
     def effect(i: Array, j: Array | None = None) -> Array:
         left = _counts(i, n)
-        return np.einsum("bi,bi->b", left @ wins, left if j is None else _counts(j, m)) / (n * m)
+        return np.einsum("bi,bi->b", left @ won, left if j is None else _counts(j, m)) / (n * m)
 
     strata = (np.arange(n),) if paired else (np.arange(n), np.arange(m))
     low, high = bootstrap(effect, *strata, level=level, seed=seed)

@@ -119,27 +119,20 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
         _of_means,
     ),
     **{
-        (statistic, of): Procedure(
-            INTERVALS[statistic].name, partial(_lines, of, INTERVALS[statistic].of), says, needs, few
-        )
+        (statistic, of): Procedure(name, partial(_lines, of, interval), says, needs, few)
         for statistic, says, needs, few, effects in (
             ("median", f"free of the law{_DIVIDED}", "1 + log₂(mk/.05)", _of_medians, _BOX),
             ("iqm", f"of Dvoretzky, Kiefer & Wolfowitz{_DIVIDED}", "8 ln(2mk/.05)", _of_bands, _BOX),
             ("rate", f"exact{_DIVIDED}", "", lambda level, lines: 1, (Value, Difference)),
         )
+        for name, interval in [INTERVALS[statistic]]
         for of in effects
     },
 }
 
 
 def procedure(effect: Effect, measure: Measure) -> Procedure:
-    """Return how `effect` of a metric that is a `measure` gets its interval.
-
-    Examples
-    --------
-    >>> procedure(Value("correct", of="DP-MASE"), Measure("share of runs that are correct", "rate")).name
-    'Clopper–Pearson'
-    """
+    """Return how `effect` of a metric that is a `measure` gets its interval."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
         raise ValueError(f"{effect.words} of {effect.metric!r}: of a rate, take a value or a difference")
@@ -185,14 +178,7 @@ def estimate(effect: Effect, measure: Measure, strata: Sequence[Stratum], weight
 
 
 def rules() -> str:
-    """Return `PROCEDURES` as a table in Markdown.
-
-    Examples
-    --------
-    >>> print(rules().splitlines()[-1])
-    | rate | value, difference | `Clopper–Pearson`: exact; of k lines each at level 1 − .05/(mk), and the extremes of \
-the effect | |
-    """
+    """Return `PROCEDURES` as a table in Markdown."""
     lines = ["| statistic | effect | interval | needs runs |", "|---|---|---|---|"]
     grouped: dict[tuple[str, str, str, str], list[str]] = {}
     for (statistic, of), p in PROCEDURES.items():

@@ -60,17 +60,6 @@ class Stages:
     Nothing else counts than what is declared and what the first runs of each look say: neither how many lie there, nor
     in which order they came.  A look that some run is missing from is played before any later one.  What one call has
     found decided, the next does not read again.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from hushbandits.bench.declare.catalog import find
-    >>> from hushbandits.bench.play.folder import open_folder
-    >>> (experiment,) = find("feraud2019-shared")
-    >>> with tempfile.TemporaryDirectory() as folder, open_folder([experiment], folder) as store:
-    ...     Stages()(store) == {experiment.name: experiment.looks[0]}
-    True
     """
 
     def __init__(self) -> None:

@@ -20,12 +20,10 @@ __all__ = [
     "Interval",
     "bootstrap",
     "holm",
-    "improvement",
     "iqm",
     "iqm_interval",
     "mean_interval",
     "median_interval",
-    "paired_difference",
     "permutation_test",
     "profile",
     "quantile_band",
@@ -154,18 +152,12 @@ def iqm_interval(x: Array, level: float = 0.95) -> Interval:
     return low, high
 
 
-def _mean(x: Array, axis: int = 0) -> Array:
-    value: Array = np.mean(x, axis=axis)
-    return value
-
-
-def _median(x: Array, axis: int = 0) -> Array:
-    value: Array = np.median(x, axis=axis)
-    return value
-
-
 #: Statistics over runs by name; each takes ``(x, axis)``.
-STATISTICS: dict[str, Callable[..., Array]] = {"mean": _mean, "median": _median, "iqm": iqm}
+STATISTICS: dict[str, Callable[..., Array]] = {
+    "mean": lambda x, axis=0: np.asarray(np.mean(x, axis=axis)),
+    "median": lambda x, axis=0: np.asarray(np.median(x, axis=axis)),
+    "iqm": iqm,
+}
 
 
 def bootstrap(
@@ -212,24 +204,6 @@ def bootstrap(
     return float(low), float(high)
 
 
-def paired_difference(
-    x: Array, y: Array, statistic: str = "mean", level: float = 0.95, seed: int = 0
-) -> tuple[float, Interval]:
-    """Statistic of x minus that of y over runs on common random numbers, with a bootstrap of the pairs.
-
-    Examples
-    --------
-    >>> x = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0])
-    >>> effect, (low, high) = paired_difference(x + 1, x)
-    >>> float(effect), round(low, 9), round(high, 9)
-    (1.0, 1.0, 1.0)
-    """
-    f = STATISTICS[statistic]
-    pairs = np.stack([np.asarray(x, float), np.asarray(y, float)], axis=1)
-    value = float(f(pairs[:, 0]) - f(pairs[:, 1]))
-    return value, bootstrap(lambda s: f(s[..., 0]) - f(s[..., 1]), pairs, level=level, seed=seed)
-
-
 def profile(x: Array, thresholds: Array) -> Array:
     """Performance profile: the share of runs at or above each threshold, ``F̂(τ) = Σ 1[x_i ≥ τ]/n``.
 
@@ -250,22 +224,6 @@ def profile(x: Array, thresholds: Array) -> Array:
     x = np.sort(np.ravel(np.asarray(x, float)))
     share: Array = 1 - np.searchsorted(x, np.asarray(thresholds, float), side="left") / len(x)
     return share
-
-
-def improvement(x: Array, y: Array) -> float:
-    """Probability that a run of x exceeds one of y, ties counted half: ``U/(n m)``.
-
-    Source: Mann & Whitney 1947; Agarwal et al. 2021, equation 2.
-
-    Examples
-    --------
-    >>> improvement(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
-    0.875
-    """
-    from scipy import stats
-
-    u = stats.mannwhitneyu(np.asarray(x, float), np.asarray(y, float), method="asymptotic").statistic
-    return float(u / (len(x) * len(y)))
 
 
 def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int = 9_999, seed: int = 0) -> float:
@@ -306,8 +264,8 @@ def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int
 def holm(p_values: Sequence[float]) -> Array:
     """Holm's step-down adjustment of m p-values: the family-wise error stays below the level.
 
-    ``p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j))``.  Source: Holm 1979.  Our own: SciPy adjusts for the false
-    discovery rate only.
+    ``p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j))``; NaN is no test, and not counted.  Source: Holm 1979.  Our
+    own: SciPy adjusts for the false discovery rate only.
 
     Examples
     --------
@@ -315,8 +273,8 @@ def holm(p_values: Sequence[float]) -> Array:
     [0.03, 0.06, 0.06]
     """
     p = np.asarray(p_values, float)
-    order = np.argsort(p)
-    scaled = np.minimum(1, p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.maximum.accumulate(scaled)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known])]
+    adjusted = np.full(p.shape, math.nan)
+    adjusted[order] = np.maximum.accumulate(np.minimum(1, p[order] * np.arange(len(order), 0, -1)))
     return adjusted

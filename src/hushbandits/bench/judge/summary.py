@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,33 +45,21 @@ class Summary:
     procedure: str
 
 
-@dataclass(frozen=True)
-class _Procedure:
-    name: str
-    of: Callable[[Array, float], Interval]
-
-
 def _rate_interval(x: Array, level: float) -> Interval:
     return share_interval(int(x.sum()), len(x), level)
 
 
-#: Intervals of the statistic of one column, at a level.
-INTERVALS = {
-    "mean": _Procedure("Student", mean_interval),
-    "median": _Procedure("order statistics", median_interval),
-    "iqm": _Procedure("band of the law", iqm_interval),
-    "rate": _Procedure("Clopper–Pearson", _rate_interval),
+#: Intervals of the statistic of one column, at a level, by name.
+INTERVALS: Mapping[str, tuple[str, Callable[[Array, float], Interval]]] = {
+    "mean": ("Student", mean_interval),
+    "median": ("order statistics", median_interval),
+    "iqm": ("band of the law", iqm_interval),
+    "rate": ("Clopper–Pearson", _rate_interval),
 }
 
 
 def statistic_of(measure: Measure, statistic: str) -> str:
-    """Return what is really taken of a metric: of 0 and 1 nothing but the rate says anything.
-
-    Examples
-    --------
-    >>> statistic_of(Measure("share of runs that are correct", "rate"), "median")
-    'rate'
-    """
+    """Return what is really taken of a metric: of 0 and 1 nothing but the rate says anything."""
     return "rate" if measure.rate else statistic
 
 
@@ -118,9 +106,9 @@ def summary(values: Array, measure: Measure, statistic: str = "mean", level: flo
     x = np.asarray(values, float)
     x = x[~np.isnan(x)]
     kind = statistic_of(measure, statistic)
-    how = INTERVALS[kind]
+    name, interval = INTERVALS[kind]
     if not len(x):
-        return Summary(math.nan, (math.nan, math.nan), 0, kind, how.name)
+        return Summary(math.nan, (math.nan, math.nan), 0, kind, name)
     agree({measure.label: x}, {measure.label: measure})
     centre = float(STATISTICS["mean" if measure.rate else statistic](x))
-    return Summary(centre, shown_interval(how.of(x, level), measure, x), len(x), kind, how.name)
+    return Summary(centre, shown_interval(interval(x, level), measure, x), len(x), kind, name)

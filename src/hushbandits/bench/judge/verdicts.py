@@ -172,7 +172,9 @@ def _judged(
             findings.append(Finding(where, math.nan, UNBOUNDED, runs, how.name))
             inside.append(False)
             continue
-        near, far = (how.interval(strata, weights, 1 - error) for error in (share, share / len(places)))
+        near = far = how.interval(strata, weights, 1 - share)
+        if len(places) > 1:
+            far = how.interval(strata, weights, 1 - share / len(places))
         if isinstance(effect, Value):
             near, far = (shown_interval(ends, measure, strata[0].values) for ends in (near, far))
         findings.append(Finding(where, estimate(effect, measure, strata, weights), near, runs, how.name))
@@ -204,7 +206,6 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 
 
 def _rows(line: Line, effect: Effect) -> _Rows:
-    """What an effect takes of a line."""
     runs = line.runs()
     if effect.time is None:
         return runs, line.final(effect.metric)

@@ -1,0 +1,30 @@
+"""What the experiments of a paper share, said once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hushbandits.bench.declare.spec import Experiment
+
+__all__ = ["paper"]
+
+
+def paper(name: str, cited: str, **shared: Any) -> Callable[..., Experiment]:
+    """Return what declares experiments of a paper: ``declare(part, title, where, own=False, **fields)``.
+
+    Its source is `where` in the paper, or an addition of our own to that; its fields stand above what all share.
+
+    Examples
+    --------
+    >>> declare = paper("else1999", "Somebody Else 1999", env="CoopNetwork-v0", agents=["UCB1"], runs=100)
+    >>> more = declare("fig2", "Alone", "figure 2", runs=20)
+    >>> more.name, more.source, more.runs
+    ('else1999-fig2', 'Somebody Else 1999, figure 2', 20)
+    """
+
+    def declare(part: str, title: str, where: str, own: bool = False, **fields: Any) -> Experiment:
+        source = f"{'own addition to ' if own else ''}{cited}, {where}"
+        return Experiment(name=f"{name}-{part}", title=title, source=source, **{**shared, **fields})
+
+    return declare
