@@ -10,7 +10,8 @@ from made_up import RUNS, TIMES, filled, known, rows
 
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.judge.stats import mean_interval, median_interval, quantile_band, share_interval
-from hushbandits.bench.show.plots import CSS, inline, png
+from hushbandits.bench.show.ink import CSS
+from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import caption, figures, series
 from hushbandits.bench.show.tables import interval, lines, number
 
@@ -76,7 +77,7 @@ def test_one_panel_per_value_of_a_parameter(tmp_path):
         one, two, picked = figures(store, whole)
         labels = [[s.label for s in series(store, whole, f)] for f in (one, two, picked)]
         lines = series(store, whole, two)
-        assert len(inline(store, whole).wide) == 3
+        assert len(inline(store, whole).drawings) == 3
     assert (one.title, two.title, picked.title) == ("γ = 1", "γ = 2", "")
     assert labels == [["A <b>, agents = 4", "B, agents = 4", "A <b>, agents = 8", "B, agents = 8"]] * 3
     (cell,) = [c for c in whole.cells() if c.line == "B" and c.point == {"env.n_agents": 8, "env.life": 2}]
@@ -103,7 +104,7 @@ def test_theory_is_drawn_dashed(tmp_path):
     assert averaged.bounds["theorem 1"].tolist() == [2, 2, 2]
     assert drawn.keys[-1].label == "theorem 1, in each line's colour"
     assert drawn.captions[0].endswith("dashed: theory")
-    assert "stroke-dasharray" in drawn.wide[0]
+    assert "stroke-dasharray" in drawn.drawings[0]["wide"]
 
 
 def test_along_a_sweep_theory_is_asked_cell_by_cell(tmp_path):
@@ -134,8 +135,7 @@ def test_pictures_follow_the_pages_colours_and_do_not_share_ids(tmp_path):
     two = known(name="other", figures=(Figure(y="regret"),))
     with filled(tmp_path, one, two) as store:
         drawn = [inline(store, whole) for whole in (one, two)]
-        assert png(store, one, tmp_path / "one.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    pictures = [picture for d in drawn for room in (d.wide, d.narrow) for picture in room]
+    pictures = [picture for d in drawn for pages in d.drawings for picture in pages.values()]
     assert len(pictures) == 6
     ids = [set(re.findall(r'id="([^"]+)"', p)) for p in pictures]
     assert sum(map(len, ids)) == len(set().union(*ids))

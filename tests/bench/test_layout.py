@@ -14,7 +14,6 @@ from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.check import check
 from hushbandits.bench.play.store import FILE, Store
-from hushbandits.bench.show.ink import PRINT
 from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.picture import Picture, drawn, profiles
 from hushbandits.bench.show.plots import _grid, compose
@@ -174,7 +173,7 @@ def test_a_shared_axis_has_room_for_the_data_of_all_its_panels(tmp_path, differi
             x = sign * np.array([1.0, 1.4, 2.0]) * cell.point["env.n_agents"] ** 2
             store.add(cell, range(3), {"gain": x}, {"gain": x[:, None] * times / 1e5}, times)
         canvas = Canvas()
-        _grid(canvas, panels(store, whole), PRINT)
+        _grid(canvas, panels(store, whole))
     assert [cut(axes) for axes in canvas.axes] == [0, 0]
 
 
@@ -185,7 +184,7 @@ def test_points_stand_at_their_own_words_where_a_line_lacks_some(tmp_path):
             if (cell.line, cell.point["env.graph"]) != ("B", "star"):
                 store.add(cell, range(3), {"regret": np.array([1.0, 2.0, 3.0])}, {}, np.empty(0))
         canvas = Canvas()
-        _grid(canvas, panels(store, whole), PRINT)
+        _grid(canvas, panels(store, whole))
     centres = [np.round(bar.lines[0].get_xdata()).tolist() for bar in canvas.axes[0].containers]
     assert centres == [[0, 1], [1]]
 

@@ -122,7 +122,7 @@ def test_a_bound_at_parameters_that_it_was_not_made_for_costs_no_picture(tmp_pat
     bounds = Figure(y="regret", bounds={"t": path})
     experiment = stored(tmp_path / "x", agents=[Use("UCB1", v=1)], figures=(bounds,))
     with Store(tmp_path / "x" / FILE) as store:
-        assert len(inline(store, experiment).wide) == 1
+        assert len(inline(store, experiment).drawings) == 1
     assert "private_bound is not drawn for UCB1: KeyError: 'epsilon'" in caplog.text
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.declare.vocabulary import metric, symbol, words
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.ink import Ink, Style, style
+from hushbandits.bench.show.ink import PAPER, Style, style
 from hushbandits.bench.show.series import Series, caption, figures, joined, series
+from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 from hushbandits.experiments import bounds
 from hushbandits.registry import clock, list_envs
@@ -129,25 +130,23 @@ def _played(store: Store, experiment: Experiment) -> int:
     return max(len(store.present(cell, experiment.runs)) for cell in experiment.cells())
 
 
-def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink) -> None:
+def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
     """Draw a panel; `places` says which style each label has.  What its axes reach is for `reach` to say."""
     figure, lines = panel.figure, panel.lines
-    axes.grid(True, color=ink.grid, linewidth=0.8)
-    axes.set_facecolor("none")
+    axes.grid(True)
     for i, line in enumerate(lines):
         how = style(places[line.label])
-        colour = ink.lines[how.colour]
         if figure.x == "runs":
-            _law(axes, line, how, colour, ink)
+            _law(axes, line, how)
         elif not panel.joined:
             aside = (i - (len(lines) - 1) / 2) * min(0.14, 0.8 / len(lines))
-            _apart(axes, line, panel.words, aside, how, colour, ink)
+            _apart(axes, line, panel.words, aside, how)
         elif panel.over is not None:
-            _front(axes, line, how, colour, ink)
+            _front(axes, line, how)
         else:
-            _joined(axes, line, i, how, colour, ink)
+            _joined(axes, line, i, how)
         for y in line.bounds.values():
-            axes.plot(line.x, y, "--", color=colour, linewidth=1.1)
+            axes.plot(line.x, y, "--", color=how.hue, linewidth=1.1)
     label = panel.measure.label
     if figure.per_time:
         label = f"time-averaged {label}"
@@ -227,56 +226,49 @@ def short(text: str, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _law(axes: Axes, line: Series, how: Style, colour: str, ink: Ink) -> None:
-    x = np.concatenate([line.x[:1], line.x])
-    axes.step(x, np.concatenate([[0], line.center]), linestyle=how.line, where="post", color=colour)
+def _law(axes: Axes, line: Series, how: Style) -> None:
+    axes.step(np.r_[line.x[:1], line.x], np.r_[0, line.center], linestyle=how.line, where="post", color=how.hue)
     assert line.median is not None
-    axes.plot([line.median], [0.5], how.mark, color=colour, markersize=6.5, markeredgecolor=ink.paper, zorder=4)
+    axes.plot([line.median], [0.5], color=how.hue, **how.marks(6.5, 1.0), zorder=4)
 
 
-def _joined(axes: Axes, line: Series, i: int, how: Style, colour: str, ink: Ink) -> None:
+def _joined(axes: Axes, line: Series, i: int, how: Style) -> None:
     """A line through its points, a band around it; of a sweep every point is marked, of a curve some."""
     swept = line.other is not None or line.runs
     here = np.isfinite(line.center).any()  # what lies at ∞ has no place on the axes
     some = (0.04 + 0.05 * (i % 4), 0.2) if here and len(line.x) >= 5 and not swept else None  # of the panel's diagonal
-    axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
-    for x, values in zip(line.x, line.runs, strict=False):
-        _runs(axes, x, values, colour)
-    if line.other is not None:  # below the line's own mark: seen where the two differ
-        axes.plot(line.x, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5.5, zorder=3)
-    axes.plot(
-        line.x, line.center, linestyle=how.line, color=colour, marker=how.mark, markersize=5,
-        markeredgecolor=ink.paper, markeredgewidth=0.6, markevery=some, zorder=4,
-    )  # fmt: skip
+    axes.fill_between(line.x, line.low, line.high, color=how.hue, alpha=0.18, linewidth=0)
+    _behind(axes, line.x, line, how)
+    axes.plot(line.x, line.center, linestyle=how.line, color=how.hue, **how.marks(5), markevery=some, zorder=4)
 
 
-def _apart(axes: Axes, line: Series, words: Sequence[str], aside: float, how: Style, colour: str, ink: Ink) -> None:
+def _apart(axes: Axes, line: Series, words: Sequence[str], aside: float, how: Style) -> None:
     """Points of a sweep over what has no order: each with its bar at its word, a little beside the others'."""
     at = np.array([words.index(word) for word in line.x]) + aside
-    errors = np.nan_to_num(np.abs(np.stack([line.center - line.low, line.high - line.center])))
-    for x, values in zip(at, line.runs, strict=False):
-        _runs(axes, x, values, colour)
-    if line.other is not None:
-        axes.plot(at, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5.5, zorder=3)
-    axes.errorbar(
-        at, line.center, errors, linestyle="none", color=colour, marker=how.mark, markersize=5.5,
-        markeredgecolor=ink.paper, markeredgewidth=0.6, capsize=2.5, elinewidth=1.3, zorder=4,
-    )  # fmt: skip
+    _behind(axes, at, line, how)
+    _barred(axes, at, line, how, linestyle="none")
 
 
-def _front(axes: Axes, line: Series, how: Style, colour: str, ink: Ink) -> None:
+def _front(axes: Axes, line: Series, how: Style) -> None:
     """Points over what was measured, each with its bars, joined in the order of the sweep."""
     assert line.left is not None
     assert line.right is not None
-    bars = [
-        np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)
-        for at, low, high in ((line.center, line.low, line.high), (line.x, line.left, line.right))
-    ]
-    axes.errorbar(
-        line.x, line.center, *bars, linestyle=how.line, color=colour, marker=how.mark, markersize=5.5,
-        markeredgecolor=ink.paper, markeredgewidth=0.6, capsize=2.5, elinewidth=1.3, zorder=4,
-    )  # fmt: skip
+    _barred(axes, line.x, line, how, xerr=_lengths(line.x, line.left, line.right), linestyle=how.line)
 
 
-def _runs(axes: Axes, x: float, values: np.ndarray, colour: str) -> None:
-    axes.plot(np.full(len(values), x), values, ".", color=colour, alpha=0.35, markersize=5, markeredgewidth=0)
+def _behind(axes: Axes, at: Array, line: Series, how: Style) -> None:
+    """All runs of a sweep, and the other statistic: below the line's own mark, seen where the two differ."""
+    for x, values in zip(at, line.runs, strict=False):
+        axes.plot(np.full(len(values), x), values, ".", color=how.hue, alpha=0.35, markersize=5, markeredgewidth=0)
+    if line.other is not None:
+        axes.plot(at, line.other, "o", color=how.hue, markerfacecolor=PAPER, markersize=5.5, zorder=3)
+
+
+def _barred(axes: Axes, at: Array, line: Series, how: Style, **more: Any) -> None:
+    bars = _lengths(line.center, line.low, line.high)
+    axes.errorbar(at, line.center, bars, color=how.hue, **how.marks(), elinewidth=1.3, zorder=4, **more)
+
+
+def _lengths(at: Array, low: Array, high: Array) -> Array:
+    """Lengths of bars below and above; one without end is not drawn."""
+    return np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)

@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from markupsafe import Markup
-
 from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -48,7 +46,7 @@ def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> P
     last = sessions[-1][1] if sessions else {}
     page = render(
         names=", ".join(e.name for e in store.experiments),
-        colours={theme: Markup(variables) for theme, variables in CSS.items()},
+        colours=CSS,
         shapes=SHAPES,
         title=_title(store),
         progress=f"{done:,} of {total:,} runs · seed {store.seed} · hushbandits {last.get('hushbandits', '')}",
@@ -80,7 +78,6 @@ def _progress(store: Store) -> tuple[int, int]:
 
 
 def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> dict[str, object]:
-    drawn = inline(store, experiment, trusted)
     shown = figures(store, experiment)
     blocks = {name: block for name, make in _BLOCKS.items() if (block := make(store, experiment)) is not None}
     strange = {path for f in experiment.figures for path in f.bounds.values()} - set(trusted)
@@ -93,8 +90,7 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
         "source": " · ".join(filter(None, (experiment.name, experiment.source))),
         "asked": _asked(experiment),
         "verdicts": _counted(blocks.get("claims")),
-        "drawn": drawn,
-        "drawings": [tuple(map(Markup, pair)) for pair in zip(drawn.wide, drawn.narrow, strict=True)] if drawn else [],
+        "drawn": inline(store, experiment, trusted),
         "readings": list(dict.fromkeys(f.reading for f in shown if f.reading)),
         "notes": list(_notes(store, experiment, strange)),
         "blocks": list(blocks.values()),
