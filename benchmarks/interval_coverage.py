@@ -1,7 +1,7 @@
 """How often an interval covers the truth, by procedure, law, number of runs and level.
 
-Run: ``python benchmarks/interval_coverage.py`` (some minutes; a table of docs/harness.md); words after it pick rows by
-their names.  The intervals are those of tables, figures and comparisons; what verdicts promise together is the table
+Run: ``python benchmarks/interval_coverage.py`` (some minutes; a table of docs/statistics.md); words after it pick rows
+by their names.  The intervals are those of tables, figures and comparisons; what verdicts promise together is the table
 of ``benchmarks/verdicts.py``.
 """
 

@@ -1,6 +1,6 @@
 """Chance that any of m claims gets a wrong verdict, by procedure, law, number of runs and m.
 
-Run: ``python benchmarks/verdicts.py`` (some minutes; the table of docs/harness.md); ``--rules``: only the rule by
+Run: ``python benchmarks/verdicts.py`` (some minutes; the table of docs/statistics.md); ``--rules``: only the rule by
 which a claim gets its procedure, as the docs have it.  Every claim sits exactly at its
 boundary, so that each verdict but "undecided" is wrong; claims are independent.  With p the chance that the interval of
 one misses the truth, on either side, the table holds ``1 − (1 − p)^m``.

@@ -4,9 +4,17 @@ from collections import defaultdict
 
 import pytest
 from children import hears_ctrl_c
+from registries import kept
 
 #: Of a test with more cases than this, so many are played by default.
 FEW = 3
+
+
+@pytest.fixture(autouse=True)
+def registries():
+    """What a test registers is gone after it."""
+    with kept():
+        yield
 
 
 @pytest.fixture
@@ -36,9 +44,9 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if not item.get_closest_marker("session"):
             cases[item.nodeid.partition("[")[0]].append(item)
-    kept = set()
+    stay = set()
     for sweep in cases.values():
         n = min(FEW, len(sweep))
-        kept.update(sweep[i * (len(sweep) - 1) // max(n - 1, 1)] for i in range(n))
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+        stay.update(sweep[i * (len(sweep) - 1) // max(n - 1, 1)] for i in range(n))
+    config.hook.pytest_deselected(items=[item for item in items if item not in stay])
+    items[:] = [item for item in items if item in stay]

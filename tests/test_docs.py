@@ -8,12 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from registries import kept
 
 import hushbandits as hb
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.cli.main import main
-from hushbandits.core.entries import AGENTS, WRAPPERS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(p for p in (ROOT / "docs").glob("*.md") if ">>>" in p.read_text())
@@ -36,13 +34,10 @@ def test_the_examples_run(page):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder of a stranger's; what is imported from it, or registered meanwhile, is gone afterwards."""
+    """An empty folder of a stranger's; what is imported from it is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
-    for table in (WRAPPERS, AGENTS):
-        monkeypatch.setattr(table, "entries", dict(table.entries))
-    with kept():
-        yield tmp_path
+    yield tmp_path
     for path in tmp_path.glob("*.py"):
         sys.modules.pop(path.stem, None)
 
@@ -84,6 +79,7 @@ def test_the_harness_page_declares_and_runs(folder):
     (declared,) = re.findall(r"```toml\n(.*?)```", text, re.S)
     Path("sharing.toml").write_text(declared)
     (experiment,) = read_toml(Path("sharing.toml"))
+    assert len(experiment.cells()) == 12
     names = {name: getattr(hb, name) for name in hb.__all__}
     names["experiment"] = experiment.overriding({"env.horizon": 20, "runs": 2, "env.n_agents": [4, 16]})
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
@@ -93,6 +89,8 @@ def test_the_harness_page_declares_and_runs(folder):
     assert len(names["regret"]) == 2
     assert Path("regret.pdf").stat().st_size > 0
     assert {"Experiment(", "Claim("} <= {word for block in blocks for word in re.findall(r"\w+\(", block)}
+    commands = {"list", "run", "new-agent", "report", "compare", "export", "merge", "reproduce"}
+    assert set(re.findall(r"^hushbandits ([\w-]+)", text, re.M)) == commands
 
 
 def test_every_block_of_a_page_is_run_by_something():

@@ -21,14 +21,14 @@ from hushbandits.audits.black import one_run
 from hushbandits.audits.suite import Budget
 from hushbandits.baselines import dubey2020_heavy
 from hushbandits.bench.declare import words
+from hushbandits.bench.declare.catalog import find
 from hushbandits.bench.judge.intervals import fewest_runs
-from hushbandits.bench.play import clusters, lock, plan, player, promised
+from hushbandits.bench.play import clusters, lock, meetings, plan, player
 from hushbandits.bench.play.observe import observe
 from hushbandits.bench.show import ink
 from hushbandits.cli.audit import audit
 from hushbandits.core.ground import limits
 from hushbandits.envs.network import graphs
-from hushbandits.experiments import find
 from hushbandits.privacy import shuffling
 from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
@@ -202,24 +202,24 @@ FACTS = [
     ("privacy-audits.md", "has {} broken mechanisms", [len(MUTANTS) - 2]),  # two pass
     ("threats.md", "refused beyond {} GiB", [f"{limits._DEFAULT:g}"]),
     ("threats.md", "numbers beyond ±{}", [f"{limits.LARGEST_NUMBER:.0e}".replace("+", "")]),
-    ("harness.md", "more than {} GiB", [f"{limits._DEFAULT:g}"]),
-    ("harness.md", "first {} cells", [promised.MOST]),
+    ("guarantees.md", "more than {} GiB", [f"{limits._DEFAULT:g}"]),
+    ("guarantees.md", "first {} cells", [meetings.MOST]),
     ("harness.md", "{} lines differ in more", [len(ink.LIGHT) * len(ink._DASHES)]),
-    ("harness.md", "{} minutes at most", [WORDS[int(lock.PATIENCE / 60)]]),
+    ("guarantees.md", "{} minutes at most", [WORDS[int(lock.PATIENCE / 60)]]),
     ("harness.md", "or {} jobs of Slurm", [clusters._SLURM_JOBS]),
     ("harness.md", "chunks of about {} seconds", [f"{plan.CHUNK:g}"]),
     ("harness.md", "who was with {} that died", [WORDS[player.TRIES]]),
-    ("harness.md", "needs {} runs for one claim, {} for 10, {} for 20, {} for 60, {} for 100",
+    ("statistics.md", "needs {} runs for one claim, {} for 10, {} for 20, {} for 60, {} for 100",
      [fewest_runs(1 - 0.05 / m) for m in (1, 10, 20, 60, 100)]),
-    ("harness.md", "a median {}, {}, {}, {}, {},", [ceil(1 + log2(m / 0.05)) for m in (1, 10, 20, 60, 100)]),
-    ("harness.md", "`MUCH_LESS`: ratio below {}", [str(words.MUCH_LESS["below"])[1:]]),
-    ("harness.md", "`MUCH_MORE`: above {}", [words.MUCH_MORE["above"]]),
-    ("harness.md", "`CLEARLY_MORE`: above {}", [words.CLEARLY_MORE["above"]]),
-    ("harness.md", "`LITTLE`: ratio in (1/{}, {})", [1 / words.LITTLE["above"], words.LITTLE["below"]]),
-    ("harness.md", "`MATCHES`: ratio in (1/{0}, {0})", [words.MATCHES["below"]]),
-    ("harness.md", "`NO_WORSE`: ratio below {}", [words.NO_WORSE["below"]]),
-    ("harness.md", "`LINEARLY`: slope in ({}, {})", [str(words.LINEARLY["above"])[1:], words.LINEARLY["below"]]),
-    ("harness.md", "`about(800)`: in ({}, {})", [round(end) for end in words.about(800).values()]),
+    ("statistics.md", "a median {}, {}, {}, {}, {},", [ceil(1 + log2(m / 0.05)) for m in (1, 10, 20, 60, 100)]),
+    ("statistics.md", "`MUCH_LESS`: ratio below {}", [str(words.MUCH_LESS["below"])[1:]]),
+    ("statistics.md", "`MUCH_MORE`: above {}", [words.MUCH_MORE["above"]]),
+    ("statistics.md", "`CLEARLY_MORE`: above {}", [words.CLEARLY_MORE["above"]]),
+    ("statistics.md", "`LITTLE`: ratio in (1/{}, {})", [1 / words.LITTLE["above"], words.LITTLE["below"]]),
+    ("statistics.md", "`MATCHES`: ratio in (1/{0}, {0})", [words.MATCHES["below"]]),
+    ("statistics.md", "`NO_WORSE`: ratio below {}", [words.NO_WORSE["below"]]),
+    ("statistics.md", "`LINEARLY`: slope in ({}, {})", [str(words.LINEARLY["above"])[1:], words.LINEARLY["below"]]),
+    ("statistics.md", "`about(800)`: in ({}, {})", [round(end) for end in words.about(800).values()]),
 ]  # fmt: skip
 
 
@@ -268,7 +268,7 @@ def test_no_such_command(line):
 def test_dead_links_and_numbers_without_a_command_are_found():
     page = ROOT / "docs/network.md"
     wrong = ["nowhere.md", "harness.md#no-such-heading", "#no-such-heading"]
-    right = ["harness.md#words-in-numbers", "#the-graph", "https://semver.org"]
+    right = ["statistics.md#words-in-numbers", "#the-graph", "https://semver.org"]
     assert list(dead(page, " ".join(f"[a]({link})" for link in [*right, *wrong]))) == wrong
     text = page.read_text()
     for command in ("dubey2020-fig1b", "dubey2020-fig1c", "dubey2020-overestimate"):

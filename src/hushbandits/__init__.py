@@ -24,7 +24,7 @@ from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.evaluate import evaluate
-from hushbandits.bench.folder import RunFolder, open_run
+from hushbandits.bench.opened import RunFolder, open_run
 from hushbandits.bench.results import Results
 from hushbandits.bench.run import run
 from hushbandits.core.acts import Acts

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["asleep", "awake", "held_back"]
+__all__ = ["asleep", "awake", "held_back", "later"]
 
 _COMMANDS = ("hushbandits", "hushbandits.cli")
 
@@ -50,6 +50,29 @@ asleep()  # from the first import on
 
 
 @contextmanager
+def later() -> Iterator[None]:
+    """Keep ctrl-C waiting until the block is over: what C code calls back, such as LLVM does, would swallow it.
+
+    Examples
+    --------
+    >>> with later():
+    ...     pass
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])
+
+
+@contextmanager
 def held_back() -> Iterator[None]:
     """Keep ctrl-C waiting, and from processes that are started meanwhile for good.
 
@@ -64,18 +87,9 @@ def held_back() -> Iterator[None]:
     from multiprocessing.resource_tracker import ensure_running
 
     ensure_running()  # it unblocks ctrl-C when it starts, so it starts before
-    came: list[tuple[int, FrameType | None]] = []
-    handler = signal.getsignal(signal.SIGINT)
-    # A mask is a thread's own: where there are others, one of them takes the signal, and this thread's handler runs.
-    ours = callable(handler) and threading.current_thread() is threading.main_thread()
-    if ours:
-        signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if ours:
-            signal.signal(signal.SIGINT, handler)
-            if came and callable(handler):
-                handler(*came[0])
+    with later():  # a mask is a thread's own: where there are others, one of them takes the signal
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,6 +1,6 @@
-"""What ships: the names of envs, agents and wrappers, and where each is written.
+"""What ships: the names of envs, agents and wrappers, and where each is written; and where experiments are.
 
-Adding one is one line here.
+Adding one is one line here, or a file of experiments there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from hushbandits.core.ground.spec import Spec
 from hushbandits.core.luck.rewards import UniformMeans
 from hushbandits.policies.shelf import POLICIES
 
-__all__ = ["AGENTS", "ENVS", "WRAPPERS"]
+__all__ = ["AGENTS", "ENVS", "EXPERIMENTS", "WRAPPERS"]
+
+#: The folder whose modules declare experiments, each its own `EXPERIMENTS`.
+EXPERIMENTS = "hushbandits.experiments"
 
 _EXPLORATION = "envs.exploration.env:Exploration"
 _NETWORK = "envs.network.env:CoopNetwork"

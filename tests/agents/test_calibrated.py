@@ -5,7 +5,8 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.show.tables import lines
+from hushbandits.bench.judge.line import lines
+from hushbandits.bench.show.tables import summaries
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.secagg import SecAgg
@@ -125,7 +126,11 @@ def test_the_mark_is_in_every_name_and_row(tmp_path):
     )  # fmt: skip
     assert experiment.lines() == ["LDP-SE", "Dist-DP-SE (uncalibrated)", "bold (uncalibrated)"]
     with hb.run(experiment, tmp_path / "o", progress=False).store as store:
-        rows = [(line.cell.line, line.mean) for line in lines(store, experiment) if line.metric == "uncalibrated"]
+        rows = [
+            (line.cell.line, line.mean)
+            for line in summaries(lines(store, experiment), experiment.metrics)
+            if line.metric == "uncalibrated"
+        ]
     assert rows == [("Dist-DP-SE (uncalibrated)", 1.0), ("bold (uncalibrated)", 1.0)]
 
 

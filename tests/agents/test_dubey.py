@@ -9,6 +9,7 @@ from helpers import build, same_row, trace
 from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
+from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.network import messages, shown, stage
 from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.core.obs import Obs
@@ -307,7 +308,7 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
 
         monkeypatch.setattr(home.PrivateMeans, "told", leak)
     env = hb.make_core("PrivateNetwork-v0")
-    assert not all(v.passed for v in messages(env, env.wrappers[0], 800, 1e-6, 0, mutant))
+    assert not all(v.passed for v in messages(Case(mutant, env.wrappers[0], env), Budget(samples=1600)))
 
 
 def test_the_statement_names_what_is_covered():

@@ -7,11 +7,12 @@ from scipy import stats
 
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory as theory
+from hushbandits.bench.declare.catalog import find
 from hushbandits.bench.play.observe import observe
 from hushbandits.core.play import play
 from hushbandits.envs.exploration.observer import watch
 from hushbandits.envs.exploration.problems import vote_threshold
-from hushbandits.experiments import feraud2019, find
+from hushbandits.experiments import feraud2019
 from hushbandits.routines.best_arm import ROUTINES, identify
 
 ID = "DecentralizedExploration-v0"

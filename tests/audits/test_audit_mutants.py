@@ -7,6 +7,7 @@ import mutants
 import pytest
 
 import hushbandits as hb
+from hushbandits.audits.cases import Case, named
 from hushbandits.audits.drawn import long_run
 from hushbandits.audits.network import messages
 from hushbandits.audits.suite import UNSEEN, Budget, checks
@@ -14,7 +15,6 @@ from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.private_means import PrivateMeans
-from hushbandits.wrappers.secagg import SecAgg
 
 BUDGET = Budget(samples=1800, largest=150, runs=10)
 
@@ -128,14 +128,15 @@ def test_a_named_check_refutes_it(mutant, what, words):
 
 
 def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
-    verdicts = long_run([mutants.OnePercent(), SecAgg()], "mutant", 256, 16)
+    (case,) = named(f"mutants:{mutants.OnePercent.__name__}")
+    verdicts = long_run(case, Budget(), 256, 16)
     assert "drawn, 2,040 blocks: blocks without noise" in (v.check for v in verdicts if not v.passed)
 
 
 def test_released_means_tell_by_themselves_which_arm_was_better():
     """Two arms, three rounds: where agents go by exact rewards, a mean moves in round 3 or not, as the first was."""
     env = hb.make_core("CoopNetwork-v0", wrappers=[graph_mutants.ReleasedMeansOnly()], horizon=3)
-    verdicts = list(messages(env, env.wrappers[0], 1800, 1e-6, 0, "means", covered=("mean",)))
+    verdicts = list(messages(Case("means", env.wrappers[0], env), Budget(samples=3600), covered=("mean",)))
     assert verdicts[0].measured > 1.5 * verdicts[0].claimed
 
 

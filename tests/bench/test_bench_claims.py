@@ -13,6 +13,7 @@ from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.intervals import Stratum, skewed_t
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import median_interval, share_interval
 from hushbandits.bench.judge.verdicts import judge
 from hushbandits.bench.play.run import check, open_folder
@@ -31,7 +32,7 @@ def judged(folder, one, values, metric="regret", **changes):
             if x is not None:
                 times = np.array([10.0, 100.0])
                 store.add(cell, range(len(x)), {metric: x}, {metric: np.stack([x / 2, x], 1)}, times)
-        return judge(store, whole, 1)[0]
+        return judge(lines(store, whole), whole, 1)[0]
 
 
 def grows(line, n, rng):
@@ -158,7 +159,7 @@ def test_the_same_rows_get_the_same_intervals(tmp_path):
     judged(tmp_path, one, grows)
     whole = experiment(one)
     with open_folder([whole], tmp_path) as store:
-        first, second = (judge(store, whole, 61) for _ in range(2))
+        first, second = (judge(lines(store, whole), whole, 61) for _ in range(2))
     assert first == second
 
 
@@ -185,7 +186,7 @@ def test_pairs_are_those_of_runs_that_both_lines_have(tmp_path):
         a, b = whole.cells()
         for cell, runs, x in ((a, np.arange(35), luck - 1 + noise), (b, np.arange(3, RUNS), luck)):
             store.add(cell, runs.tolist(), {"regret": x[runs]}, {}, np.array([]))
-        (found,) = judge(store, whole, 1)
+        (found,) = judge(lines(store, whole), whole, 1)
     assert found.verdict == "holds"
     assert found.findings[0].effect == pytest.approx(-1 + noise[3:35].mean())
     assert found.findings[0].runs == 32
@@ -201,7 +202,7 @@ def test_lines_in_worlds_of_their_own_have_the_runs_of_the_fewer(tmp_path, a, b)
     with open_folder([whole], tmp_path) as store:
         for cell, n in zip(whole.cells(), (a, b), strict=True):
             store.add(cell, range(n), {"regret": rng.normal(size=n)}, {}, np.array([]))
-        (found,) = judge(store, whole, 1)
+        (found,) = judge(lines(store, whole), whole, 1)
     assert found.verdict == "holds"
     assert found.findings[0].runs == 35
     assert reproducing.in_words(found).startswith("difference of means")
@@ -218,7 +219,7 @@ def test_a_line_without_runs_leaves_the_other_undecided(tmp_path, runs):
         for cell, n in zip(whole.cells(), runs, strict=True):
             if n:
                 store.add(cell, range(n), {"regret": np.ones(n)}, {}, np.array([]))
-        (found,) = judge(store, whole, 1)
+        (found,) = judge(lines(store, whole), whole, 1)
     assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
     assert reproducing.in_words(found) == "no runs at its points"
 
@@ -259,7 +260,7 @@ def test_more_claims_need_wider_intervals(tmp_path):
     whole = experiment(one)
     judged(tmp_path, one, grows)
     with open_folder([whole], tmp_path) as store:
-        widths = [np.diff(judge(store, whole, m)[0].findings[0].interval)[0] for m in (1, 4, 10)]
+        widths = [np.diff(judge(lines(store, whole), whole, m)[0].findings[0].interval)[0] for m in (1, 4, 10)]
         x = store.final(whole.cells()[2], "regret", RUNS)
     assert widths == sorted(widths)
     assert widths[2] == np.diff(skewed_t([Stratum([0], x[:, None])], np.ones(1), 1 - 0.05 / 10))[0]

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from hushbandits.bench.declare import words
+from hushbandits.bench.declare.catalog import family, modules
 from hushbandits.bench.declare.effects import Ratio, Slope
 from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.play.run import check
 from hushbandits.bench.reproduce import papers
-from hushbandits.experiments import family, modules
 
 PAPERS = papers()
 DECLARED = [(e, c) for paper in PAPERS for e in modules()[paper][1] for c in e.claims]
-HARNESS = (Path(__file__).parents[2] / "docs" / "harness.md").read_text(encoding="utf-8")
+HARNESS = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 
 #: Words of degree that a claim may not have unless `words.WORDS` reads them.
 DEGREES = re.compile(

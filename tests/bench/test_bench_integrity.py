@@ -12,18 +12,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bench_helpers import played, small, table
-from damage import everything, forged, older
+from damage import everything, forged
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.errors import DamagedError, StoreError
-from hushbandits.bench.play.integrity import checksum
+from hushbandits.bench.play.integrity import checksum, text_sum
 from hushbandits.bench.play.own import own_sources
 from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
-from hushbandits.bench.show.tables import lines
+from hushbandits.bench.show.tables import summaries
 from hushbandits.cli.main import main
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.spec import Spec
@@ -34,12 +35,6 @@ def change(folder, *statements):
     for statement in statements:
         db.execute(statement)
     db.commit()
-    db.close()
-
-
-def as_version_1(folder):
-    with sqlite3.connect(folder / FILE) as db:
-        older(db, 1)
     db.close()
 
 
@@ -68,8 +63,6 @@ CHANGES = {
     "no seed": "DELETE FROM spec WHERE name = 'seed'",
     "a cell's number": "UPDATE cells SET id = 66 WHERE id = 2",
     "a cell lost": "DELETE FROM cells WHERE id = 2",
-    "a version": "PRAGMA user_version = 1",
-    "the version before": "PRAGMA user_version = 2",
     "what was promised": "UPDATE sessions SET about = replace(about, 'no ε', 'ε = 8.666')",
     "when": "UPDATE sessions SET started = '1999'",
     "a session lost": "DELETE FROM sessions",
@@ -117,7 +110,7 @@ def test_no_table_claim_page_or_export_shows_a_changed_row(tmp_path, whole, what
     change(tmp_path, CHANGES[what])
     with Store(tmp_path / FILE, readonly=True) as store:
         for look in (
-            lambda: list(lines(store, store.experiments[0])),
+            lambda: list(summaries(lines(store, store.experiments[0]), store.experiments[0].metrics)),
             lambda: write(store, tmp_path / "page.html"),
             lambda: list(store.rows()),
         ):
@@ -169,16 +162,19 @@ def test_a_checksum_tells_what_it_is_of():
 # -- older and newer folders ----------------------------------------------------------------------------------------
 
 
-def test_a_folder_without_checksums_is_read_resumed_and_checked(tmp_path, capsys):
-    first = played(small(), tmp_path)
-    as_version_1(tmp_path)
-    change(tmp_path, *(f"DELETE FROM {t} WHERE run = 3" for t in ("runs", "finals", "curves")))
-    again = run(replace(small(), title="Other"), tmp_path, progress=False)
-    with again.store as store:
-        assert again.played == 6
-        assert table(store) == first
-    assert main(["check", str(tmp_path)]) == 0
-    assert "without checksums (an older hushbandits made this folder)" in capsys.readouterr().out
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_folder_from_before_the_first_release_is_refused(tmp_path, whole, version, capsys):
+    (tmp_path / FILE).write_bytes(whole)
+    change(tmp_path, f"PRAGMA user_version = {version}")
+    said = f"has store version {version}, which was never released, and this hushbandits reads version 3; play it again"
+    with pytest.raises(StoreError, match=said):
+        run(small(), tmp_path, progress=False)
+    for command in ("report", "export", "check"):
+        assert main([command, str(tmp_path)]) == 2
+        err = capsys.readouterr().err
+        assert said in err
+        assert err.count("\n") == 1
+    assert os.listdir(tmp_path) == [FILE]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +197,6 @@ def test_a_newer_folder_says_so(tmp_path, whole, statement, message, capsys):
 @pytest.mark.parametrize("part", ["experiment", "figure", "claim", "kind"])
 def test_a_declaration_of_a_newer_version_says_so(tmp_path, part, capsys):
     played(small(runs=1, sweep={}, figures=(Figure(y="regret"),)), tmp_path)
-    as_version_1(tmp_path)  # a newer one's checksum would be right
     db = sqlite3.connect(tmp_path / FILE)
     ((text,),) = db.execute("SELECT value FROM spec WHERE name = 'experiments'")
     spec = json.loads(text)
@@ -214,7 +209,10 @@ def test_a_declaration_of_a_newer_version_says_so(tmp_path, part, capsys):
             spec[0]["claims"] = [{"novelty": 1}]
         case "kind":
             spec = {"experiments": spec}
-    db.execute("UPDATE spec SET value = ? WHERE name = 'experiments'", (json.dumps(spec),))
+    said = json.dumps(spec)
+    db.execute("UPDATE spec SET value = ? WHERE name = 'experiments'", (said,))
+    total = str(text_sum(said, "0"))  # a newer one's is right
+    db.execute("UPDATE spec SET value = ? WHERE name = 'checksum'", (total,))
     db.commit()
     db.close()
     for command in ("report", "export", "check"):

@@ -9,11 +9,12 @@ import pytest
 from made_up import RUNS, TIMES, filled, known, rows
 
 from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval, median_interval, quantile_band, share_interval
 from hushbandits.bench.show.ink import CSS
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import caption, figures, series
-from hushbandits.bench.show.tables import interval, lines, number
+from hushbandits.bench.show.tables import interval, number, summaries
 
 
 def twice(env, agent, x):
@@ -27,8 +28,8 @@ def hundreds(env, agent, x):
 def test_a_curve_is_mean_and_interval(tmp_path):
     whole = known()
     with filled(tmp_path, whole) as store:
-        first, _ = series(store, whole, Figure(y="regret"))
-        late, _ = series(store, whole, Figure(y="regret", per_time=True, since=10))
+        first, _ = series(lines(store, whole), Figure(y="regret"))
+        late, _ = series(lines(store, whole), Figure(y="regret", per_time=True, since=10))
     x = rows(whole.cells()[0])
     assert first.label == "A <b>"
     assert first.x.tolist() == TIMES.tolist()
@@ -42,8 +43,8 @@ def test_bands_say_what_they_are(tmp_path):
     whole = known(sweep={"env.n_agents": (4, 8)})
     figure = Figure(y="regret", x="env.n_agents", center="median", band="quantiles")
     with filled(tmp_path, whole) as store:
-        a, _ = series(store, whole, figure)
-        b, _ = series(store, whole, Figure(y="regret", x="env.n_agents", center="median"))
+        a, _ = series(lines(store, whole), figure)
+        b, _ = series(lines(store, whole), Figure(y="regret", x="env.n_agents", center="median"))
     x = rows(whole.cells()[0])
     assert (a.center[0], a.other[0]) == (np.median(x), x.mean())
     assert (a.low[0], a.high[0]) == tuple(map(float, quantile_band(x)))
@@ -57,7 +58,7 @@ def test_rates_have_exact_bands(tmp_path):
     agents = [Use("DP-MASE", label="B", beta=0.05)]
     whole = known(env=Use("DPMASE-v0"), agents=agents, metrics=(), sweep={"env.n_agents": (4, 8)})
     with filled(tmp_path, whole, metric="correct") as store:
-        (one,) = series(store, whole, Figure(y="correct", x="env.n_agents"))
+        (one,) = series(lines(store, whole), Figure(y="correct", x="env.n_agents"))
     share = int((rows(whole.cells()[0]) > 50).sum())
     assert (one.low[0], one.high[0]) == share_interval(share, RUNS)
 
@@ -65,7 +66,7 @@ def test_rates_have_exact_bands(tmp_path):
 def test_other_swept_parameters_make_lines(tmp_path):
     whole = known(sweep={"env.n_agents": (4, 8), "env.life": (1, 2)})
     with filled(tmp_path, whole) as store:
-        found = series(store, whole, Figure(y="regret", x="env.n_agents"))
+        found = series(lines(store, whole), Figure(y="regret", x="env.n_agents"))
     assert [s.label for s in found] == ["A <b>, γ = 1", "B, γ = 1", "A <b>, γ = 2", "B, γ = 2"]
     assert all(s.x.tolist() == [4, 8] for s in found)
 
@@ -74,20 +75,20 @@ def test_one_panel_per_value_of_a_parameter(tmp_path):
     swept = {"env.n_agents": (4, 8), "env.life": (1, 2)}
     whole = known(sweep=swept, figures=(Figure(y="regret", by="env.life"), Figure(y="regret", at={"env.life": 2})))
     with filled(tmp_path, whole) as store:
-        one, two, picked = figures(store, whole)
-        labels = [[s.label for s in series(store, whole, f)] for f in (one, two, picked)]
-        lines = series(store, whole, two)
+        one, two, picked = figures(lines(store, whole), whole)
+        labels = [[s.label for s in series(lines(store, whole), f)] for f in (one, two, picked)]
+        drawn = series(lines(store, whole), two)
         assert len(inline(store, whole).drawings) == 3
     assert (one.title, two.title, picked.title) == ("γ = 1", "γ = 2", "")
     assert labels == [["A <b>, agents = 4", "B, agents = 4", "A <b>, agents = 8", "B, agents = 8"]] * 3
     (cell,) = [c for c in whole.cells() if c.line == "B" and c.point == {"env.n_agents": 8, "env.life": 2}]
-    assert lines[3].center[-1] == pytest.approx(rows(cell).mean())
+    assert drawn[3].center[-1] == pytest.approx(rows(cell).mean())
 
 
 def test_the_law_over_runs_is_an_ecdf(tmp_path):
     whole = known()
     with filled(tmp_path, whole) as store:
-        first, _ = series(store, whole, Figure(y="regret", x="runs"))
+        first, _ = series(lines(store, whole), Figure(y="regret", x="runs"))
     assert first.x.tolist() == sorted(rows(whole.cells()[0]))
     assert first.center[-1] == 1
     assert first.median == np.median(rows(whole.cells()[0]))
@@ -97,9 +98,9 @@ def test_theory_is_drawn_dashed(tmp_path):
     bound = {"theorem 1": f"{__name__}:twice"}
     whole = known(figures=(Figure(y="regret", bounds=bound),))
     with filled(tmp_path, whole) as store:
-        first, _ = series(store, whole, whole.figures[0], bound.values())
+        first, _ = series(lines(store, whole), whole.figures[0], bound.values())
         drawn = inline(store, whole, bound.values())
-        (averaged, _) = series(store, whole, Figure(y="regret", bounds=bound, per_time=True), bound.values())
+        (averaged, _) = series(lines(store, whole), Figure(y="regret", bounds=bound, per_time=True), bound.values())
     assert first.bounds["theorem 1"].tolist() == [2, 20, 200]
     assert averaged.bounds["theorem 1"].tolist() == [2, 2, 2]
     assert drawn.keys[-1].label == "theorem 1, in each line's colour"
@@ -111,14 +112,14 @@ def test_along_a_sweep_theory_is_asked_cell_by_cell(tmp_path):
     bound = {"theorem 2": f"{__name__}:hundreds"}
     whole = known(sweep={"env.n_agents": (4, 8, 16)})
     with filled(tmp_path, whole) as store:
-        first, _ = series(store, whole, Figure(y="regret", x="env.n_agents", bounds=bound), bound.values())
+        first, _ = series(lines(store, whole), Figure(y="regret", x="env.n_agents", bounds=bound), bound.values())
     np.testing.assert_array_equal(first.bounds["theorem 2"], [np.nan, 808, 1616])
 
 
 def test_a_figure_may_pick_lines_by_how_their_labels_begin(tmp_path):
     whole = known(sweep={"env.n_agents": (4, 8)})
     with filled(tmp_path, whole) as store:
-        found = series(store, whole, Figure(y="regret", lines=["B"]))
+        found = series(lines(store, whole), Figure(y="regret", lines=["B"]))
     assert [s.label for s in found] == ["B, agents = 4", "B, agents = 8"]
 
 
@@ -126,7 +127,7 @@ def test_a_figure_may_pick_lines_by_how_their_labels_begin(tmp_path):
 def test_an_experiment_without_figures_gets_one(tmp_path, sweep):
     whole = known(sweep=sweep)
     with filled(tmp_path, whole) as store:
-        (figure,) = figures(store, whole)
+        (figure,) = figures(lines(store, whole), whole)
     assert (figure.y, figure.x) == ("regret", "env.n_agents" if sweep else "time")
 
 
@@ -152,7 +153,7 @@ def test_pictures_follow_the_pages_colours_and_do_not_share_ids(tmp_path):
 def test_the_table_is_the_statistics_page(tmp_path):
     whole = known()
     with filled(tmp_path, whole) as store:
-        first, _ = lines(store, whole)
+        first, _ = summaries(lines(store, whole), whole.metrics)
     x = rows(whole.cells()[0])
     assert (first.mean, first.median, first.runs) == (pytest.approx(x.mean()), pytest.approx(np.median(x)), RUNS)
     assert first.mean_interval == mean_interval(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
@@ -12,12 +13,12 @@ from bench_helpers import TOML, small
 
 import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
+from hushbandits.bench.declare.catalog import find, modules
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
-from hushbandits.core.luck.rewards import Gaussian, UniformMeans
-from hushbandits.experiments import find, modules
+from hushbandits.core.luck.rewards import Gaussian, Law, UniformMeans
 
 # -- canonical values -------------------------------------------------------------------------------------------
 
@@ -36,6 +37,20 @@ def test_laws_and_graphs_survive_the_way_to_json_and_back():
     back = thaw(json.loads(canonical(graph)))
     assert list(back.nodes) == [0, 1, 2, 3]
     assert sorted(map(sorted, back.edges)) == [[0, 1], [1, 2], [1, 3], [2, 3]]
+
+
+@dataclass(frozen=True)
+class Stable(Law):
+    """A law of one's own, called as one that ships."""
+
+    alpha: float = 2.0
+
+    def quantile(self, u, location):
+        return location + u**self.alpha
+
+
+def test_a_law_of_ones_own_is_not_taken_for_a_namesake_that_ships():
+    assert plain(Stable(1.5)) == {f"{__name__}:Stable": {"alpha": 1.5}}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), print])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 
 import numpy as np
@@ -10,14 +11,18 @@ import pytest
 from bench_helpers import small
 
 import hushbandits as hb
-from hushbandits.bench.judge.compare import Sample, against, comparisons, swapped
+from hushbandits.bench.declare.vocabulary import shipped
+from hushbandits.bench.judge.line import Held, lines
+from hushbandits.bench.judge.pairs import against, comparisons, swapped
 from hushbandits.bench.judge.stats import holm, improvement, share_interval
+from hushbandits.bench.play.natures import Measures
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.compared import heads, notes, rows
 from hushbandits.cli.main import main
 
 ENV = {"n_agents": 3, "horizon": 60}
+CELL = small().cells()[0]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +41,9 @@ def results():
 
 def line(label, values, world=1, runs=None):
     values = np.asarray(values, float)
-    return Sample(label, values, np.arange(len(values)) if runs is None else np.asarray(runs), world)
+    numbers = None if runs is None else np.asarray(runs)
+    finals = dict.fromkeys(("regret", "correct", "x"), values)
+    return Held(CELL, label, Measures(shipped()), world, finals=finals, numbers=numbers)
 
 
 def test_runs_of_one_seed_are_paired_and_others_are_not(results):
@@ -143,6 +150,11 @@ def test_the_improvements_interval_is_the_plain_bootstraps():
     assert pair.improvement_interval == pytest.approx(np.quantile(naive, [0.02, 0.98]), abs=0.03)
 
 
+def test_ranks_and_laws_are_exact_for_small_samples():
+    (pair,) = against([line("a", [1, 2, 3]), line("b", [4, 5, 6], world=2)], "regret").pairs
+    assert (pair.p_ranks, pair.p_laws) == pytest.approx([2 / math.comb(6, 3)] * 2)  # two orderings of 20 separate them
+
+
 def test_profiles_are_shares_at_or_above(tmp_path):
     compared = against([line("a", [1, 2, 2]), line("b", [0, np.nan, 5])], "regret")
     thresholds, shares = compared.profiles()
@@ -156,8 +168,8 @@ def test_profiles_are_shares_at_or_above(tmp_path):
 
 def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
     with Store(folder / FILE, readonly=True) as store:
-        found = comparisons(store, store.experiments[0])
-        capped = comparisons(store, store.experiments[0], most=4)
+        found = comparisons(lines(store, store.experiments[0]), *store.experiments[0].metrics[:1])
+        capped = comparisons(lines(store, store.experiments[0]), *store.experiments[0].metrics[:1], most=4)
     assert [(one.where, one.metric, len(one.pairs)) for one in found] == [
         ("agents = 3", "regret", 3), ("agents = 4", "regret", 3),
     ]  # fmt: skip

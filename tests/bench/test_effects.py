@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import EFFECTS, Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.judge.procedures import ESTIMATES, PROCEDURES, procedure
 from hushbandits.core.measure import Measure
-from hushbandits.experiments import modules
 
 SHARED, ALONE = Use("Multi-UCB"), Use("UCB1", label="alone")
 TWIN = [Use("Private-UCB", epsilon=epsilon) for epsilon in (0.5, 1.0)]
@@ -80,7 +80,9 @@ def test_an_object_that_names_no_single_line_is_refused(line, changes, message):
         (lambda: Value("regret", of="A", statistic="mode"), "statistic='mode'"),
         (lambda: Value("regret", of=3), "of=3 must be an agent, a text or a table"),
         (lambda: Value(3, of="A"), "metric=3 must be a text"),
-        (lambda: Ratio("regret", of="A", over=None), "over=None must be"),
+        (lambda: Ratio("regret", of="A", over=3), "over=3 must be an agent, a text or a table"),
+        (lambda: Ratio("regret", of="A"), "a ratio needs over="),
+        (lambda: Value("regret", of="A", over="B"), "over= belongs to a difference, a ratio or a slope, and only"),
         (lambda: Slope("regret", of="A", along=1), "along=1 must be a text"),
         (lambda: Value("regret", of="A", per_time=True), "per_time= needs a time="),
         (lambda: Value("regret", of="A", at=3), "at=3 must be a table"),

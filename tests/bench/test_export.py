@@ -17,7 +17,7 @@ from bench_helpers import small
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.export import export, tidy
-from hushbandits.bench.show.latex import escape
+from hushbandits.bench.show.latex import tex
 from hushbandits.cli.main import main
 from hushbandits.core.luck.rewards import Gaussian
 
@@ -165,7 +165,7 @@ def test_latex_has_the_tables_with_their_intervals(tmp_path, capsys):
 @pytest.mark.parametrize("code", [*range(0x20, 0x7F), *range(0x391, 0x3CA)])
 def test_no_letter_of_a_name_is_a_command(code):
     name = unicodedata.name(chr(code), "WITH")
-    text = escape(f"{chr(code)}b")
+    text = tex(f"{chr(code)}b")
     bare = re.sub(r"\\[#$%&_{}]|\\(text[a-z]+|char34)\{\}|\$(\\[A-Za-z]+|\\mathrm\{[A-Z]\})\$|\{[][*]\}", "", text)
     assert not set(bare) & set("#$%&_{}\\~^`'\"")
     assert bare.isascii() or "WITH" in name  # letters with accents stay as they are
@@ -173,7 +173,7 @@ def test_no_letter_of_a_name_is_a_command(code):
 
 
 def test_a_name_has_no_ligature():
-    assert escape("a--b---c – —") == r"a-{}-b-{}-{}-c \textendash{} \textemdash{}"
+    assert tex("a--b---c – —") == r"a-{}-b-{}-{}-c \textendash{} \textemdash{}"
 
 
 def test_parquet_goes_into_a_pipe(folder, capfdbinary):

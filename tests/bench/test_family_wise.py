@@ -11,6 +11,7 @@ from scipy import stats as scipy_stats
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.judge.intervals import RAREST, fewest_runs
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 
 M = 20
@@ -39,6 +40,8 @@ EFFECTS = {
 
 class Luck:
     """A store that draws anew each time: line A follows the law, times the place; B is normal around 2."""
+
+    seed = 0
 
     def __init__(self, law, runs, seed=0):
         self.law, self.runs, self.rng = law, runs, np.random.default_rng(seed)
@@ -70,7 +73,7 @@ def family(fields, m=M):
 
 
 def wrong_families(whole, store, families):
-    return sum(any(v.verdict != "undecided" for v in judge(store, whole)) for _ in range(families))
+    return sum(any(v.verdict != "undecided" for v in judge(lines(store, whole), whole)) for _ in range(families))
 
 
 def at_most_alpha(wrong, families):
@@ -112,7 +115,8 @@ def test_claims_that_are_clear_are_decided(law):
         end = "above" if "above" in fields else "below"
         far = {"above": edge - 3 * abs(edge) - 1, "below": edge + 3 * abs(edge) + 1}
         for ends, verdict in ((far[end], "holds"), (far["below" if end == "above" else "above"], "does not hold")):
-            judged = judge(Luck(draw, 42), family({**fields, end: ends}, 3), M)
+            whole = family({**fields, end: ends}, 3)
+            judged = judge(lines(Luck(draw, 42), whole), whole, M)
             assert {v.verdict for v in judged} == {verdict}, (effect, verdict)
 
 

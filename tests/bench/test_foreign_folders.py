@@ -15,19 +15,18 @@ import zipfile
 
 import pytest
 from attacks import attack
-from bench_helpers import played, small, table
-from damage import everything, forged, older
+from bench_helpers import played, small
+from damage import everything, forged
 from policies import trained
 
 import hushbandits as hb
 from hushbandits.baselines.sb3_file import read
-from hushbandits.bench.folder import open_run
+from hushbandits.bench.opened import open_run
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.integrity import text_sum
 from hushbandits.bench.play.lock import Lock
 from hushbandits.bench.play.merge import merge
 from hushbandits.bench.play.opening import JOURNAL
-from hushbandits.bench.play.promised import UNHELD
 from hushbandits.bench.play.store import FILE, LOCK, Store
 from hushbandits.bench.run import run
 from hushbandits.cli.main import main
@@ -369,30 +368,7 @@ def test_a_figure_along_what_is_not_swept_costs_no_page(theirs, x, capsys):
     assert f"No figure along {x} is drawn" in (theirs / "report.html").read_text()
 
 
-# -- older folders, and what kills leave --------------------------------------------------------------------------
-
-
-def test_a_folder_of_the_version_before_is_read_resumed_and_merged(theirs, tmp_path, capsys):
-    before = everything(theirs / FILE)
-    with sqlite3.connect(theirs / FILE) as db:
-        older(db, 2)
-    db.close()
-    assert everything(theirs / FILE) == before
-    assert main(["check", str(theirs)]) == 0
-    assert "without checksums: sessions, promises and failures" in capsys.readouterr().out
-    (line, *_) = open_run(theirs)
-    assert UNHELD in line.privacy.notes
-    for sql in ("runs", "finals", "curves", "sums"):
-        with sqlite3.connect(theirs / FILE) as db:
-            db.execute(f"DELETE FROM {sql} WHERE run = 1")
-        db.close()
-    with run(ONE, theirs, progress=False).store as store:
-        assert (store.version, len(store.sessions())) == (2, 2)
-        first = table(store)
-    with merge([theirs], tmp_path / "merged") as store:
-        assert (store.version, table(store)) == (3, first)
-    assert main(["report", str(theirs)]) == 0
-    assert UNHELD in (theirs / "report.html").read_text()
+# -- what kills leave ---------------------------------------------------------------------------------------------
 
 
 def test_check_names_what_kills_left(theirs, capsys):

@@ -10,7 +10,6 @@ import textwrap
 
 import pytest
 from bench_helpers import small
-from registries import kept
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
@@ -49,8 +48,7 @@ def arm(agent="pulls_one:Agent", jobs=2, **more):
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    with kept():
-        yield tmp_path
+    yield tmp_path
     forget({file for file in imported().values() if file.startswith(str(tmp_path))})
 
 

@@ -71,7 +71,7 @@ RESUMABLE = "stopped; what is done is in runs/slow, and the same command goes on
 @pytest.mark.parametrize(
     ("module", "said"),
     [
-        ("hushbandits.experiments", "hushbandits: stopped\n"),
+        ("hushbandits.bench.declare.catalog", "hushbandits: stopped\n"),
         ("rich.console", "hushbandits: stopped\n"),
         ("numba", RESUMABLE),
         ("numba.core.typing", RESUMABLE),
@@ -173,3 +173,32 @@ def test_a_cache_folder_that_cannot_be_made_costs_nothing(tmp_path, place):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert float(done.stdout) > 0.5
+
+
+COMPILES = """
+import os, signal, sys
+from llvmlite.binding.executionengine import ExecutionEngine
+from hushbandits.core.ground.jit import jit
+real = ExecutionEngine.set_object_cache
+def pressed(self, notify, getbuffer):
+    def told(*args):  # LLVM calls this, and what it raises is lost
+        os.kill(os.getpid(), signal.SIGINT)
+        notify(*args)
+    real(self, told, getbuffer)
+ExecutionEngine.set_object_cache = pressed
+@jit
+def half(x):
+    return x / 2
+try:
+    print(half(3.0))
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_ctrl_c_while_a_rule_is_compiled_is_not_lost(tmp_path):
+    code = tmp_path / "compiles.py"
+    code.write_text(COMPILES)
+    with started([sys.executable, str(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        out, err = process.communicate(timeout=300)
+    assert (out, err) == ("stopped\n", "")

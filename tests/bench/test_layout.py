@@ -10,14 +10,15 @@ import pytest
 from made_up import known
 from matplotlib.figure import Figure as Canvas
 
+from hushbandits.bench.declare.catalog import find
 from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.check import check
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.picture import Picture, drawn, profiles
 from hushbandits.bench.show.plots import _grid, compose
-from hushbandits.experiments import find
 
 SIZES = [(3.4, 2.6), (3.4, 8.0), (5.0, 3.0), (8.0, 3.4), (12.0, 2.6), (12.0, 8.0)]
 
@@ -102,7 +103,7 @@ def generated(n, lines, words):
 def picture(request, tmp_path_factory):
     whole = generated(*request.param)
     with made_up(tmp_path_factory.mktemp("generated"), whole) as store:
-        return Picture.of(compose(store, whole, panels(store, whole)))
+        return Picture.of(compose(whole, panels(lines(store, whole), whole)))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -125,7 +126,7 @@ SHIPPED = [
 def shipped(request, tmp_path_factory):
     whole = replace(find(request.param)[0], runs=3, looks=(), claims=())
     with made_up(tmp_path_factory.mktemp("shipped"), whole) as store:
-        yield Picture.of(compose(store, whole, panels(store, whole)))
+        yield Picture.of(compose(whole, panels(lines(store, whole), whole)))
 
 
 @pytest.mark.parametrize("size", [None, (3.4, 2.6), (6.0, 6.0), (12.0, 8.0)], ids=str)
@@ -173,7 +174,7 @@ def test_a_shared_axis_has_room_for_the_data_of_all_its_panels(tmp_path, differi
             x = sign * np.array([1.0, 1.4, 2.0]) * cell.point["env.n_agents"] ** 2
             store.add(cell, range(3), {"gain": x}, {"gain": x[:, None] * times / 1e5}, times)
         canvas = Canvas()
-        _grid(canvas, panels(store, whole))
+        _grid(canvas, panels(lines(store, whole), whole))
     assert [cut(axes) for axes in canvas.axes] == [0, 0]
 
 
@@ -184,14 +185,14 @@ def test_points_stand_at_their_own_words_where_a_line_lacks_some(tmp_path):
             if (cell.line, cell.point["env.graph"]) != ("B", "star"):
                 store.add(cell, range(3), {"regret": np.array([1.0, 2.0, 3.0])}, {}, np.empty(0))
         canvas = Canvas()
-        _grid(canvas, panels(store, whole))
+        _grid(canvas, panels(lines(store, whole), whole))
     centres = [np.round(bar.lines[0].get_xdata()).tolist() for bar in canvas.axes[0].containers]
     assert centres == [[0, 1], [1]]
 
 
 def test_a_pictures_own_texts_may_be_changed(tmp_path):
     with made_up(tmp_path, known(runs=3, figures=(Figure(y="regret"),))) as store:
-        picture = drawn(store, store.experiments[0], [Figure(y="regret")])
+        picture = drawn(lines(store, store.experiments[0]), store.experiments[0], [Figure(y="regret")])
     long = "time, in rounds that are counted from the first on, however many of them there may be in the end"
     picture.axes[0].set_xlabel(long)
     picture.set_size_inches(3.4, 2.6)
@@ -215,7 +216,7 @@ def test_profiles_too(size):
 def plotted(folder, **given):
     whole = known(runs=3, title="Costs $5 to $10", figures=(Figure(y="regret"),), agents=[Use("UCB1", label="$L$")])
     with made_up(folder, whole) as store:
-        return drawn(store, whole, [Figure(y="regret", **given)])
+        return drawn(lines(store, whole), whole, [Figure(y="regret", **given)])
 
 
 def said(picture):
@@ -234,7 +235,7 @@ def test_without_titles_panels_say_their_values_and_two_labels_stand_both(tmp_pa
     figures = (Figure(y="regret", by="env.life", title=None), Figure(y="regret", ylabel="Reue", title=None))
     whole = known(runs=3, sweep={"env.life": (1, 2)}, figures=figures)
     with made_up(tmp_path, whole) as store:
-        picture = Picture.of(compose(store, whole, panels(store, whole)))
+        picture = Picture.of(compose(whole, panels(lines(store, whole), whole)))
     assert [axes.get_title("left") for axes in picture.axes] == ["γ = 1", "γ = 2", ""]
     assert [axes.get_ylabel() for axes in picture.axes] == ["pseudo-regret of all agents", "", "Reue"]
     assert not any("Rows" in text for text in said(picture))
@@ -262,7 +263,7 @@ def test_formulas_are_drawn_in_ones_own_labels_alone(tmp_path):
 def test_formulas_of_a_folder_are_texts(tmp_path):
     whole = known(runs=3, figures=(Figure(y="regret", xlabel="$t$", title=r"$\no{$"),))
     with made_up(tmp_path, whole) as store:
-        picture = Picture.of(compose(store, whole, panels(store, whole)))
+        picture = Picture.of(compose(whole, panels(lines(store, whole), whole)))
     assert not any(text.get_parse_math() for text in picture.findobj(type(picture.texts[0])))
     assert crowded(picture) == []
 
@@ -281,8 +282,8 @@ def spent(folder, log="", **sweep):
 
 def test_a_figure_over_a_metric_is_the_front_along_the_sweep(tmp_path):
     with spent(tmp_path) as store:
-        (panel,) = panels(store, store.experiments[0])
-        picture = Picture.of(compose(store, store.experiments[0], [panel]))
+        (panel,) = panels(lines(store, store.experiments[0]), store.experiments[0])
+        picture = Picture.of(compose(store.experiments[0], [panel]))
     one, two = panel.lines
     assert (one.label, two.label) == ("A <b>", "B")
     np.testing.assert_allclose(one.x, [4.5, 7.5, 12])
@@ -300,8 +301,8 @@ def test_a_figure_over_a_metric_is_the_front_along_the_sweep(tmp_path):
 def test_what_else_is_swept_makes_lines_of_a_front(tmp_path):
     with spent(tmp_path, **{"env.n_agents": (4, 8)}) as store:
         whole = store.experiments[0]
-        (panel,) = panels(store, whole)
-        picked = panels(store, whole, wanted=[replace(whole.figures[0], at={"agent.v": 2.5})])
+        (panel,) = panels(lines(store, whole), whole)
+        picked = panels(lines(store, whole), whole, wanted=[replace(whole.figures[0], at={"agent.v": 2.5})])
     assert [line.label for line in panel.lines] == [f"{a}, agents = {n}" for n in (4, 8) for a in ("A <b>", "B")]
     assert [line.label for line in picked[0].lines] == ["A <b>", "B"]  # along what is left of the sweep
 

@@ -13,11 +13,13 @@ from scipy import stats as scipy_stats
 
 import hushbandits as hb
 from hushbandits.bench import reproduce as reproducing
+from hushbandits.bench.declare.catalog import find, modules
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.judge import stages
 from hushbandits.bench.judge.intervals import fewest_runs
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stages import Stages, check_looks
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 from hushbandits.bench.play.errors import StoreError
@@ -26,7 +28,6 @@ from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.run import run
 from hushbandits.bench.show.report import PAGE, write
 from hushbandits.cli.main import main
-from hushbandits.experiments import find, modules
 
 LOOKS = 48, 100, 300
 ABOVE = Claim("A has regret.", Value("regret", of="A"), above=0)
@@ -48,7 +49,7 @@ def put(store, values, runs=None):
 def judged(folder, whole, values, runs=None):
     with open_folder([whole], folder) as store:
         put(store, values, runs)
-        return judge(store, whole), Stages()(store)[whole.name]
+        return judge(lines(store, whole), whole), Stages()(store)[whole.name]
 
 
 def noisy(mean, n=300, spread=1.0, seed=0):
@@ -62,6 +63,8 @@ def noisy(mean, n=300, spread=1.0, seed=0):
 
 class Made:
     """A store of one world whose rows are drawn in advance, by line."""
+
+    seed = 0
 
     def __init__(self, values):
         self.values = values
@@ -95,7 +98,7 @@ def decided(stages, families, draw):
     """How often one of these experiments decides its claim, judged in turn on the same runs."""
     rng = np.random.default_rng(9)
     stores = (Made(draw(rng, LOOKS[-1])) for _ in range(families))
-    return sum(any(judge(store, stage)[0].decided for stage in stages) for store in stores)
+    return sum(any(judge(lines(store, stage), stage)[0].decided for stage in stages) for store in stores)
 
 
 @pytest.mark.parametrize("kind", BOUNDARY)
@@ -139,7 +142,7 @@ def test_of_points_and_of_a_paper_the_shares_multiply(tmp_path, monkeypatch):
     monkeypatch.setitem(stages.judge_one.__globals__, "procedure", spy)
     with open_folder([whole], tmp_path) as store:
         put(store, noisy(5.0, 48))
-        (verdict,) = judge(store, whole, 7)
+        (verdict,) = judge(lines(store, whole), whole, 7)
     assert verdict.verdict == "holds"
     assert levels == pytest.approx([1 - ALPHA / 21, 1 - ALPHA / 42] * 2)
 
@@ -333,7 +336,7 @@ def test_an_interrupted_folder_goes_on_at_its_look(tmp_path, monkeypatch):
     with run(whole, tmp_path / "whole", progress=False).store as store:
         assert runs_of(store) == {140}
         undisturbed = table(store)
-        (verdict,) = judge(store, whole)
+        (verdict,) = judge(lines(store, whole), whole)
         assert (verdict.verdict, verdict.look) == ("holds", 140)
     with open_folder([whole], tmp_path / "cut") as store:  # 37 runs of one cell, 3 of the other
         with run(whole, tmp_path / "source", progress=False).store as source:
@@ -362,7 +365,7 @@ def test_a_batch_that_fails_leaves_its_look_open_and_the_rest_goes_on(tmp_path, 
         assert outcome.failures
         assert Stages()(store) == {"frail": 35, "small": 140}
         assert runs_of(store) == {0, 140}
-        (verdict,) = judge(store, frail)  # of the line that failed it says nothing
+        (verdict,) = judge(lines(store, frail), frail)  # of the line that failed it says nothing
         assert (verdict.verdict, verdict.look) == ("holds", 35)
 
 
@@ -371,7 +374,7 @@ def test_experiments_that_share_cells_are_each_judged_on_their_own_looks(tmp_pat
     with run([net(SURE, looks=AT), more], tmp_path, progress=False).store as store:
         assert runs_of(store) == {160}
         assert Stages()(store) == {"small": 35, "more": 160}
-        assert judge(store, store.experiments[0])[0].look == 35
+        assert judge(lines(store, store.experiments[0]), store.experiments[0])[0].look == 35
 
 
 def test_other_looks_are_another_run(tmp_path):
@@ -396,7 +399,7 @@ def test_shards_play_to_the_last_look_and_the_whole_is_judged_in_order(tmp_path)
         run(whole, tmp_path / str(i), shard=f"{i}/2", progress=False).store.close()
     with merge([tmp_path / "1", tmp_path / "2"], tmp_path / "both") as store:
         assert runs_of(store) == {160}
-        (verdict,) = judge(store, whole)
+        (verdict,) = judge(lines(store, whole), whole)
         assert verdict.look == 35
 
 
@@ -422,7 +425,7 @@ def mine(tmp_path, monkeypatch):
     """A paper of one experiment, whose claim the second look decides."""
     whole = net(between(), name="alpha1999-fig1", source="Somebody 1999")
     catalog = {"alpha1999": ("alpha1999: a paper.", (whole,))}
-    for module in ("hushbandits.experiments", "hushbandits.bench.reproduce"):
+    for module in ("hushbandits.bench.declare.catalog", "hushbandits.bench.reproduce"):
         monkeypatch.setattr(f"{module}.modules", lambda: catalog)
     monkeypatch.chdir(tmp_path)
     return tmp_path

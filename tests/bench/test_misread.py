@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Value
-from hushbandits.bench.declare.misread import check_declared
+from hushbandits.bench.declare.points import check_declared
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
 from hushbandits.cli.console import asked
 from hushbandits.cli.main import main
-from hushbandits.experiments import modules
 
 HIDDEN = {"clean": (), "noisy": (Use("Huber", rate=0.1),)}
 MIXED = r"'agent\.epsilon': Multi-UCB and UCB1 take no parameter 'epsilon'; write Private-UCB\.epsilon"

@@ -16,15 +16,17 @@ from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Ratio, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.vocabulary import shipped
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval, share_interval
 from hushbandits.bench.judge.verdicts import judge
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.natures import measures, told
 from hushbandits.bench.play.run import check
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.report import write
 from hushbandits.bench.show.series import series
-from hushbandits.bench.show.tables import lines
+from hushbandits.bench.show.tables import summaries
 from hushbandits.core.measure import NATURES, gathered
 from hushbandits.registry import assemble
 
@@ -180,18 +182,18 @@ def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):
         x = store.final(one.cells()[0], "swarmed", 30)
         assert set(x) == {0.0, 1.0}
         exact = share_interval(int(x.sum()), 30)
-        rows = {line.metric: line for line in lines(store, one, 1)}
+        rows = {line.metric: line for line in summaries(lines(store, one, one.cells()[:1]), one.metrics)}
         assert (rows["swarmed"].mean_interval, rows["swarmed"].median) == (exact, None)
         assert rows["swarmed"].label == "share of runs that swarmed"
         bees = store.final(one.cells()[0], "bees", 30)
         assert mean_interval(bees)[0] < 0  # of a count it is cut there
         assert rows["bees"].mean_interval[0] == 0.0
         assert rows["height"].mean_interval[0] < 0
-        drawn = series(store, one, Figure(y="swarmed", x="env.n_agents"))[0]
+        drawn = series(lines(store, one), Figure(y="swarmed", x="env.n_agents"))[0]
         assert (drawn.low[0], drawn.high[0]) == exact
         assert drawn.other is None
-        assert series(store, one, Figure(y="bees"))[0].low.min() == 0.0
-        verdicts = judge(store, one, 1)
+        assert series(lines(store, one), Figure(y="bees"))[0].low.min() == 0.0
+        verdicts = judge(lines(store, one), one, 1)
         assert [v.procedure for v in verdicts] == ["Clopper–Pearson", "Clopper–Pearson", "skewed t"]
         assert [v.effect for v in verdicts] == ["rate", "difference of rates", "mean"]
         assert verdicts[0].findings[0].interval == exact
@@ -210,7 +212,7 @@ def test_a_folder_says_what_its_metrics_are_and_nothing_is_imported(hive, monkey
         found = measures(store, store.experiments[0])
         assert found["swarmed"] == hb.Measure("share of runs that swarmed", "rate")
         assert found["anything_else"] == hb.Measure("anything else")
-        assert next(lines(store, store.experiments[0])).median is None
+        assert next(summaries(lines(store, store.experiments[0]), store.experiments[0].metrics)).median is None
     assert "hive_here" not in sys.modules
 
 
@@ -221,7 +223,7 @@ def test_a_folder_of_an_earlier_version_is_read_as_what_ships(tmp_path):
     forget(tmp_path, lambda about: about.pop("measures"))
     with Store(tmp_path / "results.sqlite") as store:
         assert dict(measures(store, one)) == dict(shipped())
-        correct = next(line for line in lines(store, one) if line.metric == "correct")
+        correct = next(line for line in summaries(lines(store, one), one.metrics) if line.metric == "correct")
         assert (correct.median, correct.label) == (None, "share of runs that are correct")
 
 
@@ -249,7 +251,7 @@ def test_what_a_store_says_and_cannot_be_is_not_said(hive, said):
     forget(hive / "out", lambda about: about.update(measures=said))
     with Store(hive / "out" / "results.sqlite") as store:
         assert measures(store, one)["swarmed"] == hb.Measure("swarmed")
-        assert next(lines(store, one)).median is not None
+        assert next(summaries(lines(store, one), one.metrics)).median is not None
 
 
 def test_a_rate_that_is_none_is_refused_where_it_is_played(hive):
@@ -268,7 +270,7 @@ def test_a_stores_rate_that_is_none_is_one_sentence(hive):
     run(one, hive / "out", progress=False).store.close()
     forget(hive / "out", lambda about: about["measures"]["hives"].update(height=["height", "rate"]))
     with Store(hive / "out" / "results.sqlite") as store:
-        rows = lines(store, one)
+        rows = summaries(lines(store, one), one.metrics)
         with pytest.raises(ValueError, match="'height' is declared a rate"):
             list(rows)
 
@@ -286,7 +288,8 @@ def test_a_ratio_of_ones_own_rate_is_refused(hive):
 
 
 def test_a_subclass_adds_to_what_its_bases_declare(hive):
-    both = told([experiment(env=Use("hive_here:Other", horizon=4))])["hives"]
+    other = experiment(env=Use("hive_here:Other", horizon=4))
+    both = told([other], Meetings([other]))["hives"]
     assert both["swarmed"] == ["how much swarmed", "amount"]
     assert both["bees"] == ["bees left", "count"]
     assert both["regret"][1] == "amount"

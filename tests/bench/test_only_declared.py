@@ -84,7 +84,7 @@ def test_importing_them_plays_nothing():
         "import hushbandits.core.env as env\n"
         "def no(*a, **k): raise SystemExit('an env was built')\n"
         "env.Env.__init__ = no\n"
-        "from hushbandits.experiments import modules\n"
+        "from hushbandits.bench.declare.catalog import modules\n"
         "assert len(modules()) > 4\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -104,14 +104,14 @@ def test_the_bounds_that_are_claimed_are_the_theorems():
 
 
 def test_the_rule_in_the_docs_is_the_one_that_is_followed():
-    text = (Path(__file__).parents[2] / "docs" / "harness.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
     told = text.partition("<!-- rules: python benchmarks/verdicts.py --rules -->\n")[2].partition("\n<!-- end -->")[0]
     assert told == rules()
 
 
 def test_every_interval_has_its_coverage_in_the_docs():
-    text = (Path(__file__).parents[2] / "docs" / "harness.md").read_text(encoding="utf-8")
-    together, each = text.partition("## Statistics")[::2]
+    text = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+    together, each = text.partition("## Intervals of tables and figures")[::2]
     for statistic, interval in INTERVALS.items():
         assert f"\n| {interval.name}: {statistic} | 10 | 95 |" in each
     for name in {p.name for p in PROCEDURES.values()} - {"band of the law", "Clopper–Pearson"}:  # free of the law

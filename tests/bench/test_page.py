@@ -6,16 +6,15 @@ import html.parser
 import json
 import re
 import shutil
-import sqlite3
 import subprocess
 
 import pytest
-from damage import older
 from made_up import RUNS, filled, known
 
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.guarantees import UNTOLD, guarantees
@@ -177,8 +176,8 @@ def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
         figures=(Figure(y="regret", x="env.horizon"),),
     )  # fmt: skip
     with run(experiment, tmp_path / "o", progress=False).store as store:
-        (figure,) = figures(store, experiment)
-        drawn = [line.label for line in series(store, experiment, figure)]
+        (figure,) = figures(lines(store, experiment), experiment)
+        drawn = [line.label for line in series(lines(store, experiment), figure)]
         told = guarantees(store, experiment, [figure.x])
     assert len(experiment.cells()) == 24
     assert sorted(name for names, _ in told for name in names) == sorted(drawn)
@@ -216,18 +215,3 @@ def test_a_page_without_runs_says_so(tmp_path):
     assert "No runs yet." in page
     assert "<figure>" not in page
     assert f"0 of {2 * RUNS} runs" in page
-
-
-def test_pages_of_the_first_format_are_drawn(tmp_path):
-    """Stores of version 1 have no checksums, and their sessions tell of no privacy."""
-    whole = known()
-    with filled(tmp_path, whole):
-        pass
-    with sqlite3.connect(tmp_path / FILE) as db:
-        older(db, 1)
-    db.close()
-    with Store(tmp_path / FILE, readonly=True) as store:
-        assert store.version == 1
-        page = write(store, tmp_path / "report.html").read_text()
-    assert page.count('role="img"') == 2
-    assert UNTOLD[0][0] in page

@@ -17,6 +17,7 @@ from made_up import filled, known
 from matplotlib.figure import Figure as Canvas
 
 from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.ink import LIGHT, SHAPES, style
@@ -28,7 +29,7 @@ SWEPT = {"env.n_agents": (4, 8), "env.life": (1, 2)}
 
 
 def grid(store, experiment):
-    shown = panels(store, experiment)
+    shown = panels(lines(store, experiment), experiment)
     canvas = Canvas()
     _edges(_grid(canvas, shown), shown, _columns(len(shown)))
     return shown, canvas.axes
@@ -73,7 +74,7 @@ def test_one_legend_for_all_panels_and_a_line_looks_the_same_in_each(tmp_path):
     whole = known(figures=figures)
     with filled(tmp_path, whole) as store:
         shown, axes = grid(store, whole)
-        keys = legend(store, shown)
+        keys = legend(shown)
     assert [key.label for key in keys] == ["A <b>", "B"]
     colours = [[line.get_color() for line in panel.get_lines() if len(line.get_xdata()) > 1] for panel in axes]
     a, b = (LIGHT[key.style.colour] for key in keys)
@@ -96,7 +97,7 @@ def places(axes):
 def test_joined_points_stand_where_they_are(tmp_path):
     whole = known(sweep={"env.n_agents": (4, 8)}, figures=(Figure(y="regret", x="env.n_agents", log="x"),))
     with filled(tmp_path, whole) as store:
-        (panel,) = panels(store, whole)
+        (panel,) = panels(lines(store, whole), whole)
         (axes,) = Canvas().subplots(1, 1, squeeze=False)[0]
         draw(axes, panel, {"A <b>": 0, "B": 1})
     assert [x for x in places(axes) if len(x) > 1] == [[4, 8]] * 2
@@ -107,7 +108,7 @@ def test_joined_points_stand_where_they_are(tmp_path):
 def test_points_over_words_stand_apart_and_are_not_joined(tmp_path):
     whole = known(sweep={"env.graph": ("star", "complete")}, figures=(Figure(y="regret", x="env.graph"),))
     with filled(tmp_path, whole) as store:
-        (panel,) = panels(store, whole)
+        (panel,) = panels(lines(store, whole), whole)
         (axes,) = Canvas().subplots(1, 1, squeeze=False)[0]
         draw(axes, panel, {"A <b>": 0, "B": 1})
     assert places(axes) == []
@@ -132,7 +133,7 @@ def test_an_interval_of_what_cannot_be_negative_ends_at_0(tmp_path, metric, valu
     x = np.array(values)
     with Store(tmp_path / FILE, [whole], 0) as store:
         store.add(whole.cells()[0], range(3), {metric: x}, {}, np.empty(0))
-        (line,) = series(store, whole, Figure(y=metric, x="env.n_agents"))
+        (line,) = series(lines(store, whole), Figure(y=metric, x="env.n_agents"))
     low, high = mean_interval(x)
     assert low < 0
     assert (line.low[0], line.high[0]) == ((0.0 if cut else low), high)

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 
+from hushbandits.bench.declare.catalog import find
 from hushbandits.bench.judge.stats import paired_difference
 from hushbandits.bench.play.batch import play_batch
-from hushbandits.experiments import find
 from hushbandits.routines.successive import epoch_length, radii
 
 EXPLORATION, NETWORK, FEEDBACK = find("quickstart")

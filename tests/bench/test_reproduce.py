@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from bench_helpers import known as experiment
 
 from hushbandits.bench import reproduce as reproducing
+from hushbandits.bench.declare.catalog import family, modules, reasons
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.verdicts import Finding, Verdict
 from hushbandits.bench.play.run import check
 from hushbandits.cli.main import main
-from hushbandits.experiments import family
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def papers(monkeypatch, tmp_path):
         whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
         told.append((name, (f"{name}: a paper.", (whole,))))
     catalog = dict(told)
-    for module in ("hushbandits.experiments", "hushbandits.bench.reproduce"):
+    for module in ("hushbandits.bench.declare.catalog", "hushbandits.bench.reproduce"):
         monkeypatch.setattr(f"{module}.modules", lambda: catalog)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -122,3 +123,14 @@ def test_claims_of_one_paper_are_one_family():
     for paper in reproducing.papers():
         declared = reproducing.modules()[paper][1]
         assert {family(e.name) for e in declared} == {sum(len(e.claims) for e in declared)}
+
+
+def test_what_does_not_hold_has_a_reason_and_each_reason_a_claim():
+    page = (Path(__file__).parents[2] / "docs/reproduction.md").read_text(encoding="utf-8")
+    for paper, scale, text in reproducing._MARK.findall(page):
+        why = reasons(paper)
+        failed = [row.split(" | ")[1] for row in reproducing._rows(text)["does not hold"]]
+        assert [claim for claim in failed if not any(part in claim for part in why)] == [], paper
+        claims = [claim.sentence for e in modules()[paper][1] for claim in e.claims]
+        assert [part for part in why if not any(part in claim for claim in claims)] == [], paper
+        assert [part for part, reason in why.items() if scale == "full" and f"- *{part}*: {reason}" not in text] == []

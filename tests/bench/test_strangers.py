@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hushbandits.bench.declare.canonical import canonical, thaw
+from hushbandits.bench.declare.catalog import bounds, modules
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.play.integrity import text_sum
@@ -23,7 +24,6 @@ from hushbandits.bench.show.files import picture
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.report import write
 from hushbandits.cli.main import main
-from hushbandits.experiments import bounds, modules
 
 TRAP = """
 open("imported", "w").close()

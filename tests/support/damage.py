@@ -31,15 +31,6 @@ def forged(db):
         db.execute("UPDATE spec SET value = ? WHERE name = ?", (total, name))
 
 
-def older(db, version):
-    """Make a store what an earlier version would have made."""
-    db.execute("DELETE FROM spec WHERE name LIKE 'checksum of %'")
-    if version == 1:
-        db.execute("DROP TABLE sums")
-        db.execute("DELETE FROM spec WHERE name = 'checksum'")
-    db.execute(f"PRAGMA user_version = {version}")
-
-
 def _flip(data, rng):
     for _ in range(rng.integers(1, 4)):
         data[rng.integers(len(data))] ^= 1 << rng.integers(8)

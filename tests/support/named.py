@@ -7,9 +7,9 @@ from pathlib import Path
 
 import source
 
+from hushbandits.bench.declare.catalog import modules
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.spec import parameters
-from hushbandits.experiments import modules
 from hushbandits.policies.shelf import list_policies
 
 ROOT = Path(__file__).parents[2]

@@ -44,7 +44,7 @@ TERMS = {
     "agent/<name>": "a way to write", "function(reward)": "any function",
     "tcp://host:8786": "an address",
     "slurm_partition=short,timeout_min=120": "options of submitit",
-    "results.sqlite.lock": "made from results.sqlite", "experiments.bounds(own declarations)": "said in words",
+    "results.sqlite.lock": "made from results.sqlite", "catalog.bounds(own declarations)": "said in words",
     '{"reward": Cohort, "n": (R, M) users planned, "bits": (R, M) per user, "sent": (R, M)}': "said in words",
     "**rest": "any parameters",
 }  # fmt: skip

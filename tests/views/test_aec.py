@@ -18,7 +18,6 @@ from pettingzoo.test import performance_benchmark as benchmark
 from pettingzoo.test.max_cycles_test import max_cycles_test
 from pettingzoo.test.state_test import state_test
 from pettingzoo.utils.conversions import aec_to_parallel
-from registries import kept
 from small import small
 
 import hushbandits as hb
@@ -284,12 +283,11 @@ def test_every_env_has_a_module_as_farama_has_them(env_id):
 
 
 def test_what_is_registered_later_is_pettingzoos_too():
-    with kept():
-        hb.register_env("Mine-v3", CoopNetwork, n_agents=3)
-        assert pettingzoo.make("aec", "hushbandits/Mine-v3").max_num_agents == 3
-        pettingzoo.register("aec", "hushbandits/Other-v0", "x:y")
-        with pytest.raises(ValueError, match="'hushbandits/Other-v0' is registered with PettingZoo already"):
-            hb.register_env("Other-v0", CoopNetwork)
+    hb.register_env("Mine-v3", CoopNetwork, n_agents=3)
+    assert pettingzoo.make("aec", "hushbandits/Mine-v3").max_num_agents == 3
+    pettingzoo.register("aec", "hushbandits/Other-v0", "x:y")
+    with pytest.raises(ValueError, match="'hushbandits/Other-v0' is registered with PettingZoo already"):
+        hb.register_env("Other-v0", CoopNetwork)
 
 
 def test_a_view_of_turns_is_wrapped_as_one_of_steps_is():

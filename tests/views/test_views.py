@@ -12,7 +12,6 @@ import pytest
 from pettingzoo.test import parallel_api_test, parallel_seed_test, render_test
 from pettingzoo.test.max_cycles_test import max_cycles_test
 from pettingzoo.utils.conversions import parallel_to_aec
-from registries import kept
 from small import small
 
 import hushbandits as hb
@@ -109,13 +108,8 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
         hb.wrap(env, 3)
 
 
-@pytest.fixture
-def mine():
-    with kept():
-        yield "Mine-v3"
-
-
-def test_registering_registers_with_pettingzoo_too(mine):
+def test_registering_registers_with_pettingzoo_too():
+    mine = "Mine-v3"
     hb.register_env(mine, CoopNetwork, n_agents=3)
     env = pettingzoo.make("parallel", f"hushbandits/{mine}", horizon=2)
     assert len(env.possible_agents) == 3

@@ -18,7 +18,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["Around", "Mirror", "Round", "Tap", "rounds"]
+__all__ = ["Around", "Blocks", "Mirror", "Round", "Tap", "rounds"]
 
 
 class Tap(Wrapper):
@@ -62,10 +62,8 @@ class Round:
     acting: Array
 
 
-def rounds(
-    env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[Array] | None = None, most: int | None = None
-) -> Iterator[Round]:
-    """Play rounds until every run is over, or rewards are no longer told.
+def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[Array] | None = None) -> Iterator[Round]:
+    """Begin at once; play rounds until every run is over, or rewards are no longer told.
 
     Parameters
     ----------
@@ -73,13 +71,15 @@ def rounds(
     seed : int or sequence of SeedSequences
     told : sequence of arrays, optional
         Each round's rewards, where the env's law is `Told`.
-    most : int, optional
-        Rounds to play at most.
     """
     obs = env.reset(seed)
     team.reset(Face(env), env.seeds)
+    return _rounds(env, team, obs, told)
+
+
+def _rounds(env: Env, team: Team, obs: Obs, told: Sequence[Array] | None) -> Iterator[Round]:
     t = 0
-    while obs.live.any() and (told is None or t < len(told)) and (most is None or t < most):
+    while obs.live.any() and (told is None or t < len(told)):
         if told is not None:
             assert isinstance(env.law, Told)
             env.law.now = told[t]
@@ -112,6 +112,29 @@ class Around(Team):
     def act(self, obs: Obs) -> Array:
         self._t += 1
         return (self._t + np.arange(obs.who.shape[1]) + np.zeros(obs.who.shape, int)) % self._k
+
+
+class Blocks(Team):
+    """Plays blocks at every server.
+
+    Parameters
+    ----------
+    blocks : sequence of (int, int)
+        Arm and number of users of each block, in their order.
+    """
+
+    told = ()
+
+    def __init__(self, blocks: Sequence[tuple[int, int]]) -> None:
+        super().__init__()
+        self._blocks = blocks
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        self._left = iter(self._blocks)
+
+    def act(self, obs: Obs) -> tuple[Array, Array]:
+        arm, n = next(self._left)
+        return np.full(obs.who.shape, arm), np.full(obs.who.shape, n)
 
 
 class Mirror(Team):

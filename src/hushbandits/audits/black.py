@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from hushbandits.audits.blocks import Seen, background, seen
-from hushbandits.audits.events import judged, least, power
+from hushbandits.audits.events import bounded, judged, least
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
@@ -17,7 +18,7 @@ from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import epsilon_lower_bound, one_run_p_value, smallest_refuted
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["black_box", "grid_bits", "neighbours", "one_run"]
+__all__ = ["Change", "black_box", "grid_bits", "neighbours", "one_run"]
 
 #: Events on a pair of blocks, fixed before any run: below the lighter input, above the heavier one, both alike.
 _EVENTS: dict[str, Callable[[Array, Array], Array]] = {
@@ -86,15 +87,34 @@ def _features(it: Seen, truth: Array, places: Sequence[int], reward: float, leng
     return features
 
 
-def neighbours(promise: Guarantee) -> Iterator[tuple[str, tuple[float, float], bool]]:
-    """Yield what neighbours differ in: in words, the two rewards, and whether in every block.
+@dataclass(frozen=True)
+class Change:
+    """What two neighbours differ in.
+
+    Parameters
+    ----------
+    words : str
+    values : (float, float)
+        The reward in question on either side.
+    every : bool
+        Whether its user is in every block of an episode.
+    """
+
+    words: str = ""
+    values: tuple[float, float] = (0.0, 1.0)
+    every: bool = False
+
+
+def neighbours(promise: Guarantee) -> Iterator[Change]:
+    """What the adjacency makes neighbours.
 
     A participant whose run has one reward is met once; unless a promise says so, participants come back.
     """
     run, whole = promise.run, promise.adjacency.replaced == "participant"
     every = whole and (run is None or run.times > 1)
-    yield "all rewards of a user" if every else "a reward", (promise.adjacency.low, promise.adjacency.high), every
-    yield "a reward beyond [0, 1]", _BEYOND, every
+    ends = promise.adjacency.low, promise.adjacency.high
+    yield Change("all rewards of a user" if every else "a reward", ends, every)
+    yield Change("a reward beyond [0, 1]", _BEYOND, every)
 
 
 def black_box(
@@ -109,10 +129,8 @@ def black_box(
     where: Sequence[tuple[str, str]] = (("zeros", "first"),),
     promise: Guarantee | None = None,
     bits: bool = True,
-    values: tuple[float, float] = (0.0, 1.0),
-    every: bool = False,
+    change: Change = Change(),
     loss: tuple[str, float] | None = None,
-    words: str = "",
 ) -> Verdict:
     """Run a protocol on neighbouring blocks and bound its ε from below, whatever it claims.
 
@@ -132,14 +150,10 @@ def black_box(
         What the others earn and where the user stands; the runs are shared out among them.
     bits : bool
         Whether to look at a sum's lowest bit.
-    values : (float, float)
-        The reward in question on either side.
-    every : bool
-        Whether that user is in every block of an episode.
+    change : Change
+        What differs.
     loss : (str, float), optional
         Where users get lost, and how many.
-    words : str
-        What differs.
 
     Notes
     -----
@@ -147,19 +161,17 @@ def black_box(
     features of all that is seen (`events.judged`), in every background by itself and in all together; δ enters each.
     """
     (low, groups), (high, _) = (
-        _episodes(wrappers, r, n, samples, seed + i, where, every, loss) for i, r in enumerate(values)
+        _episodes(wrappers, r, n, samples, seed + i, where, change.every, loss) for i, r in enumerate(change.values)
     )
     kept = [k for k in low if bits or k != "lowest bit"]
     low, high = ({k: side[k][:samples] for k in kept} for side in (low, high))
     groups = groups[:samples]
     worst, told, varies = _largest(low, high, groups, delta, level)
     lost = f", users lost {loss[0]} it" if loss else ""
-    check = f"black box, {words}{', ' if words else ''}{len(groups):,} runs a side, n = {n}{lost}"
+    check = f"black box, {change.words}{', ' if change.words else ''}{len(groups):,} runs a side, n = {n}{lost}"
     smallest = smallest_refuted(epsilon, delta, len(groups), level / 12)
-    return Verdict(
-        subject or wrappers[0].name, check + (f" ({told})" if told else ""), epsilon, worst, "ε", power(smallest),
-        level, promise, least=smallest, untested="" if varies else "nothing that is seen varies",
-    )  # fmt: skip
+    check += f" ({told})" if told else ""
+    return bounded(subject or wrappers[0].name, check, epsilon, worst, smallest, level, promise, varies)
 
 
 def _largest(
@@ -215,4 +227,4 @@ def one_run(mechanism: Mechanism, users: int = 20_000, level: float = 1e-6, seed
         middle = (low + high) / 2
         low, high = (middle, high) if one_run_p_value(correct, users, middle) < level else (low, middle)
     smallest = least(own.epsilon, 0.0, users, level)
-    return Verdict(own.name, f"one run, {users:,} users", own.epsilon, low, "ε", power(smallest), level, least=smallest)
+    return bounded(own.name, f"one run, {users:,} users", own.epsilon, low, smallest, level)

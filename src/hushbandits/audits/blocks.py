@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from hushbandits.audits.beats import Blocks, rounds
 from hushbandits.core.ground.types import Array, Message
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import SecureFunction
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.wrappers.loss import Loss
 
@@ -83,7 +84,6 @@ class _Tap(Wrapper):
         }
         self.message["users left"] = crowd.n.astype(float)
         self.users = crowd.values() if isinstance(crowd, Individuals) else None
-        self.sealed = isinstance(crowd, Sealed)
         return message
 
 
@@ -125,7 +125,6 @@ def seen(
     users: str = "each",
     servers: int = 1,
     loss: tuple[str, float] | None = None,
-    **env: Any,
 ) -> Seen:
     """Play blocks, and write down what was seen.
 
@@ -141,24 +140,23 @@ def seen(
     loss : (str, float), optional
         Where users get lost (`LOSSES`), and how many.
     """
-    core, taps = _built(wrappers, blocks, runs, users, servers, loss, env)
-    core.reset(seed)
+    core, taps = _built(wrappers, blocks, runs, users, servers, loss)
+    sizes = [x if isinstance(x, int) else len(x) for x in blocks]
+    alike = [0.0 if users == "each" or isinstance(x, int) else float(x[0]) for x in blocks]
+    team = Blocks([(2 * (b % 2) + int(x), n) for b, (x, n) in enumerate(zip(alike, sizes, strict=True))])
+    played = rounds(core, team, seed)
     earned, sent, out = (cast(_Tap, next(w for w in core.wrappers if w.name == tap.name)) for tap in taps)
     open_to_all = getattr(core.mechanism, "hidden_by", "sum") != "server"
     found: dict[str, list[Array]] = {}
     sums, left, tape, rewards, messages = [], [], [], [], []
-    for b, x in enumerate(blocks):
-        n, alike = (x, 0.0) if isinstance(x, int) else (len(x), float(x[0]))
-        arm = 2 * (b % 2) + (0 if users == "each" else int(alike))
-        core.pull((np.full((runs, servers), arm), np.full((runs, servers), n)))
+    for turn, x in zip(played, alike, strict=True):
         tape.append(core._seed / 2.0**53)
-        inbox = core.talk().inbox
-        assert isinstance(inbox, BlockInbox)
-        for name, value in _row(inbox, out.message if open_to_all else {}).items():
+        assert isinstance(turn.inbox, BlockInbox)
+        for name, value in _row(turn.inbox, out.message if open_to_all else {}).items():
             found.setdefault(name, []).append(value)
         left.append(sent.message["users left"].astype(int))
         if earned.users is None:
-            sums.append(left[-1] * alike)
+            sums.append(left[-1] * x)
             continue
         there = ~np.isnan(sent.users) if sent.users is not None else np.ones(earned.users.shape, bool)
         sums.append(np.where(there, np.clip(earned.users, 0.0, 1.0), 0.0).sum(2))
@@ -183,7 +181,6 @@ def _built(
     users: str,
     servers: int,
     loss: tuple[str, float] | None,
-    env: dict[str, Any],
 ) -> tuple[_Planted, tuple[_Tap, _Tap, _Tap]]:
     """The protocol between taps: what users earn, what they send to a secure function, what leaves it."""
     own = isinstance(blocks[0], int)
@@ -202,7 +199,6 @@ def _built(
             taps[0], *lost.get("before", []), *wrappers[:last], *lost.get("behind", []), taps[1], *wrappers[last:],
             taps[2],
         ],
-        **env,
     )  # fmt: skip
     core.planted = () if own or users != "each" else blocks
     return core, taps

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from hushbandits.audits.hiding import fits
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.env import Env
 from hushbandits.core.ground.table import Table
@@ -34,7 +33,7 @@ from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
 
-__all__ = ["VARIANTS", "Case", "Unbuilt", "claims", "everything", "hider", "named"]
+__all__ = ["GRID", "VARIANTS", "Budget", "Case", "Unbuilt", "everything", "fits", "hider", "named"]
 
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
 VARIANTS: dict[str, list[Params]] = {
@@ -60,6 +59,32 @@ _BROUGHT = {
     "ShuffledSum", "Skellam",
 }  # fmt: skip
 _EPSILON = 1.0
+GRID = (0.1, 0.5, 1.0, 4.0, 10.0, 12.0)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is run.
+
+    Parameters
+    ----------
+    level : float
+        Probability that an honest mechanism fails a statistical check.
+    seed : int
+    samples : int
+        Runs a side of a black box.
+    thorough : bool
+        Black boxes, and drawn laws in full, at every ε of the grid, more sizes, longer runs.
+    largest, runs : int
+        Drawn laws: every block size up to `largest`, in so many runs.
+    """
+
+    level: float = 1e-6
+    seed: int = 0
+    samples: int = 6000
+    thorough: bool = False
+    largest: int = 256
+    runs: int = 16
 
 
 @dataclass(frozen=True)
@@ -74,17 +99,34 @@ class Case:
         Who promises.
     env : Env
         Where.
-    promises : tuple of Guarantee
-        What it claims there, and is finite.
     make : callable, optional
         ``make(epsilon)`` → a new env, where it has an ε.
     """
 
     subject: str
-    owner: Wrapper | Team
+    owner: Any
     env: Env
-    promises: tuple[Guarantee, ...]
     make: Callable[[float], Env] | None = field(default=None, compare=False)
+
+    @property
+    def promises(self) -> tuple[Guarantee, ...]:
+        """What it claims there, and is finite, whatever the base lets stand of it."""
+        return tuple(g for g in self.owner.promises(self.env) if math.isfinite(g.epsilon))
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """The grid, where it can be made at any ε; else its own."""
+        return GRID if self.make is not None else (self.owner.epsilon,)
+
+    def within(self, env: Env) -> Case:
+        """The same in another env that carries it."""
+        return replace(self, env=env, owner=next(w for w in env.wrappers if w.name == self.owner.name))
+
+    def at(self, epsilon: float) -> Case:
+        """The same at this ε, where it can be made so, in an env that has begun."""
+        env = self.env if self.make is None else self.make(epsilon)
+        env.reset(0)
+        return replace(self.within(env), subject=f"{self.subject} ε={epsilon:g}")
 
 
 @dataclass(frozen=True)
@@ -108,11 +150,6 @@ class Unbuilt:
 Found = list[Case | Unbuilt]
 
 
-def claims(owner: Wrapper | Team, env: Env) -> tuple[Guarantee, ...]:
-    """Finite promises of a wrapper or team as it states them, whatever the base lets stand of them."""
-    return tuple(g for g in owner.promises(env) if math.isfinite(g.epsilon))
-
-
 def everything() -> list[str]:
     """Registered names that promise something, or hide something; and all that cannot be looked at.
 
@@ -122,14 +159,10 @@ def everything() -> list[str]:
     True
     """
     return [
-        *[id for id in list_envs() if _of_env(id)],
-        *[name for name in list_agents() if _of_agent(name)],
-        *[name for name in list_wrappers() if name not in _BROUGHT and (_hides(name) or _of_wrapper(name))],
+        *[id for id in list_envs() if _of(id, ENVS, _env)],
+        *[name for name in list_agents() if _of(name, AGENTS, _agent)],
+        *[name for name in list_wrappers() if name not in _BROUGHT and (hider(name) or _of(name, WRAPPERS, _wrapper))],
     ]
-
-
-def _label(name: str, parameters: Params) -> str:
-    return " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
 
 
 def named(name: str) -> Found:
@@ -143,15 +176,15 @@ def named(name: str) -> Found:
     if ":" in name:
         cases = _of_class(name)
     elif name in list_envs():
-        cases = _of_env(name)
+        cases = _of(name, ENVS, _env)
     elif name in list_wrappers():
-        cases = _of_wrapper(name)
+        cases = _of(name, WRAPPERS, _wrapper)
     elif name in list_agents():
-        cases = _of_agent(name)
+        cases = _of(name, AGENTS, _agent)
     else:
         known = everything()
         raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, known)}")
-    if not cases and not _hides(name):
+    if not cases and hider(name) is None:
         raise ValueError(f"{name} has no privacy mechanism: it promises nothing that an audit could refute")
     return cases
 
@@ -166,13 +199,22 @@ def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
     return None
 
 
-def _hides(name: str) -> bool:
-    return hider(name) is not None
+def fits(make: Callable[..., Env], wrapper: Wrapper) -> bool:
+    """Whether the env that `make` builds takes the wrapper."""
+    try:
+        make(wrappers=[wrapper])
+    except ValueError:
+        return False
+    return True
 
 
-def _cases(subject: str, env: Env, make: Callable[[float], Env] | None) -> Found:
-    found = [Case(subject, w, env, claims(w, env), make) for w in env.wrappers]
-    return [case for case in found if case.promises]
+def _cases(subject: str, env: Env, make: Callable[[float], Env] | None = None) -> Found:
+    return [case for w in env.wrappers if (case := Case(subject, w, env, make)).promises]
+
+
+def _team(subject: str, team: Team) -> Found:
+    case = Case(subject, team, make_core("DPMASE-v0"))
+    return [case] if case.promises else []
 
 
 def _needed(entry: Callable[..., object], given: Mapping[str, object]) -> list[str]:
@@ -183,60 +225,47 @@ def _needed(entry: Callable[..., object], given: Mapping[str, object]) -> list[s
     ]  # fmt: skip
 
 
-def _guarded(
-    subject: str, entry: Callable[..., object], given: Mapping[str, object], look: Callable[[], Found]
-) -> Found:
-    """What `look` finds; where it cannot be built, why."""
-    if needed := _needed(entry, given):
-        return [
-            Unbuilt(subject, f"needs {', '.join(needed)}: declare what to audit in VARIANTS, or as defaults", False)
-        ]
-    try:
-        return look()
-    except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
-        return [Unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True)]
-
-
-def _of_env(id: str) -> Found:
-    spec = ENVS[id]
-    if isinstance(spec.entry, str) and spec.entry.startswith("hushbandits.") and not spec.wrappers:
-        return []
+def _of(name: str, table: Table, look: Callable[[str, str, Params], Found]) -> Found:
+    """What `look` finds of every variant of a name; where one cannot be built, why."""
+    spec, entry = table[name], table[name].load()
     cases: Found = []
-    for parameters in VARIANTS.get(id, [{}]):
-        subject = _label(id, parameters)
-
-        def look(subject: str = subject, parameters: Params = parameters) -> Found:
-            if not takes(id, "epsilon"):
-                return _cases(subject, make_core(id, **parameters), None)
-            make = partial(_of_epsilon, id, parameters)
-            return _cases(subject, make(_EPSILON), make)
-
-        cases += _guarded(subject, spec.load(), {**spec.defaults, **parameters}, look)
+    if isinstance(entry, type) and not issubclass(entry, (Wrapper, Env, Team)):
+        return cases  # one agent's code, for `Each`, which promises nothing
+    for parameters in VARIANTS.get(name, [{}]):
+        subject = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
+        if needed := _needed(entry, {**spec.defaults, **parameters}):
+            why = f"needs {', '.join(needed)}: declare what to audit in VARIANTS, or as defaults"
+            cases.append(Unbuilt(subject, why, False))
+            continue
+        try:
+            cases += look(name, subject, parameters)
+        except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
+            cases.append(Unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True))
     return cases
 
 
-def _of_epsilon(id: str, parameters: Params, epsilon: float) -> Env:
-    return make_core(id, epsilon=epsilon, **parameters)
+def _env(id: str, subject: str, parameters: Params) -> Found:
+    spec = ENVS[id]
+    if isinstance(spec.entry, str) and spec.entry.startswith("hushbandits.") and not spec.wrappers:
+        return []
+    if not takes(id, "epsilon"):
+        return _cases(subject, make_core(id, **parameters))
+
+    def make(epsilon: float) -> Env:
+        return make_core(id, epsilon=epsilon, **parameters)
+
+    return _cases(subject, make(_EPSILON), make)
 
 
-def _of_agent(name: str) -> Found:
-    spec = AGENTS[name]
-    entry = spec.load()
-    if isinstance(entry, type) and not issubclass(entry, Team):
-        return []  # one agent's code, for `Each`, which promises nothing
-
-    def look() -> Found:
-        team = make_team(name)
-        if type(team).promises is Team.promises:
-            return []
-        if not isinstance(team, VotingTeam):
-            return [Unbuilt(name, _VOTES, False)]
-        env = make_core("DPMASE-v0")
-        if _has_epsilon(entry):
-            team = make_team(name, epsilon=_EPSILON)
-        return [Case(name, team, env, claims(team, env))] if claims(team, env) else []
-
-    return _guarded(name, entry, spec.defaults, look)
+def _agent(name: str, subject: str, parameters: Params) -> Found:
+    team = make_team(name)
+    if type(team).promises is Team.promises:
+        return []
+    if not isinstance(team, VotingTeam):
+        return [Unbuilt(name, _VOTES, False)]
+    return _team(
+        subject, make_team(name, epsilon=_EPSILON, **parameters) if _has_epsilon(AGENTS[name].load()) else team
+    )
 
 
 _VOTES = "a team's promise is audited where it votes by a Routine with a parameter beta"
@@ -246,24 +275,15 @@ def _has_epsilon(entry: Callable[..., object]) -> bool:
     return "epsilon" in inspect.signature(entry).parameters
 
 
-def _of_wrapper(name: str) -> Found:
-    spec, cases = WRAPPERS[name], []
-    entry = spec.load()
-    for parameters in VARIANTS.get(name, [{}]):
-        label = _label(name, parameters)
-
-        def look(label: str = label, parameters: Params = parameters) -> Found:
-            given = {"epsilon": _EPSILON, **parameters} if _has_epsilon(entry) else parameters
-            found: Found = []
-            for setting in ("feedback", "network"):
-                if setting == "feedback" and parameters.get("own") == "exact":
-                    continue  # users are met once, and go by nothing
-                if (env := _suited(make_wrapper(name, **given), setting)) is not None:
-                    found += _cases(f"{label}, {setting}", env, None)
-            return found
-
-        cases += _guarded(label, entry, {**spec.defaults, **parameters}, look)
-    return cases
+def _wrapper(name: str, subject: str, parameters: Params) -> Found:
+    given = {"epsilon": _EPSILON, **parameters} if _has_epsilon(WRAPPERS[name].load()) else parameters
+    found: Found = []
+    for setting in ("feedback", "network"):
+        if setting == "feedback" and parameters.get("own") == "exact":
+            continue  # users are met once, and go by nothing
+        if (env := _suited(make_wrapper(name, **given), setting)) is not None:
+            found += _cases(f"{subject}, {setting}", env)
+    return found
 
 
 def _suited(wrapper: Wrapper, setting: str) -> Env | None:
@@ -284,12 +304,12 @@ def _suited(wrapper: Wrapper, setting: str) -> Env | None:
 def _of_class(path: str) -> Found:
     found = _imported(path)
     if issubclass(found, Env):
-        return _cases(path, found(), None)
+        return _cases(path, found())
     if issubclass(found, Team):
-        team, env = found(), make_core("DPMASE-v0")
+        team = found()
         if not hasattr(team, "routine") or not hasattr(team, "beta"):
             raise ValueError(f"{path}: {_VOTES}")
-        return [Case(path, team, env, claims(team, env))] if claims(team, env) else []
+        return _team(path, team)
     cases: Found = []
     for setting in ("feedback", "network"):
         if (suited := _suited(found(), setting)) is not None:

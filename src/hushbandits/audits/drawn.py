@@ -7,22 +7,21 @@ rewards of the env's own, users pooled, and single messages where nobody hides t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from hushbandits.audits.blocks import LOSSES, Seen, background, seen
-from hushbandits.audits.laws import OnGrid, planned_law
-from hushbandits.audits.uniforms import MODULI, Draws, against_law
+from hushbandits.audits.cases import GRID, Budget, Case
+from hushbandits.audits.laws import planned_law
+from hushbandits.audits.uniforms import Draws, against_law
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
-from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["drawn", "long_run", "losing", "other_sizes", "short_runs", "single_messages"]
+__all__ = ["drawn", "drawn_law", "long_run"]
 
 _AGAIN = 8  # blocks of one size, half of them in a row, then the other half
 _STRETCH = 100
@@ -33,74 +32,82 @@ _LOST = 0.3
 _SHORT, _FIRST = (2, 2, 3, 5, 2, 8, 2, 2), 4
 
 
+def drawn_law(case: Case, budget: Budget) -> Iterator[Verdict]:
+    """In full at ε = 1 (or its own ε), and shorter at the others of the grid and at one that the seed draws."""
+    full = case.epsilons if budget.thorough or case.make is None else (1.0,)
+    other = [e for e in case.epsilons if e not in full]
+    if case.make is not None:
+        rng = np.random.default_rng([budget.seed, 7])
+        other.append(float(f"{math.exp(rng.uniform(math.log(GRID[0]), math.log(GRID[-1]))):.3g}"))
+    largest, runs = (budget.largest, budget.runs) if not budget.thorough else (512, 48)
+    for epsilon in (*full, *other):
+        made = case.at(epsilon)
+        if planned_law(made.owner, 64, 64) is None:
+            yield Verdict(made.subject, "drawn law", 1, 0, "× critical", untested="its noise has no law that is known")
+        elif made.owner.sampler == "exact":  # integers only, user by user: slow
+            if epsilon in full:
+                yield from long_run(made, budget, 24, 2)
+        elif epsilon in other:
+            yield from long_run(made, budget, 64, max(2, runs // 4), every=3)
+        else:
+            yield from long_run(made, budget, largest, max(1, runs // 2))
+            yield from _losing(made, budget, largest, 2 * runs)
+            yield from _short_runs(made, budget, 20 * runs)
+            yield from _other_sizes(made, budget, runs)
+            if made.owner.hidden_by == "noise":
+                yield from _single_messages(made, budget, max(2, runs // 2))
+
+
 def drawn(
-    wrappers: Sequence[Wrapper],
-    subject: str,
+    case: Case,
+    budget: Budget,
+    where: str,
     sizes: Sequence[int],
     runs: int,
-    level: float = 1e-6,
-    seed: int = 0,
-    where: str = "drawn",
+    turn: int = 0,
     own: bool = False,
-    promise: Guarantee | None = None,
-    **play: Any,
+    users: str = "each",
+    loss: tuple[str, float] | None = None,
 ) -> Iterator[Verdict]:
     """Play blocks of the given sizes in this order; hold their noise against its law.
 
     Parameters
     ----------
+    turn : int
+        Which of several such runs it is: each has its own luck.
     own : bool
         Whether users draw 0 or 1 by the env's own luck; else backgrounds change from block to block.
-    promise : Guarantee, optional
-        What the noise is for.
-    **play
+    users, loss
         As `blocks.seen`.
     """
+    seed, pooled = budget.seed + turn, users == "pooled"
     rng = np.random.default_rng([seed, 2])
-    pooled = play.get("users") == "pooled"
     kinds = rng.integers(2 if pooled else len(_KINDS), size=len(sizes))
     told = [background(_KINDS[k][0], n, _KINDS[k][1], 1.0) for n, k in zip(sizes, kinds, strict=True)]
-    found = seen(wrappers, list(sizes) if own else told, runs, seed, **play)
-    draws = _uniforms(found, sizes, rng)
-    if draws is None:
-        yield Verdict(subject, f"{where}: the noise's law", 1, 0, "× critical", untested="its noise has no law known")
+    found = seen(case.env.wrappers, list(sizes) if own else told, runs, seed, users, 1 if pooled else 2, loss)
+    mechanism = _played(found)
+    noise = found.fields["reward"] - found.sums
+    there, planned = ~np.isnan(noise), np.broadcast_to(np.array(sizes)[:, None, None], noise.shape)
+    kept = np.unique(np.array([planned[there], found.left[there]]), axis=1).T.tolist()
+    laws = [planned_law(mechanism, n, left) for n, left in kept]
+    if None in laws:
+        yield Verdict(
+            case.subject, f"{where}: the noise's law", 1, 0, "× critical", untested="its noise has no law known"
+        )
         return
-    draws.groups.update(_labels(found, sizes, own))
-    if not own:
-        draws.groups["background"] = kinds
-    mechanism = found.env.mechanism
-    assert isinstance(mechanism, Mechanism)
-    yield from against_law(draws, level, subject, where, promise)
+    parts = [(there & (planned == n) & (found.left == k), law) for (n, k), law in zip(kept, laws, strict=True) if law]
+    groups = _labels(found, sizes, own) | ({} if own else {"background": kinds})
+    draws = Draws.of(parts, noise, rng.random(noise.shape), groups=groups, again=("size",), beside=found.tape)
+    yield from against_law(draws, budget.level, case.subject, where, case.promises[0])
     if hasattr(mechanism.planned(sizes[0]), "tau") and "modulus" in found.env.sent_fields:
-        yield _decoded(found, mechanism, sizes, subject, where)
+        yield _decoded(found, mechanism, sizes, case.subject, where)
 
 
-def _uniforms(found: Seen, sizes: Sequence[int], rng: np.random.Generator) -> Draws | None:
+def _played(found: Seen) -> Mechanism:
+    """The mechanism as it was in these runs: it knows their horizon."""
     mechanism = found.env.mechanism
     assert isinstance(mechanism, Mechanism)
-    reward = found.fields["reward"]
-    noise, luck = reward - found.sums, rng.random(reward.shape)
-    u, at_zero = np.full(reward.shape, np.nan), np.zeros(reward.shape)
-    silent, code = np.zeros(reward.shape, bool), np.zeros(reward.shape)
-    residues = {m: np.zeros(reward.shape) for m in MODULI}
-    alike, laws = 0.0, {}
-    for b, n in enumerate(sizes):
-        for left in np.unique(found.left[b][~np.isnan(reward[b])]).tolist():
-            if (n, left) not in laws:
-                laws[n, left] = planned_law(mechanism, n, left)
-            law = laws[n, left]
-            if law is None:
-                return None
-            at = (found.left[b] == left) & ~np.isnan(reward[b])
-            u[b][at] = law.uniform(noise[b][at], luck[b][at])
-            silent[b][at], at_zero[b][at] = law.silent(noise[b][at]), law.at_zero
-            alike = max(alike, law.alike)
-            if isinstance(law, OnGrid):
-                code[b][at] = np.nan_to_num(law.code(noise[b][at]))
-                for m in MODULI:
-                    residues[m][b][at] = law.multiples(m)
-    draws = Draws(u, silent, at_zero, alike=alike, again=("size",), beside=found.tape)
-    return draws if alike else replace(draws, code=code, residues=residues)
+    return mechanism
 
 
 def _labels(found: Seen, sizes: Sequence[int], own: bool) -> dict[str, Array]:
@@ -139,121 +146,61 @@ def _decoded(found: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: s
     return Verdict(subject, f"{where}: sums decoded out of range", 0, wrong, "sums")
 
 
-def long_run(
-    wrappers: Sequence[Wrapper],
-    subject: str,
-    largest: int,
-    runs: int,
-    level: float = 1e-6,
-    seed: int = 0,
-    smallest: int = 2,
-    every: int = 1,
-    promise: Guarantee | None = None,
-) -> Iterator[Verdict]:
-    """Every block size from `smallest` to `largest` (or each `every`-th), eight blocks each, in random orders."""
-    rng = np.random.default_rng([seed, 1])
-    of = rng.permutation(np.arange(smallest, largest + 1))[::every]
+def long_run(case: Case, budget: Budget, largest: int, runs: int, every: int = 1) -> Iterator[Verdict]:
+    """Every block size up to `largest` (or each `every`-th), eight blocks each, in random orders."""
+    rng = np.random.default_rng([budget.seed, 1])
+    of = rng.permutation(np.arange(case.owner.smallest, largest + 1))[::every]
     sizes = np.concatenate([np.repeat(rng.permutation(of), _AGAIN // 2) for _ in range(2)]).tolist()
-    where = f"drawn, {len(sizes):,} blocks"
-    yield from drawn(wrappers, subject, sizes, runs, level, seed, where, promise=promise, servers=2)
+    yield from drawn(case, budget, f"drawn, {len(sizes):,} blocks", sizes, runs)
 
 
-def losing(
-    wrappers: Sequence[Wrapper],
-    subject: str,
-    largest: int,
-    runs: int,
-    level: float,
-    seed: int,
-    smallest: int = 2,
-    promise: Guarantee | None = None,
-) -> Iterator[Verdict]:
+def _losing(case: Case, budget: Budget, largest: int, runs: int) -> Iterator[Verdict]:
     """Blocks of a few sizes, of which users get lost before their noise, and behind it."""
-    rng = np.random.default_rng([seed, 3])
+    rng, smallest = np.random.default_rng([budget.seed, 3]), case.owner.smallest
     some = [n for n in (2, 3, 5, 8, 19, 32, 64, 128) if smallest <= n <= max(largest, smallest)]
     if smallest > 2:
         some = [int(n) for n in (1.6 * smallest, 2.5 * smallest, 4 * smallest)]
     for i, position in enumerate(LOSSES):
         sizes = rng.permutation(np.repeat(some, 4)).tolist()
-        yield from drawn(
-            wrappers, subject, sizes, runs, level, seed + i, f"drawn, users lost {position} the mechanism", servers=2,
-            loss=(position, _LOST), promise=promise,
-        )  # fmt: skip
+        where = f"drawn, users lost {position} the mechanism"
+        yield from drawn(case, budget, where, sizes, runs, i, loss=(position, _LOST))
 
 
-def short_runs(
-    wrappers: Sequence[Wrapper],
-    subject: str,
-    runs: int,
-    level: float,
-    seed: int,
-    smallest: int = 2,
-    promise: Guarantee | None = None,
-) -> Iterator[Verdict]:
+def _short_runs(case: Case, budget: Budget, runs: int) -> Iterator[Verdict]:
     """Many short runs to the end of their horizon, in which users draw 0 or 1 by the env's own luck.
 
     Most runs are of a few blocks alone: what a first noise has to do with the luck of the rewards is blurred later,
     since draws take as many numbers of a generator as they need.
     """
-    sizes = [max(n, smallest) for n in _SHORT]
-    yield from drawn(wrappers, subject, sizes, runs, level, seed, "drawn, own rewards", True, promise, servers=2)
-    first = [smallest] * _FIRST
-    where = "drawn, first blocks"
-    yield from drawn(wrappers, subject, first, 8 * runs, level, seed + 1, where, True, promise, servers=2)
+    smallest = case.owner.smallest
+    yield from drawn(case, budget, "drawn, own rewards", [max(n, smallest) for n in _SHORT], runs, own=True)
+    yield from drawn(case, budget, "drawn, first blocks", [smallest] * _FIRST, 8 * runs, 1, own=True)
 
 
-def other_sizes(
-    wrappers: Sequence[Wrapper],
-    subject: str,
-    mechanism: Mechanism,
-    runs: int,
-    level: float,
-    seed: int,
-    promise: Guarantee | None = None,
-) -> Iterator[Verdict]:
+def _other_sizes(case: Case, budget: Budget, runs: int) -> Iterator[Verdict]:
     """Pooled users: a few sizes up to 1000 and three odd ones in many runs, then blocks of up to 100,000."""
-    rng = np.random.default_rng([seed, 4])
-    for sizes, times, many in (((*_POOLED, *rng.integers(2, 400, 3).tolist()), 4, 12 * runs), (_LARGE, 4, runs)):
-        known = [n for n in sizes if n >= mechanism.smallest and planned_law(mechanism, n, n) is not None]
+    rng = np.random.default_rng([budget.seed, 4])
+    for sizes, many in (((*_POOLED, *rng.integers(2, 400, 3).tolist()), 12 * runs), (_LARGE, runs)):
+        known = [n for n in sizes if n >= case.owner.smallest and planned_law(case.owner, n, n) is not None]
         if known:
             where = f"drawn, pooled, up to n = {max(known)}"
-            yield from drawn(
-                wrappers,
-                subject,
-                np.repeat(known, times).tolist(),
-                many,
-                level,
-                seed,
-                where,
-                promise=promise,
-                users="pooled",
-            )
+            yield from drawn(case, budget, where, np.repeat(known, 4).tolist(), many, users="pooled")
 
 
-def single_messages(
-    wrappers: Sequence[Wrapper],
-    subject: str,
-    runs: int,
-    level: float,
-    seed: int,
-    blocks: int = 150,
-    promise: Guarantee | None = None,
-) -> Iterator[Verdict]:
+def _single_messages(case: Case, budget: Budget, runs: int, blocks: int = 150) -> Iterator[Verdict]:
     """Messages of single users where nobody hides them, of some places in a block."""
-    rng = np.random.default_rng([seed, 5])
-    sizes = rng.integers(8, 65, blocks).tolist()
-    told = [background("mixed", n) for n in sizes]
-    found = seen(wrappers, told, runs, seed)
-    mechanism = found.env.mechanism
-    assert isinstance(mechanism, Mechanism)
-    shape = (len(sizes), runs, 6)
-    u, silent, at_zero = np.empty(shape), np.empty(shape, bool), np.empty(shape)
-    for b, (n, x) in enumerate(zip(sizes, told, strict=True)):
+    rng = np.random.default_rng([budget.seed, 5])
+    sizes = rng.integers(8, 65, blocks)
+    told = [background("mixed", n) for n in sizes.tolist()]
+    found = seen(case.env.wrappers, told, runs, budget.seed)
+    mechanism, noise, parts = _played(found), np.empty((blocks, runs, 6)), []
+    for b, (n, x) in enumerate(zip(sizes.tolist(), told, strict=True)):
         places = [0, 1, 2, n // 2, n - 2, n - 1]
+        noise[b] = found.users[b][:, 0, places] / mechanism.planned(n).g - x[places]
+    for n in np.unique(sizes).tolist():
         law = planned_law(mechanism, n, 1)
         assert law is not None
-        noise = found.users[b][:, 0, places] / mechanism.planned(n).g - x[places]
-        u[b] = law.uniform(noise, rng.random(noise.shape))
-        silent[b], at_zero[b] = law.silent(noise), law.at_zero
-    groups = {"user": np.broadcast_to(np.arange(6), shape), "stretch of the run": np.arange(len(sizes)) // 50}
-    yield from against_law(Draws(u, silent, at_zero, groups=groups), level, subject, "drawn, single messages", promise)
+        parts.append((sizes == n, law))
+    groups = {"user": np.broadcast_to(np.arange(6), noise.shape), "stretch of the run": np.arange(blocks) // 50}
+    draws = replace(Draws.of(parts, noise, rng.random(noise.shape), groups=groups), residues={})
+    yield from against_law(draws, budget.level, case.subject, "drawn, single messages", case.promises[0])

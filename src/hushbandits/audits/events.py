@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
+from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon, smallest_refuted
 
-__all__ = ["hopeless", "judged", "least", "power"]
+__all__ = ["bounded", "hopeless", "judged", "least", "power"]
 
 _BINS = 8
 #: What stands for a value that was not there.
@@ -48,6 +50,23 @@ def power(smallest: float) -> str:
     ('a true ε of 1.14', 'nothing: too few runs for so large an ε')
     """
     return "nothing: too few runs for so large an ε" if math.isinf(smallest) else f"a true ε of {smallest:.3g}"
+
+
+def bounded(
+    subject: str,
+    check: str,
+    epsilon: float,
+    found: float,
+    smallest: float,
+    level: float,
+    promise: Guarantee | None = None,
+    varies: object = True,
+) -> Verdict:
+    """Return the verdict on a lower bound on ε, of runs that refute `smallest` at least, where anything varies."""
+    return Verdict(
+        subject, check, epsilon, found, "ε", power(smallest), level, promise, least=smallest,
+        untested="" if varies else "nothing that is seen varies",
+    )  # fmt: skip
 
 
 def judged(

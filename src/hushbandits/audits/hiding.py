@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from hushbandits.audits.beats import Tap, rounds
+from hushbandits.audits.beats import Around, Blocks, Tap, rounds
 from hushbandits.audits.blocks import background, seen
+from hushbandits.audits.cases import Budget, fits
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Action, Array, Seeds
-from hushbandits.core.messages import Inbox
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
@@ -25,13 +26,22 @@ from hushbandits.privacy.audit import critical_share
 from hushbandits.registry import make_core
 from hushbandits.wrappers.loss import Loss
 
-__all__ = ["cohorts", "fits", "order", "routes", "windows"]
+__all__ = ["routes"]
 
 #: What makes a wrapper, given its parameters.
 _Make = Callable[..., Wrapper]
 
 
-def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6, seed: int = 0) -> Iterator[Verdict]:
+def routes(make: _Make, subject: str, kind: str, budget: Budget) -> Iterator[Verdict]:
+    """All that a secure function of this kind must hide, in every setting that takes it."""
+    if kind == "SecAgg":
+        yield from _cohorts(make, subject, min(budget.samples // 3, 400), budget.seed)
+    yield from _windows(make, subject, min(budget.samples // 3, 200), budget.seed)
+    if kind == "Shuffle":
+        yield from _order(make(), subject, budget.samples // 3, budget.level, budget.seed)
+
+
+def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -> Iterator[Verdict]:
     """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
     if fits(partial(make_core, "CoopNetwork-v0"), shuffle):
         for name, loss in (("network", 0.0), ("network with failing edges", 1e-9)):
@@ -45,15 +55,6 @@ def order(shuffle: Wrapper, subject: str, runs: int = 2000, level: float = 1e-6,
             )
     if fits(Feedback, shuffle):
         yield _uniform("order, users of a block", _users(shuffle, runs, seed), subject, level)
-
-
-def fits(make: Callable[..., Env], wrapper: Wrapper) -> bool:
-    """Whether the env that `make` builds takes the wrapper."""
-    try:
-        make(wrappers=[wrapper])
-    except ValueError:
-        return False
-    return True
 
 
 def _names(n: int) -> Array:
@@ -72,26 +73,19 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
     )
 
 
+def _graph(runs: int, n: int, wrappers: list[Wrapper], **more: Any) -> Env:
+    """Agents who all hear each other, and earn what they are told."""
+    return make_core(
+        "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
+        wrappers=wrappers, **more,
+    )  # fmt: skip
+
+
 def _places(shuffle: Wrapper, runs: int, seed: int, values: Array, edge_loss: float) -> Array:
     # who stands where in the inbox of the first agent; rewards tell
     n = len(values)
-    core = make_core(
-        "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=2,
-        wrappers=[shuffle], edge_loss=edge_loss,
-    )  # fmt: skip
-    core.reset(seed)
-    inbox = _heard(core, values, np.zeros((runs, n), int))
-    return np.rint(inbox["reward"][:, 0] * (n + 1)).astype(int) - 1
-
-
-def _heard(core: Env, rewards: Array, action: Action) -> Inbox:
-    """What is heard in a round, whose rewards are told where the law is `Told`."""
-    if isinstance(core.law, Told):
-        core.law.now = rewards
-    core.pull(action)
-    inbox = core.talk().inbox
-    assert inbox is not None
-    return inbox
+    (played,) = rounds(_graph(runs, n, [shuffle], edge_loss=edge_loss), Around(), seed, [values])
+    return np.rint(played.inbox["reward"][:, 0] * (n + 1)).astype(int) - 1
 
 
 def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
@@ -101,19 +95,12 @@ def _users(shuffle: Wrapper, runs: int, seed: int) -> Array:
             return message.but(reward=Individuals(x, message["n"]))
 
     core = Feedback(users="each", runs=runs, horizon=3, wrappers=[Names(), shuffle])
-    core.reset(seed)
-    inbox = _heard(core, np.zeros(1), (np.zeros((runs, 1), int), np.full((runs, 1), 3)))
-    return np.rint(inbox["users"][:, 0, 0] * 4).astype(int) - 1
+    (played,) = rounds(core, Blocks([(0, 3)]), seed)
+    return np.rint(played.inbox["users"][:, 0, 0] * 4).astype(int) - 1
 
 
-def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterator[Verdict]:
-    """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round.
-
-    Parameters
-    ----------
-    make : callable
-        ``make(min_cohort=…)`` → the wrapper.
-    """
+def _cohorts(make: _Make, subject: str, runs: int, seed: int) -> Iterator[Verdict]:
+    """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round."""
     least = 5
     fields = seen([make(min_cohort=least)], [background("ones", 8)] * 20, runs, seed, loss=("before", 0.5)).fields
     left = fields["message's users left"]
@@ -123,18 +110,13 @@ def cohorts(make: _Make, subject: str, runs: int = 400, seed: int = 0) -> Iterat
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
     tap = Tap(name="audit: tap")
-    core = make_core(
-        "CoopNetwork-v0", runs, n_agents=n, graph="complete", means=[0.5, 0.5], rewards=Told(), horizon=12,
-        wrappers=[Loss(0.5), tap, make(min_cohort=least)],
-    )  # fmt: skip
-    core.reset(seed)
+    core = _graph(runs, n, [Loss(0.5), tap, make(min_cohort=least)])
     opened = 0
-    for _ in range(10):
-        inbox = _heard(core, np.ones(n), np.zeros((runs, n), int))
+    for played in rounds(core, Around(), seed, [np.ones(n)] * 10):
         sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]
         heard = sent.sum(1, keepdims=True) - sent
-        pulls, sums = inbox.tally()
-        told = inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
+        pulls, sums = played.inbox.tally()
+        told = played.inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
         opened += int((told & (heard < least)).sum())
     yield Verdict(subject, f"rounds of fewer than {least} messages opened", 0, opened, "rounds")
 
@@ -154,12 +136,12 @@ class _Voter(Team):
         return {"vote": self._rng.random((len(reward), 1, self._k)) < 0.2}
 
 
-def windows(make: _Make, subject: str, runs: int = 200, horizon: int = 80, seed: int = 0) -> Iterator[Verdict]:
+def _windows(make: _Make, subject: str, runs: int, seed: int) -> Iterator[Verdict]:
     """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
     least, window = 3, 2
     tap = Tap(name="audit: tap")
     core = make_core(
-        "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=horizon,
+        "DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80,
         wrappers=[make(window=window, min_cohort=least), tap],
     )  # fmt: skip
     acted = np.zeros((runs, 6), bool)
@@ -171,13 +153,3 @@ def windows(make: _Make, subject: str, runs: int = 200, horizon: int = 80, seed:
         alone += int((told & (acted.sum(1) < least)).sum())
         acted[told] = False
     yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")
-
-
-def routes(make: _Make, subject: str, settings: Sequence[str], runs: int, level: float, seed: int) -> Iterator[Verdict]:
-    """All that fits a secure function, by what it takes."""
-    if "cohorts" in settings:
-        yield from cohorts(make, subject, min(runs, 400), seed)
-    if "windows" in settings:
-        yield from windows(make, subject, min(runs, 200), seed=seed)
-    if "order" in settings:
-        yield from order(make(), subject, runs, level, seed)

@@ -10,23 +10,18 @@ from functools import lru_cache
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["Continuous", "OnGrid", "log_pair", "planned_law", "profile"]
+__all__ = ["Continuous", "OnGrid", "PlannedLaw", "log_pair", "planned_law", "profile"]
 
 #: Points of a law that draws are held against.
 _WIDEST = 1 << 20
 
 
 def profile(mechanism: Mechanism, n: int, survivors: int) -> Profile | None:
-    """Exact divergence of a block by its release, whatever `Mechanism.seen` says; ``None``: a law without transform."""
-    release = mechanism.release(n, survivors)
-    try:
-        return pure_profile(math.inf) if release is None else release.profile()
-    except NotImplementedError:
-        return None
+    """Exact divergence of a block by its release, whatever a subclass's `seen` says; ``None``: it is not known."""
+    return Mechanism.seen(mechanism, n, survivors)
 
 
 def log_pair(mechanism: Mechanism, n: int, survivors: int) -> tuple[Array, Array]:
@@ -137,7 +132,10 @@ class Continuous:
         return np.abs(noise) < 1e-12
 
 
-def planned_law(mechanism: Mechanism, n: int, survivors: int) -> OnGrid | Continuous | None:
+PlannedLaw = OnGrid | Continuous
+
+
+def planned_law(mechanism: Mechanism, n: int, survivors: int) -> PlannedLaw | None:
     """The law that the decoded sum of a block has around the truth; ``None``: no law to hold it against."""
     plan, release = mechanism.planned(n), mechanism.release(n, survivors)
     if release is None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from hushbandits.audits.beats import Around, Mirror, Tap, rounds
-from hushbandits.audits.events import hopeless, judged, least, power
+from hushbandits.audits.cases import Budget, Case
+from hushbandits.audits.events import bounded, hopeless, judged, least
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
@@ -23,6 +24,7 @@ __all__ = ["Shown", "messages", "neighbours", "promised", "shown", "stage"]
 
 #: Rounds of a short run, and of a long one.
 ROUNDS = 3, 16
+_AGENTS = 2
 #: A reward beyond [0, 1], such as a sender's own report or a wrapper that scales may bring about.
 _BEYOND, _ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"
 
@@ -81,21 +83,20 @@ def shown(env: Env, team: Team, seed: int, told: Sequence[Array] | None = None) 
     return Shown(posts, inboxes, np.array(earned), np.array(arms))
 
 
-def promised(owner: Wrapper, env: Env) -> tuple[Guarantee, ...]:
-    """Finite claims of a wrapper in an env: of one reward, and of all of a participant's over the run."""
-    finite = [g for g in owner.promises(env) if math.isfinite(g.epsilon)]
+def promised(case: Case) -> tuple[Guarantee, ...]:
+    """Finite claims of a wrapper: of one reward, and of all of a participant's over the run."""
     runs = [
         replace(
             g, epsilon=g.run.times * g.epsilon, delta=min(1.0, g.run.times * g.delta), run=None,
             adjacency=replace(g.adjacency, words=g.run.words, replaced="participant"),
         )
-        for g in finite
+        for g in case.promises
         if g.run is not None and not g.alone and g.adjacency.replaced != "participant"
     ]  # fmt: skip
-    return (*finite, *runs)
+    return (*case.promises, *runs)
 
 
-def neighbours(promise: Guarantee, n_agents: int, horizon: int) -> Iterator[tuple[str, list[Array], list[Array]]]:
+def neighbours(promise: Guarantee, horizon: int) -> Iterator[tuple[str, list[Array], list[Array]]]:
     """Pairs of reward sequences that the adjacency makes neighbours; what differs, in words.
 
     Of words alone one reward is tried, as of ``"reward"``.
@@ -105,14 +106,14 @@ def neighbours(promise: Guarantee, n_agents: int, horizon: int) -> Iterator[tupl
     def pair(who: int, when: range, values: tuple[float, float], rest: float) -> tuple[list[Array], list[Array]]:
         sides = []
         for value in values:
-            told = [np.full(n_agents, rest) for _ in range(horizon)]
+            told = [np.full(_AGENTS, rest) for _ in range(horizon)]
             for t in when:
                 told[t][who] = value
             sides.append(told)
         return sides[0], sides[1]
 
     whole = promise.adjacency.replaced == "participant"
-    for who in range(n_agents):
+    for who in range(_AGENTS):
         if whole:
             yield f"all rewards of agent {who}", *pair(who, range(horizon), (low, high), 0.5)
         else:
@@ -145,17 +146,7 @@ def _features(it: Shown, alone: bool) -> dict[str, Array]:
     return found
 
 
-def messages(
-    env: Env,
-    owner: Wrapper,
-    runs: int,
-    level: float,
-    seed: int,
-    subject: str,
-    horizon: int = ROUNDS[0],
-    n_agents: int = 2,
-    covered: tuple[str, ...] = (),
-) -> Iterator[Verdict]:
+def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0], covered: tuple[str, ...] = ()) -> Iterator[Verdict]:
     """Play neighbours of every promise in runs of `horizon` rounds, and judge all that is posted and heard.
 
     A promise about a run must bear agents that show what they are told (`Mirror`).  Where a wrapper tells them
@@ -164,36 +155,35 @@ def messages(
 
     Parameters
     ----------
-    env : Env
-        Where; its wrappers are played as they are.
-    owner : Wrapper
-        Who promises.
+    case : Case
+        A wrapper on a graph; all wrappers of its env are played as they are.
+    budget : Budget
     covered : tuple of str
         Of which fields; default: all.
     """
-    made = stage(env, horizon, n_agents)
-    inner = next(w for w in made.wrappers if w.name == owner.name)
+    runs, level, subject = budget.samples // 2, budget.level, case.subject
     cache: dict[bytes, Shown] = {}
 
     def features(promise: Guarantee, side: int, told: list[Array]) -> dict[str, Array]:
         key = repr((promise.alone, side)).encode() + np.array(told).tobytes()
         if key not in cache:
             team: Team = Around() if promise.alone else Mirror()
-            cache[key] = shown(stage(env, horizon, n_agents, runs), team, seed + 1000 * len(cache), told)
+            cache[key] = shown(stage(case.env, horizon, _AGENTS, runs), team, budget.seed + 1000 * len(cache), told)
         found = _features(cache[key], promise.alone)
         return {k: v for k, v in found.items() if not covered or any(f in k for f in covered)}
 
-    for promise in promised(inner, made):
+    for promise in promised(case.within(stage(case.env, horizon, _AGENTS))):
         if horizon != ROUNDS[0] and promise.alone:
             continue
         if promise.adjacency.replaced == "none":
             yield Verdict(subject, "black box", 0, 0, untested="neighbours differ in nothing that is to be hidden")
             continue
-        for words, *sides in neighbours(promise, n_agents, horizon):
+        note = " (neighbours are words alone: one reward is tried)" if promise.adjacency.replaced == "unknown" else ""
+        for words, *sides in neighbours(promise, horizon):
             if promise.alone and "agent 0's" not in words and words != _ABOVE:
                 continue
+            check = f"black box, {words}, {horizon} rounds, {runs:,} runs a side"
             if hopeless(promise.epsilon, promise.delta, runs, level):
-                check = f"black box, {words}, {horizon} rounds, {runs:,} runs a side"
                 yield Verdict(subject, check, promise.epsilon, 0, "ε", level=level, promise=promise, least=math.inf)
                 continue
             try:
@@ -203,23 +193,7 @@ def messages(
                     raise
                 yield Verdict(subject, f"black box, {words}", 0, 0, promise=promise, untested=f"refused: {error}")
                 continue
-            yield _judged(promise, one, other, f"{words}, {horizon} rounds", runs, level, subject)
-
-
-def _judged(
-    promise: Guarantee,
-    one: dict[str, Array],
-    other: dict[str, Array],
-    words: str,
-    runs: int,
-    level: float,
-    subject: str,
-) -> Verdict:
-    bound, event = judged(one, other, promise.delta, level)
-    smallest = least(promise.epsilon, promise.delta, runs, level)
-    note = "" if promise.adjacency.replaced != "unknown" else " (neighbours are words alone: one reward is tried)"
-    check = f"black box, {words}, {runs:,} runs a side ({event or 'nothing varies'}){note}"
-    silent = "" if event else "nothing that is seen varies"
-    return Verdict(
-        subject, check, promise.epsilon, bound, "ε", power(smallest), level, promise, least=smallest, untested=silent
-    )
+            found, event = judged(one, other, promise.delta, level)
+            smallest = least(promise.epsilon, promise.delta, runs, level)
+            check += f" ({event or 'nothing varies'}){note}"
+            yield bounded(subject, check, promise.epsilon, found, smallest, level, promise, event)

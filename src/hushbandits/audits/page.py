@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Any
 
 from hushbandits.audits.suite import UNSEEN, Budget, Check, checks
 from hushbandits.audits.verdict import Verdict
@@ -17,29 +17,11 @@ def _line(v: Verdict) -> str:
     return f"{v.word:<8}  {v.subject}: {v.check} · {v.unit}: measured {v.measured:.4g}, claimed {v.claimed:.4g}"
 
 
-class Shown(Protocol):
-    """What is told how far the work is."""
-
-    def at(self, what: str, /) -> None:
-        """It begins with this."""
-
-    def advance(self, done: int, /) -> None:
-        """So much more is done."""
-
-
-class _Quiet:
-    """Shows nothing."""
-
-    def at(self, what: str) -> None: ...
-
-    def advance(self, done: int) -> None: ...
-
-
 def lines(
     names: Sequence[str],
     budget: Budget,
-    verbose: bool = False,
-    bar: Callable[[int], AbstractContextManager[Shown]] | None = None,
+    verbose: bool,
+    bar: Callable[[int], AbstractContextManager[Any]],
 ) -> Iterator[tuple[str, bool]]:
     """Run the audit; yield lines, and whether each tells of a failure.
 
@@ -49,13 +31,12 @@ def lines(
     budget : Budget
     verbose : bool
         Every verdict, not only each group's closest, and the power of each.
-    bar : callable, optional
+    bar : callable
         ``bar(total)``: a context whose ``at(text)`` and ``advance(1)`` are told of the work (`play.progress.Bar`).
     """
     todo = checks(names, budget)
     found: list[Verdict] = []
-    told: AbstractContextManager[Shown] = nullcontext(_Quiet()) if bar is None else bar(len(todo))
-    with told as shown:
+    with bar(len(todo)) as shown:
         for check in todo:
             shown.at(f"{check.subject}: {check.what}")
             now = list(check.run())

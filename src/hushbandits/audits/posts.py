@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from hushbandits.audits.beats import Around
-from hushbandits.audits.events import power
-from hushbandits.audits.laws import Continuous, OnGrid
+from hushbandits.audits.cases import Budget, Case
+from hushbandits.audits.events import bounded
+from hushbandits.audits.laws import Continuous, OnGrid, PlannedLaw
 from hushbandits.audits.network import Shown, shown, stage
-from hushbandits.audits.uniforms import MODULI, Draws, against_law
+from hushbandits.audits.uniforms import Draws, against_law
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.white import composed_delta
-from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.privacy.releases import release_counts
 from hushbandits.privacy.samplers import DiscreteLaplace
@@ -28,48 +28,44 @@ from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
 
-__all__ = ["coins", "drawn_posts", "has_law", "releases"]
+__all__ = ["by_law"]
 
 _AGENTS, _STRETCH = 5, 100
 _SHORT = 12
 _HORIZONS = 3, 16, 100
 _LOST = 0.3
+_Draw = Callable[[Any, Shown, Array], Draws]
 
 
-def _finite(wrapper: Wrapper, env: Env) -> Guarantee:
-    return next(g for g in wrapper.promises(env) if math.isfinite(g.epsilon))
-
-
-def coins(wrapper: LocalBernoulli, env: Env, subject: str) -> Iterator[Verdict]:
+def _coins(case: Case) -> Iterator[Verdict]:
     """Largest ratio of the chances that the mechanism gives any two rewards, either side of the coin."""
-    promise = _finite(wrapper, env)
-    sides = [f(wrapper.chance(np.linspace(0.0, 1.0, 1001))) for f in (lambda p: p, lambda p: 1.0 - p)]
+    promise = case.promises[0]
+    sides = [f(case.owner.chance(np.linspace(0.0, 1.0, 1001))) for f in (lambda p: p, lambda p: 1.0 - p)]
     with np.errstate(divide="ignore"):
         measured = max(float(np.log(p.max()) - np.log(p.min())) for p in sides)
     yield Verdict(
-        subject, "white box: the coins of any two rewards", promise.epsilon, measured, "ε", promise=promise,
+        case.subject, "white box: the coins of any two rewards", promise.epsilon, measured, "ε", promise=promise,
         least=promise.epsilon,
     )  # fmt: skip
 
 
-def releases(owner: PrivateMeans, env: Env, subject: str) -> Iterator[Verdict]:
+def _all_releases(case: Case) -> Iterator[Verdict]:
     """All releases of a run, of which an arm's first reward differs, by their exact laws; over several horizons."""
     for horizon in _HORIZONS:
-        made = stage(env, horizon, 2)
-        wrapper = next(w for w in made.wrappers if w.name == owner.name)
-        counts = release_counts(owner.epsilon, owner.v, horizon).astype(float)
-        costs = counts ** (-owner.v / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
-        for promise in (g for g in wrapper.promises(made) if math.isfinite(g.epsilon)):
+        made = case.within(stage(case.env, horizon, 2))
+        counts = release_counts(case.owner.epsilon, case.owner.v, horizon).astype(float)
+        costs = counts ** (-case.owner.v / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
+        for promise in made.promises:
             spent = costs[:1] if promise.alone else costs
             check = f"white box, {horizon} rounds: {'a release' if promise.alone else f'{len(spent)} releases'}"
             about: dict[str, Any] = {"promise": promise, "least": promise.epsilon}
             if promise.delta == 0:
-                yield Verdict(subject, check, promise.epsilon, float(spent.sum()), "ε", **about)
+                yield Verdict(case.subject, check, promise.epsilon, float(spent.sum()), "ε", **about)
                 continue
             step = max(2e-4, promise.epsilon / 20_000)
             found = composed_delta([_shifted(cost) for cost in spent], promise.epsilon * (1 + 1e-9), step)
             unit = f"δ at ε = {promise.epsilon:.4g}"
-            yield Verdict(subject, check, promise.delta, max(found - 1e-9, 0.0), unit, **about)
+            yield Verdict(case.subject, check, promise.delta, max(found - 1e-9, 0.0), unit, **about)
 
 
 def _shifted(cost: float) -> tuple[Array, Array]:
@@ -83,39 +79,37 @@ def _shifted(cost: float) -> tuple[Array, Array]:
     return sides[0], sides[1]
 
 
-def drawn_posts(
-    env: Env, owner: Wrapper, subject: str, rounds: int, runs: int, level: float, seed: int
-) -> Iterator[Verdict]:
+def _drawn(case: Case, budget: Budget, draw: _Draw) -> Iterator[Verdict]:
     """Long runs on rewards of 0, ½ and 1, short ones to their end on rewards of the env's own, and runs with losses."""
+    rounds, runs = (5000, 20) if budget.thorough else (1500, 8)
     every: dict[str, Any] = {"n_agents": _AGENTS, "means": [0.5] * 3}
     turns = np.arange(_AGENTS)
     told = [(turns + t) % 4 % 3 / 2 for t in range(rounds)]
-    yield from _held(stage(env, rounds, runs=runs, **every), owner, told, "long runs", subject, level, seed)
+    yield from _held(case.within(stage(case.env, rounds, runs=runs, **every)), budget, draw, "long runs", 0, told)
     own = {**every, "rewards": "clipped-gaussian"}
-    short = stage(env, _SHORT, runs=40 * runs, **own)
-    yield from _held(short, owner, None, "own rewards", subject, level, seed + 1)
-    lossy = stage(env, rounds // 8, runs=runs, before=(Loss(_LOST, name="audit: loss"),), **own)
-    yield from _held(lossy, owner, None, "messages lost", subject, level, seed + 2)
+    short = stage(case.env, _SHORT, runs=40 * runs, **own)
+    yield from _held(case.within(short), budget, draw, "own rewards", 1)
+    lossy = stage(case.env, rounds // 8, runs=runs, before=(Loss(_LOST, name="audit: loss"),), **own)
+    yield from _held(case.within(lossy), budget, draw, "messages lost", 2)
 
 
 def _held(
-    env: Env, owner: Wrapper, told: list[Array] | None, what: str, subject: str, level: float, seed: int
+    case: Case, budget: Budget, draw: _Draw, what: str, turn: int, told: list[Array] | None = None
 ) -> Iterator[Verdict]:
-    it = shown(env, Around(), seed, told)
-    wrapper = next(w for w in env.wrappers if w.name == owner.name)
+    seed, promise, wrapper = budget.seed + turn, case.promises[0], case.owner
+    it = shown(case.env, Around(), seed, told)
     luck = np.random.default_rng([seed, 6]).random(it.earned.shape)
-    draw = next(draw for kind, draw in _DRAWN.items() if isinstance(wrapper, kind))
     where = f"drawn, {what}"
     is_coin = isinstance(wrapper, LocalBernoulli)
     if is_coin:
         bits = it.posts["reward"]
         wrong = int(((bits != 0) & (bits != 1) & ~np.isnan(bits)).sum())
-        yield Verdict(subject, f"{where}: reports that are no bits", 0, wrong, "reports")
+        yield Verdict(case.subject, f"{where}: reports that are no bits", 0, wrong, "reports")
     draws = draw(wrapper, it, luck)
     draws.groups.update(_groups(it, told is not None))
-    yield from against_law(draws, level, subject, where, _finite(wrapper, env), coins=is_coin)
+    yield from against_law(draws, budget.level, case.subject, where, promise, coins=is_coin)
     if is_coin and told is not None:
-        yield from _tossed(_finite(wrapper, env), it, where, subject, level)
+        yield from _tossed(promise, it, where, case.subject, budget.level)
 
 
 def _groups(it: Shown, told: bool) -> dict[str, Array]:
@@ -131,7 +125,7 @@ def _groups(it: Shown, told: bool) -> dict[str, Array]:
 
 def _reports(wrapper: LocalLaplace, it: Shown, luck: Array) -> Draws:
     x = np.clip(it.earned, 0.0, 1.0)
-    law: OnGrid | Continuous
+    law: PlannedLaw
     if wrapper.grid is None:
         law = Continuous(stats.laplace(scale=1 / wrapper.epsilon).cdf, 1 / wrapper.epsilon)
         noise = it.posts["reward"] - x
@@ -140,17 +134,7 @@ def _reports(wrapper: LocalLaplace, it: Shown, luck: Array) -> Draws:
         far = np.arange(-math.ceil(36 * b), math.ceil(36 * b) + 1)
         law = OnGrid(DiscreteLaplace(b).pmf(far), int(far[0]), 0, wrapper.grid)
         noise = it.posts["reward"] - np.rint(x * wrapper.grid) / wrapper.grid
-    return _as_draws(law, noise, luck)
-
-
-def _as_draws(law: OnGrid | Continuous, noise: Array, luck: Array) -> Draws:
-    u = np.where(np.isnan(noise), np.nan, law.uniform(np.nan_to_num(noise), luck))
-    at_zero, none = np.full(u.shape, law.at_zero), np.nan_to_num(noise, nan=np.inf)
-    if isinstance(law, Continuous):
-        return Draws(u, law.silent(none), at_zero, alike=law.alike)
-    code = law.code(np.nan_to_num(noise))
-    residues = {m: np.full(u.shape, law.multiples(m)) for m in MODULI}
-    return Draws(u, code == -law.first, at_zero, np.nan_to_num(code), residues)
+    return Draws.of([(~np.isnan(noise), law)], noise, luck)
 
 
 def _releases(wrapper: PrivateMeans, it: Shown, luck: Array) -> Draws:
@@ -161,7 +145,7 @@ def _releases(wrapper: PrivateMeans, it: Shown, luck: Array) -> Draws:
     count, total, mean = (np.take_along_axis(x, it.arms[..., None], 3)[..., 0] for x in (n, sums, it.posts["mean"]))
     due = np.isin(count, release_counts(wrapper.epsilon, wrapper.v, len(it.earned)))
     noise = np.where(due, (mean - total / count) * count ** (1 - wrapper.v / 2), np.nan)
-    return _as_draws(Continuous(stats.laplace.cdf, 1.0), noise, luck)
+    return Draws.of([(~np.isnan(noise), Continuous(stats.laplace.cdf))], noise, luck)
 
 
 def _bits(wrapper: LocalBernoulli, it: Shown, luck: Array) -> Draws:
@@ -183,14 +167,19 @@ def _tossed(promise: Guarantee, it: Shown, where: str, subject: str, level: floa
         measured = max(epsilon_lower_bound(a, b, tosses, 0.0, level / 2) for a, b in pairs)
         check = f"{where}: ε that agent {m}'s coins refute, {tosses:,} of either reward"
         smallest = smallest_refuted(promise.epsilon, 0.0, tosses, level / 2)
-        yield Verdict(subject, check, promise.epsilon, measured, "ε", power(smallest), level, promise, least=smallest)
+        yield bounded(subject, check, promise.epsilon, measured, smallest, level, promise)
 
 
-_DRAWN: dict[type, Callable[[Any, Shown, Array], Draws]] = {
-    LocalBernoulli: _bits, LocalLaplace: _reports, PrivateMeans: _releases,
+#: Per wrapper whose law is known here: its draws as uniforms, and what its law says beside them.
+_KNOWN: dict[type, tuple[_Draw, Callable[[Case], Iterator[Verdict]] | None]] = {
+    LocalBernoulli: (_bits, _coins), LocalLaplace: (_reports, None), PrivateMeans: (_releases, _all_releases),
 }  # fmt: skip
 
 
-def has_law(wrapper: Wrapper) -> bool:
-    """Whether this audit knows the law of its draws on a graph."""
-    return isinstance(wrapper, tuple(_DRAWN))
+def by_law(case: Case, budget: Budget) -> dict[str, Callable[[], Iterator[Verdict]]]:
+    """Checks of a wrapper on a graph by the law of its draws, by their kind; none where that is not known."""
+    for kind, (draw, exact) in _KNOWN.items():
+        if isinstance(case.owner, kind):
+            drawn = partial(_drawn, case, budget, draw)
+            return {"drawn law": drawn, "white box": partial(exact, case)} if exact else {"drawn law": drawn}
+    return {}

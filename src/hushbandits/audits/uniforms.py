@@ -7,12 +7,14 @@ likely of its statistics, times their number.  So an honest mechanism fails a ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import special, stats
 
+from hushbandits.audits.laws import OnGrid, PlannedLaw
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
@@ -62,6 +64,21 @@ class Draws:
     groups: dict[str, Array] = field(default_factory=dict)
     again: tuple[str, ...] = ()
     beside: Array | None = None
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[Array, PlannedLaw]], noise: Array, luck: Array, **more: Any) -> Draws:
+        """Noise as uniforms by the law of each part ``(where, law)``; what is in no part was not seen."""
+        u, at_zero, code = np.full(noise.shape, np.nan), np.zeros(noise.shape), np.zeros(noise.shape)
+        silent, residues, alike = np.zeros(noise.shape, bool), {m: np.zeros(noise.shape) for m in MODULI}, 0.0
+        for at, law in parts:
+            x = noise[at]
+            u[at], silent[at], at_zero[at] = law.uniform(x, luck[at]), law.silent(x), law.at_zero
+            alike = max(alike, law.alike)
+            if isinstance(law, OnGrid):
+                code[at] = np.nan_to_num(law.code(x))
+                for m in MODULI:
+                    residues[m][at] = law.multiples(m)
+        return cls(u, silent, at_zero, None if alike else code, {} if alike else residues, alike, **more)
 
     def labels(self, name: str) -> Array:
         """Labels of a group, of u's shape."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.audits.events import judged, power
+from hushbandits.audits.beats import rounds
+from hushbandits.audits.cases import Budget, Case
+from hushbandits.audits.events import bounded, judged
 from hushbandits.audits.told import Told
 from hushbandits.audits.verdict import Verdict
-from hushbandits.core.face import Face
 from hushbandits.core.ground.types import Array
-from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.registry import assemble
 from hushbandits.routines.successive import epoch_length, radii
@@ -38,35 +38,21 @@ def ballots(team: DPMASE, epsilon: float, short: float, more: int, runs: int, se
     dict
         Per arm: whether it was voted out, and in which activation (0: never), each ``(runs,)``.
     """
-    law = Told()
     again = -(-runs // _BATCH) if runs > _BATCH and _restarts(team) else 1
-    env = assemble(ENV, team, runs=-(-runs // again), env={"n_agents": 1, "means": [0.5, 0.5], "rewards": law})
-    told = env.law
-    assert isinstance(told, Told)
+    env = assemble(ENV, team, runs=-(-runs // again), env={"n_agents": 1, "means": [0.5, 0.5], "rewards": Told()})
     due = int(epoch_length(2, 1, epsilon, team.beta))
     h, c = radii(2, 1, epsilon, team.beta, float(due))
     wins = min(max(math.floor(2 * (h + c) * due - short / epsilon), 0), due - 1) + more
     earned = [float(t >= due - wins) for t in range(due)]  # the reward that differs is one in the middle
-    found = []
-    obs = env.reset(seed)
-    team.reset(Face(env), env.seeds)
-    for _ in range(again):
-        begin = _jump(team, earned, due)
-        at = np.zeros((env.runs, 2))
-        for t in range(begin, due):
-            told.now = [earned[t], 0.0]
-            obs = env.pull(team.act(obs))
-            assert obs.reward is not None
-            message = team.speak(obs.reward)
-            if message is not None:
-                at += np.where((at == 0) & np.asarray(message["vote"])[:, 0], t + 1, 0)
-            obs = env.talk(message)
-            assert obs.inbox is not None
-            team.hear(obs.inbox)
-            if not obs.live.any():
-                break
-        found.append(at)
-    at = np.concatenate(found)[:runs]
+    begin = due - _PLAYED if _restarts(team) else 0
+    played = rounds(env, team, seed, [np.array([x, 0.0]) for x in earned[begin:]] * again)
+    found = np.zeros((again, env.runs, 2))
+    for epoch in found:
+        _jump(team, earned[:begin])
+        for t, turn in zip(range(begin, due), played, strict=False):
+            if turn.said is not None:
+                epoch += np.where((epoch == 0) & np.asarray(turn.said["vote"])[:, 0], t + 1, 0)
+    at = found.reshape(-1, 2)[:runs]
     return {f"{what} arm {k}": x[:, k] for what, x in (("vote on", (at > 0) * 1.0), ("time of", at)) for k in (0, 1)}
 
 
@@ -75,39 +61,32 @@ def _restarts(team: DPMASE) -> bool:
     return {"pulls", "sums"} <= set(fields)
 
 
-def _jump(team: DPMASE, earned: list[float], due: int) -> int:
-    """Begin an epoch shortly before its end, where its sums are all that is left of its first activations."""
-    if not _restarts(team):
-        return 0
-    begin = due - _PLAYED
+def _jump(team: DPMASE, earned: list[float]) -> None:
+    """Begin an epoch after these first activations, of which its sums are all that is left."""
+    if not earned:
+        return
     state: Any = team._state
     for array, fresh in zip(state, team.routine(2).state(1, 1, 2), strict=True):
         array[:] = fresh[0, 0]
-    state.pulls[:] = begin
-    state.sums[:, :, 0] = sum(earned[:begin])
-    return begin
+    state.pulls[:] = len(earned)
+    state.sums[:, :, 0] = sum(earned)
 
 
-def epoch_votes(
-    team: DPMASE, promise: Guarantee, runs: int = 6000, level: float = 1e-6, seed: int = 0, subject: str = ""
-) -> Verdict:
+def epoch_votes(case: Case, budget: Budget) -> Verdict:
     """Bound ε of an agent's votes from below: one more reward, at several distances from the rule's threshold.
 
     Parameters
     ----------
-    team : DPMASE
+    case : Case
         DP-MASE, or one that follows its schedule: R(1) activations, then a vote.
-    promise : Guarantee
-        What it claims.
-    runs : int
-        Runs a side, at each distance.
-    level : float
-        Probability of rejecting an honest team.
+    budget : Budget
+        Twice its runs a side are played at each distance.
     """
+    promise, runs, level = case.promises[0], 2 * budget.samples, budget.level
     epsilon, delta = promise.epsilon, promise.delta
     worst, told = 0.0, ""
     for i, short in enumerate(_SHORT):
-        low, high = (ballots(team, epsilon, short, more, runs, seed + 10 * i + more) for more in (0, 1))
+        low, high = (ballots(case.owner, epsilon, short, more, runs, budget.seed + 10 * i + more) for more in (0, 1))
         share = level / 2 / len(_SHORT)
         a, b = (int(side["vote on arm 1"].sum()) for side in (low, high))
         for x, y in ((a, b), (b, a), (runs - a, runs - b), (runs - b, runs - a)):
@@ -117,7 +96,4 @@ def epoch_votes(
         worst, told = max((worst, told), (bound, event))
     check = f"black box, votes, {runs:,} runs a side ({told})"
     smallest = smallest_refuted(epsilon, delta, runs, level / 32)
-    return Verdict(
-        subject or team.name, check, epsilon, worst, "ε", power(smallest), level, promise, least=smallest,
-        untested="" if told else "nothing that is seen varies",
-    )  # fmt: skip
+    return bounded(case.subject, check, epsilon, worst, smallest, level, promise, told)

@@ -70,7 +70,8 @@ def white_box(
 
 def every_size(mechanism: Mechanism, subject: str, promise: Guarantee, sizes: Sequence[int]) -> Iterator[Verdict]:
     """Hold the promise against blocks of all these sizes, with as many survivors as the mechanism is sure of."""
-    worst, unknown = (-math.inf, 0), []
+    worst: tuple[float, int, Profile | None] = (-math.inf, 0, None)
+    unknown = []
     for n in sizes:
         try:
             law = profile(mechanism, n, max(mechanism.sure(n), mechanism.smallest))
@@ -81,16 +82,15 @@ def every_size(mechanism: Mechanism, subject: str, promise: Guarantee, sizes: Se
             unknown.append(n)
             continue
         over = float(law(np.array([promise.epsilon * (1 + 1e-9)]))[0]) - promise.delta * (1 + 1e-6)
-        worst = max(worst, (over, n))
+        worst = max(worst, (over, n, law), key=lambda found: found[:2])
     if unknown:
         check = f"white box, {len(unknown)} sizes up to n = {max(unknown):,}: promise"
         why = "the law of its noise is not known, or too wide to look at"
         yield Verdict(subject, check, 0, 0, promise=promise, untested=why)
-    if worst[1]:
-        law = profile(mechanism, worst[1], max(mechanism.sure(worst[1]), mechanism.smallest))
-        assert law is not None
+    _, at, law = worst
+    if law is not None:
         known = len(sizes) - len(unknown)
-        check = f"white box, {known} sizes from {min(sizes)} to {max(sizes):,} (worst: n = {worst[1]:,}): promise"
+        check = f"white box, {known} sizes from {min(sizes)} to {max(sizes):,} (worst: n = {at:,}): promise"
         yield _held(law, promise.epsilon, promise.delta, subject, check, promise=promise)
 
 

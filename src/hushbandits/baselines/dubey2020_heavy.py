@@ -91,7 +91,13 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
     return leaders, follows
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
+def _leaders(graph: str | nx.Graph, n_agents: int, how: str) -> dict[int, int]:
+    """How many leaders each γ ≥ 1 up to the diameter gives."""
+    distance = hop_distances(adjacency(graph, n_agents))
+    return {life: len(partition(distance, life, how)[0]) for life in range(1, int(distance.max()) + 1)}
+
+
 def life_of(graph: str | nx.Graph, n_agents: int, leaders: int, how: str = "largest") -> int:
     """γ whose partition has that many leaders, or the nearest number: the fewer on ties, and of those the largest γ.
 
@@ -102,10 +108,8 @@ def life_of(graph: str | nx.Graph, n_agents: int, leaders: int, how: str = "larg
     >>> [life_of("cycle", 16, leaders) for leaders in (1, 2, 4)]  # of γ = 3 … 8: 4, 3, 2, 2, 2, 1
     [8, 7, 3]
     """
-    distance = hop_distances(adjacency(graph, n_agents))
-    lives = range(1, int(distance.max()) + 1)
-    counts = {life: len(partition(distance, life, how)[0]) for life in lives}
-    return max(lives, key=lambda life: (-abs(counts[life] - leaders), -counts[life], life), default=1)
+    counts = _leaders(graph, n_agents, how)
+    return max(counts, key=lambda life: (-abs(counts[life] - leaders), -counts[life], life), default=1)
 
 
 class _Leaders(NamedTuple):

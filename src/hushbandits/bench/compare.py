@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from hushbandits.bench.folder import RunFolder
-from hushbandits.bench.judge.compare import Compared, Pair, Sample, against
+from hushbandits.bench.judge.line import Held
+from hushbandits.bench.judge.pairs import Compared, Pair, against, ends
 from hushbandits.bench.judge.stats import STATISTICS
+from hushbandits.bench.opened import RunFolder
 from hushbandits.bench.results import Results
 from hushbandits.bench.show.compared import heads, notes, rows
 from hushbandits.core.ground.validate import choice, integer, real, shown
@@ -118,17 +117,14 @@ def compare(
     choice("statistic", statistic, STATISTICS)
     level = real("level", level, 0, 1)
     seed = integer("seed", seed, 0)
-    found: list[Sample] = []
+    found: list[Held] = []
     for i, line in enumerate(lines):
         if isinstance(line, RunFolder):
-            found += line.samples(metric)
+            found += line.held(metric)
         elif isinstance(line, Results):
-            values = line.final(metric)
-            if values.ndim != 1:
+            if line.final(metric).ndim != 1:
                 raise ValueError(f"{metric!r} has several numbers a run: only one number a run can be compared")
-            label = line.played[1] or f"results {i + 1}"
-            told = line.measures.get(metric)
-            found.append(Sample(label, np.asarray(values, float), np.arange(len(values)), line.world, told, line.faced))
+            found.append(ends(line.line, metric, line.played[1] or f"results {i + 1}"))
         else:
             raise TypeError(f"compare takes Results and RunFolders, not {shown(line)}")
     if len(found) < 2:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.bench.declare.canonical import digest
 from hushbandits.bench.declare.world import seeds, world
-from hushbandits.bench.judge.compare import faced
+from hushbandits.bench.judge.line import faced
 from hushbandits.bench.play.batch import Played, prepare, sampled, split
 from hushbandits.bench.play.check import afford_points
 from hushbandits.bench.play.crew import workers

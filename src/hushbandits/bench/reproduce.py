@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hushbandits.bench.declare.catalog import modules, reasons
 from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stages import check_looks, together
 from hushbandits.bench.judge.verdicts import Verdict, judge
 from hushbandits.bench.play.players import Players
@@ -18,7 +20,6 @@ from hushbandits.bench.show.report import write as write_report
 from hushbandits.bench.show.tables import interval, number
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.validate import nearest
-from hushbandits.experiments import modules
 
 __all__ = ["Reproduction", "in_words", "papers", "planned", "reproduce", "write"]
 
@@ -31,8 +32,8 @@ not edit.
 _GUIDE = """
 A claim *holds* if the effect's interval lies inside the claimed region at each of its points, *does not hold* if it
 lies outside at one of them, and is *undecided* otherwise. The claims of a paper are judged together. Tables show the
-effect where it is nearest to failing. What does not hold comes first. `docs/harness.md`, Claims, says which interval a
-claim gets and what a verdict promises.
+effect where it is nearest to failing. What does not hold comes first. `docs/statistics.md` says which interval a claim
+gets and what a verdict promises.
 """
 #: Verdicts in the order of the page, and how a sentence counts them.
 _VERDICTS = {"does not hold": "do not hold", "undecided": "undecided", "holds": "hold"}
@@ -96,7 +97,7 @@ def reproduce(
         opened = begin([experiment], folder, seed)
         outcome = go_on(opened, players, progress=progress)
         with outcome.store as store:
-            verdicts = judge(store, experiment, together(experiment))
+            verdicts = judge(lines(store, experiment), experiment, together(experiment))
             if outcome.played or store.restyled or not (folder / PAGE).exists():
                 write_report(store, folder / PAGE)
         yield Reproduction(paper, experiment, verdicts, outcome.failures)
@@ -146,13 +147,21 @@ def _rows(section: str) -> dict[str, list[str]]:
     return {verdict: [line for line in lines if line.startswith(f"| {_bold(verdict)} |")] for verdict in _VERDICTS}
 
 
-def _section(title: str, command: str, scale: str, rows: Sequence[str]) -> str:
-    """A paper's verdicts: what does not hold and what is open, then the rest, folded."""
+def _whys(rows: Sequence[str], why: Mapping[str, str]) -> list[str]:
+    """A line for each reason that fits one of these rows' claims."""
+    told = {next((part for part in why if part in row.split(" | ")[1]), None) for row in rows}
+    return [f"- *{part}*: {reason}" for part, reason in why.items() if part in told]
+
+
+def _section(title: str, command: str, scale: str, rows: Sequence[str], why: Mapping[str, str]) -> str:
+    """A paper's verdicts: what does not hold, why, and what is open, then the rest, folded."""
     by = _rows("\n".join(rows))
     tally = ", ".join(f"{len(by[v])} {_VERDICTS[v]}" for v in ("holds", "does not hold", "undecided") if by[v])
     lines = [f"## {title}", "", f"`{command}` · {scale} scale · {len(rows)} claims judged together: {tally}."]
     if first := by["does not hold"] + by["undecided"]:
         lines += ["", _HEAD, *first]
+    if whys := _whys(by["does not hold"], why):
+        lines += ["", "Why these do not hold, as far as we know:", "", *whys]
     if kept := by["holds"]:
         summary = f"<details><summary>{len(kept)} claims hold</summary>"
         lines += ["", summary, "", _HEAD, *kept, "", "</details>"]
@@ -192,7 +201,7 @@ def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], q
             kept.append(paper)
             continue
         rows = [_row(r, verdict) for r in found if r.paper == paper for verdict in r.verdicts]
-        sections[paper] = scale, _section(modules()[paper][0], commands[paper], scale, rows)
+        sections[paper] = scale, _section(modules()[paper][0], commands[paper], scale, rows, reasons(paper))
     sections = dict(sorted(sections.items()))
     marked = (f"<!-- {name} {size} -->\n{text}\n<!-- end -->\n" for name, (size, text) in sections.items())
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.bench.declare.spec import Cell, Experiment, Figure, Use
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.vocabulary import shipped
+from hushbandits.bench.judge.line import Held
+from hushbandits.bench.play.natures import Measures
 from hushbandits.core.entries import title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
@@ -21,7 +24,6 @@ from hushbandits.protection import Protection, protection
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hushbandits.bench.play.store import Store
     from hushbandits.bench.show.picture import Picture
 
 __all__ = ["Results", "figure_of", "spent", "world_of"]
@@ -172,38 +174,24 @@ class Results:
             raise ValueError(f"{many[0]}= chooses among lines and cells of a folder, and these are the runs of one")
         scalars = [name for name, values in self.finals.items() if values.ndim == 1]
         figure = figure_of(metric, shown, list(self.curves), scalars)
+        return drawn([self.line], self._alone, [figure])
+
+    @property
+    def line(self) -> Held:
+        """These runs as a line among others: what comparisons and pictures take."""
+        (cell,) = self._alone.cells()
+        measures = Measures(self.measures or shipped())
+        curves = {name: (self.times, values) for name, values in self.curves.items()}
+        return Held(cell, cell.line, measures, self.world, self.faced, self.finals, curves)
+
+    @property
+    def _alone(self) -> Experiment:
+        """The experiment that has these runs alone."""
         env, agent = self.played
-        alone = Experiment(
-            name=_ALONE, title=f"{agent} on {env}" if agent else "Results", env=Use(env or "env"),
+        return Experiment(
+            name="results", title=f"{agent} on {env}" if agent else "Results", env=Use(env or "env"),
             agents=[Use(agent or "results")], runs=max(1, self.runs),
         )  # fmt: skip
-        return drawn(cast("Store", _Held(self)), alone, [figure])
-
-
-#: Name of the experiment that results stand for in a picture.
-_ALONE = "results"
-
-
-class _Held:
-    """Results in the place of a store of one cell."""
-
-    def __init__(self, results: Results):
-        self._results = results
-
-    def sessions(self) -> list[tuple[str, Params]]:
-        said = {name: [measure.label, measure.nature] for name, measure in self._results.measures.items()}
-        return [("", {"measures": {_ALONE: said}})] if said else []
-
-    def metrics(self, cell: Cell) -> list[str]:
-        return list(self._results.finals)
-
-    def final(self, cell: Cell, metric: str, runs: int) -> Array:
-        return np.asarray(self._results.finals.get(metric, ()), float)
-
-    def curve(self, cell: Cell, metric: str, runs: int) -> tuple[Array, Array]:
-        if metric not in self._results.curves:
-            return np.empty(0), np.empty((0, 0))
-        return np.asarray(self._results.times, float), np.asarray(self._results.curves[metric], float)
 
 
 def figure_of(metric: str | None, shown: Params, curves: list[str], finals: list[str]) -> Figure:

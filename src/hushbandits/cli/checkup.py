@@ -10,7 +10,7 @@ from pathlib import Path
 from hushbandits.bench.judge.stages import Stages, said
 from hushbandits.bench.play.errors import DamagedError
 from hushbandits.bench.play.opening import JOURNAL
-from hushbandits.bench.play.schema import SUMMED
+from hushbandits.bench.play.schema import VERSION
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.core.ground.files import parts
 from hushbandits.core.ground.strangers import printable
@@ -43,7 +43,7 @@ def checkup(folder: Path) -> int:
 
 def _told(store: Store, folder: Path) -> Iterator[str]:
     size = store.path.stat().st_size / 2**20
-    yield f"{store.path}: seed {store.seed}, store version {store.version}, {size:.1f} MiB"
+    yield f"{store.path}: seed {store.seed}, store version {VERSION}, {size:.1f} MiB"
     done = store.done()
     asked = Stages()(store)
     for experiment in store.experiments:
@@ -68,9 +68,4 @@ def _told(store: Store, folder: Path) -> Iterator[str]:
         yield f"{part.name}: part of a file whose writer was killed; it goes with the next report"
     rows = sum(count for _, count in store.verify())
     runs = sum(map(len, done.values()))
-    if store.version < SUMMED:
-        yield f"readable: {rows:,} rows of {runs:,} runs, without checksums (an older hushbandits made this folder)"
-    else:
-        yield f"whole: {rows:,} rows of {runs:,} runs match their checksums"
-        if not store.held:
-            yield "without checksums: sessions, promises and failures (an older hushbandits made this folder)"
+    yield f"whole: {rows:,} rows of {runs:,} runs match their checksums"

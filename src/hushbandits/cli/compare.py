@@ -45,9 +45,10 @@ def compare(
     statistic
         mean, median or iqm (the mean of the middle half).
     """
-    from hushbandits.bench.folder import open_run
-    from hushbandits.bench.judge.compare import comparisons
+    from hushbandits.bench.judge.line import lines as lines_of
+    from hushbandits.bench.judge.pairs import comparisons
     from hushbandits.bench.judge.stats import STATISTICS
+    from hushbandits.bench.opened import open_run
     from hushbandits.bench.play.store import FILE, Store
     from hushbandits.bench.show.compared import heads, notes, rows
     from hushbandits.bench.show.terminal import print_table
@@ -64,11 +65,13 @@ def compare(
             raise ValueError(f"no metric is named {metric!r}{nearest(metric, known)}")
         shown = 0
         with Store(folder / FILE, readonly=True) as store:
-            for one in part.experiments:
-                found = comparisons(store, one, metric or "", statistic, most=None)
+            for one in part.parts:
+                shows = metric or next(iter(one.experiment.metrics), "")
+                played = lines_of(store, one.experiment, one.cells)
+                found = comparisons(played, shows, statistic, most=None)
                 for compared in found:
                     where = f", {compared.where}" if compared.where else ""
-                    title = f"{one.name}{where}: {compared.metric}"
+                    title = f"{one.experiment.name}{where}: {compared.metric}"
                     print_table(console, title, heads(compared.level), rows(compared), named=2, left=(0, 1))
                     shown += 1
                 for note in notes(found) if found else ():

@@ -47,9 +47,9 @@ def asked(
     ValueError
         Among others, where claims would be judged in more runs than they are declared for, and nobody says so.
     """
+    from hushbandits.bench.declare.catalog import find
     from hushbandits.bench.declare.looks import parsed
     from hushbandits.bench.declare.spec import Use
-    from hushbandits.experiments import find
 
     changes = assignments("--set", set) | ({} if runs is None else {"runs": runs})
     whole = experiments = find(name)
@@ -134,9 +134,9 @@ def into(
     skip_invalid: bool = False, shard: Shard = (1, 1),
 ) -> int:  # fmt: skip
     """Run into a folder, show and publish what is there; return the exit code."""
+    from hushbandits.bench.declare.catalog import bounds
     from hushbandits.bench.judge.stages import said
     from hushbandits.bench.run import begin, go_on
-    from hushbandits.experiments import bounds
 
     console = make_console(stderr=True)
     with bad_input_is_a_sentence():

@@ -182,9 +182,9 @@ def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wra
     what
         One of the five; default: all.
     """
+    from hushbandits.bench.declare.catalog import modules
     from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
     from hushbandits.core.ground.validate import choice
-    from hushbandits.experiments import modules
     from hushbandits.policies.shelf import POLICIES
 
     def about(table: Table) -> dict[str, str]:

@@ -88,6 +88,7 @@ class World:
 
         @property
         def most_arrivals(self) -> int: ...
+        def crossings(self, run: int = 0) -> Array: ...
 
         # Of exploration.
         weights: Array
@@ -98,8 +99,12 @@ class World:
         costs: tuple[int, int]
         resets: bool
         votes_needed: int
+        votes: Array
+        pool: Array
         book: Any
 
+        @property
+        def upcoming(self) -> Array: ...
         @property
         def deserted(self) -> Array: ...
         @property

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
+from hushbandits.core.world import World
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["BEST", "IN", "OUT", "best", "caption", "colours", "ink", "label_arms", "listed", "star"]
 
@@ -22,13 +27,13 @@ _LINE = 118  # letters of a caption's line
 _LISTED = 20  # arms up to which a line of text tells of each
 
 
-def best(core: Any) -> int:
+def best(core: World) -> int:
     """Return the arm that costs least, now."""
     gaps = getattr(core, "gaps", None)
     return int(core.means[0].argmax() if gaps is None else gaps[0].argmin())
 
 
-def colours(core: Any) -> list[tuple[float, ...]]:
+def colours(core: World) -> list[tuple[float, ...]]:
     """Return a colour per arm: one of its own up to ten arms, else the darker, the less it costs."""
     from matplotlib import colormaps
     from matplotlib.colors import to_rgba
@@ -51,7 +56,7 @@ def ink(colour: Sequence[float]) -> str:
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
 
 
-def label_arms(axes: Any, core: Any, wide: bool = True) -> None:
+def label_arms(axes: Axes, core: World, wide: bool = True) -> None:
     """Name the arms on the x-axis, as far as there is room; with what they pay, if it is `wide`."""
     from matplotlib.ticker import MaxNLocator
 
@@ -67,7 +72,7 @@ def label_arms(axes: Any, core: Any, wide: bool = True) -> None:
     axes.set_xlabel(f"{noun}, and its {pays}" if told else noun)
 
 
-def star(axes: Any, arms: Sequence[int] | Array) -> None:
+def star(axes: Axes, arms: Sequence[int] | Array) -> None:
     """Mark the best arms at the top."""
     axes.scatter(
         arms, np.full(len(arms), 0.94), marker="*", s=70, color=BEST, edgecolors="white", linewidths=0.5, zorder=6,
@@ -75,7 +80,7 @@ def star(axes: Any, arms: Sequence[int] | Array) -> None:
     )  # fmt: skip
 
 
-def caption(figure: Any, *sentences: str) -> None:
+def caption(figure: Figure, *sentences: str) -> None:
     """Say under a picture what is drawn."""
     told = "; ".join(sentence for sentence in sentences if sentence)
     figure.supxlabel(fill(told, _LINE), fontsize=8, color="#4b5563")

@@ -11,7 +11,7 @@ from typing import Any
 
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Params
 from hushbandits.core.luck.rewards import UniformMeans
@@ -55,23 +55,9 @@ def models(epsilon: float) -> list[Use]:
     ]
 
 
-def _name(use: Use) -> str:
-    return use.label or use.name
-
-
-def _at(*epsilons: float) -> dict[str, list[object]]:
-    return {"agent.epsilon": [*epsilons]}
-
-
-def _ratio_at(time: int, dp: Use) -> Ratio:
-    """Of the same; what both are divided by cancels."""
-    return Ratio("regret", of=DIST_DP, over=dp, time=time)
-
-
-def _gap(time: int, dp: Use = DP, *epsilons: float) -> Difference:
+def _gap(time: int, dp: Use = DP, **more: Any) -> Difference:
     """Of time-averaged regrets, Dist-DP-SE's minus DP-SE's."""
-    at = _at(*epsilons) if epsilons else {}
-    return Difference("regret", of=DIST_DP, over=dp, time=time, per_time=True, at=at)
+    return Difference("regret", DIST_DP, dp, time=time, per_time=True, **more)
 
 
 def _along_epsilon(of: Use, over: Use, time: int | None = None) -> Slope:
@@ -84,10 +70,12 @@ def _gap_claims(where: str, horizon: int, dp: Use = DP) -> list[Claim]:
     matches = f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's"
     return [
         Claim(f"{matches}: their difference (T = {horizon:,}).", _gap(horizon, dp), **words.MATCHES_PER_TIME),
-        Claim(f"{matches}: their ratio (T = {horizon:,}).", _ratio_at(horizon, dp), **words.MATCHES),
+        Claim(f"{matches}: their ratio (T = {horizon:,}).",
+              Ratio("regret", DIST_DP, dp, time=horizon), **words.MATCHES),
         Claim(f"{where} there is a gap at small T, the cost of discrete noise (T = {early:,}).",
               _gap(early, dp), above=0),
-        Claim(f"{where} the gap at small T is slight (T = {early:,}).", _ratio_at(early, dp), **words.LITTLE),
+        Claim(f"{where} the gap at small T is slight (T = {early:,}).",
+              Ratio("regret", DIST_DP, dp, time=early), **words.LITTLE),
         Claim(f"{where} the gap at small T is smaller for a higher ε (ratio, T = {early:,}).",
               _along_epsilon(DIST_DP, dp, early), below=0),
     ]  # fmt: skip
@@ -97,12 +85,14 @@ def _own_gap_claims() -> list[Claim]:
     # Where the gap does shrink with ε, and that the ratio does not close with T.
     late = 300_000
     return [
-        Claim("At T = 300,000 the gap is more than .01 at ε = .1.", _gap(late, DP, 0.1), above=0.01, source=OWN),
-        Claim("At T = 300,000 the gap is less than .01 at ε = 1.", _gap(late, DP, 1.0), below=0.01, source=OWN),
+        Claim("At T = 300,000 the gap is more than .01 at ε = .1.",
+              _gap(late, at={"agent.epsilon": [0.1]}), above=0.01, source=OWN),
+        Claim("At T = 300,000 the gap is less than .01 at ε = 1.",
+              _gap(late, at={"agent.epsilon": [1.0]}), below=0.01, source=OWN),
         Claim("At T = 300,000 the gap is smaller for a higher ε (ratio).", _along_epsilon(DIST_DP, DP, late), below=0,
               source=OWN),
         Claim("The ratio persists: at ε = .1 and T = 10⁶ Dist-DP-SE's regret is clearly larger.",
-              Ratio("regret", of=DIST_DP, over=DP, at=_at(0.1)), **words.CLEARLY_MORE, source=OWN),
+              Ratio("regret", of=DIST_DP, over=DP, at={"agent.epsilon": [0.1]}), **words.CLEARLY_MORE, source=OWN),
     ]  # fmt: skip
 
 
@@ -114,14 +104,14 @@ def _gain_claims(where: str, lines: Sequence[Use], epsilons: Sequence[float]) ->
         Claim(f"{where} s = 10 provides a considerable gain (every ε).", Ratio("regret", of=s10, over=DIST_DP),
               **words.CONSIDERABLY_LESS),
         Claim(f"{where} s = 10 provides a considerable gain where ε is small (ε = {small:g}).",
-              Ratio("regret", of=s10, over=DIST_DP, at=_at(small)), **words.CONSIDERABLY_LESS,
+              Ratio("regret", of=s10, over=DIST_DP, at={"agent.epsilon": [small]}), **words.CONSIDERABLY_LESS,
               source="own reading of the same sentence"),
     ]  # fmt: skip
-    for line in lines:
+    for use in lines:
         claims += [
-            *(Claim(f"{where} {_name(line)} beats Dist-DP-SE at ε = {e:g}.",
-                    Ratio("regret", of=line, over=DIST_DP, at=_at(e)), **words.LESS) for e in epsilons),
-            Claim(f"{where} the gain of {_name(line)} is larger at small ε.", _along_epsilon(line, DIST_DP), above=0),
+            *(Claim(f"{where} {use.called} beats Dist-DP-SE at ε = {e:g}.",
+                    Ratio("regret", of=use, over=DIST_DP, at={"agent.epsilon": [e]}), **words.LESS) for e in epsilons),
+            Claim(f"{where} the gain of {use.called} is larger at small ε.", _along_epsilon(use, DIST_DP), above=0),
         ]  # fmt: skip
     return claims
 
@@ -133,18 +123,15 @@ def _larger_scale(where: str, epsilon: float, **more: Any) -> Claim:
 
 def _model_claims() -> list[Claim]:
     cdp, ldp, dist, rdp, concentrated, split, binary = models(0.5)
-
-    def ratio(of: Use, over: Use) -> Ratio:
-        return Ratio("regret", of=of, over=over)
-
     return [
-        *(Claim(f"{use.name} is much better than LDP-SE.", ratio(use, ldp), **words.MUCH_LESS) for use in (cdp, dist)),
-        Claim("Dist-DP-SE's regret is similar to CDP-SE's.", ratio(dist, cdp), **words.MATCHES),
-        *(Claim(f"Relaxing pure privacy gives a better regret: {use.name} against Dist-DP-SE.", ratio(use, dist),
-                **words.LESS) for use in (rdp, concentrated)),
-        Claim("Dist-CDP-SE performs better than Dist-RDP-SE.", ratio(concentrated, rdp), **words.LESS),
+        *(Claim(f"{use.name} is much better than LDP-SE.",
+                Ratio("regret", use, ldp), **words.MUCH_LESS) for use in (cdp, dist)),
+        Claim("Dist-DP-SE's regret is similar to CDP-SE's.", Ratio("regret", dist, cdp), **words.MATCHES),
+        *(Claim(f"Relaxing pure privacy gives a better regret: {use.name} against Dist-DP-SE.",
+                Ratio("regret", use, dist), **words.LESS) for use in (rdp, concentrated)),
+        Claim("Dist-CDP-SE performs better than Dist-RDP-SE.", Ratio("regret", concentrated, rdp), **words.LESS),
         Claim("Through a shuffler, split-and-mix has less regret than VB-SDP-AE's binary sums, which are "
-              "(ε, δ)-private as well.", ratio(split, binary), **words.LESS, source=OWN),
+              "(ε, δ)-private as well.", Ratio("regret", split, binary), **words.LESS, source=OWN),
     ]  # fmt: skip
 
 
@@ -213,10 +200,9 @@ def _bits() -> Experiment:
         figures=(Figure(y="bits_per_user", x="env.horizon"),),
         claims=[
             Claim(
-                f"{_name(use)}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
+                f"{use.called}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
                 f"users (T = {high:,}).",
-                Difference("bits_per_user", of={"agent": use, "env.horizon": high},
-                           over={"agent": use, "env.horizon": low}),
+                Difference("bits_per_user", line(use, horizon=high), line(use, horizon=low)),
                 above=3.5, below=5.5,
             )
             for use in agents
@@ -240,7 +226,7 @@ def _radius() -> Experiment:
         metrics=("covered", "regret"),
         figures=(Figure(y="covered", x="agent.epsilon", log=""),),
         claims=[
-            Claim(f"With probability at least 1 − 3p all estimates of {_name(use)} stay within β(b).",
+            Claim(f"With probability at least 1 − 3p all estimates of {use.called} stay within β(b).",
                   Value("covered", of=use), above=0.7)
             for use in lines
         ],
@@ -271,18 +257,12 @@ EXPERIMENTS = (
     ),
     _scale("scale-05", 0.5),
     _scale("scale-1", 1.0),
-    Experiment(
-        name="chowdhury2023-fig4",
-        title="Trust models on easy instances, ε = .5 (and, of our own, two shufflers)",
-        source="Chowdhury & Zhou 2023, figure 4",
-        env=EASY_ENV,
-        paired=("permute_arms",),
-        agents=models(0.5),
+    _regret(
+        "fig4", "Trust models on easy instances, ε = .5 (and, of our own, two shufflers)", EASY_ENV, models(0.5),
+        sweep={},
         figures=(Figure(y="regret", per_time=True, since=1000),),
-        runs=RUNS,
         metrics=("regret", "bits_per_user", "epsilon"),
         claims=_model_claims(),
-        quick={"env.horizon": 100_000, "runs": 20},
     ),
     _regret(
         "fig5", "Learning to rank (the small made-up file; --set env.path=FILE for a real one)",

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Unpack
 
 import numpy as np
 
 from hushbandits.agents import dubey2020_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Line, Looked, Ratio, Value
+from hushbandits.bench.declare.effects import Ratio, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.luck.rewards import UniformMeans
@@ -71,21 +70,12 @@ def byzantine_bound(env: Params, agent: Params, x: Array) -> Array:
     return np.where(np.isfinite(line), line, np.nan)
 
 
-BOUND = "hushbandits.experiments.dubey2020:"
 PRIVATE = Use("Private-UCB", epsilon=1.0, v=1.1, own="exact")
 ALONE, PRIVATE_ALONE, OPEN = Use("UCB1"), Use("DP-UCB-INT", epsilon=1.0), Use("Multi-UCB")
 BYZANTINE = Use("Byzantine-UCB", label="Byzantine-UCB", on="ByzantineNetwork-v0", epsilon=1e-3, mean="trimmed")
 PLAIN = Use("Byzantine-UCB", label="plain mean, same radius", on="ByzantineNetwork-v0", epsilon=1e-3, mean="mean")
 CLEAN = Use("Byzantine-UCB", label="Byzantine-UCB, no contamination", epsilon=0.0, mean="trimmed")
 UNAWARE = Use("Byzantine-UCB", label="Byzantine-UCB at ϵ = 0", on="ByzantineNetwork-v0", epsilon=0.0, mean="trimmed")
-
-
-def _against(of: Line, over: Line, **more: Unpack[Looked]) -> Ratio:
-    return Ratio("regret", of=of, over=over, **more)
-
-
-def _at(agent: Use, **point: object) -> Params:
-    return {"agent": agent, **{f"env.{k}": v for k, v in point.items()}}
 
 
 FIGURE_1A = Experiment(
@@ -99,18 +89,18 @@ FIGURE_1A = Experiment(
     runs=100,
     metrics=("regret", "messages"),
     figures=(
-        Figure(y="regret", log="xy", by="env.life", bounds={"theorem, median instance": f"{BOUND}private_bound"}),
+        Figure(y="regret", log="xy", by="env.life", bounds={"theorem, median instance": f"{__name__}:private_bound"}),
     ),
     claims=[
         *(
             Claim(
                 f"Private-UCB does significantly better than {alone.name} alone.",
-                _against(PRIVATE, alone),
+                Ratio("regret", PRIVATE, alone),
                 **words.MUCH_LESS,
             )
             for alone in (ALONE, PRIVATE_ALONE)
         ),
-        Claim("Private-UCB does worse than its non-private version.", _against(PRIVATE, OPEN), **words.MORE),
+        Claim("Private-UCB does worse than its non-private version.", Ratio("regret", PRIVATE, OPEN), **words.MORE),
     ],
     quick={"runs": 10, **SMALL, "env.horizon": 1000},
 )
@@ -129,15 +119,15 @@ FIGURE_1B = Experiment(
     metrics=("regret",),
     figures=(
         Figure(y="regret", log="xy", by="env.rewards",
-               bounds={"theorem, median instance": f"{BOUND}byzantine_bound"}),
+               bounds={"theorem, median instance": f"{__name__}:byzantine_bound"}),
     ),
     claims=[
-        Claim("The byzantine-proof algorithm is a large improvement on UCB1.", _against(BYZANTINE, ALONE),
+        Claim("The byzantine-proof algorithm is a large improvement on UCB1.", Ratio("regret", BYZANTINE, ALONE),
               **words.MUCH_LESS),
-        Claim("Without contamination it does better.", _against(CLEAN, BYZANTINE), **words.LESS),
+        Claim("Without contamination it does better.", Ratio("regret", CLEAN, BYZANTINE), **words.LESS),
         Claim(
             "Much of that is the smaller radius: a plain mean under it, too, has less than half of UCB1's regret.",
-            _against(PLAIN, ALONE), **words.MUCH_LESS, source="own addition",
+            Ratio("regret", PLAIN, ALONE), **words.MUCH_LESS, source="own addition",
         ),
     ],
     quick={"runs": 10, **SMALL, "env.horizon": 1000},
@@ -164,7 +154,7 @@ OUTLIERS = Experiment(
     figures=(Figure(y="regret", log="xy", by="env.location"),),
     claims=[
         Claim("Far outliers ruin the plain mean, not the trimmed one.",
-              _against("trimmed", "plain mean", at={"env.location": [10.0]}), **words.MUCH_LESS),
+              Ratio("regret", "trimmed", "plain mean", at={"env.location": [10.0]}), **words.MUCH_LESS),
     ],
     quick={"runs": 10, **SMALL},
 )  # fmt: skip
@@ -194,7 +184,7 @@ OVERESTIMATE = Experiment(
     figures=(Figure(y="regret", log="xy", by="env.rewards"),),
     claims=[
         Claim(f"If ϵ is overestimated {epsilon / CONTAMINATION:.0f} times, {sentence}",
-              _against(_told(epsilon), _told(CONTAMINATION)), **region)
+              Ratio("regret", _told(epsilon), _told(CONTAMINATION)), **region)
         for epsilon in TOO_MUCH
         for sentence, region in (
             ("the performance remains unchanged.", words.MATCHES),
@@ -226,17 +216,17 @@ FIGURE_1C = Experiment(
         for claim in (
             Claim(
                 f"{use.name}: regret falls sharply from γ = 1 to the diameter.",
-                _against(_at(use, graph="erdos-renyi", life=3), _at(use, graph="erdos-renyi", life=1)),
+                Ratio("regret", line(use, graph="erdos-renyi", life=3), line(use, graph="erdos-renyi", life=1)),
                 **words.MUCH_LESS,
             ),
             Claim(
                 f"{use.name}: at the diameter it matches the optimal one, that of a complete graph.",
-                _against(_at(use, graph="erdos-renyi", life=3), _at(use, graph="complete", life=1)),
+                Ratio("regret", line(use, graph="erdos-renyi", life=3), line(use, graph="complete", life=1)),
                 **words.MATCHES,
             ),
             Claim(
                 f"{use.name}: without communication it is the worst.",
-                _against(_at(use, graph="erdos-renyi", life=0), _at(use, graph="erdos-renyi", life=1)),
+                Ratio("regret", line(use, graph="erdos-renyi", life=0), line(use, graph="erdos-renyi", life=1)),
                 **words.MORE,
                 source="own addition",  # the paper looks from γ = 1 on
             ),
@@ -265,12 +255,13 @@ BOUNDS = Experiment(
     metrics=("regret",),
     figures=(
         Figure(y="regret", log="xy", by="env.life", bounds={
-            "theorem of section 3.3": f"{BOUND}private_bound", "theorem of section 4.2": f"{BOUND}byzantine_bound",
+            "theorem of section 3.3": f"{__name__}:private_bound",
+            "theorem of section 4.2": f"{__name__}:byzantine_bound",
         }),
     ),
     claims=[
-        Claim(f"{use.name} at γ = {life} stays under its bound of {most:.0f}.", Value("regret", of=_at(use, life=life)),
-              below=most)
+        Claim(f"{use.name} at γ = {life} stays under its bound of {most:.0f}.",
+              Value("regret", line(use, life=life)), below=most)
         for life, bounds in MOST.items()
         for use, most in zip((PRIVATE, BYZANTINE), bounds, strict=True)
     ],

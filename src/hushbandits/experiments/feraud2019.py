@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Line, Looked, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
@@ -23,6 +23,7 @@ QUICK = {"runs": 5, "env.n_agents": (32, 64, 128)}
 EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
 UNEQUAL = "50/80"
 OWN = "own addition"
+EVERYWHERE: Params = {}
 
 
 def decentralized(routine: str) -> Use:
@@ -63,50 +64,40 @@ def theorem_1(env: Params, agent: Params, x: Array) -> Array:
     return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
 
 
-def _here(function: str) -> str:
-    return f"{__name__}:{function}"
-
-
-def _against(of: Line, over: Line, *, metric: str = "rounds", **more: Unpack[Looked]) -> Ratio:
-    return Ratio(metric, of=of, over=over, **more)
-
-
-def _along(of: Line, over: Line | None = None, **more: Unpack[Looked]) -> Slope:
-    return Slope("rounds", of=of, over=over, along="env.n_agents", **more)
-
-
 def _faster(one: Use, other: Use, at: str, source: str = "") -> Claim:
     sentence = f"{one.name} needs fewer samples than {other.name}{at}."
-    return Claim(sentence, _against(one, other), **words.LESS, source=source)
+    return Claim(sentence, Ratio("rounds", one, other), **words.LESS, source=source)
 
 
-def _superlinear(where: str, **more: Unpack[Looked]) -> list[Claim]:
+def _superlinear(where: str, at: Params = EVERYWHERE) -> list[Claim]:
     """Of 1-Privacy, "on both problems"."""
     return [
-        Claim(f"{where} {use.name} grows superlinearly in N.", _along(use, **more), above=1)
+        Claim(
+            f"{where} {use.name} grows superlinearly in N.", Slope("rounds", use, along="env.n_agents", at=at), above=1
+        )
         for use in (baseline(1, r) for r in ROUTINES)
     ]
 
 
-def _clearly(one: Use, other: Use, where: str, **more: Unpack[Looked]) -> Claim:
+def _clearly(one: Use, other: Use, where: str, at: Params = EVERYWHERE) -> Claim:
     sentence = f"{where} {one.name} clearly outperforms {other.name}."
-    return Claim(sentence, _against(one, other, **more), **words.CLEARLY_LESS)
+    return Claim(sentence, Ratio("rounds", one, other, at=at), **words.CLEARLY_LESS)
 
 
-def _gain(where: str, **more: Unpack[Looked]) -> Claim:
+def _gain(where: str, at: Params = EVERYWHERE) -> Claim:
     alone, better = (baseline(1, r) for r in ROUTINES)
     sentence = f"{where} the gain of {better.name} over {alone.name} increases with N."
-    return Claim(sentence, _along(alone, better, **more), above=0)
+    return Claim(sentence, Slope("rounds", alone, better, along="env.n_agents", at=at), above=0)
 
 
-def _order_claims(where: str, **more: Unpack[Looked]) -> list[Claim]:
+def _order_claims(where: str, at: Params = EVERYWHERE) -> list[Claim]:
     """Which routine outperforms which, alone and by votes."""
     alone, better = (baseline(1, r) for r in ROUTINES)
     vote, worse = (decentralized(r) for r in ROUTINES)
     return [
-        _clearly(better, alone, where, **more),
-        _gain(where, **more),
-        _clearly(vote, worse, where, **more),
+        _clearly(better, alone, where, at),
+        _gain(where, at),
+        _clearly(vote, worse, where, at),
     ]  # fmt: skip
 
 
@@ -125,7 +116,7 @@ def _shared_claims() -> list[Claim]:
     return [
         *(Claim(f"{use.name} needs 800 samples whatever N.", Value("rounds", of=use), **words.about(800))
           for use in lines),
-        Claim("Both 0-Privacy baselines need the same.", _against(one, other), **words.MATCHES),
+        Claim("Both 0-Privacy baselines need the same.", Ratio("rounds", one, other), **words.MATCHES),
     ]  # fmt: skip
 
 
@@ -139,19 +130,14 @@ def _message_claims() -> list[Claim]:
               above=251.5, below=252.5, source=OWN),
         Claim(
             "Decentralized SER3 needs three to four orders of magnitude fewer messages than 0-Privacy-SER3 at every N.",
-            _against(share, vote, metric="messages"), above=1e3,
+            Ratio("messages", share, vote), above=1e3,
         ),
         Claim(
             "Decentralized SER3 needs three orders of magnitude fewer messages from N = 512 on.",
-            _against(share, vote, metric="messages", at={"env.n_agents": [512, 1024]}), above=1e3,
+            Ratio("messages", share, vote, at={"env.n_agents": [512, 1024]}), above=1e3,
             source="own reading of the same sentence",
         ),
     ]  # fmt: skip
-
-
-def _at(agent: Use, distribution: str, n_agents: int | None = None) -> Params:
-    line = {"agent": agent, "env.agent_distribution": distribution}
-    return line if n_agents is None else {**line, "env.n_agents": n_agents}
 
 
 def _unequal_claims() -> list[Claim]:
@@ -162,28 +148,28 @@ def _unequal_claims() -> list[Claim]:
     claims = [*_superlinear("On problem 2", at=unequal), *_order_claims("On problem 2", at=unequal)]
     for r in ROUTINES:
         vote, alone = decentralized(r), baseline(1, r)
+        votes, evenly = (line(vote, agent_distribution=p) for p in (UNEQUAL, "uniform"))
+        lonely, alike = (line(alone, agent_distribution=p) for p in (UNEQUAL, "uniform"))
         claims += [
             Claim(f"{vote.name} needs fewer samples with 64 players than with 32.",
-                  _against(_at(vote, UNEQUAL, 64), _at(vote, UNEQUAL, 32)), **words.LESS),
-            Claim(f"{vote.name} then grows linearly with N.", _along(_at(vote, UNEQUAL), at=large), **words.LINEARLY),
-            Claim(f"The imbalance helps {vote.name}: fewer samples.",
-                  _against(_at(vote, UNEQUAL), _at(vote, "uniform")), **words.LESS),
+                  Ratio("rounds", {**votes, "env.n_agents": 64}, {**votes, "env.n_agents": 32}), **words.LESS),
+            Claim(f"{vote.name} then grows linearly with N.", Slope("rounds", votes, along="env.n_agents", at=large),
+                  **words.LINEARLY),
+            Claim(f"The imbalance helps {vote.name}: fewer samples.", Ratio("rounds", votes, evenly), **words.LESS),
             Claim(f"From 64 players on, the imbalance helps {vote.name}: fewer samples.",
-                  _against(_at(vote, UNEQUAL), _at(vote, "uniform"), at=large), **words.LESS,
-                  source="own reading of the same sentence"),
-            Claim(f"The imbalance hurts {alone.name}: more samples.",
-                  _against(_at(alone, UNEQUAL), _at(alone, "uniform")), **words.MORE),
+                  Ratio("rounds", votes, evenly, at=large), **words.LESS, source="own reading of the same sentence"),
+            Claim(f"The imbalance hurts {alone.name}: more samples.", Ratio("rounds", lonely, alike), **words.MORE),
         ]  # fmt: skip
     return claims
 
 
-def _against_players(name: str, title: str, figure: str, **more: Any) -> Experiment:
+def _declared(name: str, title: str, source: str, **more: Any) -> Experiment:
     return Experiment(
         **{
-            "name": name,
+            "name": f"feraud2019-{name}",
             "title": title,
-            "source": f"Féraud et al. 2019, {figure}",
-            "env": Use(ID, problem=more.pop("problem", "P1"), permute_arms=True),
+            "source": f"Féraud et al. 2019, {source}",
+            "env": Use(ID, problem="P1", permute_arms=True),
             "agents": AGENTS,
             "sweep": {"env.n_agents": PLAYERS},
             "runs": 80,  # the paper's 20 leave claims undecided
@@ -195,16 +181,6 @@ def _against_players(name: str, title: str, figure: str, **more: Any) -> Experim
     )
 
 
-def _median_alone() -> Experiment:
-    return _against_players(
-        "feraud2019-median-alone", "Median elimination alone, which is slow: few players, few runs", "appendix",
-        agents=[baseline(1, "Median")],
-        sweep={"env.n_agents": (32, 64)},
-        runs=3,
-        quick={"runs": 1, "env.n_agents": (32,)},
-    )  # fmt: skip
-
-
 SWITCH = Use(ID, n_agents=32, horizon=400_000, switches=1, permute_arms=True)
 
 
@@ -213,19 +189,19 @@ def _dser4(phi: float) -> Use:
 
 
 EXPERIMENTS = (
-    _against_players(
-        "feraud2019-fig1a", "Problem 1: samples against the number of players", "figure 1a",
-        figures=(Figure(y="rounds", x="env.n_agents", log="xy", bounds={"corollary 2": _here("corollary_2")}),),
+    _declared(
+        "fig1a", "Problem 1: samples against the number of players", "figure 1a",
+        figures=(Figure(y="rounds", x="env.n_agents", log="xy", bounds={"corollary 2": f"{__name__}:corollary_2"}),),
         claims=_samples_claims(),
     ),
-    _against_players(
-        "feraud2019-fig1b", "Problem 1: messages against the number of players", "figure 1b",
+    _declared(
+        "fig1b", "Problem 1: messages against the number of players", "figure 1b",
         agents=[use for use in AGENTS if not use.name.startswith("1")],
-        figures=(Figure(y="messages", x="env.n_agents", log="xy", bounds={"MK − 1": _here("theorem_1")}),),
+        figures=(Figure(y="messages", x="env.n_agents", log="xy", bounds={"MK − 1": f"{__name__}:theorem_1"}),),
         claims=_message_claims(),
     ),
-    _against_players(
-        "feraud2019-shared", "Problem 1: samples of one player who sees everything, in more runs", "figure 1",
+    _declared(
+        "shared", "Problem 1: samples of one player who sees everything, in more runs", "figure 1",
         agents=[baseline(0, r) for r in ROUTINES],
         claims=_shared_claims(),
         # 80 runs do not tell SER3's mean from the region's end.  Those of figure 1 have been judged: these are others.
@@ -234,63 +210,65 @@ EXPERIMENTS = (
         luck="shared",
         quick={"runs": 50, "env.n_agents": (32, 64)},
     ),
-    _against_players(
-        "feraud2019-fig2a", "Problem 2: 50 % of the players make 80 % of the events", "figure 2a",
+    _declared(
+        "fig2a", "Problem 2: 50 % of the players make 80 % of the events", "figure 2a",
         agents=[use for use in AGENTS if not use.name.startswith("0")],
         sweep={"env.agent_distribution": (UNEQUAL, "uniform"), "env.n_agents": PLAYERS},
         claims=_unequal_claims(),
     ),
-    _against_players(
-        "feraud2019-fig2b", "Problem 3: the means of suboptimal arms fall", "figure 2b",
-        problem="P3",
+    _declared(
+        "fig2b", "Problem 3: the means of suboptimal arms fall", "figure 2b",
+        env=Use(ID, problem="P3", permute_arms=True),
         claims=[
             _faster(one, other, " on problem 3, at every N")
             for one, other in ([decentralized(r) for r in ROUTINES], [baseline(1, r) for r in ROUTINES])
         ],
     ),
-    _against_players(
-        "feraud2019-median", "Problem 1: median elimination as the routine", "appendix",
+    _declared(
+        "median", "Problem 1: median elimination as the routine", "appendix",
         agents=[decentralized("Median"), baseline(0, "Median"), decentralized("SER3")],
         figures=(Figure(y="rounds", x="env.n_agents", log="xy", lines=("Decentralized-M", "0"),
-                        bounds={"corollary 1": _here("corollary_1")}),),
+                        bounds={"corollary 1": f"{__name__}:corollary_1"}),),
         claims=[Claim("Median elimination needs so many samples that it would flatten all other differences: more than "
-                      "ten times those of SER3.", _against(decentralized("Median"), decentralized("SER3")), above=10,
-                      source="own reading of footnote 3")],
+                      "ten times those of SER3.", Ratio("rounds", decentralized("Median"), decentralized("SER3")),
+                      above=10, source="own reading of footnote 3")],
         runs=56,  # slow; fewer have no interval at the level of all claims together
         quick={"runs": 2, "env.n_agents": (32, 64)},
     ),
-    _median_alone(),
-    Experiment(
-        name="feraud2019-dser4",
-        title="A switch of the best arm after 200,000 of 400,000 activations, 32 players",
-        source="Féraud et al. 2019, section 4",
+    _declared(
+        "median-alone", "Median elimination alone, which is slow: few players, few runs", "appendix",
+        agents=[baseline(1, "Median")],
+        sweep={"env.n_agents": (32, 64)},
+        runs=3,
+        quick={"runs": 1, "env.n_agents": (32,)},
+    ),
+    _declared(
+        "dser4", "A switch of the best arm after 200,000 of 400,000 activations, 32 players", "section 4",
         env=SWITCH,
         agents=[_dser4(phi) for phi in (0, 3e-6, 1e-5, 3e-5)],
+        sweep={},
         runs=20,
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", log=""),),
         quick={"runs": 5, "env.horizon": 100_000},
     ),
-    Experiment(
-        name="feraud2019-dser4-end",
-        title="The same in more runs: regret at the end",
-        source="Féraud et al. 2019, section 4",
+    _declared(
+        "dser4-end", "The same in more runs: regret at the end", "section 4",
         env=SWITCH,
         agents=[_dser4(phi) for phi in (0, 1e-5)],
-        runs=80,
+        sweep={},
         checkpoints=(),  # curves are played round by round, forty times slower
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", x="runs", log=""),),
         claims=[Claim("DSER4 with resets recovers from the switch: less regret than without.",
-                      _against(_dser4(1e-5), _dser4(0), metric="regret"), **words.LESS, source=OWN)],
+                      Ratio("regret", _dser4(1e-5), _dser4(0)), **words.LESS, source=OWN)],
         quick={"runs": 5, "env.horizon": 100_000},
     ),
-    Experiment(
-        name="feraud2019-privacy",
-        title="What an observer of one player's votes can name, where .1 is allowed",
-        source="Féraud et al. 2019, theorem 1",
+    _declared(
+        "privacy", "What an observer of one player's votes can name, where .1 is allowed", "theorem 1",
         env=Use(ID, n_agents=64, permute_arms=True),
         agents=[decentralized(r) for r in ("SER3", "UGapEc", "Median")],
+        sweep={},
         runs=100,
         metrics=("named", "named_most", "rounds"),
         figures=(Figure(y="named", x="runs", log=""), Figure(y="named_most", x="runs", log="")),
@@ -301,12 +279,11 @@ EXPERIMENTS = (
         ],
         quick={"runs": 10},
     ),
-    Experiment(
-        name="feraud2019-failure",
-        title="How often somebody ends with an arm that is not ε-optimal, at δ = .05",
-        source="Féraud et al. 2019, theorem 1",
+    _declared(
+        "failure", "How often somebody ends with an arm that is not ε-optimal, at δ = .05", "theorem 1",
         env=Use(ID, n_agents=64, permute_arms=True),
         agents=[decentralized(r) for r in ROUTINES],
+        sweep={},
         runs=1000,
         metrics=("correct", "inconclusive", "rounds"),
         figures=(Figure(y="rounds", x="runs", log="x"),),

@@ -7,14 +7,14 @@ is the first, which tie rules would favour.  The first pulls of coop-UCB and DDU
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from hushbandits.agents import howson2024_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Line, Looked, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 
@@ -55,10 +55,6 @@ def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
     return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])
 
 
-def _here(function: str) -> str:
-    return f"{__name__}:{function}"
-
-
 QUACK, TS = Use("QuACK-UCB", sigma=SIGMA), Use("QuACK-TS")
 # ε_c is given, so that no cell shares its key with one played while "published" was what coop-UCB had.
 COOP = Use("coop-UCB", label="coop-UCB", constant="smallest")
@@ -67,18 +63,6 @@ DDUCB, RECHOOSING, DEC_TS = Use("DDUCB"), Use("DDUCB-rechoosing"), Use("Dec-TS")
 PEERS = (COOP, PUBLISHED, DDUCB, RECHOOSING)  # DDUCB as published, and as in its authors' code, which is our own line
 OWN = "own addition"
 AGENTS = (QUACK, *PEERS, TS, DEC_TS)
-
-
-def _name(use: Use) -> str:
-    return use.label or use.name
-
-
-def _against(of: Line, over: Line, **more: Unpack[Looked]) -> Ratio:
-    return Ratio("regret", of=of, over=over, **more)
-
-
-def _at(agent: Use, **point: object) -> Params:
-    return {"agent": agent, **{f"env.{k}": v for k, v in point.items()}}
 
 
 def _whose(peer: Use) -> str:
@@ -98,14 +82,20 @@ def _under(graph: str, n_agents: int, at: Params) -> Claim:
 
 def _panels(**more: Any) -> Figure:
     return Figure(**{"y": "regret", "log": "xy", "band": "quantiles",
-                     "bounds": {"theorem 1, QuACK-UCB": _here("theorem_1")}, **more})  # fmt: skip
+                     "bounds": {"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}, **more})  # fmt: skip
 
 
-def _delayed(**more: Any) -> Experiment:
-    means: Params = {"means": MEANS, "horizon": HORIZON, "permute_arms": True}
+def _delayed(**more: Any) -> Use:
+    return Use("CoopNetwork-v0", **{"means": MEANS, "horizon": HORIZON, "permute_arms": True, **more})
+
+
+def _declared(name: str, title: str, source: str, env: Use, **more: Any) -> Experiment:
     return Experiment(
         **{
-            "env": Use("CoopNetwork-v0", **means, **more.pop("env", {})),
+            "name": f"howson2024-{name}",
+            "title": title,
+            "source": source,
+            "env": env,
             "agents": AGENTS,
             "runs": 100,
             "metrics": ("regret", "messages"),
@@ -115,16 +105,16 @@ def _delayed(**more: Any) -> Experiment:
     )
 
 
-def _thompson(graph: str, source: str, sizes: tuple[int, ...]) -> list[Claim]:
+def _thompson(graph: str, source: str) -> list[Claim]:
     if graph != "star":
-        return [Claim(f"On a {graph} QuACK-TS is competitive with Dec-TS at all sizes.", _against(TS, DEC_TS),
+        return [Claim(f"On a {graph} QuACK-TS is competitive with Dec-TS at all sizes.", Ratio("regret", TS, DEC_TS),
                       **words.NO_WORSE, source=source)]  # fmt: skip
-    large = {"env.n_agents": [m for m in sizes if m > min(sizes)]}
+    smallest, *larger = SIZES
     return [
         Claim("QuACK-TS is competitive with Dec-TS on the smallest star.",
-              _against(TS, DEC_TS, at={"env.n_agents": [min(sizes)]}), **words.NO_WORSE, source=source),
+              Ratio("regret", TS, DEC_TS, at={"env.n_agents": [smallest]}), **words.NO_WORSE, source=source),
         Claim("On larger stars QuACK-TS achieves smaller group regret than Dec-TS.",
-              _against(TS, DEC_TS, at=large), **words.LESS, source=source),
+              Ratio("regret", TS, DEC_TS, at={"env.n_agents": larger}), **words.LESS, source=source),
     ]  # fmt: skip
 
 
@@ -132,7 +122,7 @@ def _scales(graph: str) -> list[Claim]:
     # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.
     # On cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
     return [
-        Claim(f"On a {graph} {of.name} scales better with M than {_name(over)}.",
+        Claim(f"On a {graph} {of.name} scales better with M than {over.called}.",
               Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6")
         for of in (TS, DEC_TS, *([] if graph == "cycle" else [QUACK])) for over in (COOP, PUBLISHED, DDUCB)
     ]  # fmt: skip
@@ -141,7 +131,7 @@ def _scales(graph: str) -> list[Claim]:
 def _widens(graph: str) -> list[Claim]:
     """Said of cycles alone."""
     return [
-        Claim(f"On a cycle the gap between QuACK-UCB and {_name(peer)} increases with M.",
+        Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
               Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, source=_whose(peer))
         for peer in PEERS if graph == "cycle"
     ]  # fmt: skip
@@ -149,18 +139,15 @@ def _widens(graph: str) -> list[Claim]:
 
 def _sizes(number: int, graph: str) -> Experiment:
     source = f"{PAPER}, figure {number}"
-    return _delayed(
-        name=f"howson2024-fig{number}",
-        title=f"Group regret on {graph}s of growing size",
-        source=source,
-        env={"graph": graph},
+    return _declared(
+        f"fig{number}", f"Group regret on {graph}s of growing size", source, _delayed(graph=graph),
         sweep={"env.n_agents": SIZES},
         figures=(_panels(by="env.n_agents"),),
         claims=[
-            *(Claim(f"On a {graph} QuACK-UCB outperforms {_name(peer)} at all sizes.", _against(QUACK, peer),
+            *(Claim(f"On a {graph} QuACK-UCB outperforms {peer.called} at all sizes.", Ratio("regret", QUACK, peer),
                     **words.LESS, source=_whose(peer)) for peer in PEERS),
             *_widens(graph),
-            *_thompson(graph, source, SIZES),
+            *_thompson(graph, source),
             *_scales(graph),
             *(_under(graph, m, {"env.n_agents": [m]}) for m in SIZES),
         ],
@@ -168,33 +155,29 @@ def _sizes(number: int, graph: str) -> Experiment:
     )  # fmt: skip
 
 
-FIGURE_2 = _delayed(
-    name="howson2024-fig2",
-    title="Group regret of 196 agents",
-    source=f"{PAPER}, figure 2",
-    env={"n_agents": LARGEST},
+FIGURE_2 = _declared(
+    "fig2", "Group regret of 196 agents", f"{PAPER}, figure 2", _delayed(n_agents=LARGEST),
     sweep={"env.graph": GRAPHS},
     figures=(_panels(by="env.graph"),),
     claims=[
-        *(Claim(f"On the {graph} of 196 agents QuACK-UCB significantly outperforms {_name(peer)}.",
-                _against(_at(QUACK, graph=graph), _at(peer, graph=graph)), **words.MUCH_LESS, source=_whose(peer))
+        *(Claim(f"On the {graph} of 196 agents QuACK-UCB significantly outperforms {peer.called}.",
+                Ratio("regret", line(QUACK, graph=graph), line(peer, graph=graph)), **words.MUCH_LESS,
+                source=_whose(peer))
           for graph in GRAPHS for peer in PEERS),
         *(Claim(f"On the {graph} of 196 agents QuACK-TS is competitive with Dec-TS.",
-                _against(_at(TS, graph=graph), _at(DEC_TS, graph=graph)), **words.NO_WORSE)
+                Ratio("regret", line(TS, graph=graph), line(DEC_TS, graph=graph)), **words.NO_WORSE)
           for graph in ("cycle", "grid")),
         Claim("On the star of 196 agents QuACK-TS performs significantly better than Dec-TS.",
-              _against(_at(TS, graph="star"), _at(DEC_TS, graph="star")), **words.MUCH_LESS),
+              Ratio("regret", line(TS, graph="star"), line(DEC_TS, graph="star")), **words.MUCH_LESS),
         *(_under(graph, LARGEST, {"env.graph": [graph]}) for graph in GRAPHS),
     ],
 )  # fmt: skip
 
-FIGURE_6 = _delayed(
-    name="howson2024-fig6",
-    title="Regret after the last round against the size of the network",
-    source=f"{PAPER}, figure 6",
+FIGURE_6 = _declared(
+    "fig6", "Regret after the last round against the size of the network", f"{PAPER}, figure 6", _delayed(),
     sweep={"env.n_agents": (*SIZES, LARGEST), "env.graph": GRAPHS},
     figures=(
-        _panels(x="env.n_agents", by="env.graph", bounds={"theorem 1, QuACK-UCB": _here("theorem_1_sizes")}),
+        _panels(x="env.n_agents", by="env.graph", bounds={"theorem 1, QuACK-UCB": f"{__name__}:theorem_1_sizes"}),
     ),
     quick={"runs": 10, "env.n_agents": (16, 64), "env.horizon": 500},
 )  # fmt: skip
@@ -210,15 +193,11 @@ def _led(leaders: int) -> Use:
     return Use("CMP-UCB-leaders", label=label, leaders=leaders, moment=MOMENT, excess=EXCESS)
 
 
-FIGURE_7 = Experiment(
-    name="howson2024-fig7",
-    title="Heavy tails: α = 1.9",
-    source=f"{PAPER}, figure 7",
-    env=Use("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
+FIGURE_7 = _declared(
+    "fig7", "Heavy tails: α = 1.9", f"{PAPER}, figure 7",
+    Use("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
     agents=[ROBUST, *map(_led, (1, 2, 4))],
     sweep={"env.n_agents": (16, 36, 64), "env.graph": ("cycle", "grid")},
-    runs=100,
-    metrics=("regret", "messages"),
     figures=tuple(
         Figure(y="regret", log="", band="quantiles", by="env.n_agents", at={"env.graph": graph}, title=graph)
         for graph in ("cycle", "grid")
@@ -228,9 +207,9 @@ FIGURE_7 = Experiment(
         for graph in ("cycle", "grid")
         for claim in (
             Claim(f"Heavy tails, {graph}: with one leader CMP-UCB outperforms QuACK.",
-                  _against(_led(1), ROBUST, at={"env.graph": [graph]}), **words.LESS),
+                  Ratio("regret", _led(1), ROBUST, at={"env.graph": [graph]}), **words.LESS),
             *(Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(n).label}.",
-                    _against(ROBUST, _led(n), at={"env.graph": [graph]}), **words.LESS) for n in (2, 4)),
+                    Ratio("regret", ROBUST, _led(n), at={"env.graph": [graph]}), **words.LESS) for n in (2, 4)),
         )
     ],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
@@ -240,27 +219,26 @@ GAMMA = 1.01
 AS_COOP = Use("QuACK-UCB", label="QuACK-UCB, radius of coop-UCB", sigma=SIGMA, delta=HORIZON**-GAMMA)
 EXPLORED = 2.602059991327962  # 2 ln(16n)/ln n
 AS_QUACK, PUBLISHED_AS_QUACK = (
-    Use("coop-UCB", label=f"{_name(coop)}, radius of QuACK-UCB", gamma=EXPLORED, **coop.params)
+    Use("coop-UCB", label=f"{coop.called}, radius of QuACK-UCB", gamma=EXPLORED, **coop.params)
     for coop in (COOP, PUBLISHED)
 )
 
-RADIUS = _delayed(
-    name="howson2024-radius",
-    title="Why correct coop-UCB may win: the same algorithms under each other's radius, 16 agents",
-    source=f"own addition to {PAPER}, figures 3–5",
+RADIUS = _declared(
+    "radius", "Why correct coop-UCB may win: the same algorithms under each other's radius, 16 agents",
+    f"own addition to {PAPER}, figures 3–5",
     # QuACK's is σ√(4 ln(Mn)/N) over all N pulls, coop-UCB's about σ√(2.02 ln t/N).
-    env={"n_agents": 16},
+    _delayed(n_agents=16),
     agents=(QUACK, AS_COOP, COOP, AS_QUACK, PUBLISHED, PUBLISHED_AS_QUACK),
     sweep={"env.graph": GRAPHS},
     figures=(_panels(by="env.graph", bounds={}),),
     claims=[
-        *(Claim(f"Under the radius of coop-UCB, QuACK-UCB has less regret than {_name(coop)}.",
-                _against(AS_COOP, coop), **words.LESS) for coop in (COOP, PUBLISHED)),
-        *(Claim(f"Under the radius of QuACK-UCB, {_name(coop)} has more regret than QuACK-UCB.",
-                _against(under, QUACK), **words.MORE)
+        *(Claim(f"Under the radius of coop-UCB, QuACK-UCB has less regret than {coop.called}.",
+                Ratio("regret", AS_COOP, coop), **words.LESS) for coop in (COOP, PUBLISHED)),
+        *(Claim(f"Under the radius of QuACK-UCB, {coop.called} has more regret than QuACK-UCB.",
+                Ratio("regret", under, QUACK), **words.MORE)
           for coop, under in ((COOP, AS_QUACK), (PUBLISHED, PUBLISHED_AS_QUACK))),
-        Claim("The smaller radius alone takes a considerable part of QuACK-UCB's regret.", _against(AS_COOP, QUACK),
-              **words.CONSIDERABLY_LESS),
+        Claim("The smaller radius alone takes a considerable part of QuACK-UCB's regret.",
+              Ratio("regret", AS_COOP, QUACK), **words.CONSIDERABLY_LESS),
     ],
 )  # fmt: skip
 
@@ -268,15 +246,12 @@ SHORT, SMALL = 500, 16
 POLICIES = ("UCB", "UCB1", "KL-UCB", "MOSS", "TS", "IMED", "epsilon-greedy", "EXP3")
 EXTRA = 3 * 64 * sum(GAPS)  # Σ d of a cycle of 16 is 64
 
-THEOREM_1 = Experiment(
-    name="howson2024-theorem1",
-    title="Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000",
-    source=f"{PAPER}, theorem 1",
+THEOREM_1 = _declared(
+    "theorem1", "Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000", f"{PAPER}, theorem 1",
     # A network of one is π alone, and S_π(Mn) its regret after Mn rounds.
-    env=Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
+    Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
     agents=[Use(f"QuACK-{policy}") for policy in POLICIES],
     sweep={"env.n_agents": (1, SMALL), "env.horizon": (SHORT, SMALL * SHORT)},
-    runs=100,
     checkpoints=10,
     metrics=("regret",),
     figures=(
@@ -284,8 +259,8 @@ THEOREM_1 = Experiment(
     ),
     claims=[
         Claim(f"QuACK-{policy}: R ≤ S_π(Mn) + 3 Σ d Σ Δ, which is S_π(Mn) + {EXTRA:.1f} here.",
-              Difference("regret", of=_at(Use(f"QuACK-{policy}"), n_agents=SMALL, horizon=SHORT),
-                         over=_at(Use(f"QuACK-{policy}"), n_agents=1, horizon=SMALL * SHORT)), below=EXTRA)
+              Difference("regret", of=line(Use(f"QuACK-{policy}"), n_agents=SMALL, horizon=SHORT),
+                         over=line(Use(f"QuACK-{policy}"), n_agents=1, horizon=SMALL * SHORT)), below=EXTRA)
         for policy in POLICIES
     ],
     quick={"runs": 10},
@@ -295,15 +270,13 @@ ROUTED = Use("QuACK-UCB", sigma=SIGMA, routing="tree")
 #: Hops from end to end of the graphs of 196 agents.
 DIAMETERS = {"cycle": 98, "grid": 26, "star": 2}
 
-MESSAGES = Experiment(
-    name="howson2024-messages",
-    title="What the busiest agent sends in a round, along a shortest-path tree: 196 agents",
-    source=f"{PAPER}, section 3.1",
+MESSAGES = _declared(
+    "messages", "What the busiest agent sends in a round, along a shortest-path tree: 196 agents",
+    f"{PAPER}, section 3.1",
     # Section 3.1 gives every agent a message to each child and one to its parent.  They are the same in every round.
-    env=Use("CoopNetwork-v0", means=MEANS, n_agents=LARGEST, horizon=SHORT, permute_arms=True),
+    _delayed(n_agents=LARGEST, horizon=SHORT),
     agents=[ROUTED],
     sweep={"env.graph": GRAPHS},
-    runs=100,
     checkpoints=(),
     metrics=("messages_most", "messages"),
     figures=(Figure(y="messages_most", x="env.graph"),),
@@ -316,36 +289,29 @@ MESSAGES = Experiment(
 )  # fmt: skip
 
 # That it is ε-LDP no regret can show: `hushbandits audit LocalDPNetwork-v0` tries to refute it.
-PRIVATE = Experiment(
-    name="howson2024-private",
-    title="Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",
-    source=f"own addition to {PAPER}, section 4.4",
+PRIVATE = _declared(
+    "private", "Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",
+    f"own addition to {PAPER}, section 4.4",
     # gaps that noise of scale 1 leaves to be seen
-    env=Use(
+    Use(
         "LocalDPNetwork-v0", epsilon=1.0, means=(0.8, *[0.4] * 4), graph="cycle", horizon=HORIZON, permute_arms=True
     ),
     agents=[Use("QuACK-LDP-UCB-L", epsilon=1.0), Use("LDP-UCB-L", epsilon=1.0)],
     sweep={"env.n_agents": (16, 64)},
-    runs=100,
-    metrics=("regret", "messages"),
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over LDP-UCB-L has far less regret than the agents alone.",
-                  _against("QuACK-LDP-UCB-L", "LDP-UCB-L"), **words.MUCH_LESS)],
+                  Ratio("regret", "QuACK-LDP-UCB-L", "LDP-UCB-L"), **words.MUCH_LESS)],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
 )  # fmt: skip
 
-DUELS = Experiment(
-    name="howson2024-dueling",
-    title="Duels: QuACK over relative UCB, and every agent alone",
-    source=f"own addition to {PAPER}, section 4.3",
-    env=Use("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
+DUELS = _declared(
+    "dueling", "Duels: QuACK over relative UCB, and every agent alone", f"own addition to {PAPER}, section 4.3",
+    Use("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
     agents=[Use("QuACK-RUCB"), Use("RUCB")],
     sweep={"env.n_agents": (16, 64)},
-    runs=100,
-    metrics=("regret", "messages"),
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over relative UCB has far less regret than the agents alone.",
-                  _against("QuACK-RUCB", "RUCB"), **words.MUCH_LESS)],
+                  Ratio("regret", "QuACK-RUCB", "RUCB"), **words.MUCH_LESS)],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 300},
 )  # fmt: skip
 

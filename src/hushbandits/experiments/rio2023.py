@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from hushbandits.agents import rio2023_theory as theory
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Line, Looked, Ratio, Slope, Value
+from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
@@ -50,8 +50,8 @@ def proposition_5_3(env: Params, agent: Params, x: Array) -> Array:
     return np.array([theory.corrupted_rounds(local, int(n), m) for n in x])
 
 
-DP_BOUND = {"proposition 4.3": "hushbandits.experiments.rio2023:proposition_4_3"}
-LOSS_BOUND = {"proposition 5.3": "hushbandits.experiments.rio2023:proposition_5_3"}
+DP_BOUND = {"proposition 4.3": f"{__name__}:proposition_4_3"}
+LOSS_BOUND = {"proposition 5.3": f"{__name__}:proposition_5_3"}
 
 
 def dp_mase(epsilon: float, beta: float = 0.5, label: str = "DP-MASE ε = {epsilon:g}") -> Use:
@@ -66,16 +66,9 @@ def corrupted(xi: float, eta: float = 0.9) -> Use:
 
 DP_LINES = [dp_mase(epsilon) for epsilon in EPSILONS]
 CORRUPTED_LINES = [corrupted(xi) for xi in XIS]
-BASELINES = [Use("Central", delta=0.05), Use("Independent", delta=0.05)]
-CENTRAL, INDEPENDENT = BASELINES
-
-
-def _against(of: Line, over: Line, **more: Unpack[Looked]) -> Ratio:
-    return Ratio("rounds", of=of, over=over, **more)
-
-
-def _along(of: Line, over: Line | None = None) -> Slope:
-    return Slope("rounds", of=of, over=over, along="env.n_agents")
+METHODS = [*DP_LINES, *CORRUPTED_LINES]
+BETA_LINES = [dp_mase(0.5, beta, "DP-MASE β = {beta:g}") for beta in BETAS]
+BASELINES = CENTRAL, INDEPENDENT = Use("Central", delta=0.05), Use("Independent", delta=0.05)
 
 
 def _epsilon_claims() -> list[Claim]:
@@ -85,103 +78,90 @@ def _epsilon_claims() -> list[Claim]:
     small, large = DP_LINES[:2], DP_LINES[1:]
     cost, stable = "Rounds increase significantly from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
     return [
-        Claim(f"{cost} (means, every N).", _against(*small), **words.MUCH_MORE),
-        Claim(f"{stable} (means, every N).", _against(*large), **words.LITTLE),
-        Claim(f"{cost} (medians, N ≥ 256).", _against(*small, **own), **words.MUCH_MORE, source=source),
-        Claim(f"{stable} (medians, N ≥ 256).", _against(*large, **own), **words.LITTLE, source=source),
+        Claim(f"{cost} (means, every N).", Ratio("rounds", *small), **words.MUCH_MORE),
+        Claim(f"{stable} (means, every N).", Ratio("rounds", *large), **words.LITTLE),
+        Claim(f"{cost} (medians, N ≥ 256).", Ratio("rounds", *small, **own), **words.MUCH_MORE, source=source),
+        Claim(f"{stable} (medians, N ≥ 256).", Ratio("rounds", *large, **own), **words.LITTLE, source=source),
     ]
 
 
 def _figure_1_claims() -> list[Claim]:
-    methods = [*DP_LINES, *CORRUPTED_LINES]
     claims = [
-        Claim(f"Sample complexity grows with the number of agents. ({use.label or use.name})", _along(use), above=0,
+        Claim(f"Sample complexity grows with the number of agents. ({use.called})",
+              Slope("rounds", use, along="env.n_agents"), above=0,
               source="own addition" if use is INDEPENDENT else "")
-        for use in (*methods, INDEPENDENT)  # the paper says it of its two methods
+        for use in (*METHODS, INDEPENDENT)  # the paper says it of its two methods
     ]  # fmt: skip
-    for use in methods:
+    for use in METHODS:
         claims += [
-            Claim(f"{use.label} needs fewer rounds than Independent at every N.", _against(use, INDEPENDENT),
+            Claim(f"{use.label} needs fewer rounds than Independent at every N.", Ratio("rounds", use, INDEPENDENT),
                   **words.LESS),
-            Claim(f"{use.label} scales better with N than Independent.", _along(use, INDEPENDENT), below=0),
-            Claim(f"Central is much faster than {use.label} at every N.", _against(CENTRAL, use), **words.MUCH_LESS),
+            Claim(f"{use.label} scales better with N than Independent.",
+                  Slope("rounds", use, INDEPENDENT, along="env.n_agents"), below=0),
+            Claim(f"Central is much faster than {use.label} at every N.", Ratio("rounds", CENTRAL, use),
+                  **words.MUCH_LESS),
         ]  # fmt: skip
     claims += _epsilon_claims()
-    for low, high in itertools.pairwise(XIS):
-        claims.append(
-            Claim(f"ξ = {high:g} is faster than ξ = {low:g}.", _against(corrupted(high), corrupted(low)), **words.LESS)
-        )
+    claims += [
+        Claim(f"ξ = {high:g} is faster than ξ = {low:g}.", Ratio("rounds", corrupted(high), corrupted(low)),
+              **words.LESS)
+        for low, high in itertools.pairwise(XIS)
+    ]  # fmt: skip
     return claims
 
 
-def _rounds_against_agents(
-    name: str, title: str, figure: str, problem: str, agents: list[Use], **more: Any
-) -> Experiment:
-    panel = Figure(y="rounds", x="env.n_agents", log="xy")
-    baselines = [str(use.name) for use in BASELINES]
-    panels = [
-        replace(panel, title=title, lines=(first, *baselines), bounds=bounds)
-        for title, first, bounds in (
-            ("DP-MASE", "DP-MASE", DP_BOUND),
-            ("Corrupted Elimination", "Corrupted", LOSS_BOUND),
-        )
-    ]
+PANEL = Figure(y="rounds", x="env.n_agents", log="xy")
+PANELS = tuple(
+    replace(PANEL, title=title, lines=(first, "Central", "Independent"), bounds=bounds)
+    for title, first, bounds in (("DP-MASE", "DP-MASE", DP_BOUND), ("Corrupted Elimination", "Corrupted", LOSS_BOUND))
+)
+
+
+def _declared(name: str, title: str, source: str, problem: str = "P1", **more: Any) -> Experiment:
     return Experiment(
-        name=name,
-        title=title,
-        source=f"Rio et al. 2023, figure {figure}",
-        env=Use("DPMASE-v0", problem=problem, permute_arms=True),
-        agents=agents,
-        sweep={"env.n_agents": AGENTS},
-        runs=64,  # the paper's 10 are too few for any interval at the level of all claims together
-        metrics=("rounds", "messages", "correct"),
-        figures=panels if len(agents) > len(BETAS) else (panel,),
-        quick=QUICK,
-        **more,
+        **{
+            "name": f"rio2023-{name}",
+            "title": title,
+            "source": f"Rio et al. 2023, {source}",
+            "env": Use("DPMASE-v0", problem=problem, permute_arms=True),
+            "sweep": {"env.n_agents": AGENTS},
+            "runs": 64,  # the paper's 10 are too few for any interval at the level of all claims together
+            "metrics": ("rounds", "messages", "correct"),
+            "figures": (PANEL,),
+            "quick": QUICK,
+            **more,
+        }
     )
 
 
 def _eta_sweep(name: str, problem: str) -> Experiment:
     agent = Use("Corrupted-Elimination", delta=0.05, xi=0)
-    return Experiment(
-        name=name,
-        title=f"The threshold effect on problem {problem[1:]}: rounds against η at ξ = 0",
-        source="Rio et al. 2023, figure 2",
+    return _declared(
+        name, f"The threshold effect on problem {problem[1:]}: rounds against η at ξ = 0", "figure 2",
         env=Use(CORRUPTED, problem=problem, permute_arms=True, n_agents=256),
         agents=[agent],
         sweep={"agent.eta": ETAS},
-        runs=64,  # the paper's 10 are too few for any interval at the level of all claims together
-        metrics=("rounds", "messages", "correct"),
         figures=(Figure(y="rounds", x="agent.eta", log="y"),),
         quick={"env.n_agents": 64},
-        claims=[
-            Claim(
-                f"At ξ = 0 rounds grow with η (problem {problem[1:]}).",
-                Slope("rounds", of=agent, along="agent.eta"),
-                above=0,
-            )
-        ],
-    )
-
-
-def _beta_lines() -> list[Use]:
-    return [dp_mase(0.5, beta, "DP-MASE β = {beta:g}") for beta in BETAS]
+        claims=[Claim(f"At ξ = 0 rounds grow with η (problem {problem[1:]}).",
+                      Slope("rounds", agent, along="agent.eta"), above=0)],
+    )  # fmt: skip
 
 
 def _beta_claims() -> list[Claim]:
     return [
-        Claim(f"Rounds grow as β falls: {one.label} against {other.label}.", _against(one, other), **words.MORE)
-        for one, other in itertools.pairwise(_beta_lines())
+        Claim(f"Rounds grow as β falls: {one.label} against {other.label}.", Ratio("rounds", one, other), **words.MORE)
+        for one, other in itertools.pairwise(BETA_LINES)
     ]
 
 
 def _distribution_claims() -> list[Claim]:
     claims = []
     for use in (dp_mase(0.1), corrupted(0.05)):
-        power, uniform = ({"agent": use, "env.agent_distribution": p} for p in ("power", "uniform"))
+        power, uniform = (line(use, agent_distribution=p) for p in ("power", "uniform"))
         claims += [
             Claim(f"{use.label} is much faster when P(n) ∝ n^(−0.8) than when P is uniform.",
-                  _against(power, uniform), **words.MUCH_LESS),
+                  Ratio("rounds", power, uniform), **words.MUCH_LESS),
             Claim(f"{use.label} loses no accuracy there: still at most δ of the runs return a wrong arm.",
                   Value("correct", of=power), above=0.95),
         ]  # fmt: skip
@@ -189,73 +169,60 @@ def _distribution_claims() -> list[Claim]:
 
 
 EXPERIMENTS = (
-    _rounds_against_agents(
-        "rio2023-fig1", "Problem 1: rounds against the number of agents", "1", "P1",
-        [*DP_LINES, *CORRUPTED_LINES, *BASELINES], claims=_figure_1_claims(),
+    _declared(
+        "fig1", "Problem 1: rounds against the number of agents", "figure 1",
+        agents=[*METHODS, *BASELINES], figures=PANELS, claims=_figure_1_claims(),
     ),
-    _eta_sweep("rio2023-fig2", "P1"),
-    _eta_sweep("rio2023-fig2-p2", "P2"),
-    _rounds_against_agents(
-        "rio2023-fig3", "Problem 2: rounds against the number of agents", "3", "P2",
-        [*DP_LINES, *CORRUPTED_LINES, *BASELINES], claims=_figure_1_claims(),
+    _eta_sweep("fig2", "P1"),
+    _eta_sweep("fig2-p2", "P2"),
+    _declared(
+        "fig3", "Problem 2: rounds against the number of agents", "figure 3", "P2",
+        agents=[*METHODS, *BASELINES], figures=PANELS, claims=_figure_1_claims(),
     ),
-    _rounds_against_agents(
-        "rio2023-fig4", "Problem 1 without the baselines", "4 (top)", "P1", [*DP_LINES, *CORRUPTED_LINES],
+    _declared("fig4", "Problem 1 without the baselines", "figure 4 (top)", agents=METHODS, figures=PANELS),
+    _declared(
+        "fig4-p2", "Problem 2 without the baselines", "figure 4 (bottom)", "P2", agents=METHODS, figures=PANELS,
     ),
-    _rounds_against_agents(
-        "rio2023-fig4-p2", "Problem 2 without the baselines", "4 (bottom)", "P2", [*DP_LINES, *CORRUPTED_LINES],
+    _declared(
+        "fig5", "Local accuracy on problem 1: DP-MASE at ε = .5", "figure 5 (left)",
+        agents=BETA_LINES, claims=_beta_claims(),
     ),
-    _rounds_against_agents(
-        "rio2023-fig5", "Local accuracy on problem 1: DP-MASE at ε = .5", "5 (left)", "P1", _beta_lines(),
-        claims=_beta_claims(),
+    _declared(
+        "fig5-p2", "Local accuracy on problem 2: DP-MASE at ε = .5", "figure 5 (right)", "P2",
+        agents=BETA_LINES, claims=_beta_claims(),
     ),
-    _rounds_against_agents(
-        "rio2023-fig5-p2", "Local accuracy on problem 2: DP-MASE at ε = .5", "5 (right)", "P2", _beta_lines(),
-        claims=_beta_claims(),
-    ),
-    Experiment(
-        name="rio2023-fig6",
-        title="Who acts how often: uniform agents against P(n) ∝ n^(−0.8), on problem 1",
-        source="Rio et al. 2023, figure 6",
-        env=Use("DPMASE-v0", problem="P1", permute_arms=True),
+    _declared(
+        "fig6", "Who acts how often: uniform agents against P(n) ∝ n^(−0.8), on problem 1", "figure 6",
         agents=[dp_mase(0.1), corrupted(0.05)],
         sweep={"env.agent_distribution": ("uniform", "power"), "env.n_agents": AGENTS},
         runs=250,  # a share of .95 is told from 1 at the level of all claims together
-        metrics=("rounds", "messages", "correct"),
-        figures=(Figure(y="rounds", x="env.n_agents", log="xy"),),
         claims=_distribution_claims(),
-        quick=QUICK,
     ),
-    Experiment(
-        name="rio2023-failure",
-        title="How often the wrong arm is returned, at δ = .05",
-        source="Rio et al. 2023, propositions 4.2 and 5.2",
+    _declared(
+        "failure", "How often the wrong arm is returned, at δ = .05", "propositions 4.2 and 5.2",
         env=Use("DPMASE-v0", problem="P1", permute_arms=True, n_agents=64),
         agents=[dp_mase(0.1), *CORRUPTED_LINES],
+        sweep={},
         runs=1000,
         metrics=("correct", "inconclusive", "rounds"),
         figures=(Figure(y="rounds", x="runs", log="x"),),
         claims=[
-            Claim(f"{use.label} returns a wrong arm in at most δ of the runs.", Value("correct", of=use), above=0.95)
+            Claim(f"{use.label} returns a wrong arm in at most δ of the runs.", Value("correct", use), above=0.95)
             for use in (dp_mase(0.1), *CORRUPTED_LINES)
         ],
         quick={"runs": 200},
     ),
-    Experiment(
-        name="rio2023-privacy",
-        title="What an observer of one agent's votes can name, where .1 is allowed",
-        source="Rio et al. 2023, proposition 5.1",
+    _declared(
+        "privacy", "What an observer of one agent's votes can name, where .1 is allowed", "proposition 5.1",
         env=Use(CORRUPTED, problem="P1", permute_arms=True, n_agents=64),
         agents=CORRUPTED_LINES,
+        sweep={},
         runs=200,
         metrics=("named", "named_most", "rounds"),
         figures=(Figure(y="named", x="runs", log=""), Figure(y="named_most", x="runs", log="")),
         claims=[
-            Claim(
-                f"{use.label}: an observer of one agent names the best arm with probability at most 1 − η.",
-                Value("named", of=use),
-                below=0.1,
-            )
+            Claim(f"{use.label}: an observer of one agent names the best arm with probability at most 1 − η.",
+                  Value("named", use), below=0.1)
             for use in CORRUPTED_LINES
         ],
         quick={"runs": 40},

@@ -207,7 +207,7 @@ class Mechanism(Privatizer):
         adjacency: Adjacency = ONE_USER,
     ) -> tuple[Guarantee, ...]:
         """One promise about users who are met once, at its ε and δ."""
-        assumptions = (*assumptions, *self._arithmetic())
+        assumptions = (*assumptions, *self.arithmetic)
         epsilon = self.epsilon if epsilon is None else epsilon
         return (Guarantee(mechanism, epsilon, self.delta, adjacency, view, assumptions, source, run=ONCE),)
 
@@ -256,7 +256,9 @@ class Mechanism(Privatizer):
                 return void(promise, f"the law of its noise gives {found}, not ε = {promise.epsilon:.4g}")
         return promise
 
-    def _arithmetic(self) -> tuple[str, ...]:
+    @property
+    def arithmetic(self) -> tuple[str, ...]:
+        """What a promise of it assumes of the numbers that it is computed with."""
         if self.sampler == "exact":
             return ("seeded noise is a simulation",)
         return ("idealised floating point", "seeded noise is a simulation")

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from hushbandits.core.luck.rewards import LAWS, Law, UniformMeans
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["canonical", "digest", "plain", "thaw"]
+__all__ = ["canonical", "digest", "lean", "plain", "thaw"]
 
 #: Value classes that may stand in an experiment, by the name under which they are written.
 _CLASSES: dict[str, type[Law | UniformMeans]] = {
@@ -72,17 +72,34 @@ def plain(value: object) -> Any:
         labels = {node: i for i, node in enumerate(value.nodes)}
         edges = sorted(sorted((labels[a], labels[b])) for a, b in value.edges)
         return {"Graph": {"nodes": len(labels), "edges": edges}}
-    if isinstance(value, (UniformMeans, Law)) and is_dataclass(value) and type(value).__name__ in _CLASSES:
-        return {type(value).__name__: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
-    if isinstance(value, Law) and is_dataclass(value) and (path := _path(type(value))):
-        return {path: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, (UniformMeans, Law)) and is_dataclass(value) and (name := _written(type(value))):
+        return {name: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
     raise TypeError(
         f"{shown(value)} cannot stand in an experiment: use numbers, strings, lists, reward laws or networkx graphs"
     )
 
 
-def _path(kind: type) -> str:
-    """``"module:Class"``, where a worker can import that."""
+def lean(part: Any, *but: str) -> dict[str, Any]:
+    """Return the fields of a dataclass's instance as `plain` has them, without those at their defaults and `but`.
+
+    Examples
+    --------
+    >>> lean(UniformMeans(0.25, 1.0))
+    {'low': 0.25}
+    """
+    found = {}
+    for f in fields(part):
+        value = getattr(part, f.name)
+        default = f.default_factory() if f.default_factory is not MISSING else f.default
+        if f.name not in but and (default is MISSING or value != default):
+            found[f.name] = plain(value)
+    return found
+
+
+def _written(kind: type) -> str:
+    """The name of a class that ships; of one's own ``"module:Class"``, where a worker can import that."""
+    if _CLASSES.get(kind.__name__) is kind:
+        return kind.__name__
     if kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__:
         return ""
     return f"{kind.__module__}:{kind.__qualname__}"

@@ -5,14 +5,13 @@ How it is judged is in `hushbandits.bench.judge.verdicts`; here is only what it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, MISSING, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields
 
 from hushbandits.bench.declare import shapes
-from hushbandits.bench.declare.canonical import plain
-from hushbandits.bench.declare.effects import EFFECTS, Effect, Line
+from hushbandits.bench.declare.canonical import lean
+from hushbandits.bench.declare.effects import EFFECTS, Effect
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice, nearest, real, shown
+from hushbandits.core.ground.validate import choice, real, shown
 
 __all__ = ["Claim"]
 
@@ -69,10 +68,6 @@ class Claim:
                 object.__setattr__(self, end, real(f"{what} {end}", getattr(self, end)))
         shapes.check(Claim, vars(self), what.removesuffix(":"))
 
-    def naming(self, line: Callable[[Line], Line]) -> Claim:
-        """Return the claim with its lines renamed: `line` gives each its new name."""
-        return replace(self, effect=self.effect.naming(line))
-
     def to_dict(self) -> dict[str, object]:
         """As in a TOML file: one flat table, without what is at its default.
 
@@ -83,13 +78,7 @@ class Claim:
         {'sentence': 'Few.', 'metric': 'messages', 'of': 'UCB1', 'below': 1}
         """
         kind = self.effect.kind
-        flat = {"effect": kind} if kind != "value" else {}
-        for part in (self, self.effect):
-            for f in fields(part):
-                value = getattr(part, f.name)
-                default = f.default_factory() if f.default_factory is not MISSING else f.default
-                if f.name != "effect" and (default is MISSING or value != default):
-                    flat[f.name] = plain(value)
+        flat = {**({} if kind == "value" else {"effect": kind}), **lean(self, "effect"), **lean(self.effect)}
         return {key: flat[key] for key in _FLAT if key in flat}
 
     @classmethod
@@ -101,26 +90,11 @@ class Claim:
         >>> Claim.from_dict({"sentence": "Few.", "metric": "messages", "of": "UCB1", "below": 1}).effect.metric
         'messages'
         """
-        if not shapes.mapping(table):
-            raise ValueError(f"claims: {shown(table)} must be a table")
-        for key in table:
-            if key not in _FLAT:
-                raise ValueError(f"claims: there is no field {key!r}{nearest(key, _FLAT)}")
-        for key in ("sentence", "metric", "of"):
-            if key not in table:
-                raise ValueError(f"claims: the field {key!r} is missing")
+        shapes.table("claims", table, _FLAT, ("sentence", "metric", "of"))
         what = f"claim {shown(table['sentence'])}:"
         kind = EFFECTS[choice(f"{what} effect", table.get("effect", "value"), tuple(EFFECTS))]
-        mine = {f.name: f for f in fields(kind)}
-        for key in ("over", "along"):
-            if key in table and key not in mine:
-                has = ", a ".join(k for k, cls in EFFECTS.items() if key in {f.name for f in fields(cls)})
-                raise ValueError(f"{what} {key}= belongs to a {' or a '.join(has.rsplit(', a ', 1))}, and only there")
-            if key not in table and key in mine and mine[key].default is MISSING:
-                raise ValueError(f"{what} a {kind.kind} needs {key}=")
-        given = {key: value for key, value in table.items() if key in mine}
         try:
-            effect = kind(**given)
+            effect = kind(**{f.name: table[f.name] for f in fields(kind) if f.name in table})
         except ValueError as error:
             raise ValueError(f"{what} {error}") from None
         return cls(effect=effect, **{k: v for k, v in table.items() if k in ("sentence", "above", "below", "source")})

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import ClassVar, Self, TypedDict
+from typing import ClassVar, Self
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.parts import Use
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice
 
-__all__ = ["EFFECTS", "STATISTICS", "Difference", "Effect", "Line", "Looked", "Ratio", "Slope", "Value"]
+__all__ = ["EFFECTS", "STATISTICS", "Difference", "Effect", "Line", "Ratio", "Slope", "Value", "line"]
 
 #: Names a line of an experiment: one of its agents, its label, or ``{"agent": either, "env.life": 2}`` to fix swept
 #: values too.
@@ -22,18 +22,20 @@ Line = str | Use | Params
 STATISTICS = ("mean", "median", "iqm")
 
 
-class Looked(TypedDict, total=False):
-    """Where an effect is looked at, and by which statistic: fields of `Effect` by name."""
+def line(agent: Use | str, **env: object) -> Params:
+    """Return the name of an agent's line at values of swept parameters of the env.
 
-    statistic: str
-    at: Mapping[str, Sequence[object]]
-    time: float | None
-    per_time: bool
+    Examples
+    --------
+    >>> line("UCB1", n_agents=16)
+    {'agent': 'UCB1', 'env.n_agents': 16}
+    """
+    return {"agent": agent, **{f"env.{key}": value for key, value in env.items()}}
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What all effects share.
+    """What all effects are made of.
 
     Parameters
     ----------
@@ -42,6 +44,10 @@ class Effect:
     of : Use, str or mapping
         The line that it is about: an agent, as it stands in the experiment's `agents`; a line's label; or ``{"agent":
         either, "env.life": 2}``, which fixes values of the sweep as well.
+    over : Use, str or mapping, optional
+        The line that `of` is compared with.
+    along : str, optional
+        Of a slope: the swept parameter.
     statistic : str
         ``"mean"``, ``"median"`` or ``"iqm"`` over runs (of a rate: its mean).
     at : mapping
@@ -51,11 +57,18 @@ class Effect:
         Look at the curve there (in the env's clock; between checkpoints: linear), instead of at the end.
     per_time : bool
         Divide by `time` (time-averaged regret).
+
+    Raises
+    ------
+    ValueError
+        A field of another shape, one that this kind of effect does not have, or none where it needs one.
     """
 
     metric: str
-    _: KW_ONLY
     of: Line
+    over: Line | None = None
+    _: KW_ONLY
+    along: str | None = None
     statistic: str = "mean"
     at: Mapping[str, Sequence[object]] = field(default_factory=dict)
     time: float | None = None
@@ -63,9 +76,19 @@ class Effect:
 
     #: What it is called in TOML files and stored specs.
     kind: ClassVar[str] = ""
+    #: Which of `over` and `along` it has, and whether it needs them.
+    takes: ClassVar[Mapping[str, bool]] = {}
 
     def __post_init__(self) -> None:
         shapes.check(type(self), vars(self), self.kind)
+        for key in ("over", "along"):
+            given = getattr(self, key) is not None
+            if given and key not in self.takes:
+                *some, last = (f"a {kind}" for kind, effect in EFFECTS.items() if key in effect.takes)
+                has = f"{', '.join(some)} or {last}" if some else last
+                raise ValueError(f"{key}= belongs to {has}, and only there")
+            if not given and self.takes.get(key):
+                raise ValueError(f"a {self.kind} needs {key}=")
         choice(f"{self.kind}: statistic", self.statistic, STATISTICS)
         if self.per_time and not self.time:
             raise ValueError(f"{self.kind}: per_time= needs a time=")
@@ -75,7 +98,7 @@ class Effect:
     @property
     def lines(self) -> tuple[Line, ...]:
         """The lines that it is made of, the denominator last."""
-        return (self.of,)
+        return (self.of,) if self.over is None else (self.of, self.over)
 
     @property
     def words(self) -> str:
@@ -84,65 +107,40 @@ class Effect:
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
         """Return it with other names for its lines."""
-        return replace(self, of=line(self.of))
+        return replace(self, of=line(self.of), over=None if self.over is None else line(self.over))
 
 
-@dataclass(frozen=True)
 class Value(Effect):
     """The statistic itself.
 
     Examples
     --------
-    >>> Value("regret", of="UCB1").words
+    >>> Value("regret", "UCB1").words
     'mean'
     """
 
-    kind: ClassVar[str] = "value"
+    kind = "value"
 
     @property
     def words(self) -> str:
         return self.statistic
 
 
-@dataclass(frozen=True)
-class _Against(Effect):
-    _: KW_ONLY
-    over: Line
-
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        return (self.of, self.over)
-
-    def naming(self, line: Callable[[Line], Line]) -> Self:
-        return replace(self, of=line(self.of), over=line(self.over))
-
-
-@dataclass(frozen=True)
-class Difference(_Against):
+class Difference(Effect):
     """`of` minus `over`; fields as in `Effect`.
-
-    Parameters
-    ----------
-    over : Use, str or mapping
-        The line that `of` is compared with.
 
     Examples
     --------
-    >>> Difference("regret", of="Multi-UCB", over="UCB1", statistic="median").words
+    >>> Difference("regret", "Multi-UCB", "UCB1", statistic="median").words
     'difference of medians'
     """
 
-    kind: ClassVar[str] = "difference"
+    kind = "difference"
+    takes: ClassVar[Mapping[str, bool]] = {"over": True}
 
 
-@dataclass(frozen=True)
-class Ratio(_Against):
+class Ratio(Effect):
     """`of` divided by `over`; fields as in `Effect`.
-
-    Parameters
-    ----------
-    over : Use, str or mapping
-        The line that `of` is compared with.
 
     Examples
     --------
@@ -150,44 +148,29 @@ class Ratio(_Against):
     'ratio of means'
     """
 
-    kind: ClassVar[str] = "ratio"
+    kind = "ratio"
+    takes: ClassVar[Mapping[str, bool]] = {"over": True}
 
 
-@dataclass(frozen=True)
 class Slope(Effect):
-    """Of the statistic's logarithm on that of a swept parameter, by least squares: 1 where it grows linearly.
+    """Of the statistic's logarithm on that of `along`, by least squares: 1 where it grows linearly.
 
-    Parameters
-    ----------
-    along : str
-        The swept parameter.
-    over : Use, str or mapping, optional
-        With it, the slope is that of the logarithm of `of` divided by `over`: below 0, `of` scales better.
+    With `over`, the logarithm is that of `of` divided by `over`: below 0, `of` scales better.
 
     Examples
     --------
-    >>> Slope("regret", of="UCB1", along="env.n_agents").words
+    >>> Slope("regret", "UCB1", along="env.n_agents").words
     'slope of log mean'
     """
 
-    _: KW_ONLY
-    along: str
-    over: Line | None = None
-
-    kind: ClassVar[str] = "slope"
-
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        return (self.of,) if self.over is None else (self.of, self.over)
+    kind = "slope"
+    takes: ClassVar[Mapping[str, bool]] = {"along": True, "over": False}
 
     @property
     def words(self) -> str:
         """With the logarithm."""
         of = self.statistic if self.over is None else f"ratio of {self.statistic}s"
         return f"slope of log {of}"
-
-    def naming(self, line: Callable[[Line], Line]) -> Self:
-        return replace(self, of=line(self.of), over=None if self.over is None else line(self.over))
 
 
 #: Effects by what they are called in TOML files and stored specs.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hushbandits.core.ground.validate import integer, shown
 
-__all__ = ["before", "checked", "parsed", "words"]
+__all__ = ["checked", "parsed", "words"]
 
 
 def checked(what: str, looks: Sequence[int], runs: int, claims: Sequence[object]) -> tuple[int, ...]:
@@ -30,17 +30,6 @@ def checked(what: str, looks: Sequence[int], runs: int, claims: Sequence[object]
     if whole and not claims:
         raise ValueError(f"{what}: looks={shown(whole)} are for claims, and it makes none")
     return whole
-
-
-def before(looks: Iterable[int], runs: int) -> tuple[int, ...]:
-    """Return those looks that come before the last run, and `runs`, the last one.
-
-    Examples
-    --------
-    >>> before((48, 100, 300), 80)
-    (48, 80)
-    """
-    return (*(n for n in looks if n < runs), runs)
 
 
 def parsed(text: str) -> tuple[int, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hushbandits.bench.declare import shapes
-from hushbandits.bench.declare.canonical import plain, thaw
+from hushbandits.bench.declare.canonical import lean, plain, thaw
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice, real, shown
 
@@ -54,6 +54,11 @@ class Use:
         object.__setattr__(self, "params", thaw(plain(params)))
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "on", on)
+
+    @property
+    def called(self) -> str:
+        """Its label, else its name."""
+        return self.label or self.name
 
     def having(self, /, **params: object) -> Use:
         """Return a copy with other parameters besides; ``ValueError`` where one is a field of its own."""
@@ -175,20 +180,11 @@ class Figure:
         >>> Figure(y="regret", x="env.n_agents").to_dict()
         {'y': 'regret', 'x': 'env.n_agents'}
         """
-        lean = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            default = f.default_factory() if f.default_factory is not MISSING else f.default
-            if default is MISSING or value != default:
-                lean[f.name] = plain(value)
-        return lean
+        return lean(self)
 
     @classmethod
     def from_dict(cls, table: object) -> Figure:
         """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
-        if not shapes.mapping(table):
-            raise ValueError(f"figures: {shown(table)} must be a table")
-        shapes.check(cls, table, "figures")
-        if "y" not in table:
-            raise ValueError("figures: the field 'y' is missing")
-        return cls(**table)
+        given = shapes.table("figures", table, [f.name for f in fields(cls)], ("y",))
+        shapes.check(cls, given, "figures")
+        return cls(**given)

@@ -1,20 +1,22 @@
-"""Where a claim looks: the cells of its experiment that its effect is made of."""
+"""Where figures and claims look, and what of a declaration would be misread: refused before anything runs."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Line, Slope, Value
+from hushbandits.bench.declare.effects import Difference, Line, Value
+from hushbandits.bench.declare.parts import Use
+from hushbandits.bench.declare.shapes import lacking
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.measure import Measure
 
-__all__ = ["check_claims", "points"]
+__all__ = ["check_claims", "check_declared", "picked", "points"]
 
 
 def _selection(line: Line) -> tuple[str, Params]:
@@ -30,7 +32,7 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
     Line by line; of a slope, place by place within a line.
     """
     effect = claim.effect
-    along = effect.along if isinstance(effect, Slope) else None
+    along = effect.along
     lines = [_selection(line) for line in effect.lines]
     given = {key for _, fixed in lines for key in fixed}
     what = f"{experiment.name}, claim {claim.sentence!r}"
@@ -68,8 +70,7 @@ def _check_names(experiment: Experiment, what: str, lines: list[tuple[str, Param
             raise ValueError(f"{what}: {label!r} must fix {', '.join(sorted(missing))} as the other line does")
     for key in keys:
         if key not in experiment.sweep:
-            hint = nearest(key, experiment.sweep) if experiment.sweep else ""
-            raise ValueError(f"{what}: {key!r} is not swept{hint}")
+            raise ValueError(f"{what}: {key!r} is not swept{_near(key, experiment.sweep)}")
 
 
 def _among(values: Collection[object], wanted: Collection[object]) -> list[object]:
@@ -84,10 +85,10 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Measure] | None 
     `measures`: what its metrics are, where that is known.
     """
     for claim in experiment.claims:
-        what, effect = f"{experiment.name}, claim {claim.sentence!r}", claim.effect
+        what, effect, along = f"{experiment.name}, claim {claim.sentence!r}", claim.effect, claim.effect.along
         for _, cells in points(experiment, claim):
-            if isinstance(effect, Slope) and any(not _positive(c.point[effect.along]) for c in cells):
-                raise ValueError(f"{what}: a slope needs positive values of {effect.along}")
+            if along is not None and any(not _positive(c.point[along]) for c in cells):
+                raise ValueError(f"{what}: a slope needs positive values of {along}")
         measure = (measures or {}).get(effect.metric)
         if measure is not None and measure.rate and not isinstance(effect, (Value, Difference)):
             raise ValueError(f"{what}: of a rate, take a value or a difference")
@@ -95,3 +96,84 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Measure] | None 
 
 def _positive(value: object) -> bool:
     return isinstance(value, (int, float)) and value > 0
+
+
+def check_declared(experiment: Experiment) -> None:
+    """Raise ``ValueError`` where a declaration's sweep, figures or claims cannot mean what they say.
+
+    Of a variation (``--quick``, ``--set``) figures and claims may pick values that are gone.
+    """
+    name, sweep = experiment.name, experiment.sweep
+    varied = getattr(experiment, "varied", False)  # an InitVar that stays, which type checkers do not know
+    for key in ("runs", "wrappers"):  # every env takes these of whoever builds it
+        if key in experiment.env.params or f"env.{key}" in sweep:
+            raise ValueError(f"{name}: 'env.{key}' is no parameter of the env's; {key} = … of the experiment says it")
+    for key in sweep:
+        prefix, _, parameter = key.rpartition(".")
+        if prefix == "agent":
+            lacking(f"{name}: sweep", parameter, [a.name for a in experiment.agents])
+    _check_given_once(experiment)
+    for figure in experiment.figures:
+        if figure.x not in ("time", "runs", *sweep) and "." in figure.x:  # without a prefix it is a metric
+            raise ValueError(
+                f"{name}: a figure runs along {shown(figure.x)}, which is not swept{_near(figure.x, sweep)}"
+            )
+        fixed = {key: [value] for key, value in figure.at.items()}
+        picked(f"{name}: a figure", {**fixed, **({figure.by: ()} if figure.by else {})}, sweep, varied)
+        if figure.by and figure.by in (figure.x, *figure.at):
+            raise ValueError(
+                f"{name}: a figure has {figure.by!r} as by= and as x= or at=: one point is left in each panel"
+            )
+    for claim in experiment.claims:
+        picked(f"{name}: claim {claim.sentence!r}", claim.effect.at, sweep, varied)
+
+
+def _check_given_once(experiment: Experiment) -> None:
+    """No swept parameter is given a value besides, or swept under two names."""
+    by: dict[tuple[int, str], str] = {}
+    for key in experiment.sweep:
+        what = f"{experiment.name}: sweep {shown(key)}"
+        prefix, _, parameter = key.rpartition(".")
+        for use in _named(prefix, experiment):
+            if parameter in use.params:
+                value = shown(use.params[parameter])
+                raise ValueError(f"{what}: {use.called} is given {parameter}={value} already; leave out one of the two")
+            other = by.setdefault((id(use), parameter), key)
+            if other != key:
+                raise ValueError(f"{what}: {other!r} sweeps that of {use.name} already; keep one of them")
+
+
+def _named(prefix: str, experiment: Experiment) -> Iterator[Use]:
+    """Whom a prefix names."""
+    if prefix == "env":
+        yield experiment.env
+        return
+    yield from (a for a in experiment.agents if prefix in ("agent", a.name))
+    yield from (w for uses in experiment._choices().values() for w in uses if prefix == w.name)
+
+
+def picked(
+    what: str, at: Mapping[str, Sequence[object]], sweep: Mapping[str, Sequence[object]], varied: bool = False
+) -> None:
+    """Raise ``ValueError`` where `at` picks a parameter that is not swept, or (unless `varied`) a value of none.
+
+    Examples
+    --------
+    >>> picked("a figure", {"env.life": [3]}, {"env.life": (1, 2)})
+    Traceback (most recent call last):
+        ...
+    ValueError: a figure picks env.life=3, which the sweep does not take: [1, 2]
+    """
+    for key, values in at.items():
+        if key not in sweep:
+            raise ValueError(f"{what} picks values of {shown(key)}, which is not swept{_near(key, sweep)}")
+        known = [canonical(v) for v in sweep[key]]
+        for value in values:
+            if canonical(value) not in known and not varied:
+                raise ValueError(
+                    f"{what} picks {key}={shown(value)}, which the sweep does not take: {shown(list(sweep[key]))}"
+                )
+
+
+def _near(key: str, known: Mapping[str, object]) -> str:
+    return nearest(key, known) if known else ""

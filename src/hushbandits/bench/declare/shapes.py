@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeGuard
 
@@ -15,7 +15,7 @@ from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.team import Team
 
-__all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swept", "tables", "text"]
+__all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swept", "table", "tables", "text"]
 
 _Test = Callable[[object], bool]
 
@@ -41,6 +41,27 @@ def sequence(value: object) -> TypeGuard[Sequence[object]]:
 def mapping(value: object) -> TypeGuard[Params]:
     """Whether `value` is a table with texts for keys."""
     return isinstance(value, Mapping) and all(map(text, value))
+
+
+def table(what: str, given: object, known: Collection[str], needed: Iterable[str]) -> Params:
+    """Return `given` if it is a table of `known` fields that has the `needed` ones, else raise ``ValueError``.
+
+    Examples
+    --------
+    >>> table("figures", {"y": "regret", "lgo": "x"}, ["y", "log"], ["y"])
+    Traceback (most recent call last):
+        ...
+    ValueError: figures: there is no field 'lgo'; did you mean log?
+    """
+    if not mapping(given):
+        raise ValueError(f"{what}: {shown(given)} must be a table")
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{what}: there is no field {key!r}{nearest(key, known)}")
+    for key in needed:
+        if key not in given:
+            raise ValueError(f"{what}: the field {key!r} is missing")
+    return given
 
 
 def tables(key: str, parts: object) -> Sequence[Any]:
@@ -142,7 +163,7 @@ KINDS: dict[str, tuple[_Test, str]] = {
 
 
 def check(kind: type, given: Params, what: str) -> None:
-    """Raise ``ValueError`` for the first of the given fields that `kind` does not know or that has another shape.
+    """Raise ``ValueError`` for the first of the given fields that has another shape than `kind` says.
 
     Examples
     --------
@@ -154,8 +175,6 @@ def check(kind: type, given: Params, what: str) -> None:
     """
     known = {f.name: str(f.type) for f in fields(kind)}
     for name, value in given.items():
-        if name not in known:
-            raise ValueError(f"{what}: there is no field {name!r}{nearest(str(name), known)}")
         test, words = KINDS[known[name]]
         if not test(value):
             raise ValueError(f"{what}: {name}={shown(value)} must be {words}")

@@ -17,7 +17,7 @@ from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.declare.world import seeds, world
 from hushbandits.core.ground.types import Params, Seeds
-from hushbandits.core.ground.validate import integer, nearest, shown
+from hushbandits.core.ground.validate import integer, shown
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
 
@@ -174,7 +174,9 @@ class Experiment:
         for label in lines:
             if lines.count(label) > 1:
                 raise ValueError(f"experiment {self.name}: two lines are called {label!r}; give them a label=")
-        object.__setattr__(self, "claims", tuple(c.naming(self._line_of) for c in self.claims))
+        object.__setattr__(
+            self, "claims", tuple(replace(c, effect=c.effect.naming(self._line_of)) for c in self.claims)
+        )
 
     def _check_sweep(self) -> None:
         names = self._names()
@@ -208,16 +210,25 @@ class Experiment:
             return {**line, "agent": self._line_of(line["agent"])}
         if line not in self.agents:
             raise ValueError(f"experiment {self.name}: a claim is about {line.to_dict()}, which is none of its agents")
-        label = _labels(self.agents)[list(self.agents).index(line)]
-        found = [_line(label, choice) for choice in self._choices()]
+        found = [label for label, agent, _ in self._lines if agent == line]
         if len(found) > 1:
-            names = ", ".join(map(repr, found))
+            label, names = _labels(self.agents)[list(self.agents).index(line)], ", ".join(map(repr, found))
             raise ValueError(f"experiment {self.name}: a claim is about {label!r} under several wrappers: name {names}")
         return found[0]
 
     def lines(self) -> list[str]:
         """Legend entries: agents × wrapper choices."""
-        return [_line(a, w) for w in self._choices() for a in _labels(self.agents)]
+        return [label for label, *_ in self._lines]
+
+    @cached_property
+    def _lines(self) -> list[tuple[str, Use, tuple[Use, ...]]]:
+        """Legend entries, each with its agent and wrappers."""
+        labels = _labels(self.agents)
+        return [
+            (f"{label} · {choice}" if choice else label, agent, uses)
+            for choice, uses in self._choices().items()
+            for agent, label in zip(self.agents, labels, strict=True)
+        ]
 
     def cells(self) -> list[Cell]:
         """All cells, in the order of the declaration."""
@@ -226,42 +237,24 @@ class Experiment:
     @cached_property
     def _cells(self) -> list[Cell]:
         points = [dict(zip(self.sweep, combo, strict=True)) for combo in itertools.product(*self.sweep.values())]
-        labels = _labels(self.agents)
         found = []
         for point in points:
-            env = self.env.having(**{k[4:]: v for k, v in point.items() if k.startswith("env.")})
+            env = _aimed(self.env, point, "env")
             where = world(env.name, env.params, self.paired, self.luck)
-            for choice_label, uses in self._choices().items():
-                wrappers = tuple(_aimed(w, point) for w in uses)
-                for agent, label in zip(self.agents, labels, strict=True):
-                    played = _aimed(agent, point, "agent")
-                    on = env if agent.on is None else Use(agent.on, **env.params)
-                    line = _line(label, choice_label)
-                    found.append(Cell(on, wrappers, played, where, self.checkpoints, line, point))
+            for line, agent, uses in self._lines:
+                wrappers = tuple(_aimed(w, point, w.name) for w in uses)
+                on = env if agent.on is None else Use(agent.on, **env.params)
+                played = _aimed(agent, point, "agent", agent.name)
+                found.append(Cell(on, wrappers, played, where, self.checkpoints, line, point))
         return found
 
     # -- as data ----------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, object]:
         """As in a TOML file; fields at their defaults are left out."""
-        table: dict[str, object] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name == "env":
-                table["env"] = value.to_dict()
-            elif f.name == "agents":
-                table["agents"] = [a.to_dict() for a in value]
-            elif f.name == "wrappers" and value:
-                if isinstance(value, Mapping):
-                    table["wrappers"] = {label: [w.to_dict() for w in uses] for label, uses in value.items()}
-                else:
-                    table["wrappers"] = [w.to_dict() for w in value]
-            elif f.name in ("figures", "claims"):
-                if value:
-                    table[f.name] = [part.to_dict() for part in value]
-            elif value not in (None, "", (), {}) or (f.name == "checkpoints" and value is not None):
-                table[f.name] = plain(value)
-        return table
+        table = {f.name: _told(getattr(self, f.name)) for f in fields(self)}
+        kept = ("checkpoints",) if self.checkpoints == () else ()  # that there are none is said
+        return {key: value for key, value in table.items() if key in kept or value not in (None, "", [], {})}
 
     @classmethod
     def from_dict(cls, table: Params) -> Experiment:
@@ -269,14 +262,8 @@ class Experiment:
         if not shapes.mapping(table):
             raise ValueError(f"an experiment must be a table, not {shown(table)}")
         table = dict(table)
-        known = [f.name for f in fields(cls)]
         name = plain_name("experiment name", table["name"]) if "name" in table else "?"
-        for key in table:
-            if key not in known:
-                raise ValueError(f"experiment {name}: there is no field {key!r}{nearest(key, known)}")
-        for key in ("name", "env", "agents"):
-            if key not in table:
-                raise ValueError(f"experiment {name}: the field {key!r} is missing")
+        shapes.table(f"experiment {name}", table, [f.name for f in fields(cls)], ("name", "env", "agents"))
         if table.get("title", "") == "":  # said to be empty, or not said
             table["title"] = name
         try:
@@ -323,16 +310,14 @@ class Experiment:
             if isinstance(value, (list, tuple)):
                 return replace(self, sweep={**sweep, key: tuple(value)}, varied=True)
             del sweep[key]
-        changed = {parameter: value}
-        if prefix == "env":
-            return replace(self, env=self.env.having(**changed), sweep=sweep, varied=True)
         if prefix == "agent":
             shapes.lacking(what, parameter, [a.name for a in self.agents])
         point = {key: value}
-        agents = tuple(_aimed(a, point, "agent") for a in self.agents)
-        choices = {label: tuple(_aimed(w, point) for w in uses) for label, uses in self._choices().items()}
+        env = _aimed(self.env, point, "env")
+        agents = tuple(_aimed(a, point, "agent", a.name) for a in self.agents)
+        choices = {label: tuple(_aimed(w, point, w.name) for w in uses) for label, uses in self._choices().items()}
         wrappers = choices if isinstance(self.wrappers, Mapping) else choices[""]
-        return replace(self, agents=agents, wrappers=wrappers, sweep=sweep, varied=True)
+        return replace(self, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=True)
 
     def quickly(self) -> Experiment:
         """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs; no looks but theirs."""
@@ -351,19 +336,19 @@ class Experiment:
         >>> one.staged((48, 100)).looks
         (48, 80)
         """
-        return replace(self, looks=looks.before(at, self.runs)) if self.claims else self
+        return replace(self, looks=(*(n for n in at if n < self.runs), self.runs)) if self.claims else self
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
         """Return the experiment with more `agents`."""
         return replace(self, agents=(*self.agents, *named(tuple(agents))))
 
 
-def _aimed(use: Use, point: Params, kind: str = "") -> Use:
-    """`use` with those values of `point` that name it, or its kind."""
+def _aimed(use: Use, point: Params, *prefixes: str) -> Use:
+    """`use` with those values of `point` that stand under one of the prefixes."""
     mine = {}
     for key, value in point.items():
         prefix, _, parameter = key.rpartition(".")
-        if prefix == use.name or (kind and prefix == kind):
+        if prefix in prefixes:
             mine[parameter] = value
     return use.having(**mine) if mine else use
 
@@ -385,8 +370,15 @@ def _labels(agents: Sequence[Use]) -> list[str]:
     return labels
 
 
-def _line(agent: str, wrappers: str) -> str:
-    return f"{agent} · {wrappers}" if wrappers else agent
+def _told(value: object) -> Any:
+    """`plain`, of parts too."""
+    if isinstance(value, (Use, Figure, Claim)):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_told(part) for part in value]
+    if isinstance(value, Mapping):
+        return {key: _told(part) for key, part in value.items()}
+    return plain(value)
 
 
 def _short(value: object) -> str:

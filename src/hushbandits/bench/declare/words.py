@@ -1,6 +1,6 @@
 """What a paper's words are in numbers: regions of a claim, the same in every declaration.
 
-The table is in ``docs/harness.md``, "Words in numbers".  Fixed before the runs; never changed because of a verdict.
+The table is in ``docs/statistics.md``, "Words in numbers".  Fixed before the runs; never changed because of a verdict.
 `WORDS` says which word is read how; a word has one reading, whoever uses it, and it is the same up and down.
 """
 

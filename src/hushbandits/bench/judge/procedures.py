@@ -1,7 +1,7 @@
 """Who gets which interval: the statistic and the effect decide, by one table, before any run.
 
-`PROCEDURES` is that table, `rules` the one of ``docs/harness.md`` made from it, `ESTIMATES` how an effect is computed
-from the statistics of its lines.
+`PROCEDURES` is that table, `rules` the one of ``docs/statistics.md`` made from it, `ESTIMATES` how an effect is
+computed from the statistics of its lines.
 """
 
 from __future__ import annotations
@@ -152,9 +152,9 @@ def contrast(effect: Effect, cells: Sequence[Cell]) -> Array | None:
     ``None``: there is no slope through a single place.
     """
     signs = np.array([1.0, -1.0][: len(effect.lines)])
-    if not isinstance(effect, Slope):
+    if (along := effect.along) is None:
         return signs
-    x = np.log([float(c.point[effect.along]) for c in cells[: len(cells) // len(signs)]])
+    x = np.log([float(c.point[along]) for c in cells[: len(cells) // len(signs)]])
     centred = x - x.mean() if len(x) else x
     if not centred.any():
         return None

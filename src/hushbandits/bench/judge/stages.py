@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
+from hushbandits.bench.declare.catalog import family
 from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.procedures import contrast, procedure
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge, judge_one
-from hushbandits.bench.play.natures import Measures, declared, measures
+from hushbandits.bench.play.meetings import Meetings
+from hushbandits.bench.play.natures import Measures, declared
 from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.validate import shown
-from hushbandits.experiments import family
 
 __all__ = ["Stages", "check_looks", "said", "together"]
 
@@ -22,16 +24,16 @@ def together(experiment: Experiment) -> int:
     return max(family(experiment.name) or 0, len(experiment.claims))
 
 
-def check_looks(experiment: Experiment, but: Container[str] = ()) -> None:
+def check_looks(experiment: Experiment, meetings: Meetings | None = None, but: Container[str] = ()) -> None:
     """Raise ``ValueError`` if one of the claims could not be decided at the first look, whatever its runs were.
 
-    `but`: keys of cells that cannot meet.
+    `meetings`: where those of its cells are kept; `but`: keys of cells that cannot meet.
     """
     if not experiment.looks:
         return
     first, looks, m = experiment.looks[0], len(experiment.looks), together(experiment)
     level = 1 - ALPHA / m / looks
-    kinds = Measures(declared(experiment, but))
+    kinds = Measures(declared(experiment, meetings or Meetings([experiment]), but))
     for claim in experiment.claims:
         how = procedure(claim.effect, kinds[claim.effect.metric])
         needs = max((how.fewest(level, len(cells)) for _, cells in points(experiment, claim)), default=1)
@@ -46,7 +48,7 @@ def said(store: Store, experiment: Experiment) -> str:
     """Say at which looks how many claims were decided; empty where there are no looks."""
     if not experiment.looks:
         return ""
-    found = [v.look for v in judge(store, experiment, together(experiment)) if v.decided]
+    found = [v.look for v in judge(lines(store, experiment), experiment, together(experiment)) if v.decided]
     at = ", ".join(f"{found.count(look)} at {look:,}" for look in experiment.looks if look in found)
     looks = words(experiment.looks, experiment.runs)
     return f"judged at {looks}: {len(found)} of {len(experiment.claims)} claims decided" + (f" ({at})" if at else "")
@@ -63,7 +65,7 @@ class Stages:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from hushbandits.experiments import find
+    >>> from hushbandits.bench.declare.catalog import find
     >>> from hushbandits.bench.play.folder import open_folder
     >>> (experiment,) = find("feraud2019-shared")
     >>> with tempfile.TemporaryDirectory() as folder, open_folder([experiment], folder) as store:
@@ -90,7 +92,7 @@ class Stages:
 
     def _end(self, store: Store, experiment: Experiment) -> int | None:
         """The look by which all claims are decided; ``None``: it is not known yet, or there will be none."""
-        kinds, m = measures(store, experiment), together(experiment)
+        played, m = lines(store, experiment), together(experiment)
         looks = []
         for i, claim in enumerate(experiment.claims):
             places = points(experiment, claim)
@@ -99,7 +101,7 @@ class Stages:
             known = experiment.name, i
             verdict = self._decided.get(known)
             if verdict is None:
-                verdict = judge_one(store, experiment, claim, kinds[claim.effect.metric], m)
+                verdict = judge_one(played, experiment, claim, m)
                 if not verdict.decided:
                     return None
                 self._decided[known] = verdict

@@ -23,14 +23,12 @@ __all__ = [
     "improvement",
     "iqm",
     "iqm_interval",
-    "ks_two_sample",
     "mean_interval",
     "median_interval",
     "paired_difference",
     "permutation_test",
     "profile",
     "quantile_band",
-    "rank_test",
     "share_interval",
 ]
 
@@ -268,38 +266,6 @@ def improvement(x: Array, y: Array) -> float:
 
     u = stats.mannwhitneyu(np.asarray(x, float), np.asarray(y, float), method="asymptotic").statistic
     return float(u / (len(x) * len(y)))
-
-
-def ks_two_sample(x: Array, y: Array) -> tuple[float, float]:
-    """Kolmogorov–Smirnov: the largest gap of the two empirical laws, and its p-value.
-
-    Exact where both samples are small, ``2 Σ (−1)^{k−1} e^{−2k²λ²}`` otherwise; conservative with ties.
-    Source: Smirnov 1939; Hodges 1958 for the exact law.
-
-    Examples
-    --------
-    >>> ks_two_sample(np.arange(5), np.arange(5) + 10)[0]
-    1.0
-    """
-    from scipy import stats
-
-    result = stats.ks_2samp(np.asarray(x, float), np.asarray(y, float))
-    return float(result.statistic), float(result.pvalue)
-
-
-def rank_test(x: Array, y: Array) -> float:
-    """Two-sided p-value of the rank-sum test that neither sample tends to be larger.
-
-    Source: Mann & Whitney 1947.
-
-    Examples
-    --------
-    >>> round(rank_test(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])), 3)
-    0.1
-    """
-    from scipy import stats
-
-    return float(stats.mannwhitneyu(np.asarray(x, float), np.asarray(y, float)).pvalue)
 
 
 def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int = 9_999, seed: int = 0) -> float:

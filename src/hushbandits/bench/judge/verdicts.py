@@ -25,11 +25,10 @@ from hushbandits.bench.declare.effects import Effect, Value
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum
+from hushbandits.bench.judge.line import Line
 from hushbandits.bench.judge.procedures import contrast, estimate, procedure
 from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.judge.summary import shown_interval
-from hushbandits.bench.play.natures import measures
-from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 
@@ -42,8 +41,8 @@ _Places = Sequence[tuple[str, Sequence[Cell]]]
 
 #: Level of the claims judged together.  Medians, interquartile means and rates: the chance that any of the verdicts is
 #: wrong is at most this, whatever the law of the runs.  Means: it is so by simulation for runs whose law is normal,
-#: exponential, of two modes, or of a rare mode of probability 1/7 or more (table in ``docs/harness.md``).  For a rarer
-#: mode or a much more skewed law nothing is promised: no interval of a mean can.
+#: exponential, of two modes, or of a rare mode of probability 1/7 or more (table in ``docs/statistics.md``).  For a
+#: rarer mode or a much more skewed law nothing is promised: no interval of a mean can.
 ALPHA = 0.05
 
 
@@ -112,31 +111,29 @@ class Verdict:
         return f"> {low:g}" if high is None else f"in ({low:g}, {high:g})"
 
 
-def judge(store: Store, experiment: Experiment, claims: int | None = None) -> list[Verdict]:
+def judge(lines: Sequence[Line], experiment: Experiment, claims: int | None = None) -> list[Verdict]:
     """Judge every claim of an experiment.
 
     Parameters
     ----------
-    store : Store
-        Holds its runs; points without runs leave a claim undecided, and so does a sweep without the claim's points.
+    lines : sequence of Line
+        All of the experiment's; those without runs leave a claim undecided, and so does a sweep without its points.
     experiment : Experiment
         With its claims.
     claims : int, optional
         m, how many claims are judged together; default: this experiment's.
     """
     m = len(experiment.claims) if claims is None else claims
-    kinds = measures(store, experiment)
-    return [judge_one(store, experiment, claim, kinds[claim.effect.metric], m) for claim in experiment.claims]
+    return [judge_one(lines, experiment, claim, m) for claim in experiment.claims]
 
 
-def judge_one(store: Store, experiment: Experiment, claim: Claim, measure: Measure, m: int) -> Verdict:
-    """Judge a claim, of a metric that is a `measure`, among m: at the first look that decides it, else at the last.
-
-    Its cells are read once.
-    """
+def judge_one(lines: Sequence[Line], experiment: Experiment, claim: Claim, m: int) -> Verdict:
+    """Judge a claim among m: at the first look that decides it, else at the last.  Its lines are read once."""
     places, effect = points(experiment, claim), claim.effect
+    by = {line.cell.key: line for line in lines}
+    measure = lines[0].measures[effect.metric]
     measure = measure.per_time() if effect.per_time else measure
-    rows = [[_sample(store, experiment, effect, cell) for cell in cells] for _, cells in places]
+    rows = [[_rows(by[cell.key], effect) for cell in cells] for _, cells in places]
     if not experiment.looks:
         return _judged(experiment, claim, measure, places, rows, ALPHA / m)
     share = ALPHA / m / len(experiment.looks)
@@ -206,12 +203,12 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 # -- what they say --------------------------------------------------------------------------------------------
 
 
-def _sample(store: Store, experiment: Experiment, effect: Effect, cell: Cell) -> _Rows:
-    """Runs and their values of a cell."""
-    runs = store.present(cell, experiment.runs)
+def _rows(line: Line, effect: Effect) -> _Rows:
+    """What an effect takes of a line."""
+    runs = line.runs()
     if effect.time is None:
-        return runs, store.final(cell, effect.metric, experiment.runs)
-    times, values = store.curve(cell, effect.metric, experiment.runs)
+        return runs, line.final(effect.metric)
+    times, values = line.curve(effect.metric)
     if not len(times) or not times[0] <= effect.time <= times[-1]:
         return runs[:0], np.empty(0)
     x = np.array([np.interp(effect.time, times, row) for row in values])

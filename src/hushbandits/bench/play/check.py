@@ -6,17 +6,14 @@ import math
 from collections.abc import Mapping, Sequence, Sized
 
 from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.misread import check_declared
-from hushbandits.bench.declare.points import check_claims
+from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.play.batch import BATCH, prepare, sampled
+from hushbandits.bench.play.batch import BATCH
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.natures import join
-from hushbandits.core.face import Face
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.validate import integer, nearest
-from hushbandits.core.measure import Measure, gathered
-from hushbandits.core.play import measured
-from hushbandits.registry import make_wrapper
+from hushbandits.core.measure import Measure
 
 __all__ = ["afford", "afford_points", "check"]
 
@@ -47,12 +44,16 @@ def afford(experiment: Experiment, batch: int = BATCH) -> None:
     afford_points(experiment.checkpoints, min(batch, experiment.runs))
 
 
-def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> dict[str, str]:
-    """Build every env and team once and let them meet; of a large sweep, every line at each single value.
+def check(
+    experiments: Sequence[Experiment], *, skip_invalid: bool = False, meetings: Meetings | None = None
+) -> dict[str, str]:
+    """Let every env and team meet; of a large sweep, every line at each single value.
 
     Parameters
     ----------
     experiments : sequence of Experiment
+    meetings : Meetings, optional
+        Where the meetings are kept.
     skip_invalid : bool
         Put up with cells that cannot meet, as long as some of their experiment can; then all cells are looked at.
 
@@ -66,6 +67,7 @@ def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> d
     ValueError, TypeError
         Whatever a run would stumble over at its start, with the experiment's name.
     """
+    meetings = Meetings(experiments) if meetings is None else meetings
     skipped: dict[str, str] = {}
     names = [e.name for e in experiments]
     for name in names:
@@ -73,7 +75,7 @@ def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> d
             raise ValueError(f"two experiments are called {name!r}")
     for experiment in experiments:
         check_declared(experiment)
-        offered, kinds, invalid = _met(experiment, skip_invalid)
+        offered, kinds, invalid = _met(experiment, skip_invalid, meetings)
         skipped |= invalid
         check_claims(experiment, kinds)
         finals = {who: names for who, (names, _) in offered.items()}
@@ -95,10 +97,12 @@ def check(experiments: Sequence[Experiment], *, skip_invalid: bool = False) -> d
 
 
 #: Metrics at the end and metrics with curves, by env and agent.
-_Offered = dict[tuple[str, str], tuple[set[str], set[str]]]
+_Offered = dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]]
 
 
-def _met(experiment: Experiment, skip_invalid: bool) -> tuple[_Offered, dict[str, Measure], dict[str, str]]:
+def _met(
+    experiment: Experiment, skip_invalid: bool, meetings: Meetings
+) -> tuple[_Offered, dict[str, Measure], dict[str, str]]:
     """Let everybody meet; return what is measured, what that is, and why cells cannot be played, by their keys."""
     offered: _Offered = {}
     kinds: dict[str, Measure] = {}
@@ -106,15 +110,11 @@ def _met(experiment: Experiment, skip_invalid: bool) -> tuple[_Offered, dict[str
     first: ValueError | TypeError | None = None
     for cell in experiment.cells() if skip_invalid else _telling(experiment):
         try:
-            wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-            env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-            sampled(cell.checkpoints, env)
+            met = meetings.of(cell)
             players = cell.env.name, cell.agent.name
             if players not in offered:
-                join(kinds, gathered(env, team))
-                env.reset(0)
-                team.reset(Face(env), env.seeds)
-                offered[players] = {*measured(env, team, env.metrics())}, set(env.curve_metrics)
+                join(kinds, met.measures)
+                offered[players] = met.finals, met.curves
         except (ValueError, TypeError) as error:
             told = f"{experiment.name}, {cell.label}: {error}"
             first = first or error
@@ -127,7 +127,7 @@ def _met(experiment: Experiment, skip_invalid: bool) -> tuple[_Offered, dict[str
     return offered, kinds, invalid
 
 
-def _had(experiment: str, what: str, name: str, by: Mapping[tuple[str, str], set[str]]) -> None:
+def _had(experiment: str, what: str, name: str, by: Mapping[tuple[str, str], frozenset[str]]) -> None:
     """Raise ``ValueError`` unless all envs and agents have a metric."""
     lacking = next((who for who, names in by.items() if name not in names), None)
     if lacking is None:

@@ -14,11 +14,14 @@ from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.check import afford, check
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.lock import Lock
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.own import named, renew
 from hushbandits.bench.play.store import FILE, LOCK, Store
 from hushbandits.core.ground.validate import integer
 
 __all__ = ["open_folder"]
+
+Also = Callable[[Experiment, Meetings, Container[str]], None]
 
 
 def open_folder(
@@ -26,7 +29,7 @@ def open_folder(
     out: Path | str,
     seed: int = 0,
     batch: int = BATCH,
-    also: Callable[[Experiment, Container[str]], None] = lambda experiment, but: None,
+    also: Also = lambda experiment, meetings, but: None,
     skip_invalid: bool = False,
 ) -> Store:
     """Open a run folder for writing: a new one, or one that holds the same rows, or the first of them.
@@ -38,7 +41,7 @@ def open_folder(
     experiments, out, seed, batch
         As in `bench.run.run`.
     also : callable
-        What else an experiment is held to, told the keys of its cells that are left out.
+        What else an experiment is held to, told how its cells meet and the keys of those that are left out.
     skip_invalid : bool
         Leave out the cells that cannot meet (`Store.skipped`) instead of refusing them.
 
@@ -54,7 +57,9 @@ def open_folder(
     for experiment in experiments:
         afford(experiment, batch)
     renew(named(*experiments))
-    skipped = _checked(experiments, also, skip_invalid) if skip_invalid or not (out / FILE).exists() else {}
+    meetings = Meetings(experiments)
+    fresh = skip_invalid or not (out / FILE).exists()
+    skipped = _checked(experiments, meetings, also, skip_invalid) if fresh else {}
     made: list[Path] = []
     try:
         lock = _lock(out, made, experiments, seed)
@@ -69,11 +74,11 @@ def open_folder(
         store = Store(out / FILE, experiments, seed)
         _refuse_other(store, experiments, seed)
         if not new and not skip_invalid and not store.declares(experiments):
-            _checked(experiments, also)
+            _checked(experiments, meetings, also)
         for experiment in experiments:
             check_claims(experiment)
         store.restyle(experiments)
-        store.skipped = skipped
+        store.skipped, store.meetings = skipped, meetings
     except BaseException:
         if store is not None:
             store.close()
@@ -88,11 +93,11 @@ def open_folder(
 
 
 def _checked(
-    experiments: Sequence[Experiment], also: Callable[[Experiment, Container[str]], None], skip_invalid: bool = False
+    experiments: Sequence[Experiment], meetings: Meetings, also: Also, skip_invalid: bool = False
 ) -> dict[str, str]:
-    skipped = check(experiments, skip_invalid=skip_invalid)
+    skipped = check(experiments, skip_invalid=skip_invalid, meetings=meetings)
     for experiment in experiments:
-        also(experiment, skipped)
+        also(experiment, meetings, skipped)
     return skipped
 
 

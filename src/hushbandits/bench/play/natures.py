@@ -10,10 +10,9 @@ from collections.abc import Container, Iterable, Mapping
 from hushbandits.bench.declare.shapes import text
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.declare.vocabulary import shipped
-from hushbandits.bench.play.batch import prepare
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.store import Store
-from hushbandits.core.measure import NATURES, Measure, gathered
-from hushbandits.registry import make_wrapper
+from hushbandits.core.measure import NATURES, Measure
 
 __all__ = ["Measures", "declared", "join", "measures", "told"]
 
@@ -31,7 +30,9 @@ class Measures(dict[str, Measure]):
         return Measure.of(name)
 
 
-def told(experiments: Iterable[Experiment], but: Container[str] = ()) -> dict[str, dict[str, list[str]]]:
+def told(
+    experiments: Iterable[Experiment], meetings: Meetings, but: Container[str] = ()
+) -> dict[str, dict[str, list[str]]]:
     """Return what the metrics of each experiment are declared to be, by its name: ``{metric: [label, nature]}``.
 
     `but`: keys of cells that cannot meet.
@@ -45,14 +46,14 @@ def told(experiments: Iterable[Experiment], but: Container[str] = ()) -> dict[st
     --------
     >>> from hushbandits.bench.declare.spec import Use
     >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])
-    >>> told([tiny])["tiny"]["messages"]
+    >>> told([tiny], Meetings([tiny]))["tiny"]["messages"]
     ['messages sent', 'count']
     """
-    return {e.name: {n: [m.label, m.nature] for n, m in declared(e, but).items()} for e in experiments}
+    return {e.name: {n: [m.label, m.nature] for n, m in declared(e, meetings, but).items()} for e in experiments}
 
 
-def declared(experiment: Experiment, but: Container[str] = ()) -> dict[str, Measure]:
-    """Return what an experiment's envs, agents and wrappers declare; each combination of them is built once.
+def declared(experiment: Experiment, meetings: Meetings, but: Container[str] = ()) -> dict[str, Measure]:
+    """Return what an experiment's envs, agents and wrappers declare; each combination of them is asked once.
 
     `but`: keys of cells that cannot meet.
     """
@@ -63,9 +64,7 @@ def declared(experiment: Experiment, but: Container[str] = ()) -> dict[str, Meas
         if players in seen or cell.key in but:
             continue
         seen.add(players)
-        wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-        met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-        join(found, gathered(*met))
+        join(found, meetings.of(cell).measures)
     return found
 
 

@@ -15,15 +15,17 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.errors import damaged, in_words
 from hushbandits.bench.play.integrity import WHOLE, Row, checksums, rows_sum, whole_sum
-from hushbandits.bench.play.schema import HELD, HELD_FROM, SUMMED
+from hushbandits.bench.play.schema import HELD
 from hushbandits.core.ground.strangers import parsed
 from hushbandits.core.ground.types import Array, Params
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Reader", "Values"]
+__all__ = ["Parts", "Reader", "Values"]
 
+#: Experiments, each with those of its cells that are looked at.
+Parts = Sequence[tuple[Experiment, Sequence[Cell]]]
 #: A run's values at the end, and its curves, by metric.
 Values = tuple[dict[str, float | None], dict[str, list[tuple[float, float | None]]]]
 
@@ -34,8 +36,6 @@ class Reader:
     path: Path
     experiments: tuple[Experiment, ...]
     seed: int
-    #: Of the format; stores of version 1 have no checksums.
-    version: int
     _db: sqlite3.Connection
     _ids: dict[str, int]  # the number under which a cell's rows stand, by its key
     _names: dict[int, str]
@@ -71,12 +71,10 @@ class Reader:
         """Runs present, by cell key."""
         found: dict[str, set[int]] = {key: set() for key in self._ids}
         with self._clearly():
-            sql = "SELECT cell, run, 1 FROM runs"
-            if self.version >= SUMMED:
-                sql = (
-                    "SELECT r.cell, r.run, s.final FROM runs r LEFT JOIN sums s "
-                    f"ON s.cell = r.cell AND s.metric = '{WHOLE}' AND s.run = r.run"
-                )
+            sql = (
+                "SELECT r.cell, r.run, s.final FROM runs r LEFT JOIN sums s "
+                f"ON s.cell = r.cell AND s.metric = '{WHOLE}' AND s.run = r.run"
+            )
             for cell, run, total in self._db.execute(sql):
                 if cell not in self._names or not isinstance(run, int) or total is None:
                     raise damaged(self.path, f"it lists a run {run} of cell {cell} that was not written")
@@ -88,10 +86,9 @@ class Reader:
         at = (self._ids[cell.key],)
         with self._clearly():
             found = {m for (m,) in self._db.execute("SELECT DISTINCT metric FROM finals WHERE cell = ?", at)}
-            if self.version >= SUMMED:
-                sql = "SELECT DISTINCT metric FROM sums WHERE cell = ? AND metric != ? AND final IS NOT NULL"
-                if found != {m for (m,) in self._db.execute(sql, (*at, WHOLE))}:
-                    raise damaged(self.path, f"metrics of cell {at[0]} do not match their checksums")
+            sql = "SELECT DISTINCT metric FROM sums WHERE cell = ? AND metric != ? AND final IS NOT NULL"
+            if found != {m for (m,) in self._db.execute(sql, (*at, WHOLE))}:
+                raise damaged(self.path, f"metrics of cell {at[0]} do not match their checksums")
         return sorted(found)
 
     def final(self, cell: Cell, metric: str, runs: int) -> Array:
@@ -101,8 +98,7 @@ class Reader:
         with self._clearly():
             sql = f"SELECT run, metric, NULL, value FROM finals WHERE {where} ORDER BY run"
             rows = self._db.execute(sql, at).fetchall()
-            if self.version >= SUMMED:
-                self._compare(cell.key, rows, self._noted("final", where, at))
+            self._compare(cell.key, rows, self._noted("final", where, at))
         return np.array([_nan(row[3]) for row in rows])
 
     def present(self, cell: Cell, runs: int) -> Array:
@@ -111,10 +107,9 @@ class Reader:
         with self._clearly():
             sql = "SELECT run FROM runs WHERE cell = ? AND run < ? ORDER BY run"
             found = [run for (run,) in self._db.execute(sql, at)]
-            if self.version >= SUMMED:
-                noted = self._noted("final", "cell = ? AND run < ? AND metric = ?", (*at, WHOLE))
-                if set(found) != {run for _, run in noted}:
-                    raise damaged(self.path, f"runs of cell {at[0]} do not match their checksums")
+            noted = self._noted("final", "cell = ? AND run < ? AND metric = ?", (*at, WHOLE))
+            if set(found) != {run for _, run in noted}:
+                raise damaged(self.path, f"runs of cell {at[0]} do not match their checksums")
         return np.array(found, np.int64)
 
     def curve(self, cell: Cell, metric: str, runs: int) -> tuple[Array, Array]:
@@ -124,8 +119,7 @@ class Reader:
         with self._clearly():
             sql = f"SELECT run, metric, time, value FROM curves WHERE {where} ORDER BY run, time"
             rows = self._db.execute(sql, at).fetchall()
-            if self.version >= SUMMED:
-                self._compare(cell.key, rows, self._noted("curve", where, at))
+            self._compare(cell.key, rows, self._noted("curve", where, at))
         times = np.array(sorted({row[2] for row in rows}))
         values = np.array([_nan(row[3]) for row in rows]).reshape(-1, len(times)) if rows else np.empty((0, 0))
         return times, values
@@ -150,27 +144,26 @@ class Reader:
         return told
 
     def _told(self, table: str, order: str) -> list[tuple[Any, ...]]:
-        """All rows of a table that has one checksum as a whole (none in folders of an earlier version)."""
+        """All rows of a table that has one checksum as a whole."""
         columns, name = HELD[table]
         with self._clearly():
             rows = self._db.execute(f"SELECT {columns} FROM {table} ORDER BY {order}").fetchall()
             noted = self._db.execute("SELECT value FROM spec WHERE name = ?", (name,)).fetchone()
-        if self.held and (noted is None or noted[0] != str(rows_sum(rows))):
+        if noted is None or noted[0] != str(rows_sum(rows)):
             raise damaged(self.path, f"what it says of its {table} does not match its checksum")
         return rows
 
-    @property
-    def held(self) -> bool:
-        """Whether what it says of sessions and failures has checksums, too; rows have them since version 2."""
-        return self.version >= HELD_FROM
+    def parts(self) -> Parts:
+        """Return all experiments with all of their cells."""
+        return [(experiment, experiment.cells()) for experiment in self.experiments]
 
-    def rows(self) -> Iterator[dict[str, object]]:
+    def rows(self, parts: Parts | None = None) -> Iterator[dict[str, object]]:
         """Tidy rows in a fixed order: experiment, cell, agent, the swept values, run, metric, time, value.
 
-        ``time`` is ``None`` for values at the end.
+        ``time`` is ``None`` for values at the end.  By default of all cells.
         """
-        for experiment in self.experiments:
-            for cell in experiment.cells():
+        for experiment, cells in self.parts() if parts is None else parts:
+            for cell in cells:
                 head = {"experiment": experiment.name, "cell": cell.key, "line": cell.line, **cell.point}
                 for run, metric, time, value in self._all(cell.key, experiment.runs):
                     yield {**head, "run": run, "metric": metric, "time": time, "value": value}
@@ -183,9 +176,8 @@ class Reader:
             for table, time, column in (("finals", "NULL", "final"), ("curves", "time", "curve")):
                 sql = f"SELECT run, metric, {time}, value FROM {table} WHERE cell = ? AND run < ? ORDER BY 1, 2, 3"
                 rows = self._db.execute(sql, at).fetchall()
-                if self.version >= SUMMED:
-                    where = "cell = ? AND run < ? AND metric != ?"
-                    self._compare(key, rows, self._noted(column, where, (*at, WHOLE)))
+                where = "cell = ? AND run < ? AND metric != ?"
+                self._compare(key, rows, self._noted(column, where, (*at, WHOLE)))
                 found += rows
         return found
 
@@ -221,8 +213,7 @@ class Reader:
                     raise damaged(self.path, f"cell {self._ids[cell.key]} is not the one of its declaration")
         for key, at in self._ids.items():
             rows = len(self._all(key, every))
-            if self.version >= SUMMED:
-                self._verify_runs(key, at)
+            self._verify_runs(key, at)
             yield key, rows
 
     def _verify_runs(self, key: str, at: int) -> None:

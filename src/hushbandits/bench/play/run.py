@@ -20,6 +20,7 @@ from hushbandits.bench.play.check import check
 from hushbandits.bench.play.crew import workers
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.folder import open_folder
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.own import own_sources, used
 from hushbandits.bench.play.plan import Shard, declared, missing
 from hushbandits.bench.play.player import answers
@@ -125,8 +126,9 @@ def fill(
         others = {s.get("sources") for _, s in store.sessions()} - {here["sources"]}
         if others and notify is not None:
             notify("some rows there were made by other versions of the code; the report lists the sessions")
-        here["privacy"] = told(store.experiments, store.skipped)
-        here["measures"] = natures.told(store.experiments, store.skipped)
+        meetings = store.meetings or Meetings(store.experiments)
+        here["privacy"] = told(store.experiments, meetings, store.skipped)
+        here["measures"] = natures.told(store.experiments, meetings, store.skipped)
         total, failures = 0, list[Failure]()
         with players.crew(store.path.parent, len(tasks)) as by:
             here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}

@@ -15,15 +15,12 @@ from hushbandits.bench.play.integrity import text_sum
 from hushbandits.core.ground.strangers import parsed
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
+from hushbandits.shipped import EXPERIMENTS
 
-__all__ = ["HELD", "HELD_FROM", "SUMMED", "VERSION", "create", "described", "identify", "write_spec"]
+__all__ = ["HELD", "VERSION", "create", "described", "identify", "write_spec"]
 
-#: Version 2 added checksums (table ``sums``, and one of the spec), version 3 those of sessions and failures.
+#: The one version that is read; a change of the tables makes it another.
 VERSION = 3
-#: The first version with checksums of rows.
-SUMMED = 2
-#: The first version with checksums of sessions and failures.
-HELD_FROM = 3
 #: What has one checksum as a whole: its columns, and the name under which that stands in ``spec``.
 HELD = {
     "sessions": ("id, started, about", "checksum of sessions"),
@@ -56,7 +53,7 @@ def create(db: sqlite3.Connection, experiments: Sequence[Experiment], seed: int)
         db.execute(f"CREATE TABLE {name} {columns}")
     db.execute(f"PRAGMA application_id = {_APPLICATION}")
     db.execute(f"PRAGMA user_version = {VERSION}")
-    write_spec(db, experiments, seed, VERSION)
+    write_spec(db, experiments, seed)
     db.executemany("INSERT INTO spec VALUES (?, '0')", [(name,) for _, name in HELD.values()])
     specs = {cell.key: cell.spec for experiment in experiments for cell in experiment.cells()}
     rows = ((i, key, canonical(spec)) for i, (key, spec) in enumerate(specs.items(), 1))
@@ -68,21 +65,20 @@ def _plain(sql: str) -> str:
     return " ".join(str(sql).split())
 
 
-def write_spec(db: sqlite3.Connection, experiments: Sequence[Experiment], seed: int, version: int) -> None:
+def write_spec(db: sqlite3.Connection, experiments: Sequence[Experiment], seed: int) -> None:
     """Note what is run; the caller has begun a transaction."""
     spec = {"experiments": canonical([e.to_dict() for e in experiments]), "seed": canonical(seed)}
-    if version >= SUMMED:
-        spec["checksum"] = str(text_sum(spec["experiments"], spec["seed"]))
+    spec["checksum"] = str(text_sum(spec["experiments"], spec["seed"]))
     db.executemany("INSERT OR REPLACE INTO spec VALUES (?, ?)", spec.items())
 
 
-def identify(db: sqlite3.Connection, path: Path) -> int:
-    """Return the version of a store that is whole as far as SQLite can tell.
+def identify(db: sqlite3.Connection, path: Path) -> None:
+    """Look whether a store is whole as far as SQLite can tell.
 
     Raises
     ------
     StoreError
-        It is another program's file, of a newer version, or damaged.
+        It is another program's file, of another version, or damaged.
     """
     ((application,),) = db.execute("PRAGMA application_id")
     ((version,),) = db.execute("PRAGMA user_version")
@@ -91,36 +87,37 @@ def identify(db: sqlite3.Connection, path: Path) -> int:
     newer = f"{path} was written by a newer hushbandits ({{}}); upgrade hushbandits, or choose another folder"
     if version > VERSION:
         raise StoreError(newer.format(f"store version {version}, this one reads {VERSION}"))
+    if 0 < version < VERSION:
+        raise StoreError(
+            f"{path} has store version {version}, which was never released, and this hushbandits reads version "
+            f"{VERSION}; play it again in another folder"
+        )
     made = [_plain(sql) for (sql,) in db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
     made = [sql for sql in made if not _STATISTICS.fullmatch(sql)]
     names = [match[1] for sql in made if (match := re.match(r"CREATE TABLE ['\"]?(\w+)", sql))]
     if unknown := sorted(set(names) - set(_TABLES)):
         raise StoreError(newer.format(f"this one knows no table {shown(unknown[0])}"))
     known = {name: _plain(f"CREATE TABLE {name} {columns}") for name, columns in _TABLES.items()}
-    if version < SUMMED:
-        del known["sums"]
-    if version < 1 or (version >= SUMMED) != ("sums" in names):
-        raise damaged(path, f"store version {version} with other tables")
+    if version != VERSION:
+        raise damaged(path, f"there is no store version {version}")
     if sorted(made) != sorted(known.values()):
         # A view, a trigger or an index computes what was not written, and may never end.
         raise damaged(path, "its tables are not those that were made")
     ((found,), *_) = db.execute("PRAGMA quick_check(1)").fetchall()
     if found != "ok":
         raise damaged(path, str(found).replace("*** in database main ***", "").replace("\n", " ").strip())
-    return int(version)
 
 
-def described(db: sqlite3.Connection, path: Path, version: int) -> tuple[tuple[Experiment, ...], int, dict[str, int]]:
+def described(db: sqlite3.Connection, path: Path) -> tuple[tuple[Experiment, ...], int, dict[str, int]]:
     """Return experiments, seed, and the number of each cell by its key."""
     spec: dict[str, object] = dict(db.execute("SELECT name, value FROM spec"))
     texts = [text for name in ("experiments", "seed") if isinstance(text := spec.get(name), str)]
     if len(texts) < 2:
         raise damaged(path, "the declaration is missing")
-    if version >= SUMMED and spec.get("checksum") != str(text_sum(*texts)):
+    if spec.get("checksum") != str(text_sum(*texts)):
         raise damaged(path, "the declaration does not match its checksum")
-    totals = {name for _, name in HELD.values()}
-    if totals & spec.keys() != (totals if version >= HELD_FROM else set()):
-        raise damaged(path, f"store version {version} with other checksums")
+    if not {name for _, name in HELD.values()} <= spec.keys():
+        raise damaged(path, "checksums of sessions or failures are missing")
     ids = dict(db.execute("SELECT key, id FROM cells"))
     try:
         tables, seed = map(parsed, texts)
@@ -142,5 +139,5 @@ def _moved(table: Params) -> Params:
     """Name the bounds of shipped figures as they are called now: their modules once stood in `bench`."""
     for figure in table.get("figures", ()):
         for name, path in figure.get("bounds", {}).items():
-            figure["bounds"][name] = path.replace("hushbandits.bench.experiments.", "hushbandits.experiments.")
+            figure["bounds"][name] = path.replace("hushbandits.bench.experiments.", f"{EXPERIMENTS}.")
     return table

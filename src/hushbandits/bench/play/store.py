@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from hushbandits.bench.play import schema
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.integrity import WHOLE, checksum, rows_sum, whole_sum
 from hushbandits.bench.play.lock import Lock
+from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.opening import LOCK as _BESIDE
 from hushbandits.bench.play.opening import for_reading, for_writing
 from hushbandits.bench.play.reader import Reader
 from hushbandits.core.ground.types import Array, Params
+
+if TYPE_CHECKING:
+    from hushbandits.bench.play.meetings import Meetings
 
 __all__ = ["FILE", "LOCK", "Store"]
 
@@ -52,7 +56,7 @@ class Store(Reader):
     Raises
     ------
     StoreError
-        The file is missing, locked, corrupted, of a newer version, or holds other experiments; or another process is
+        The file is missing, locked, corrupted, of another version, or holds other experiments; or another process is
         writing it.
     """
 
@@ -92,14 +96,15 @@ class Store(Reader):
             if create is None:
                 raise StoreError(f"there are no results in {self.path.parent}: {self.path.name} is empty")
             schema.create(self._db, create, seed)
-        #: Of the format; stores of version 1 have no checksums.
-        self.version = schema.identify(self._db, self.path)
-        self.experiments, self.seed, self._ids = schema.described(self._db, self.path, self.version)
+        schema.identify(self._db, self.path)
+        self.experiments, self.seed, self._ids = schema.described(self._db, self.path)
         self._names = {i: key for key, i in self._ids.items()}
         #: Whether it goes by another declaration than the one that was in the file when it was opened.
         self.restyled = False
         #: Why cells are left out, by key: env, wrappers and agent cannot meet there.
         self.skipped: dict[str, str] = {}
+        #: What was said when its cells met, where they did for this call.
+        self.meetings: Meetings | None = None
 
     def seal(self) -> None:
         """Let others write: from now on this store is only read."""
@@ -162,7 +167,7 @@ class Store(Reader):
             return
         with self._clearly():
             self._db.execute("BEGIN IMMEDIATE")
-            schema.write_spec(self._db, self.experiments, self.seed, self.version)
+            schema.write_spec(self._db, self.experiments, self.seed)
             self._db.execute("COMMIT")
 
     def begin_session(self, started: str, about: Params) -> None:
@@ -178,10 +183,9 @@ class Store(Reader):
 
     def _hold(self, table: str, change: int) -> None:
         """Change a table's checksum by that of rows that came or went."""
-        if self.held:
-            _, name = schema.HELD[table]
-            ((old,),) = self._db.execute("SELECT value FROM spec WHERE name = ?", (name,))
-            self._db.execute("UPDATE spec SET value = ? WHERE name = ?", (str((int(old) + change) % 2**32), name))
+        _, name = schema.HELD[table]
+        ((old,),) = self._db.execute("SELECT value FROM spec WHERE name = ?", (name,))
+        self._db.execute("UPDATE spec SET value = ? WHERE name = ?", (str((int(old) + change) % 2**32), name))
 
     def _forget_failures(self, where: str, values: Sequence[object] = ()) -> None:
         columns, _ = schema.HELD["failures"]
@@ -237,8 +241,6 @@ class Store(Reader):
             "INSERT OR REPLACE INTO curves VALUES (?, ?, ?, ?, ?)",
             ((at, m, run, t, v) for m, pairs in points.items() for t, v in pairs),
         )
-        if self.version < schema.SUMMED:
-            return
         last = {m: checksum(key, m, run, [(None, v)]) for m, v in ends.items()}
         along = {m: checksum(key, m, run, pairs) for m, pairs in points.items() if pairs}
         parts = [(m, last.get(m), along.get(m)) for m in {**last, **along}]

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from hushbandits.bench.declare.vocabulary import smaller_is_better
-from hushbandits.bench.judge.compare import Compared, Sample
+from hushbandits.bench.judge.line import Line
+from hushbandits.bench.judge.pairs import Compared
 from hushbandits.bench.show.tables import interval, number
 
 __all__ = ["heads", "notes", "rows"]
@@ -40,14 +41,14 @@ def _p(p: float) -> str:
     return "–" if math.isnan(p) else "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
-def _apart(samples: Sequence[Sample]) -> str:
+def _apart(lines: Sequence[Line]) -> str:
     """Say in which parameters the envs of lines differ; empty: in none that is known."""
-    known = [s for s in samples if s.faced]
+    known = [line for line in lines if line.faced]
     told = []
-    for key in dict.fromkeys(k for s in known for k in s.faced):
+    for key in dict.fromkeys(k for line in known for k in line.faced):
         by: dict[str, list[str]] = {}
-        for s in known:
-            by.setdefault(s.faced.get(key, "by default"), []).append(s.label)
+        for line in known:
+            by.setdefault(line.faced.get(key, "by default"), []).append(line.label)
         if len(by) > 1:
             told.append(f"{key} " + "; ".join(f"{value} ({', '.join(labels)})" for value, labels in by.items()))
     if not told:
@@ -64,7 +65,7 @@ def notes(compared: Compared | Sequence[Compared]) -> list[str]:
     better = {True: "less is better: below 0 speaks for A", False: "more is better: above 0 speaks for A"}
     direction = better.get(smaller_is_better(first.metric), "nothing here says whether less or more of it is better")  # type: ignore[arg-type]
     said = [f"A − B: the {first.statistic} of A minus that of B, of {first.metric} ({what}); {direction}."]
-    said += [text for one in several if (text := _apart(one.samples))][:1]
+    said += [text for one in several if (text := _apart(one.lines))][:1]
     if any(pair.paired for pair in pairs):
         said.append(
             "“n pairs”: runs of one seed are compared with each other (common random numbers); p: exchange of A and B "

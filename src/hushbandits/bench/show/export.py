@@ -15,27 +15,29 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from hushbandits.bench.declare.canonical import plain
-from hushbandits.bench.play.natures import measures
+from hushbandits.bench.judge.line import lines
+from hushbandits.bench.play.reader import Parts
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import latex
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.validate import LARGEST, choice
 from hushbandits.core.measure import NATURES
 
-__all__ = ["FORMATS", "export", "format_of", "tidy"]
+__all__ = ["export", "format_of", "tidy"]
 
 Row = dict[str, Any]
 
 
-def tidy(store: Store) -> Iterator[Row]:
-    """Rows of a store (`Store.rows`) with their types.
+def tidy(store: Store, parts: Parts | None = None) -> Iterator[Row]:
+    """Rows of a store, or of parts of it (`Store.rows`), with their types.
 
     ``time`` is an integer, ``value`` one where its metric counts and it is whole.  A swept parameter of integers is
     integers, one of integers and floats floats; among words each value stays what it is.
     """
-    counts = _counts(store)
-    swept = _swept(store)
-    rows: Iterator[Row] = store.rows()
+    parts = store.parts() if parts is None else parts
+    counts = _counts(store, parts)
+    swept = _swept(parts)
+    rows: Iterator[Row] = store.rows(parts)
     for row in rows:
         row["time"] = _whole(row["time"])
         if row["metric"] in counts:
@@ -46,17 +48,16 @@ def tidy(store: Store) -> Iterator[Row]:
         yield row
 
 
-def _counts(store: Store) -> set[str]:
+def _counts(store: Store, parts: Parts) -> set[str]:
     """Metrics that count, as declared; without a declaration, those whose final values are all whole."""
     finals: dict[str, bool] = {}
-    for experiment in store.experiments:
-        known = measures(store, experiment)
-        for cell in experiment.cells():
-            for name in store.metrics(cell):
-                if name in known:
-                    finals[name] = NATURES[known[name].nature].whole
+    for experiment, cells in parts:
+        for line in lines(store, experiment, cells):
+            for name in line.metrics():
+                if name in line.measures:
+                    finals[name] = NATURES[line.measures[name].nature].whole
                 elif finals.get(name, True):
-                    values = store.final(cell, name, experiment.runs)
+                    values = line.final(name)
                     finals[name] = all(math.isnan(v) or v.is_integer() for v in values.tolist())
     return {name for name, whole in finals.items() if whole}
 
@@ -65,13 +66,14 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _swept(store: Store) -> dict[str, type]:
+def _swept(parts: Parts) -> dict[str, type]:
     """Swept parameters, and the one type that their values have; `object`: several, or none of the simple ones."""
     values: dict[str, list[object]] = {}
-    for experiment in store.experiments:
-        for name, given in experiment.sweep.items():
-            values.setdefault(name, []).extend(given)
-    return {name: _one_type(given) for name, given in values.items()}
+    for _, cells in parts:
+        for cell in cells:
+            for name, value in cell.point.items():
+                values.setdefault(name, []).append(value)
+    return {name: _one_type(taken) for name, taken in values.items()}
 
 
 def _one_type(values: list[object]) -> type:
@@ -87,7 +89,7 @@ def _simple(value: object) -> object:
 
 
 def _columns(store: Store) -> list[str]:
-    return ["experiment", "cell", "line", *_swept(store), "run", "metric", "time", "value"]
+    return ["experiment", "cell", "line", *_swept(store.parts()), "run", "metric", "time", "value"]
 
 
 def _csv(store: Store, out: TextIO) -> None:
@@ -128,8 +130,8 @@ def _parquet(store: Store, out: IO[bytes]) -> None:
     # A column has one type: the values of counts and of measures stand in one, and a float holds a count exactly.
     kinds = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
     types = {"run": pa.int64(), "time": pa.int64(), "value": pa.float64()}
-    types |= {name: kinds.get(kind, pa.string()) for name, kind in _swept(store).items()}
-    texts = [name for name, kind in _swept(store).items() if kind not in kinds]
+    types |= {name: kinds.get(kind, pa.string()) for name, kind in _swept(store.parts()).items()}
+    texts = [name for name, kind in _swept(store.parts()).items() if kind not in kinds]
     schema = pa.schema([pa.field(c, types.get(c, pa.string())) for c in _columns(store)])
     with parquet.ParquetWriter(out, schema) as writer:
         for rows in _chunks(tidy(store), 100_000):
@@ -150,11 +152,11 @@ def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
         yield chunk
 
 
-_TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json, "latex": latex.write}
+_TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json, "latex": latex.write_tables}
 #: Formats that `export` writes.
-FORMATS = (*_TEXT, "parquet")
+_FORMATS = (*_TEXT, "parquet")
 #: Which of them a file has whose name ends so.
-_ENDINGS = {f".{name}": name for name in FORMATS if name != "latex"} | {".tex": "latex"}
+_ENDINGS = {f".{name}": name for name in _FORMATS if name != "latex"} | {".tex": "latex"}
 
 
 def format_of(out: Path | None, format: str | None = None) -> str:
@@ -166,7 +168,7 @@ def format_of(out: Path | None, format: str | None = None) -> str:
     ('parquet', 'csv', 'json')
     """
     if format is not None:
-        return choice("format", format, FORMATS)
+        return choice("format", format, _FORMATS)
     if out is None:
         return "csv"
     ending = out.suffix.lower()

@@ -24,8 +24,8 @@ def guarantees(
     A line is named by its label alone if that decides what it promises; else by what else is swept too, at last by
     the parameters `along` which its picture runs.
     """
-    told = {label: rows for labels, rows in groups(store, experiment) for label in labels}
     cells = experiment.cells()
+    told = {label: rows for labels, rows in groups(store, cells) for label in labels}
     rows = {cell.key: told.get(cell.label, UNTOLD) for cell in cells}
     found: dict[tuple[tuple[str, ...], ...], dict[str, None]] = {}
     named: dict[str, set[object]] = {}

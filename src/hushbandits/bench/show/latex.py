@@ -8,14 +8,13 @@ import unicodedata
 from typing import TextIO
 
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.tables import Line, lines
-from hushbandits.bench.show.tables import number as written
+from hushbandits.bench.show.tables import Row, columns, number, summaries
 from hushbandits.core.ground.strangers import printable
 
-__all__ = ["escape", "number", "write"]
+__all__ = ["tex", "write_tables"]
 
 #: What is a command to LaTeX, also behind the end of a row (``[``, ``*``), or is missing in its usual fonts.
 _SIGNS = {
@@ -31,12 +30,12 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def escape(text: object) -> str:
+def tex(text: object) -> str:
     r"""Return the text as LaTeX writes it: nothing in it is a command, and Greek letters stand in math.
 
     Examples
     --------
-    >>> print(escape("DP_SE, ε = 50 %"))
+    >>> print(tex("DP_SE, ε = 50 %"))
     DP\_SE, $\varepsilon$ = 50 \%
     """
     written = "".join(_SIGNS.get(c) or _greek(c) for c in " ".join(printable(text).split()))
@@ -55,19 +54,19 @@ def _greek(letter: str) -> str:
     return rf"$\mathrm{{{latin[letter]}}}$" if letter in latin else rf"$\{command.capitalize()}$"
 
 
-def number(x: float | None) -> str:
+def _number(x: float | None) -> str:
     r"""Return a number in math, of four figures; a dash for none.
 
     Examples
     --------
-    >>> number(-1234567.8), number(1e-05), number(math.inf), number(math.nan)
+    >>> _number(-1234567.8), _number(1e-05), _number(math.inf), _number(math.nan)
     ('$-1{,}234{,}568$', '$1 \\times 10^{-5}$', '$\\infty$', '--')
     """
     if x is None or math.isnan(x):
         return "--"
     if math.isinf(x):
         return r"$\infty$" if x > 0 else r"$-\infty$"
-    digits, _, power = written(x).partition("e")
+    digits, _, power = number(x).partition("e")
     digits = digits.replace(",", "{,}")
     return rf"${digits} \times 10^{{{int(power)}}}$" if power else f"${digits}$"
 
@@ -75,10 +74,10 @@ def number(x: float | None) -> str:
 def _interval(ends: Interval | None) -> str:
     if ends is None or ends == (-math.inf, math.inf):  # there is no such statistic; too few runs
         return "--"
-    return f"[{number(ends[0])}, {number(ends[1])}]"
+    return f"[{_number(ends[0])}, {_number(ends[1])}]"
 
 
-def write(store: Store, out: TextIO) -> None:
+def write_tables(store: Store, out: TextIO) -> None:
     r"""Write a table for each experiment of a store; a paper needs ``\usepackage{booktabs}`` for them."""
     for i, experiment in enumerate(store.experiments):
         out.write("\n" if i else "% \\usepackage{booktabs}\n")
@@ -87,37 +86,26 @@ def write(store: Store, out: TextIO) -> None:
 
 def _table(store: Store, experiment: Experiment, out: TextIO) -> None:
     swept = list(experiment.sweep)
-    heads = [
-        "agent",
-        *map(symbol, swept),
-        "metric",
-        "runs",
-        "mean",
-        r"95 % of the mean",
-        "median",
-        "95 % of the median",
-    ]
     out.write(
         f"% {printable(experiment.name)}: means with Student's interval, medians with that of order statistics,\n"
     )
     out.write("% rates with Clopper and Pearson's\n")
     out.write(f"\\begin{{tabular}}{{l{'r' * len(swept)}lrrrrr}}\n\\toprule\n")
-    out.write(" & ".join(map(escape, heads)) + " \\\\\n\\midrule\n")
+    out.write(" & ".join(map(tex, columns(swept))) + " \\\\\n\\midrule\n")
     before = None
-    for line in lines(store, experiment):
-        fresh = before is None or line.cell is not before
-        out.write(" & ".join(_row(line, swept, fresh)) + " \\\\\n")
-        before = line.cell
+    for row in summaries(lines(store, experiment), experiment.metrics):
+        out.write(" & ".join(_row(row, swept, row.cell is not before)) + " \\\\\n")
+        before = row.cell
     out.write("\\bottomrule\n\\end{tabular}\n")
 
 
-def _row(line: Line, swept: list[str], fresh: bool) -> list[str]:
-    point = [line.cell.point[name] for name in swept]
-    names = [escape(line.cell.line), *(_value(value) for value in point)] if fresh else [""] * (1 + len(swept))
-    means = number(line.mean), _interval(line.mean_interval)
-    return [*names, escape(line.label), number(line.runs), *means, number(line.median), _interval(line.median_interval)]
+def _row(row: Row, swept: list[str], fresh: bool) -> list[str]:
+    point = [row.cell.point[name] for name in swept]
+    names = [tex(row.cell.line), *(_value(value) for value in point)] if fresh else [""] * (1 + len(swept))
+    means = _number(row.mean), _interval(row.mean_interval)
+    return [*names, tex(row.label), _number(row.runs), *means, _number(row.median), _interval(row.median_interval)]
 
 
 def _value(value: object) -> str:
     """A swept value as it was given: no figure of it is rounded away."""
-    return f"${value!r}$" if type(value) is int else escape(value)
+    return f"${value!r}$" if type(value) is int else tex(value)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hushbandits.bench.declare.catalog import bounds
 from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.declare.vocabulary import metric, symbol, words
-from hushbandits.bench.play.store import Store
+from hushbandits.bench.judge.line import Line
 from hushbandits.bench.show.ink import PAPER, Style, style
 from hushbandits.bench.show.series import Series, caption, figures, joined, series
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
-from hushbandits.experiments import bounds
 from hushbandits.registry import clock, list_envs
 
 if TYPE_CHECKING:
@@ -106,28 +106,21 @@ class Panel:
 
 
 def panels(
-    store: Store,
+    lines: Sequence[Line],
     experiment: Experiment,
     trusted: Collection[str] | None = None,
     wanted: Sequence[Figure] | None = None,
 ) -> list[Panel]:
-    """Return the panels of an experiment that have something to show.
+    """Return the panels of an experiment's lines that have something to show.
 
     `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.  `wanted`: what
     stands in them; default: the experiment's own figures.
     """
     trusted = bounds() if trusted is None else trusted
     time = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
-    runs = _played(store, experiment)
-    found = ((f, series(store, experiment, f, trusted)) for f in wanted or figures(store, experiment))
-    return [Panel(f, lines[:_MOST], max(0, len(lines) - _MOST), runs, time) for f, lines in found if lines]
-
-
-def _played(store: Store, experiment: Experiment) -> int:
-    """Runs per cell: what is declared, or what looks have asked for so far."""
-    if not experiment.looks:
-        return experiment.runs
-    return max(len(store.present(cell, experiment.runs)) for cell in experiment.cells())
+    runs = max(len(line.runs()) for line in lines) if experiment.looks else experiment.runs  # that looks asked for
+    found = ((f, series(lines, f, trusted)) for f in wanted or figures(lines, experiment))
+    return [Panel(f, all[:_MOST], max(0, len(all) - _MOST), runs, time) for f, all in found if all]
 
 
 def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:

@@ -12,7 +12,7 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure as Canvas
 
 from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.play.store import Store
+from hushbandits.bench.judge.line import Line
 from hushbandits.bench.show import plots
 from hushbandits.bench.show.ink import LIGHT, Style, style
 from hushbandits.bench.show.layout import Placed, Sheet
@@ -62,11 +62,11 @@ class Picture(Canvas):
         return cast(Picture, figure)
 
 
-def drawn(store: Store, experiment: Experiment, figures: Sequence[Figure]) -> Picture:
-    """Draw panels of an experiment; `store` is anything that has `final`, `curve` and `metrics` of its cells.
+def drawn(lines: Sequence[Line], experiment: Experiment, figures: Sequence[Figure]) -> Picture:
+    """Draw panels of an experiment, of some of its lines.
 
     Bounds are called, and formulas (``"$t$"``) drawn in the figures' own titles and labels: whoever asks for them here
-    has written them.  What the store says (lines, the experiment's title) is written as it stands, dollar signs too.
+    has written them.  What is stored (lines, the experiment's title) is written as it stands, dollar signs too.
 
     Raises
     ------
@@ -75,14 +75,14 @@ def drawn(store: Store, experiment: Experiment, figures: Sequence[Figure]) -> Pi
     """
     formulas = {text for figure in figures for text in _own(figure)}
     trusted = [path for figure in figures for path in figure.bounds.values()]
-    shown = panels(store, experiment, trusted, figures)
+    shown = panels(lines, experiment, trusted, figures)
     for figure in figures:
         if figure not in [panel.figure for panel in shown]:
             raise ValueError(
                 f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve"
             )
     with plots.quietly():
-        return Picture.of(plots.compose(store, experiment, shown, formulas))
+        return Picture.of(plots.compose(experiment, shown, formulas))
 
 
 def _own(figure: Figure) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.files import picture
 from hushbandits.bench.show.ink import GRID, MUTED, PAPER, TEXT, VARIABLES, Style, style
@@ -119,12 +120,12 @@ def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collec
     """
     import matplotlib
 
-    shown = panels(store, experiment, trusted)
+    shown = panels(lines(store, experiment), experiment, trusted)
     if not shown:
         return []
     paths = [folder / picture(experiment.name, format) for format in FORMATS]
     with quietly(), matplotlib.rc_context(STYLE):
-        canvas = compose(store, experiment, shown)
+        canvas = compose(experiment, shown)
         canvas.draw_without_rendering()
         canvas.set_layout_engine("none")  # what is laid out stays: the formats differ in nothing else
         for path, (format, more) in zip(paths, FORMATS.items(), strict=True):
@@ -142,7 +143,7 @@ def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None
 
     from hushbandits.bench.show.layout import Sheet
 
-    shown = panels(store, experiment, trusted)
+    shown = panels(lines(store, experiment), experiment, trusted)
     if not shown:
         return None
     with quietly(), matplotlib.rc_context({**STYLE, "svg.fonttype": "none"}):
@@ -155,15 +156,15 @@ def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None
             _alone(canvas, place.axes, panel, f"{experiment.name}-{i}")
             for i, (place, panel) in enumerate(zip(placed, shown, strict=True))
         ]
-    return Inline(shown, legend(store, shown), drawings)
+    return Inline(shown, legend(shown), drawings)
 
 
-def legend(store: Store, shown: Sequence[Panel]) -> list[Key]:
+def legend(shown: Sequence[Panel]) -> list[Key]:
     """Return what a legend of all panels together says: one entry per line, with what it spent in any of them."""
     keys = []
     for label, i in _places(shown).items():
-        cells = {cell.key: cell for p in shown for line in p.lines if line.label == label for cell in line.cells}
-        told = spent(store, list(cells.values()), shown[0].runs)
+        drawn = [line for p in shown for one in p.lines if one.label == label for line in one.lines]
+        told = spent(list({line.cell.key: line for line in drawn}.values()))
         keys.append(Key(short(f"{label} ({told})" if told else label), style(i)))
     named = dict.fromkeys(name for p in shown for name in p.bounds)
     return [*keys, *(Key(f"{short(name)}, in each line's colour", None) for name in named)]
@@ -192,7 +193,7 @@ def blank() -> Canvas:
     return canvas
 
 
-def compose(store: Store, experiment: Experiment, shown: Sequence[Panel], formulas: Collection[str] = ()) -> Canvas:
+def compose(experiment: Experiment, shown: Sequence[Panel], formulas: Collection[str] = ()) -> Canvas:
     """All panels on white, a title above and one legend below; laid out when it is drawn, for the size it has then.
 
     `formulas`: texts in which dollar signs enclose formulas; in any other a dollar sign is one.
@@ -215,7 +216,7 @@ def compose(store: Store, experiment: Experiment, shown: Sequence[Panel], formul
             heading.append(canvas.text(0, 1, short(experiment.title, 400), fontsize=11.5, fontweight="bold", va="top"))
         if headed and len(captions) == 1:
             heading.append(canvas.text(0, 1, captions[0], fontsize=9, color=MUTED, va="top"))
-        keys = [entry(canvas, key) for key in legend(store, shown)]
+        keys = [entry(canvas, key) for key in legend(shown)]
         for text in canvas.findobj(Text):
             text.set_parse_math(text.get_text() in formulas)
         sheet = Sheet(placed, heading, keys)

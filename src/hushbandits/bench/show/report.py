@@ -9,14 +9,16 @@ from pathlib import Path
 from urllib.parse import quote
 
 from hushbandits.bench.declare.canonical import plain
+from hushbandits.bench.declare.catalog import bounds
 from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.compare import comparisons
 from hushbandits.bench.judge.intervals import RAREST
+from hushbandits.bench.judge.line import Line
+from hushbandits.bench.judge.line import lines as read
+from hushbandits.bench.judge.pairs import comparisons
 from hushbandits.bench.judge.stages import Stages, together
 from hushbandits.bench.judge.verdicts import ALPHA, judge
-from hushbandits.bench.play.promised import UNHELD
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import compared
 from hushbandits.bench.show.guarantees import guarantees
@@ -24,9 +26,8 @@ from hushbandits.bench.show.html import Block, Value, render, table
 from hushbandits.bench.show.ink import CSS, SHAPES
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import drawable, figures
-from hushbandits.bench.show.tables import Line, interval, lines, number
+from hushbandits.bench.show.tables import Row, columns, interval, number, summaries
 from hushbandits.core.ground.files import replacing
-from hushbandits.experiments import bounds
 from hushbandits.protection import HEADS
 
 __all__ = ["PAGE", "write"]
@@ -78,8 +79,9 @@ def _progress(store: Store) -> tuple[int, int]:
 
 
 def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> dict[str, object]:
-    shown = figures(store, experiment)
-    blocks = {name: block for name, make in _BLOCKS.items() if (block := make(store, experiment)) is not None}
+    lines = read(store, experiment)
+    shown = figures(lines, experiment)
+    blocks = {name: block for name, make in _BLOCKS.items() if (block := make(lines, experiment)) is not None}
     strange = {path for f in experiment.figures for path in f.bounds.values()} - set(trusted)
     promised = guarantees(store, experiment, [f.x for f in shown] or list(experiment.sweep)[:1])
     rows = [(_several(names), *row[1:6]) for names, promises in promised for row in promises]
@@ -92,7 +94,7 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
         "verdicts": _counted(blocks.get("claims")),
         "drawn": inline(store, experiment, trusted),
         "readings": list(dict.fromkeys(f.reading for f in shown if f.reading)),
-        "notes": list(_notes(store, experiment, strange)),
+        "notes": list(_notes(store, experiment, lines, strange)),
         "blocks": list(blocks.values()),
         "protection": table(("line", *HEADS[1:6]), rows, range(6)),
         "guarantees": [
@@ -104,14 +106,12 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
     }
 
 
-def _notes(store: Store, experiment: Experiment, strange: Collection[str]) -> Iterator[str]:
+def _notes(store: Store, experiment: Experiment, lines: Sequence[Line], strange: Collection[str]) -> Iterator[str]:
     if strange:
         paths = ", ".join(sorted(strange))
         yield f"Not drawn: {paths}. A page calls no code that a store names; a run of your own does."
-    if along := list(dict.fromkeys(f.x for f in experiment.figures if not drawable(experiment, f, store))):
+    if along := list(dict.fromkeys(f.x for f in experiment.figures if not drawable(experiment, f, lines))):
         yield f"No figure along {', '.join(along)} is drawn: that is neither swept nor measured."
-    if not store.held:
-        yield UNHELD
 
 
 def _several(names: Sequence[str]) -> str:
@@ -134,13 +134,13 @@ def _counted(claims: Block | None) -> str:
     return f"Claims: {', '.join(f'{found[verdict]} {words}' for verdict, words in said.items() if found[verdict])}."
 
 
-def _claims(store: Store, experiment: Experiment) -> Block | None:
+def _claims(lines: Sequence[Line], experiment: Experiment) -> Block | None:
     if not experiment.claims:
         return None
     m, looks = together(experiment), len(experiment.looks)
     share = f"{ALPHA:g}/({m} · {looks})" if looks else f"{ALPHA:g}/{m}"
     rows: list[list[Value]] = []
-    for verdict in judge(store, experiment, m):
+    for verdict in judge(lines, experiment, m):
         worst, claim = verdict.worst, verdict.claim
         where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
         span = worst.interval if worst else None
@@ -170,23 +170,22 @@ def _claims(store: Store, experiment: Experiment) -> Block | None:
     return Block("Claims", table([*heads, "look"], rows, (0, 1, 2, 6, 7)), [note, stages])
 
 
-def _results(store: Store, experiment: Experiment) -> Block:
+def _results(lines: Sequence[Line], experiment: Experiment) -> Block:
     swept = list(experiment.sweep)
-    heads = ["agent", *map(symbol, swept), "metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
-    rows = [_row(line, swept) for line in lines(store, experiment, _MOST)]
+    rows = [_row(row, swept) for row in summaries(lines[:_MOST], experiment.metrics)]
     if not rows:
         return Block("Results", None, ["No runs yet."])
-    left = len(experiment.cells()) - _MOST
+    left = len(lines) - _MOST
     more = [f"{left:,} more cells: hushbandits export."] if left > 0 else []
     note = (
         "Means: Student’s interval; medians: order statistics; rates: Clopper–Pearson. "
         "Agents of one experiment face the same arms, graphs and rewards."
     )
-    return Block("Results", table(heads, rows, (0, len(swept) + 1)), [*more, note])
+    return Block("Results", table(columns(swept), rows, (0, len(swept) + 1)), [*more, note])
 
 
-def _comparison(store: Store, experiment: Experiment) -> Block | None:
-    found = comparisons(store, experiment)
+def _comparison(lines: Sequence[Line], experiment: Experiment) -> Block | None:
+    found = comparisons(lines, next(iter(experiment.metrics), ""))
     pairs = [(one.where, row) for one in found for row in compared.rows(one)]
     if not pairs:
         return None
@@ -197,23 +196,23 @@ def _comparison(store: Store, experiment: Experiment) -> Block | None:
 
 
 #: Parts of an experiment's section below its picture, in their order; one that has nothing to say is left out.
-_BLOCKS: dict[str, Callable[[Store, Experiment], Block | None]] = {
+_BLOCKS: dict[str, Callable[[Sequence[Line], Experiment], Block | None]] = {
     "claims": _claims,
     "results": _results,
     "comparison": _comparison,
 }
 
 
-def _row(line: Line, swept: Sequence[str]) -> list[Value]:
+def _row(row: Row, swept: Sequence[str]) -> list[Value]:
     return [
-        line.cell.line,
-        *(_cell(line.cell.point[p]) for p in swept),
-        line.label,
-        (number(line.runs), line.runs),
-        (number(line.mean), line.mean),
-        (interval(line.mean_interval), line.mean_interval[0]),
-        (number(line.median), line.median),
-        (interval(line.median_interval), line.median_interval[0] if line.median_interval else None),
+        row.cell.line,
+        *(_cell(row.cell.point[p]) for p in swept),
+        row.label,
+        (number(row.runs), row.runs),
+        (number(row.mean), row.mean),
+        (interval(row.mean_interval), row.mean_interval[0]),
+        (number(row.median), row.median),
+        (interval(row.median_interval), row.median_interval[0] if row.median_interval else None),
     ]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
@@ -16,10 +16,9 @@ import numpy as np
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure
 from hushbandits.bench.declare.vocabulary import metric, symbol
+from hushbandits.bench.judge.line import Line
 from hushbandits.bench.judge.stats import quantile_band
 from hushbandits.bench.judge.summary import summary
-from hushbandits.bench.play.natures import measures
-from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.spent import spent
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array
@@ -52,7 +51,7 @@ class Series:
         Lines of theory.
     spent : str
         What it spent of privacy, where that is not the ε that it was given.
-    cells : tuple of Cell
+    lines : tuple of Line
         Whose runs these are.
     measure : Measure
         What is shown.
@@ -72,7 +71,7 @@ class Series:
     median: float | None = None
     bounds: dict[str, Array] = field(default_factory=dict)
     spent: str = ""
-    cells: tuple[Cell, ...] = ()
+    lines: tuple[Line, ...] = ()
     measure: Measure | None = None
     along: Measure | None = None
     left: Array | None = None
@@ -84,25 +83,24 @@ class Series:
         return f"{self.label} ({self.spent})" if self.spent else self.label
 
 
-def figures(store: Store, experiment: Experiment) -> tuple[Figure, ...]:
+def figures(lines: Sequence[Line], experiment: Experiment) -> tuple[Figure, ...]:
     """Return the declared figures, panel by panel, or a fitting one: along the sweep, else over time or runs."""
     if experiment.figures:
-        drawn = [figure for figure in experiment.figures if drawable(experiment, figure, store)]
+        drawn = [figure for figure in experiment.figures if drawable(experiment, figure, lines)]
         return tuple(panel for figure in drawn for panel in _panels(experiment, figure))
-    cell = experiment.cells()[0]
-    names = list(experiment.metrics) or store.metrics(cell)
+    names = list(experiment.metrics) or lines[0].metrics()
     if not names:
         return ()
     for parameter in experiment.sweep:
         return (Figure(y=names[0], x=parameter, log=""),)
     for name in names:
-        if len(store.curve(cell, name, 1)[0]):
+        if len(lines[0].curve(name)[0]):
             return (Figure(y=name),)
     return (Figure(y=names[0], x="runs", log=""),)
 
 
-def drawable(experiment: Experiment, figure: Figure, store: Store | None = None) -> bool:
-    """Whether a figure runs along time, runs, what is swept, or a metric of the store; one that is read may run along
+def drawable(experiment: Experiment, figure: Figure, lines: Iterable[Line] = ()) -> bool:
+    """Whether a figure runs along time, runs, what is swept, or a metric of the lines; one that is read may run along
     anything.
 
     Examples
@@ -112,9 +110,8 @@ def drawable(experiment: Experiment, figure: Figure, store: Store | None = None)
     >>> drawable(tiny, Figure(y="regret")), drawable(tiny, Figure(y="regret", x="env.n_agents"))
     (True, False)
     """
-    if figure.x in ("time", "runs", *experiment.sweep):
-        return True
-    return store is not None and any(figure.x in store.metrics(cell) for cell in experiment.cells())
+    swept = figure.x in ("time", "runs", *experiment.sweep)
+    return swept or any(figure.x in line.metrics() for line in lines)
 
 
 def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
@@ -130,34 +127,38 @@ def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
     return panels
 
 
-def series(store: Store, experiment: Experiment, figure: Figure, trusted: Collection[str] = ()) -> list[Series]:
-    """Return all lines of a figure, in the order of the declaration; lines without runs are left out.
+def series(lines: Sequence[Line], figure: Figure, trusted: Collection[str] = ()) -> list[Series]:
+    """Return what a figure shows of the lines of an experiment, in their order; those without runs are left out.
 
     Of its bounds only those in `trusted` are called: a store may come from anyone, and `figure` with it.
     """
-    front = figure.x not in ("time", "runs", *experiment.sweep)
-    along = _along(experiment, figure) if front else figure.x
-    groups: dict[str, list[Cell]] = {}
-    for cell in experiment.cells():
-        if any(canonical(cell.point.get(k)) != canonical(v) for k, v in figure.at.items()):
+    swept = list(lines[0].cell.point) if lines else []
+    front = figure.x not in ("time", "runs", *swept)
+    along = _along(swept, figure) if front else figure.x
+    groups: dict[str, list[Line]] = {}
+    for line in lines:
+        point = line.cell.point
+        if any(canonical(point.get(k)) != canonical(v) for k, v in figure.at.items()):
             continue
-        rest = {k: v for k, v in cell.point.items() if k != along and k not in figure.at}
-        label = ", ".join([cell.line, *(f"{symbol(k)} = {v}" for k, v in rest.items())])
+        rest = {k: v for k, v in point.items() if k != along and k not in figure.at}
+        label = ", ".join([line.label, *(f"{symbol(k)} = {v}" for k, v in rest.items())])
         if figure.lines and not label.startswith(tuple(figure.lines)):
             continue
-        groups.setdefault(label, []).append(cell)
-    measure = measures(store, experiment)[figure.y]
-    build = {"time": _curve, "runs": _law}.get(figure.x, _front if front else _sweep)
+        groups.setdefault(label, []).append(line)
+    # By all that is swept: lines that lack some runs stand along the same axis.
+    numeric = all(isinstance(line.cell.point.get(figure.x, 0), (int, float)) for line in lines)
+    build = {"time": _curve, "runs": _law}.get(figure.x, _front if front else partial(_sweep, numeric=numeric))
     found = []
-    for label, cells in groups.items():
-        if (line := build(store, experiment, figure, label, cells, trusted)) is not None:
-            found.append(replace(line, spent=spent(store, cells, experiment.runs), cells=tuple(cells), measure=measure))
+    for label, group in groups.items():
+        if (drawn := build(figure, label, group, trusted)) is not None:
+            measure = group[0].measures[figure.y]
+            found.append(replace(drawn, spent=spent(group), lines=tuple(group), measure=measure))
     return found
 
 
-def _along(experiment: Experiment, figure: Figure) -> str:
+def _along(swept: Sequence[str], figure: Figure) -> str:
     """The swept parameter that a line over a metric runs along: of the metric's name if there is one, or the first."""
-    free = [name for name in experiment.sweep if name not in figure.at]
+    free = [name for name in swept if name not in figure.at]
     return next((name for name in free if name.rpartition(".")[2] == figure.x), free[0] if free else "")
 
 
@@ -240,44 +241,35 @@ def _theory(figure: Figure, cell: Cell, x: Array, trusted: Collection[str]) -> d
     return bounds
 
 
-def _curve(
-    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
-) -> Series | None:
-    (cell,) = cells
-    times, values = store.curve(cell, figure.y, experiment.runs)
+def _curve(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series | None:
+    (line,) = lines
+    times, values = line.curve(figure.y)
     if figure.since is not None:
         times, values = times[times >= figure.since], values[:, times >= figure.since]
     if not len(times):
         return None
     scale = times if figure.per_time else np.ones_like(times)
-    measure = measures(store, experiment)[figure.y]
+    measure = line.measures[figure.y]
     center, low, high = np.array([_summary(column, figure, measure) for column in (values / scale).T]).T
-    bounds = {k: v / scale for k, v in _theory(figure, cell, times, trusted).items()}
+    bounds = {k: v / scale for k, v in _theory(figure, line.cell, times, trusted).items()}
     return Series(label, times, center, low, high, bounds=bounds)
 
 
-def _law(
-    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
-) -> Series | None:
-    (cell,) = cells
-    x = np.sort(store.final(cell, figure.y, experiment.runs))
+def _law(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series | None:
+    (line,) = lines
+    x = np.sort(line.final(figure.y))
     if not len(x):
         return None
     share = np.arange(1, len(x) + 1) / len(x)
     return Series(label, x, share, share, share, median=float(np.median(x)))
 
 
-def _sweep(
-    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
-) -> Series | None:
-    columns = [(c, store.final(c, figure.y, experiment.runs)) for c in cells]
-    columns = [(c, values) for c, values in columns if len(values)]
+def _sweep(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str], numeric: bool) -> Series | None:
+    columns = [(line.cell, values) for line in lines if len(values := line.final(figure.y))]
     if not columns:
         return None
     x = [c.point[figure.x] for c, _ in columns]
-    # By all that is swept: lines that lack some runs stand along the same axis.
-    numeric = all(isinstance(v, (int, float)) for v in experiment.sweep[figure.x])
-    measure = measures(store, experiment)[figure.y]
+    measure = lines[0].measures[figure.y]
     center, low, high = np.array([_summary(values, figure, measure) for _, values in columns]).T
     rate = measure.rate
     other = None if rate else np.array([(np.median if figure.center == "mean" else np.mean)(v) for _, v in columns])
@@ -304,12 +296,10 @@ def _theories(figure: Figure, cells: Sequence[Cell], x: Array, trusted: Collecti
     return {name: np.concatenate([p.get(name, nothing) for p in parts]) for name in names}
 
 
-def _front(
-    store: Store, experiment: Experiment, figure: Figure, label: str, cells: list[Cell], trusted: Collection[str]
-) -> Series | None:
+def _front(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series | None:
     """A point for every cell, in the order of the sweep: one metric over another."""
-    kinds = measures(store, experiment)
-    found = [(c, store.final(c, figure.x, experiment.runs), store.final(c, figure.y, experiment.runs)) for c in cells]
+    kinds = lines[0].measures
+    found = [(line.cell, line.final(figure.x), line.final(figure.y)) for line in lines]
     found = [(c, x, y) for c, x, y in found if len(x) and len(y)]
     if not found:
         return None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hushbandits.bench.declare.spec import Cell
-from hushbandits.bench.play.store import Store
+from hushbandits.bench.judge.line import Line
 from hushbandits.bench.show.tables import number
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.spec import default
@@ -18,30 +18,29 @@ __all__ = ["spent"]
 _SAME = 0.005
 
 
-def spent(store: Store, cells: Sequence[Cell], runs: int) -> str:
+def spent(lines: Sequence[Line]) -> str:
     """Return ``"spent ε = 9.1"`` for what the dearest reward of any run cost; empty where that is the parameter.
 
-    ``"no ε holds"`` where a run's promise did not hold, so that nothing can be said to be spent of it.  Of a line with
-    several cells, from the cell that spent least to the one that spent most.
+    ``"no ε holds"`` where a run's promise did not hold, so that nothing can be said to be spent of it.  Of a line at
+    several points, from the one that spent least to the one that spent most.
     """
-    totals = [(cell, _worst(store.final(cell, "epsilon", runs))) for cell in cells]
-    known = [(cell, most) for cell, most in totals if most is not None]
-    if not known or all(_equal(most, _given(cell)) for cell, most in known):
+    known = [(line, most) for line in lines if (most := _worst(line.final("epsilon"))) is not None]
+    if not known or all(_equal(most, _given(line.cell)) for line, most in known):
         return ""
-    held = [(cell, most) for cell, most in known if math.isfinite(most)]
+    held = [(line, most) for line, most in known if math.isfinite(most)]
     if not held:
         return "no ε holds"
-    text = _cost(store, held, runs)
+    text = _cost(held)
     return text if len(held) == len(known) else f"{text}; elsewhere no ε holds"
 
 
-def _cost(store: Store, known: Sequence[tuple[Cell, float]], runs: int) -> str:
+def _cost(known: Sequence[tuple[Line, float]]) -> str:
     text = f"spent ε = {_span([most for _, most in known])}"
-    weaker = [(_worst(store.final(cell, "epsilon_delta", runs)), most) for cell, most in known]
+    weaker = [(_worst(line.final("epsilon_delta")), most) for line, most in known]
     told = [(value, most) for value, most in weaker if value is not None]
     if any(not _equal(value, most) for value, most in told):
         return f"{text}, or {_span([value for value, _ in told])} with δ > 0"
-    deltas = [_worst(store.final(cell, "delta", runs)) for cell, _ in known]
+    deltas = [_worst(line.final("delta")) for line, _ in known]
     largest = max((d for d in deltas if d is not None), default=0.0)
     return f"{text}, δ = {number(largest)}" if largest else text
 

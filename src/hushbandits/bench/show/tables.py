@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.line import Line, lines
 from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.judge.summary import summary
-from hushbandits.bench.play.natures import measures
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.terminal import escape, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Line", "interval", "lines", "number", "print_tables"]
+__all__ = ["Row", "columns", "interval", "number", "print_tables", "summaries"]
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of the table: a metric of a cell."""
+class Row:
+    """A row of the table: a metric of a cell."""
 
     cell: Cell
     metric: str
@@ -32,21 +32,26 @@ class Line:
     mean_interval: Interval
     median: float | None
     median_interval: Interval | None
-    label: str = ""
+    label: str
 
 
-def lines(store: Store, experiment: Experiment, most: int | None = None) -> Iterator[Line]:
-    """Summarise every cell that has runs, metric by metric; the first `most` cells."""
-    kinds = measures(store, experiment)
-    for cell in experiment.cells()[:most]:
-        for name in experiment.metrics or store.metrics(cell):
-            x = store.final(cell, name, experiment.runs)
+def columns(swept: Iterable[str]) -> list[str]:
+    """Return the heads of the table's columns: who played, where in a sweep, and what a `Row` says."""
+    what = ["metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
+    return ["agent", *map(symbol, swept), *what]
+
+
+def summaries(lines: Iterable[Line], metrics: Sequence[str] = ()) -> Iterator[Row]:
+    """Summarise every line that has runs, metric by metric; by default all that it has."""
+    for line in lines:
+        for name in metrics or line.metrics():
+            x, kind = line.final(name), line.measures[name]
             if not len(x):
                 continue
-            mean = summary(x, kinds[name])
-            middle = None if kinds[name].rate else summary(x, kinds[name], "median")
+            mean = summary(x, kind)
+            middle = None if kind.rate else summary(x, kind, "median")
             median, ends = (middle.centre, middle.interval) if middle else (None, None)
-            yield Line(cell, name, len(x), mean.centre, mean.interval, median, ends, kinds[name].label)
+            yield Row(line.cell, name, len(x), mean.centre, mean.interval, median, ends, kind.label)
 
 
 def number(x: float | None) -> str:
@@ -85,23 +90,21 @@ def print_tables(store: Store, console: Console, most: int = 40) -> None:
     """Print one table per experiment, of at most `most` cells."""
     for experiment in store.experiments:
         swept = list(experiment.sweep)
-        heads = ["agent", *map(symbol, swept), "metric"]
-        rows = [
+        body = [
             [
-                line.cell.line,
-                *(str(line.cell.point[p]) for p in swept),
-                line.metric,
-                str(line.runs),
-                number(line.mean),
-                interval(line.mean_interval),
-                number(line.median),
-                interval(line.median_interval),
+                row.cell.line,
+                *(str(row.cell.point[p]) for p in swept),
+                row.metric,
+                str(row.runs),
+                number(row.mean),
+                interval(row.mean_interval),
+                number(row.median),
+                interval(row.median_interval),
             ]
-            for line in lines(store, experiment, most)
+            for row in summaries(lines(store, experiment, experiment.cells()[:most]), experiment.metrics)
         ]
         print_table(
-            console, f"{experiment.name}: {experiment.title}",
-            [*heads, "runs", "mean", "95 % of the mean", "median", "95 % of the median"], rows,
+            console, f"{experiment.name}: {experiment.title}", columns(swept), body,
             named=len(swept) + 1, left=(0, len(swept) + 1),
         )  # fmt: skip
         left = len(experiment.cells()) - most

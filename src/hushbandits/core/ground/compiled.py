@@ -23,6 +23,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from hushbandits.core.ground.sources import identity, reached, versions, whole
+from hushbandits.interrupt import later
 
 __all__ = ["compiled"]
 
@@ -57,7 +58,7 @@ class _Dispatcher(CPUDispatcher):
             _inner -= 1
 
     def compile(self, sig: object) -> object:
-        with global_compiler_lock:
+        with later(), global_compiler_lock:
             args = tuple(sigutils.normalize_signature(sig)[0])
             if not _inner and args in self._bare:
                 self._bare.remove(args)

@@ -6,6 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from hushbandits.core.ground.sources import docstrings
@@ -51,7 +52,7 @@ class Spec:
 
     def signature(self) -> inspect.Signature:
         """Return what may be given."""
-        own = inspect.signature(self.load())
+        own = _told(self.load())
         if self.rest is None:
             return own
         mine = [p for name, p in own.parameters.items() if name not in self.defaults]
@@ -131,8 +132,18 @@ def _refused(entry: Callable[..., object], given: Params, error: TypeError) -> t
     return next(iter(wrong), None), known
 
 
+def _told(entry: Callable[..., object]) -> inspect.Signature:
+    return _of_class(entry) if isinstance(entry, type) else inspect.signature(entry)
+
+
+@lru_cache(maxsize=256)
+def _of_class(cls: type) -> inspect.Signature:
+    """Asked many times per cell, and a third of what a tiny cell costs."""
+    return inspect.signature(cls)
+
+
 def _signature(of: Spec | Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    return (of.signature() if isinstance(of, Spec) else inspect.signature(of)).parameters
+    return (of.signature() if isinstance(of, Spec) else _told(of)).parameters
 
 
 def parameters(of: Spec | Callable[..., object]) -> list[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
+from hushbandits.core.world import World
 from hushbandits.envs.paint import BEST, IN, OUT, caption, label_arms, listed, star
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure
 
 __all__ = ["draw", "say"]
 
@@ -18,7 +23,7 @@ _SHARP = 600, 300  # cells of a picture across and down, so that no vote is blur
 
 def say(task: Task) -> list[str]:
     """Return lines for the terminal."""
-    core: Any = task.core
+    core: World = task.core
     left = np.flatnonzero(core.book.active[0])
     few = f"{{{', '.join(map(str, left))}}}" if len(left) <= 20 else f"of {len(left)} of {core.n_arms} arms"
     rule = f"an arm leaves at {core.votes_needed} votes" if _judged(core) else "everyone decides alone"
@@ -27,24 +32,24 @@ def say(task: Task) -> list[str]:
     return [*lines, f"agent_{core.upcoming[0]} acts next; {act}" if core.live[0] else act]
 
 
-def _judged(core: Any) -> bool:
+def _judged(core: World) -> bool:
     return bool(core.judge == "coordinator")
 
 
-def draw(task: Task, figure: Any) -> None:
+def draw(task: Task, figure: Figure) -> None:
     """Draw votes per arm and who is still in 𝒦, and under them who has cast which vote."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
 
-    core: Any = task.core
+    core: World = task.core
     above, below = figure.subplots(2, 1, sharex=True)
     colour = np.where(core.book.active[0], IN, OUT)
     arms, most = np.arange(core.n_arms), core.n_agents
     above.bar(arms, core.votes[0], color=colour, zorder=2)
     # An arm without votes has no bar: its place in the global set is shown on the axis.
     above.scatter(arms, np.zeros(core.n_arms), marker="s", s=max(4, 40 - core.n_arms), color=colour, zorder=4)
-    keys: list[Any] = [Patch(color=IN, label="in the global set"), Patch(color=OUT, label="voted out")]
+    keys: list[Artist] = [Patch(color=IN, label="in the global set"), Patch(color=OUT, label="voted out")]
     if _judged(core):
         most = max(core.votes_needed, core.votes[0].max())
         above.axhline(core.votes_needed, color="black", linewidth=0.8, linestyle="--", zorder=3)
@@ -77,10 +82,10 @@ def draw(task: Task, figure: Any) -> None:
 
 def _cast(task: Task) -> Array:
     """Votes and pulls of every agent on every arm, as ``(…, …, 3)`` colours."""
-    core: Any = task.core
+    core: World = task.core
     pulls = task.pulls[0]
     share = (pulls / max(1.0, pulls.max()))[:, :, None]
-    cells = np.where(core.pool[0][:, None, None], _BLANK + share * (_PULLED - _BLANK), _GONE)
+    cells: Array = np.where(core.pool[0][:, None, None], _BLANK + share * (_PULLED - _BLANK), _GONE)
     cells = np.where(core.book.sent[0][:, :, None], _VOTE, cells).astype(np.uint8)
     across, down = (max(1, -(-most // n)) for most, n in zip(_SHARP, (core.n_arms, core.n_agents), strict=True))
     sharp: Array = cells.repeat(across, axis=1).repeat(down, axis=0)

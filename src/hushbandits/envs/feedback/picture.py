@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
+from hushbandits.core.world import World
 from hushbandits.envs.paint import BEST, IN, best, caption, label_arms, listed, star
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["draw", "say"]
 
@@ -24,7 +28,7 @@ def _decoded(task: Task) -> tuple[Array, Array]:
 
 def _asked(task: Task) -> Array:
     """Arms of the last blocks, of servers that still have users."""
-    core: Any = task.core
+    core: World = task.core
     if task.arm is None:
         return np.zeros(0, np.int64)
     return np.unique(task.arm[0][core.served[0] < core.horizon])
@@ -32,7 +36,7 @@ def _asked(task: Task) -> Array:
 
 def say(task: Task) -> list[str]:
     """Return lines for the terminal."""
-    core: Any = task.core
+    core: World = task.core
     users, mean = _decoded(task)
     heard = np.flatnonzero(users > 0)
     found = " ".join(f"{k}:{mean[k]:.3f}" for k in heard[np.argsort(-mean[heard], kind="stable")][:20])
@@ -43,12 +47,12 @@ def say(task: Task) -> list[str]:
     ]
 
 
-def draw(task: Task, figure: Any) -> None:
+def draw(task: Task, figure: Figure) -> None:
     """Draw users heard per arm, and decoded means beside true ones."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import MaxNLocator
 
-    core: Any = task.core
+    core: World = task.core
     left, right = figure.subplots(1, 2)
     users, mean = _decoded(task)
     truth, top = core.means[0], best(core)

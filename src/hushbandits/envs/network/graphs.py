@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
 from hushbandits.core.ground.limits import affordable
@@ -87,7 +88,7 @@ def hop_distances(matrix: Array) -> Array:
     >>> int(hop_distances(adjacency("path", 4)).max())
     3
     """
-    distance = shortest_path(matrix.astype(float), unweighted=True, directed=False)
+    distance = shortest_path(csr_array(matrix, dtype=float), unweighted=True, directed=False)
     if np.isinf(distance).any():
         parts = len({tuple(np.isfinite(row)) for row in distance})
         raise ValueError(f"graph must be connected: it falls into {parts} parts")
@@ -105,7 +106,7 @@ def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tri
     for _ in range(tries):
         upper = np.triu(rng.random((n_agents, n_agents)) < p, 1)
         matrix: Array = upper | upper.T
-        if np.isfinite(shortest_path(matrix.astype(float), unweighted=True, directed=False, indices=0)).all():
+        if np.isfinite(shortest_path(csr_array(matrix, dtype=float), unweighted=True, directed=False, indices=0)).all():
             return matrix
     raise ValueError(
         f"edge_probability={p:g} gave no connected graph of {n_agents} agents in {tries} draws; "

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import networkx as nx
 import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
+from hushbandits.core.world import World
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.envs.paint import best, caption, colours, ink, listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["draw", "say"]
 
@@ -23,7 +28,7 @@ _UNIT = 80.0  # points of a graph's radius
 _DIGIT = 4.5  # points of a disc that each digit of a number takes
 
 
-def byzantine(core: Any) -> Array:
+def byzantine(core: World) -> Array:
     """``(M,)`` bool: agents whose reports some wrapper contaminates."""
     marked = np.zeros(core.n_agents, bool)
     for wrapper in core.wrappers:
@@ -31,7 +36,7 @@ def byzantine(core: Any) -> Array:
     return marked
 
 
-def told(core: Any) -> tuple[Array, Array]:
+def told(core: World) -> tuple[Array, Array]:
     """Copies that crossed each edge in the last round, ``(M, M)`` from × to, and the arm most report (−1: none)."""
     via, to, _, _, said = core.crossings().T
     count = np.zeros((core.n_agents, core.n_agents), np.int64)
@@ -45,7 +50,7 @@ def told(core: Any) -> tuple[Array, Array]:
 
 def say(task: Task) -> list[str]:
     """Return lines for the terminal."""
-    core: Any = task.core
+    core: World = task.core
     arms, names = task.arm, core.arms.names
     if arms is None:
         return [f"{core.n_agents} agents, nothing pulled yet"]
@@ -66,16 +71,16 @@ def say(task: Task) -> list[str]:
     return lines
 
 
-def _on(core: Any, arm: Array | None) -> Array:
+def _on(core: World, arm: Array | None) -> Array:
     """``(K,)`` how many agents pulled each arm."""
     return np.zeros(core.n_arms, np.int64) if arm is None else np.bincount(arm, minlength=core.n_arms)
 
 
-def draw(task: Task, figure: Any) -> None:
+def draw(task: Task, figure: Figure) -> None:
     """Draw the graph: a disc per agent in the colour of its arm, a dot per edge and direction for what crossed it; and
     a bar per arm.
     """  # fmt: skip
-    core: Any = task.core
+    core: World = task.core
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     arm, bad = None if task.arm is None else task.arm[0], byzantine(core)
     shades = colours(core)
@@ -94,7 +99,7 @@ def draw(task: Task, figure: Any) -> None:
     )  # fmt: skip
 
 
-def _graph(core: Any, axes: Any, arm: Array | None, bad: Array, shades: list[tuple[float, ...]]) -> str:
+def _graph(core: World, axes: Axes, arm: Array | None, bad: Array, shades: list[tuple[float, ...]]) -> str:
     """Draw the graph; say what its dots are."""
     from matplotlib.collections import LineCollection
 
@@ -108,9 +113,8 @@ def _graph(core: Any, axes: Any, arm: Array | None, bad: Array, shades: list[tup
     wide = _diameter(place)
     fill = np.array([(1.0, 1.0, 1.0, 1.0)] * core.n_agents if arm is None else [shades[k] for k in arm])
     for mask, marker, edge, width in ((~bad, "o", "black", min(0.6, wide / 15)), (bad, "s", _BYZANTINE, 2.0)):
-        axes.scatter(
-            *place[mask].T, s=wide**2, c=fill[mask], marker=marker, edgecolors=edge, linewidths=width, zorder=3
-        )
+        x, y = place[mask].T
+        axes.scatter(x, y, s=wide**2, c=fill[mask], marker=marker, edgecolors=edge, linewidths=width, zorder=3)
     digits = max(2, len(str(core.n_agents - 1)))
     if wide >= _DIGIT * digits:
         for m, (x, y) in enumerate(place):
@@ -128,13 +132,14 @@ def _graph(core: Any, axes: Any, arm: Array | None, bad: Array, shades: list[tup
         where = place[via] + 0.36 * (place[to] - place[via])  # nearer to where it comes from: two ways, two dots
         area = (wide / 3.5) ** 2 * (0.5 + crossed[via, to] / max(1, crossed.max()))
         hues = [_NO_ARM if k < 0 else shades[k] for k in told_arm[via, to]]
-        axes.scatter(*where.T, s=area, c=hues, edgecolors="white", linewidths=0.3, zorder=2)
+        x, y = where.T
+        axes.scatter(x, y, s=area, c=hues, edgecolors="white", linewidths=0.3, zorder=2)
     axes.set(xlim=(-1.2, 1.2), ylim=(-1.15, 1.15), aspect="equal")
     axes.set_axis_off()
     return "" if not 0 < len(via) <= _DOTS else "arms" if (told_arm >= 0).any() else "none"
 
 
-def _bars(core: Any, axes: Any, arm: Array | None, shades: list[tuple[float, ...]]) -> None:
+def _bars(core: World, axes: Axes, arm: Array | None, shades: list[tuple[float, ...]]) -> None:
     """Draw how many agents are on each arm: all arms, or the best ones and the rest together."""
     from matplotlib.ticker import MaxNLocator
 

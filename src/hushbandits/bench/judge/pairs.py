@@ -8,77 +8,32 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.declare.vocabulary import metric as known_metric
 from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.line import Held, Line
 from hushbandits.bench.judge.stats import (
     STATISTICS,
     Interval,
     bootstrap,
     holm,
     improvement,
-    ks_two_sample,
     paired_difference,
     permutation_test,
     profile,
-    rank_test,
     share_interval,
 )
-from hushbandits.bench.play.natures import measures
-from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import shown
+from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 
-__all__ = ["Compared", "Pair", "Sample", "against", "comparisons", "faced", "sample", "swapped"]
+__all__ = ["Compared", "Pair", "against", "comparisons", "ends", "swapped"]
 
 _RESAMPLES = 9_999
 _BYTES = 60.0 * 10_000  # of one run in one comparison
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Runs of one line.
-
-    Parameters
-    ----------
-    label : str
-    values : (n,) array
-        The metric at the end; NaN where a run has none.
-    runs : (n,) array
-        Their numbers.
-    world : int or None
-        What their seeds were made of: run r of two samples drew from the same seed where this is equal; ``None``: it
-        is not known.
-    measure : Measure or None
-        What the metric is; ``None``: what ships by its name.
-    faced : dict of str
-        The env that they played in, as it was asked for (`faced`); empty: it is not known.
-    """
-
-    label: str
-    values: Array
-    runs: Array
-    world: int | None = None
-    measure: Measure | None = None
-    faced: Mapping[str, str] = field(default_factory=dict)
-
-
-def faced(env: str, params: Params) -> dict[str, str]:
-    """Return what runs faced, in words: the env's name and the parameters that it was given.
-
-    Examples
-    --------
-    >>> faced("CoopNetwork-v0", {"horizon": 100, "means": (0.5, 0.4)})
-    {'env': 'CoopNetwork-v0', 'horizon': '100', 'means': '[0.5, 0.4]'}
-    """
-    return {"env": env, **{k: shown(list(v) if isinstance(v, tuple) else v) for k, v in params.items()}}
 
 
 @dataclass(frozen=True)
@@ -138,7 +93,7 @@ class Compared:
         What is compared, and the level of each interval by itself.
     measure : Measure
         What the metric is.
-    samples : tuple of Sample
+    lines : tuple of Held
     pairs : tuple of Pair
     where : str
         The point of a sweep, in words.
@@ -150,24 +105,25 @@ class Compared:
     measure: Measure
     statistic: str
     level: float
-    samples: tuple[Sample, ...]
+    lines: tuple[Held, ...]
     pairs: tuple[Pair, ...]
     where: str = ""
     left: int = 0
 
     def profiles(self) -> tuple[Array, dict[str, Array]]:
         """Thresholds τ, each value that occurs and one beyond, and each line's share of runs at or above τ."""
-        finite = np.concatenate([s.values[np.isfinite(s.values)] for s in self.samples])
+        values = {line.label: line.final(self.metric) for line in self.lines}
+        finite = np.concatenate([x[np.isfinite(x)] for x in values.values()])
         if not len(finite):
-            return np.empty(0), {s.label: np.empty(0) for s in self.samples}
+            return np.empty(0), dict.fromkeys(values, finite)
         thresholds = np.unique(finite)
         thresholds = np.append(thresholds, thresholds[-1] + (0.02 * np.ptp(thresholds) or 1.0))
-        shares = {s.label: profile(x, thresholds) for s in self.samples if len(x := s.values[~np.isnan(s.values)])}
-        return thresholds, shares
+        known = {label: x[~np.isnan(x)] for label, x in values.items()}
+        return thresholds, {label: profile(x, thresholds) for label, x in known.items() if len(x)}
 
 
 def against(
-    samples: Sequence[Sample],
+    lines: Sequence[Held],
     metric: str,
     statistic: str = "mean",
     level: float = 0.95,
@@ -179,21 +135,23 @@ def against(
 
     Examples
     --------
-    >>> runs = np.arange(12)
-    >>> a, b = (Sample(label, values, runs, world=7) for label, values in (("a", runs + 1.0), ("b", runs * 1.0)))
+    >>> from hushbandits.bench.declare.spec import Experiment, Use
+    >>> (cell,) = Experiment(name="one", title="One", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")]).cells()
+    >>> x = np.arange(12.0)
+    >>> a, b = (Held(cell, label, world=7, finals={"regret": y}) for label, y in (("a", x + 1), ("b", x)))
     >>> (pair,) = against([a, b], "regret").pairs
     >>> pair.paired, pair.runs, round(pair.difference, 9), pair.p < 0.01
     (True, (12, 12), 1.0, True)
     """
-    couples = list(itertools.combinations(samples, 2))
-    measure = next((s.measure for s in samples if s.measure is not None), known_metric(metric))
-    found = [_pair(a, b, measure.rate, statistic, level, seed) for a, b in couples[:most]]
+    couples = list(itertools.combinations(lines, 2))
+    measure = lines[0].measures[metric]
+    found = [_pair(a, b, metric, measure.rate, statistic, level, seed) for a, b in couples[:most]]
     columns = (_holm([getattr(pair, name) for pair in found]) for name in ("p", "p_ranks", "p_laws"))
     found = [
         replace(pair, p_holm=p, p_ranks_holm=ranks, p_laws_holm=laws)
         for pair, p, ranks, laws in zip(found, *columns, strict=True)
     ]
-    return Compared(metric, measure, statistic, level, tuple(samples), tuple(found), where, len(couples) - len(found))
+    return Compared(metric, measure, statistic, level, tuple(lines), tuple(found), where, len(couples) - len(found))
 
 
 def _holm(p_values: Sequence[float]) -> list[float]:
@@ -205,15 +163,17 @@ def _holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _pair(a: Sample, b: Sample, rate: bool, statistic: str, level: float, seed: int) -> Pair:
-    x, y, paired = _matched(a, b)
-    out = len(a.values) + len(b.values) - len(x) - len(y)
+def _pair(a: Held, b: Held, metric: str, rate: bool, statistic: str, level: float, seed: int) -> Pair:
+    x, y, paired = _matched(a, b, metric)
+    out = len(a.runs()) + len(b.runs()) - len(x) - len(y)
     nothing = (-math.inf, math.inf)
     if not len(x) or not len(y):
         nan = math.nan
         return Pair(
             a.label, b.label, paired, (len(x), len(y)), nan, nothing, nan, (0.0, 1.0), nan, nan, nan, left_out=out
         )
+    from scipy import stats
+
     affordable(f"comparing {len(x) + len(y):,} runs", (len(x) + len(y)) * _BYTES)
     if paired:
         difference, interval = paired_difference(x, y, statistic, level, seed)
@@ -223,7 +183,9 @@ def _pair(a: Sample, b: Sample, rate: bool, statistic: str, level: float, seed: 
         difference = float(f(x) - f(y))
         interval = bootstrap(lambda s, t: f(s) - f(t), x, y, level=level, seed=seed)
         p = permutation_test(x, y, statistic, _RESAMPLES, seed)
-        p_ranks, p_laws = (1.0, 1.0) if np.ptp([*x, *y]) == 0 else (rank_test(x, y), ks_two_sample(x, y)[1])
+        p_ranks, p_laws = 1.0, 1.0
+        if np.ptp([*x, *y]) > 0:
+            p_ranks, p_laws = (float(test(x, y).pvalue) for test in (stats.mannwhitneyu, stats.ks_2samp))
     if rate and statistic == "mean":
         # All runs alike say little of a probability, and a bootstrap of them nothing: valid however they depend.
         (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))
@@ -234,9 +196,11 @@ def _pair(a: Sample, b: Sample, rate: bool, statistic: str, level: float, seed: 
     )
 
 
-def _matched(a: Sample, b: Sample) -> tuple[Array, Array, bool]:
+def _matched(a: Held, b: Held, metric: str) -> tuple[Array, Array, bool]:
     """Values of both that can be compared, and whether run by run."""
-    one, two = ({int(r): float(v) for r, v in zip(s.runs, s.values, strict=True) if not np.isnan(v)} for s in (a, b))
+    one, two = (
+        {int(r): float(v) for r, v in zip(s.runs(), s.final(metric), strict=True) if not np.isnan(v)} for s in (a, b)
+    )
     same = [r for r in one if r in two] if a.world is not None and a.world == b.world else []
     if same:
         return np.array([one[r] for r in same]), np.array([two[r] for r in same]), True
@@ -311,40 +275,35 @@ def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> tuple
     return found[0], found[1], found[2]
 
 
-def sample(store: Store, experiment: Experiment, cell: Cell, metric: str, label: str = "") -> Sample:
-    """Return the runs of a cell; they know their seeds, and what the metric is."""
-    runs = experiment.runs
-    (seed,) = cell.seeds(store.seed, 0, 1)
-    entropy = seed.entropy
-    world = int(entropy) if isinstance(entropy, int) else None
-    values, numbers = store.final(cell, metric, runs), store.present(cell, runs)
+def ends(line: Line, metric: str, label: str = "") -> Held:
+    """Return what is compared of a line: one metric at the end, in memory, under another label if one is given."""
+    values, numbers, world = line.final(metric), line.runs(), line.world
     if len(values) != len(numbers):  # runs of another version may lack a metric: which, is not told
         numbers, world = np.arange(len(values)), None
-    told = measures(store, experiment)[metric]
-    return Sample(label or cell.line, values, numbers, world, told, faced(cell.env.name, cell.env.params))
+    told = {metric: line.measures[metric]}
+    return Held(line.cell, label or line.label, told, world, line.faced, {metric: values}, numbers=numbers)
 
 
 def comparisons(
-    store: Store, experiment: Experiment, metric: str = "", statistic: str = "mean", most: int | None = 30
+    lines: Iterable[Line], metric: str = "", statistic: str = "mean", most: int | None = 30
 ) -> list[Compared]:
-    """Compare the lines of an experiment at each point of its sweep; points with fewer than two lines are left out.
+    """Compare lines at each point of a sweep; points with fewer than two that have runs are left out.
 
     Parameters
     ----------
     metric : str
-        Default: the first that the experiment shows.
+        Default: the first that a point's first line has.
     most : int or None
         Pairs to compare at most; what is left is counted in `Compared.left`.
     """
-    points: dict[str, list[Cell]] = {}
-    for cell in experiment.cells():
-        points.setdefault(", ".join(f"{symbol(k)} = {v}" for k, v in cell.point.items()), []).append(cell)
+    points: dict[str, list[Line]] = {}
+    for line in lines:
+        points.setdefault(", ".join(f"{symbol(k)} = {v}" for k, v in line.cell.point.items()), []).append(line)
     found = []
-    for where, cells in points.items():
-        name = metric or next(iter([*experiment.metrics, *store.metrics(cells[0])]), "")
-        samples = [sample(store, experiment, cell, name) for cell in cells]
-        samples = [s for s in samples if len(s.values)]
-        if len(samples) > 1:
-            found.append(against(samples, name, statistic, where=where, most=most))
+    for where, there in points.items():
+        name = metric or next(iter(there[0].metrics()), "")
+        held = [end for line in there if len((end := ends(line, name)).final(name))]
+        if len(held) > 1:
+            found.append(against(held, name, statistic, where=where, most=most))
             most = None if most is None else max(0, most - len(found[-1].pairs))
     return found

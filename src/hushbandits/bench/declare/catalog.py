@@ -1,0 +1,105 @@
+"""Experiments by name: those that ship, and TOML files.
+
+What a module declares may be run one by one, or all together under the module's own name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.declare.toml import read_toml
+from hushbandits.core.ground.validate import nearest
+from hushbandits.shipped import EXPERIMENTS
+
+__all__ = ["bounds", "family", "find", "modules", "reasons"]
+
+
+@cache
+def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
+    """Return every module of experiments that ships: its first line, and what it declares.
+
+    Examples
+    --------
+    >>> [e.name for e in modules()["rio2023"][1]][0]
+    'rio2023-fig1'
+    """
+    found = {}
+    folder = importlib.import_module(EXPERIMENTS).__path__
+    for name in sorted(info.name for info in pkgutil.iter_modules(folder)):
+        module = importlib.import_module(f"{EXPERIMENTS}.{name}")
+        found[name] = (module.__doc__ or "").strip().splitlines()[0], tuple(module.EXPERIMENTS)
+    return found
+
+
+def find(name: str) -> tuple[Experiment, ...]:
+    """Return the experiments of that name: one, a module's, or those of a TOML file.
+
+    Raises
+    ------
+    ValueError
+        Nothing of that name; the message names the nearest ones.
+
+    Examples
+    --------
+    >>> len(find("quickstart"))
+    3
+    """
+    if name.endswith(".toml"):
+        return read_toml(Path(name))
+    known: dict[str, tuple[Experiment, ...]] = {e.name: (e,) for _, all in modules().values() for e in all}
+    known |= {module: declared for module, (_, declared) in modules().items()}
+    if name not in known:
+        if Path(f"{name}.toml").is_file():
+            raise ValueError(f"no experiment is named {name!r}; there is a file {name}.toml: name it with its ending")
+        raise ValueError(f"no experiment is named {name!r}{nearest(name, known)}")
+    return known[name]
+
+
+@cache
+def reasons(module: str) -> dict[str, str]:
+    """Return why claims of a module do not hold, as far as we know: by a part of the claim's sentence.
+
+    Examples
+    --------
+    >>> [part for part in reasons("howson2024") if "CMP-UCB" in part]
+    ['CMP-UCB, 2 leaders']
+    """
+    (folder,) = importlib.import_module(EXPERIMENTS).__path__
+    text = Path(folder, "reasons.toml").read_text(encoding="utf-8")
+    return dict(tomllib.loads(text).get(module, {}))
+
+
+def family(name: str) -> int | None:
+    """Return how many claims are judged together with those of the experiment `name`: all of its module.
+
+    ``None`` where no module declares it: then its own.
+
+    Examples
+    --------
+    >>> family("no such experiment") is None
+    True
+    """
+    for _, experiments in modules().values():
+        if name in [e.name for e in experiments]:
+            return sum(len(e.claims) for e in experiments)
+    return None
+
+
+def bounds(experiments: Iterable[Experiment] | None = None) -> frozenset[str]:
+    """Return the ``"module:function"`` of dashed lines that may be called: of these experiments; default: what ships.
+
+    Give what you declared yourself, never what a store brought.
+
+    Examples
+    --------
+    >>> sorted(path.rpartition(".")[2] for path in bounds())[:2]
+    ['dubey2020:byzantine_bound', 'dubey2020:private_bound']
+    """
+    trusted = (e for _, declared in modules().values() for e in declared) if experiments is None else experiments
+    return frozenset(path for e in trusted for f in e.figures for path in f.bounds.values())

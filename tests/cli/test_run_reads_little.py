@@ -1,0 +1,28 @@
+"""A command reads what it names: no paper's experiments, and no agents and envs that nobody asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from bench_helpers import TOML
+
+COMMAND = """
+import sys
+from hushbandits.cli.main import main
+code = main(sys.argv[1:])
+print(*(n for n, m in sys.modules.items() if n.startswith("hushbandits.") and getattr(m, "__file__", None)))
+sys.exit(code)
+"""
+
+
+def test_four_cells_read_no_paper_and_nothing_of_other_settings(tmp_path):
+    spec = tmp_path / "four.toml"
+    spec.write_text(TOML)
+    command = [sys.executable, "-c", COMMAND, "run", str(spec), "--jobs", "1", "--out", str(tmp_path / "out")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = told.splitlines()[-1].split()
+    assert "hushbandits.envs.network.env" in names
+    others = ("experiments.", "agents.", "envs.exploration", "envs.feedback", "baselines.sb3")
+    assert [n for n in names if n.startswith(tuple(f"hushbandits.{other}" for other in others))] == []
+    assert len(names) < 180  # once nearly 300
