@@ -1,13 +1,9 @@
 """What every room of the tests may ask for."""
 
-from collections import defaultdict
-
+import costs
 import pytest
 from children import hears_ctrl_c
 from registries import kept
-
-#: Of a test with more cases than this, so many are played by default.
-FEW = 3
 
 
 @pytest.fixture(autouse=True)
@@ -25,28 +21,20 @@ def ctrl_c():
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help="every case, and the tests of whole sessions")
+    parser.addoption("--all", action="store_true", help="the costly tests too, not only the part whose turn it is")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Several processes share the tests by name: a name must be the same in each of them.
+    """Play the cheap tests and a part of the costly ones, the next part with each commit.
 
-    The registry grows and the time that a developer waits should not: of a sweep over many cases a few are played,
-    the first, the middle one and the last, and tests of whole sessions wait.  With ``--all``, as in CI,
-    or where a test is asked for by its file, everything is played.
+    With ``--all``, as in CI, or where a test is asked for by its file, everything is played.  Several processes share
+    the tests by name: a name must be the same in each of them.
     """
     if addresses := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"give these parameters an id: {addresses}")
     asked = [arg for arg in config.invocation_params.args if ".py" in str(arg)]
     if config.getoption("--all") or asked or config.getoption("keyword") or config.getoption("markexpr") != "not slow":
         return
-    cases = defaultdict(list)
-    for item in items:
-        if not item.get_closest_marker("session"):
-            cases[item.nodeid.partition("[")[0]].append(item)
-    stay = set()
-    for sweep in cases.values():
-        n = min(FEW, len(sweep))
-        stay.update(sweep[i * (len(sweep) - 1) // max(n - 1, 1)] for i in range(n))
-    config.hook.pytest_deselected(items=[item for item in items if item not in stay])
-    items[:] = [item for item in items if item in stay]
+    wait = costs.waiting([item.nodeid for item in items], costs.known(), costs.commits())
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in wait])
+    items[:] = [item for item in items if item.nodeid not in wait]

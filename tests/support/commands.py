@@ -3,17 +3,56 @@
 import inspect
 import re
 import shlex
+import tomllib
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache, wraps
 from io import StringIO
+from pathlib import Path
 
 import tyro
-from named import PLACEHOLDER, PROJECT, ROOT, ids, marks, swept
+from named import taken
 
+from hushbandits.bench.declare.catalog import modules
+from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli import main as cli
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.policies.shelf import list_policies
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+#: What stands for a reader's own.
+PLACEHOLDER = re.compile(
+    r"(FOLDER|NAME|FILE\.toml|my_module:My\w+|own_\w+:\w+|own\w*\.toml|env/name|sb3:(FOLDER|runs/mine))$"
+)
 
 _NAMED = re.search(r"commands: .*?\}", inspect.getsource(cli.main), re.S)[0]
 COMMANDS = {name: getattr(cli, there) for name, there in re.findall(r'"([\w-]+)": (\w+)', _NAMED)}
+
+
+@cache
+def ids():
+    """Return all names that ship in a table, of experiments and of the papers that they are of."""
+    named = {name for module, (_, declared) in modules().items() for name in (module, *(e.name for e in declared))}
+    return {*list_policies(), *named}.union(*(table.shipped for table in (ENVS, AGENTS, WRAPPERS)))
+
+
+@cache
+def marks():
+    """Return the marks that a test may have."""
+    return {mark.partition(":")[0] for mark in PROJECT["tool"]["pytest"]["ini_options"]["markers"]}
+
+
+@cache
+def settings():
+    """Return the parameters of everything that is registered, and those of an experiment."""
+    registered = {p for table in (ENVS, AGENTS, WRAPPERS) for name in table.shipped for p in taken(name)}
+    return registered | {*inspect.signature(Experiment).parameters}
+
+
+def swept(key):
+    """Whether a key of a sweep names an owner and a parameter."""
+    owner, _, parameter = key.partition(".")
+    return (owner in ("env", "agent", "NAME") or owner in ids()) and parameter in settings()
 
 
 @cache
