@@ -12,6 +12,7 @@ from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval, median_interval, quantile_band, share_interval
 from hushbandits.bench.show.ink import CSS
+from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import caption, figures, series
 from hushbandits.bench.show.tables import interval, number, summaries
@@ -79,7 +80,8 @@ def test_one_panel_per_value_of_a_parameter(tmp_path):
         labels = [[s.label for s in series(lines(store, whole), f)] for f in (one, two, picked)]
         drawn = series(lines(store, whole), two)
         assert len(inline(store, whole).drawings) == 3
-    assert (one.title, two.title, picked.title) == ("γ = 1", "γ = 2", "")
+        titles = [panel.title for panel in panels(lines(store, whole), whole)]
+    assert titles == ["γ = 1", "γ = 2", ""]
     assert labels == [["A <b>, agents = 4", "B, agents = 4", "A <b>, agents = 8", "B, agents = 8"]] * 3
     (cell,) = [c for c in whole.cells() if c.line == "B" and c.point == {"env.n_agents": 8, "env.life": 2}]
     assert drawn[3].center[-1] == pytest.approx(rows(cell).mean())
@@ -91,7 +93,6 @@ def test_the_law_over_runs_is_an_ecdf(tmp_path):
         first, _ = series(lines(store, whole), Figure(y="regret", x="runs"))
     assert first.x.tolist() == sorted(rows(whole.cells()[0]))
     assert first.center[-1] == 1
-    assert first.median == np.median(rows(whole.cells()[0]))
 
 
 def test_theory_is_drawn_dashed(tmp_path):

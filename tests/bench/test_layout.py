@@ -192,7 +192,7 @@ def test_points_stand_at_their_own_words_where_a_line_lacks_some(tmp_path):
 
 def test_a_pictures_own_texts_may_be_changed(tmp_path):
     with made_up(tmp_path, known(runs=3, figures=(Figure(y="regret"),))) as store:
-        picture = drawn(lines(store, store.experiments[0]), store.experiments[0], [Figure(y="regret")])
+        picture = drawn(lines(store, store.experiments[0]), store.experiments[0], Figure(y="regret"))
     long = "time, in rounds that are counted from the first on, however many of them there may be in the end"
     picture.axes[0].set_xlabel(long)
     picture.set_size_inches(3.4, 2.6)
@@ -216,7 +216,7 @@ def test_profiles_too(size):
 def plotted(folder, **given):
     whole = known(runs=3, title="Costs $5 to $10", figures=(Figure(y="regret"),), agents=[Use("UCB1", label="$L$")])
     with made_up(folder, whole) as store:
-        return drawn(lines(store, whole), whole, [Figure(y="regret", **given)])
+        return drawn(lines(store, whole), whole, Figure(y="regret", **given))
 
 
 def said(picture):
@@ -302,7 +302,7 @@ def test_what_else_is_swept_makes_lines_of_a_front(tmp_path):
     with spent(tmp_path, **{"env.n_agents": (4, 8)}) as store:
         whole = store.experiments[0]
         (panel,) = panels(lines(store, whole), whole)
-        picked = panels(lines(store, whole), whole, wanted=[replace(whole.figures[0], at={"agent.v": 2.5})])
+        picked = panels(lines(store, whole), whole, wanted=replace(whole.figures[0], at={"agent.v": 2.5}))
     assert [line.label for line in panel.lines] == [f"{a}, agents = {n}" for n in (4, 8) for a in ("A <b>", "B")]
     assert [line.label for line in picked[0].lines] == ["A <b>", "B"]  # along what is left of the sweep
 

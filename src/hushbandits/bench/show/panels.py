@@ -10,10 +10,10 @@ import numpy as np
 
 from hushbandits.bench.declare.catalog import bounds
 from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.declare.vocabulary import metric, symbol, words
+from hushbandits.bench.declare.vocabulary import symbol, words
 from hushbandits.bench.judge.line import Line
 from hushbandits.bench.show.ink import PAPER, Style, style
-from hushbandits.bench.show.series import Series, caption, figures, joined, series
+from hushbandits.bench.show.series import Series, caption, figures, joined, panelled, series
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 from hushbandits.registry import clock, list_envs
@@ -65,15 +65,15 @@ class Panel:
     @property
     def measure(self) -> Measure:
         """What is shown."""
-        return self.lines[0].measure or metric(self.figure.y)
+        return self.lines[0].lines[0].measures[self.figure.y]
 
     @property
     def title(self) -> str:
         """What tells this panel from the others."""
         more = f"{self.left} more lines not drawn" if self.left else ""
-        figure = self.figure
-        place = f"{symbol(figure.by)} = {figure.at[figure.by]}" if figure.by in figure.at else ""
-        return ": ".join(part for part in (short(figure.title or place), more) if part)
+        by = self.figure.by
+        place = f"{symbol(by)} = {self.figure.at[by]}" if by else ""
+        return ": ".join(filter(None, (short(", ".join(filter(None, (self.figure.title, place)))), more)))
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -83,7 +83,8 @@ class Panel:
     @property
     def over(self) -> Measure | None:
         """What x is, where that is a metric."""
-        return self.lines[0].along
+        line = self.lines[0].lines[0]
+        return None if self.figure.x in ("time", "runs", *line.cell.point) else line.measures[self.figure.x]
 
     @property
     def swept(self) -> bool:
@@ -109,7 +110,7 @@ def panels(
     lines: Sequence[Line],
     experiment: Experiment,
     trusted: Collection[str] | None = None,
-    wanted: Sequence[Figure] | None = None,
+    wanted: Figure | None = None,
 ) -> list[Panel]:
     """Return the panels of an experiment's lines that have something to show.
 
@@ -119,7 +120,8 @@ def panels(
     trusted = bounds() if trusted is None else trusted
     time = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
     runs = max(len(line.runs()) for line in lines) if experiment.looks else experiment.runs  # that looks asked for
-    found = ((f, series(lines, f, trusted)) for f in wanted or figures(lines, experiment))
+    asked = panelled(experiment, wanted) if wanted else figures(lines, experiment)
+    found = ((f, series(lines, f, trusted)) for f in asked)
     return [Panel(f, all[:_MOST], max(0, len(all) - _MOST), runs, time) for f, all in found if all]
 
 
@@ -221,8 +223,7 @@ def short(text: str, most: int = 80) -> str:
 
 def _law(axes: Axes, line: Series, how: Style) -> None:
     axes.step(np.r_[line.x[:1], line.x], np.r_[0, line.center], linestyle=how.line, where="post", color=how.hue)
-    assert line.median is not None
-    axes.plot([line.median], [0.5], color=how.hue, **how.marks(6.5, 1.0), zorder=4)
+    axes.plot([np.median(line.x)], [0.5], linestyle="none", color=how.hue, **how.marks(6.5, 1.0), zorder=4)
 
 
 def _joined(axes: Axes, line: Series, i: int, how: Style) -> None:

@@ -62,10 +62,10 @@ class Picture(Canvas):
         return cast(Picture, figure)
 
 
-def drawn(lines: Sequence[Line], experiment: Experiment, figures: Sequence[Figure]) -> Picture:
-    """Draw panels of an experiment, of some of its lines.
+def drawn(lines: Sequence[Line], experiment: Experiment, figure: Figure) -> Picture:
+    """Draw a figure of some lines of an experiment.
 
-    Bounds are called, and formulas (``"$t$"``) drawn in the figures' own titles and labels: whoever asks for them here
+    Bounds are called, and formulas (``"$t$"``) drawn in the figure's own title and labels: whoever asks for them here
     has written them.  What is stored (lines, the experiment's title) is written as it stands, dollar signs too.
 
     Raises
@@ -73,14 +73,10 @@ def drawn(lines: Sequence[Line], experiment: Experiment, figures: Sequence[Figur
     ValueError
         There is nothing to draw, or a formula that Matplotlib cannot read.
     """
-    formulas = {text for figure in figures for text in _own(figure)}
-    trusted = [path for figure in figures for path in figure.bounds.values()]
-    shown = panels(lines, experiment, trusted, figures)
-    for figure in figures:
-        if figure not in [panel.figure for panel in shown]:
-            raise ValueError(
-                f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve"
-            )
+    formulas = set(_own(figure))
+    shown = panels(lines, experiment, figure.bounds.values(), figure)
+    if not shown:
+        raise ValueError(f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve")
     with plots.quietly():
         return Picture.of(plots.compose(experiment, shown, formulas))
 

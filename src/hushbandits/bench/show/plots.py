@@ -124,7 +124,7 @@ def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collec
     if not shown:
         return []
     paths = [folder / picture(experiment.name, format) for format in FORMATS]
-    with quietly(), matplotlib.rc_context(STYLE):
+    with quietly(), matplotlib.rc_context({**STYLE, "svg.hashsalt": experiment.name}):
         canvas = compose(experiment, shown)
         canvas.draw_without_rendering()
         canvas.set_layout_engine("none")  # what is laid out stays: the formats differ in nothing else

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,14 @@ __all__ = ["Spaced", "plain", "width"]
 
 def width(text: str, font: FontProperties, math: bool = False) -> float:
     """Width of a line of text in inches, whatever draws it: hinting makes small letters a little wider."""
-    points: float = text_to_path.get_text_width_height_descent(text, font, math)[0]
-    return points / 72 * (1 + 0.4 / font.get_size_in_points())
+    unit = font.copy()
+    unit.set_size(1)
+    return _ems(text, unit, math) * (font.get_size_in_points() + 0.4) / 72
+
+
+@lru_cache(20_000)  # a layout asks for the same lines again and again, in other sizes
+def _ems(text: str, font: FontProperties, math: bool) -> float:
+    return float(text_to_path.get_text_width_height_descent(text, font, math)[0])
 
 
 class Spaced(Locator):
