@@ -14,7 +14,7 @@ from hushbandits.bench.judge.stats import mean_interval, median_interval, quanti
 from hushbandits.bench.show.ink import CSS
 from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.plots import inline
-from hushbandits.bench.show.series import caption, figures, series
+from hushbandits.bench.show.series import figures, series
 from hushbandits.bench.show.tables import interval, number, summaries
 
 
@@ -46,22 +46,28 @@ def test_bands_say_what_they_are(tmp_path):
     with filled(tmp_path, whole) as store:
         a, _ = series(lines(store, whole), figure)
         b, _ = series(lines(store, whole), Figure(y="regret", x="env.n_agents", center="median"))
+        said = [
+            panels(lines(store, whole), whole, wanted=one)[0].caption
+            for one in (figure, Figure(y="regret", center="median"))
+        ]
     x = rows(whole.cells()[0])
     assert (a.center[0], a.other[0]) == (np.median(x), x.mean())
     assert (a.low[0], a.high[0]) == tuple(map(float, quantile_band(x)))
     assert (b.low[0], b.high[0]) == median_interval(x)
-    assert caption(figure, RUNS) == ("line: median; band: 2.5 % to 97.5 % of the runs; ○ mean; dots: runs; 12 runs")
-    assert "95 % interval (order statistics)" in caption(Figure(y="regret", center="median"), RUNS)
-    assert "Clopper–Pearson" in caption(Figure(y="correct", x="env.n_agents"), RUNS)
+    assert said == [
+        "line: median; band: 2.5 % to 97.5 % of the runs; ○ mean; dots: runs; 12 runs",
+        "line: median; band: 95 % interval (order statistics); 12 runs",
+    ]
 
 
 def test_rates_have_exact_bands(tmp_path):
     agents = [Use("DP-MASE", label="B", beta=0.05)]
     whole = known(env=Use("DPMASE-v0"), agents=agents, metrics=(), sweep={"env.n_agents": (4, 8)})
     with filled(tmp_path, whole, metric="correct") as store:
-        (one,) = series(lines(store, whole), Figure(y="correct", x="env.n_agents"))
+        (panel,) = panels(lines(store, whole), whole, wanted=Figure(y="correct", x="env.n_agents"))
     share = int((rows(whole.cells()[0]) > 50).sum())
-    assert (one.low[0], one.high[0]) == share_interval(share, RUNS)
+    assert (panel.lines[0].low[0], panel.lines[0].high[0]) == share_interval(share, RUNS)
+    assert panel.caption == "line: share of runs; band: 95 % interval (Clopper–Pearson); 12 runs"
 
 
 def test_other_swept_parameters_make_lines(tmp_path):

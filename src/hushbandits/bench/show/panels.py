@@ -13,7 +13,7 @@ from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.declare.vocabulary import symbol, words
 from hushbandits.bench.judge.line import Line
 from hushbandits.bench.show.ink import PAPER, Style, style
-from hushbandits.bench.show.series import Series, caption, figures, joined, panelled, series
+from hushbandits.bench.show.series import Series, figures, panelled, series
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 from hushbandits.registry import clock, list_envs
@@ -53,14 +53,26 @@ class Panel:
 
     @property
     def joined(self) -> bool:
-        """Whether points are joined to lines."""
-        return joined(self.figure, self.lines)
+        """Whether points are joined to lines: what has no order is not."""
+        return self.figure.x in ("time", "runs") or not any(isinstance(line.x, list) for line in self.lines)
 
     @property
     def caption(self) -> str:
-        """What is drawn, in words."""
-        dashed = "; dashed: theory" if self.bounds else ""
-        return caption(self.figure, self.runs, self.joined, self.measure, self.over is not None) + dashed
+        """What line, band and marks are, in words."""
+        figure, rate = self.figure, self.measure.rate
+        if figure.x == "runs":
+            return f"share of {self.runs} runs up to x; mark: median"
+        center = "share of runs" if rate else figure.center
+        exact = "Clopper–Pearson" if rate else {"mean": "Student", "median": "order statistics"}[figure.center]
+        quantiles = figure.band == "quantiles" and not rate
+        band = "2.5 % to 97.5 % of the runs" if quantiles else f"95 % interval ({exact})"
+        if self.over is not None:
+            said = f"points: {center} of both axes along the sweep; bars: {band}"
+        else:
+            said = f"line: {center}; band: {band}" if self.joined else f"mark: {center}; bar: {band}"
+            if figure.x != "time" and not rate:
+                said += f"; ○ {'median' if figure.center == 'mean' else 'mean'}; dots: runs"
+        return f"{said}; {self.runs} runs" + "; dashed: theory" * bool(self.bounds)
 
     @property
     def measure(self) -> Measure:
@@ -85,11 +97,6 @@ class Panel:
         """What x is, where that is a metric."""
         line = self.lines[0].lines[0]
         return None if self.figure.x in ("time", "runs", *line.cell.point) else line.measures[self.figure.x]
-
-    @property
-    def swept(self) -> bool:
-        """Whether it runs along a parameter."""
-        return self.figure.x not in ("time", "runs") and self.over is None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -165,7 +172,8 @@ def _across(group: Sequence[tuple[Axes, Panel]]) -> None:
     panels = [panel for _, panel in group]
     first = panels[0]
     log = "x" in first.figure.log and first.joined
-    values = {float(v) for p in panels for line in p.lines for v in line.x} if first.swept and first.joined else ()
+    swept = first.joined and first.over is None and first.figure.x not in ("time", "runs")
+    values = {float(v) for p in panels for line in p.lines for v in line.x} if swept else ()
     for axes, _ in group:
         if log:
             axes.set_xscale("log")

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.files import picture
 from hushbandits.bench.show.ink import GRID, MUTED, PAPER, TEXT, VARIABLES, Style, style
 from hushbandits.bench.show.panels import Panel, draw, panels, reach, short
 from hushbandits.bench.show.spent import spent
@@ -88,24 +88,20 @@ class Key:
 
 @dataclass(frozen=True)
 class Inline:
-    """Pictures of a page: each panel as an ``<svg>`` whose colours are CSS variables, and what its legend says.
+    """Pictures of a page, and what stands above and below them.
 
     Parameters
     ----------
-    panels : sequence of Panel
-    keys : sequence of Key
-    drawings : sequence of dict
-        Each panel's pictures, by the page that they are laid out for: wide and narrow.
+    captions : list of str
+        What is drawn, in words: once, if it is the same in all panels.
+    keys : list of Key
+    drawings : list of dict
+        Each panel as ``<svg>`` whose colours are CSS variables, by the page that it is laid out for: wide and narrow.
     """
 
-    panels: Sequence[Panel]
+    captions: Sequence[str]
     keys: Sequence[Key]
     drawings: Sequence[Mapping[str, str]]
-
-    @property
-    def captions(self) -> tuple[str, ...]:
-        """What is drawn, in words: once, if it is the same in all panels."""
-        return tuple(dict.fromkeys(panel.caption for panel in self.panels))
 
 
 def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collection[str] | None = None) -> list[Path]:
@@ -123,7 +119,8 @@ def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collec
     shown = panels(lines(store, experiment), experiment, trusted)
     if not shown:
         return []
-    paths = [folder / picture(experiment.name, format) for format in FORMATS]
+    name = plain_name("experiment name", experiment.name)
+    paths = [folder / f"{name}.{format}" for format in FORMATS]
     with quietly(), matplotlib.rc_context({**STYLE, "svg.hashsalt": experiment.name}):
         canvas = compose(experiment, shown)
         canvas.draw_without_rendering()
@@ -156,7 +153,7 @@ def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None
             _alone(canvas, place.axes, panel, f"{experiment.name}-{i}")
             for i, (place, panel) in enumerate(zip(placed, shown, strict=True))
         ]
-    return Inline(shown, legend(shown), drawings)
+    return Inline(_captions(shown), legend(shown), drawings)
 
 
 def legend(shown: Sequence[Panel]) -> list[Key]:
@@ -168,6 +165,10 @@ def legend(shown: Sequence[Panel]) -> list[Key]:
         keys.append(Key(short(f"{label} ({told})" if told else label), style(i)))
     named = dict.fromkeys(name for p in shown for name in p.bounds)
     return [*keys, *(Key(f"{short(name)}, in each line's colour", None) for name in named)]
+
+
+def _captions(shown: Sequence[Panel]) -> list[str]:
+    return list(dict.fromkeys(panel.caption for panel in shown))
 
 
 def _places(shown: Sequence[Panel]) -> dict[str, int]:
@@ -205,7 +206,7 @@ def compose(experiment: Experiment, shown: Sequence[Panel], formulas: Collection
 
     columns = _columns(len(shown))
     across, high = _SIZES[columns]
-    captions = list(dict.fromkeys(panel.caption for panel in shown))
+    captions = _captions(shown)
     headed = any(panel.figure.title is not None for panel in shown)
     with matplotlib.rc_context(STYLE):
         canvas = blank()

@@ -15,7 +15,7 @@ import numpy as np
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure
-from hushbandits.bench.declare.vocabulary import metric, symbol
+from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.line import Line
 from hushbandits.bench.judge.stats import quantile_band
 from hushbandits.bench.judge.summary import summary
@@ -23,7 +23,7 @@ from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 
-__all__ = ["Series", "caption", "drawable", "figures", "joined", "series"]
+__all__ = ["Series", "drawable", "figures", "panelled", "series"]
 
 _LOG = logging.getLogger("hushbandits")
 
@@ -130,44 +130,6 @@ def _along(swept: Sequence[str], figure: Figure) -> str:
     """The swept parameter that a line over a metric runs along: of the metric's name if there is one, or the first."""
     free = [name for name in swept if name not in figure.at]
     return next((name for name in free if name.rpartition(".")[2] == figure.x), free[0] if free else "")
-
-
-def joined(figure: Figure, lines: Sequence[Series]) -> bool:
-    """Whether the points of a sweep are joined: what has no order is not.
-
-    Examples
-    --------
-    >>> joined(Figure(y="regret", x="env.graph"), [Series("a", ["star"], *np.zeros((3, 1)))])
-    False
-    """
-    return figure.x in ("time", "runs") or not any(isinstance(line.x, list) for line in lines)
-
-
-def caption(figure: Figure, runs: int, joined: bool = True, measure: Measure | None = None, front: bool = False) -> str:
-    """Say in words what line, band and marks are; `measure`: what is shown, if not what ships by that name.
-
-    `front`: points over a metric.
-
-    Examples
-    --------
-    >>> caption(Figure(y="rounds", x="env.n_agents"), 64)
-    'line: mean; band: 95 % interval (Student); ○ median; dots: runs; 64 runs'
-    """
-    if figure.x == "runs":
-        return f"share of {runs} runs up to x; mark: median"
-    rate = (measure or metric(figure.y)).rate
-    center = "share of runs" if rate else figure.center
-    exact = "Clopper–Pearson" if rate else {"mean": "Student", "median": "order statistics"}[figure.center]
-    band = f"95 % interval ({exact})"
-    if figure.band == "quantiles" and not rate:
-        band = "2.5 % to 97.5 % of the runs"
-    if front:
-        return f"points: {center} of both axes along the sweep; bars: {band}; {runs} runs"
-    marks = ""
-    if figure.x != "time" and not rate:
-        marks = f"; ○ {'median' if figure.center == 'mean' else 'mean'}; dots: runs"
-    line, band = (f"line: {center}", f"band: {band}") if joined else (f"mark: {center}", f"bar: {band}")
-    return f"{line}; {band}{marks}; {runs} runs"
 
 
 def _summaries(columns: Iterable[Array], figure: Figure, measure: Measure) -> tuple[Array, Array, Array]:
