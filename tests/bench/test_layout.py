@@ -25,7 +25,7 @@ SIZES = [(3.4, 2.6), (3.4, 8.0), (5.0, 3.0), (8.0, 3.4), (12.0, 2.6), (12.0, 8.0
 
 def boxes(picture):
     """What stands on a page, by what it is: boxes in inches."""
-    picture.canvas.draw()
+    picture.draw_without_rendering()
     renderer, dpi = picture.canvas.get_renderer(), picture.dpi
     found = {}
 

@@ -201,20 +201,20 @@ def _up(group: Sequence[tuple[Axes, Panel]]) -> None:
 
 def _numbers(axis: Axis, log: bool, values: Sequence[float] = ()) -> None:
     """Write numbers along an axis: these, else round ones, as many as have room."""
-    from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+    from matplotlib import ticker
 
     from hushbandits.bench.show.ticks import Spaced, plain
 
-    written = (lambda v, _=None: f"{v:g}") if values else plain
     low, high = axis.get_view_interval()
     # A narrow axis would show one power of ten, or none.
     steps = (1.0, 2.0, 3.0, 5.0) if low > 0 and high / low < 50 else (1.0,)
-    found = LogLocator(subs=steps, numticks=12) if log else AutoLocator()
-    axis.set_major_locator(Spaced(values or found, written))
-    axis.set_major_formatter(FuncFormatter(written))
-    axis.set_minor_formatter(NullFormatter())
+    found = ticker.LogLocator(subs=steps, numticks=12) if log else ticker.AutoLocator()
+    written = (lambda v, _=None: f"{v:g}") if values else plain
+    axis.set_major_locator(Spaced(ticker.FixedLocator(values) if values else found, written))
+    axis.set_major_formatter(ticker.FuncFormatter(written))
+    axis.set_minor_formatter(ticker.NullFormatter())
     if values:
-        axis.set_minor_locator(NullLocator())
+        axis.set_minor_locator(ticker.NullLocator())
 
 
 def short(text: str, most: int = 80) -> str:
