@@ -17,6 +17,13 @@ def lint(session):
     session.run("mypy")
 
 
+@nox.session
+def docs(session):
+    """The site, into ``site/``; a warning is an error."""
+    session.install(".[docs]")
+    session.run("python", "-m", "sphinx", "-W", "docs", "site", *session.posargs)
+
+
 @nox.session(python=PYTHONS)
 def tests(session):
     """The default suite, on all cores; what is given after ``--`` goes to pytest instead."""

@@ -7,6 +7,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import pages
 import pytest
 
 from hushbandits.cli.main import main
@@ -15,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 README = (ROOT / "README.md").read_text()
 #: Each step of `.ci/run`, as a pattern of the shell.
-STEPS = ["pip install*lint*", "ruff check*", "ruff format --check*", "mypy*", "pip install*test*", "pytest*"]
+STEPS = ["pip install*lint*", "ruff check*", "ruff format --check*", "mypy*", "pip install*test*", "pytest*",
+         "python -m sphinx*"]  # fmt: skip
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def checked(tmp_path):
     stub = (
         f'#!/bin/sh\ncalled="$(basename "$0") $*"\necho "$called" >> "{log}"\ncase $called in $FAILS) exit 3;; esac\n'
     )
-    for name in ("pip", "ruff", "mypy", "pytest", "chromium"):
+    for name in ("pip", "ruff", "mypy", "pytest", "python", "chromium"):
         (programs / name).write_text(stub)
     (programs / "python3").write_text('#!/bin/sh\nmkdir -p "$3/bin" && touch "$3/bin/activate"\n')
     for path in programs.iterdir():
@@ -47,7 +49,7 @@ def test_lint_comes_first_and_then_the_readmes_command(checked):
     code, log = checked()
     assert code == 0
     assert [line.split()[0] for line in log] == [step.split("*")[0].split()[0] for step in STEPS]
-    assert log[4:] == ["pip install .[test]", "pytest -n auto --dist worksteal --all"]
+    assert log[4:6] == ["pip install .[test]", "pytest -n auto --dist worksteal --all"]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -88,7 +90,7 @@ def test_one_version_stands_everywhere():
 # -- the pages for those who join in -------------------------------------------------------------------------------
 
 JOINING = ["CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "RELEASING.md"]
-PAGES = [ROOT / name for name in ("README.md", *JOINING)] + sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / name for name in ("README.md", *JOINING)] + pages.SITE
 #: What each program of a page comes from.
 PROGRAMS = {
     "pytest": "test",

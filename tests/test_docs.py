@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pages
 import pytest
 
 import hushbandits as hb
@@ -14,19 +15,21 @@ from hushbandits.bench.declare.toml import read_toml
 from hushbandits.cli.main import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(p for p in (ROOT / "docs").glob("*.md") if ">>>" in p.read_text())
+PAGES = [p for p in pages.SITE if ">>>" in p.read_text()]
 #: Blocks that say which file they are.
 FILES = re.compile(r"```(?:python|toml)\n# (\w+\.(?:py|toml))\n(.*?)```", re.S)
 
 
 def examined(page):
-    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    result = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    """Run a page's examples one after the other; a fence ends what an example prints, as an empty line does."""
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    text = re.sub(r"^ *```.*$", "", page.read_text(), flags=re.M)
+    result = runner.run(doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0))
     assert result.attempted > 0
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if not FILES.search(p.read_text())], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if not FILES.search(p.read_text())], ids=pages.title)
 @pytest.mark.session
 def test_the_examples_run(page):
     examined(page)
@@ -54,7 +57,7 @@ def obeyed(command, capsys):
     assert code == 0, (command, said)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if FILES.search(p.read_text())], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if FILES.search(p.read_text())], ids=pages.title)
 @pytest.mark.session
 def test_a_stranger_who_follows_the_page_succeeds(page, folder, capsys, monkeypatch):
     text = page.read_text()
@@ -95,6 +98,6 @@ def test_the_harness_page_declares_and_runs(folder):
 
 def test_every_block_of_a_page_is_run_by_something():
     """Python and TOML stand as doctests, as files, in the README, or in the harness's page."""
-    for page in (ROOT / "docs").glob("*.md"):
+    for page in pages.SITE:
         blocks = re.findall(r"```(?:python|toml)\n(.*?)```", page.read_text(), re.S)
         assert page.name == "harness.md" or len(blocks) == len(FILES.findall(page.read_text())), page.name

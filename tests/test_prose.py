@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import ceil, log2
 from pathlib import Path
 
+import pages
 import pytest
 from commands import PROJECT, ROOT, is_command, is_option
 
@@ -32,13 +33,10 @@ from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 
 PACKAGE = Path(hb.__file__).parent
-PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
-]
+PAGES = [*pages.ROOTS, *pages.SITE]
 WRITTEN = [page for page in PAGES if page.name != "reproduction.md"]  # by hand
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.S | re.M)
-each = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+each = pytest.mark.parametrize("page", PAGES, ids=pages.title)
 #: A cell of a table of results.
 NUMBER = re.compile(r"[−-]?\d*[.,]?\d[\d.,]* ?(k|M|\(.*\)|\[.*\]|± [\d.,]+)?$")
 #: What a run or a benchmark says, in prose: an interval, an error.
@@ -84,10 +82,10 @@ def test_commands_options_and_public_names_in_a_sentence_exist(page):
 def lines_of_commands(text):
     """The commands in a page's blocks, without what a listing says beside them."""
     for _, language, block in FENCE.findall(text):
-        if language in ("bash", ""):
+        if language in ("bash", "sh", ""):
             for line in block.splitlines():
                 command = re.split(r"\s{2,}(?=\S)", line.strip())[0]
-                if language == "bash" or command.startswith("hushbandits "):
+                if language in ("bash", "sh") or command.startswith("hushbandits "):
                     yield command
 
 
@@ -146,7 +144,7 @@ def unsaid(text):
     return [" ".join(part.split())[:60] for part in found if not any(t.startswith(SAYS) for t in tokens(part))]
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", WRITTEN, ids=pages.title)
 def test_numbers_of_runs_stand_beside_their_command(page):
     assert unsaid(page.read_text()) == []
 

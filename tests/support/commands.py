@@ -65,7 +65,11 @@ def is_option(token):
     """An option of some command, with a value or without."""
     name, _, value = token.partition(" ")
     option = name.removeprefix("--").replace("-", "_")
-    return name.startswith("--") and option in options() and (not value or bool(re.fullmatch(r"-?[\d/]+", value)))
+    return (
+        name.startswith("--")
+        and option in options()
+        and (not value or bool(re.fullmatch(r"-?[\d/]+", value) or PLACEHOLDER.match(value)))
+    )
 
 
 def parsed(line):
@@ -74,7 +78,7 @@ def parsed(line):
     if program != "hushbandits" or (words and words[0] not in COMMANDS):
         return None
     command = COMMANDS[words[0]] if words else cli.main
-    if not words[1:]:
+    if words[1:] in ([], ["--help"]):
         return {}
 
     @wraps(command)

@@ -139,9 +139,9 @@ def _heard(own, r, posted, t):
 class DDUCB(Gossip):
     """DDUCB: stages of C rounds; each mixes the previous stage's sums by accelerated gossip, a step a round.
 
-    Index ``α_r/α_n + √(2ησ² ln s / (M α_n))`` on what is mixed already; C = ⌈ln(2M/ε)/√(2 ln(1/|λ₂|))⌉; s counts the
-    network's pulls in α.  One pull of each arm first, without messages; until the first stage ends α is the agent's own
-    share of those.  Source: Martínez-Rubio et al. 2019.
+    Index ``α_r/α_n + √(2ησ² ln s / (M α_n))`` on what is mixed already; ``C = ⌈ln(2M/ε)/√(2 ln(1/|λ₂|))⌉``; s counts
+    the network's pulls in α.  One pull of each arm first, without messages; until the first stage ends α is the agent's
+    own share of those.  Source: Martínez-Rubio et al. 2019.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class TruncatedUCB(Policy):
     Parameters
     ----------
     moment : float
-        u ≥ E |X|^(1+e).
+        ``u ≥ E |X|^(1+e)``.
     excess : float
         e in (0, 1].
     """
@@ -195,7 +195,7 @@ class MedianOfMeansUCB(_Keeping):
     Parameters
     ----------
     moment : float
-        v ≥ E |X − μ|^(1+e).
+        ``v ≥ E |X − μ|^(1+e)``.
     excess : float
         e in (0, 1].
     """

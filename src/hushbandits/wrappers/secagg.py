@@ -33,7 +33,7 @@ class SecAgg(Passage, SecureFunction):
     grid : int
         Fixed-point steps per unit reward where no mechanism has encoded rewards.
     bound : float
-        Network: the largest reported |reward| that the modulus makes room for; a larger one raises.
+        Network: the largest reported ``|reward|`` that the modulus makes room for; a larger one raises.
     window : int, optional
         Exploration only, and needed there: activations per sum.
     name : str, optional

@@ -73,7 +73,7 @@ class Exploration(Env):
         What an empty arm set means: ``"leaves"`` (Rio et al.: the agent is finished, P is renormalised over the
         rest, no round is counted) or ``"stays"`` (Féraud et al.: the activation counts).
     stop : str
-        When a run ends: when the ``"coordinator"`` has |𝒦| ≤ 1 (Rio et al.); when all ``"players"`` hold one arm
+        When a run ends: when the ``"coordinator"`` has ``|𝒦| ≤ 1`` (Rio et al.); when all ``"players"`` hold one arm
         (Féraud et al., algorithm 2, line 22); or only at the ``"horizon"``, judged by its regret.  What a player
         holds is 𝒦 as it read it at its last activation without its own votes, or that 𝒦 itself if it was one arm.
         A run in which nothing can change any more ends too.
@@ -107,13 +107,13 @@ class Exploration(Env):
 
     Notes
     -----
-    Votes are an N × K bit matrix: a repeated vote counts nothing.  A run stops at |𝒦| ≤ 1; when everyone has
-    left with |𝒦| > 1 (lost votes can do that) it ends inconclusive, and so it does when 𝒦 is empty; the
+    Votes are an N × K bit matrix: a repeated vote counts nothing.  A run stops at ``|𝒦| ≤ 1``; when everyone has
+    left with ``|𝒦| > 1`` (lost votes can do that) it ends inconclusive, and so it does when 𝒦 is empty; the
     recommendation is then the arm with the fewest votes, ties drawn at random.
     Metrics, each (R,): ``rounds``; ``messages``, votes that left their agents (not those lost at the source);
     ``correct``, false when inconclusive (with players:
-    every one of them holds a right arm); ``inconclusive``; ``arms``, |𝒦|; ``named`` and ``named_most``, how often an
-    observer of one agent's votes names a right arm (the mean agent; the one that told most); and ``regret`` with the
+    every one of them holds a right arm); ``inconclusive``; ``arms``, ``|𝒦|``; ``named`` and ``named_most``, how often
+    an observer of one agent's votes names a right arm (the mean agent; the one that told most); and ``regret`` with the
     horizon as the stop, pseudo-regret of every pull against the arm that is best at that time.
 
     Examples

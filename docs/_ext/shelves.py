@@ -1,0 +1,234 @@
+"""The reference, made from the tables of names: a page per env, one per shelf, every experiment, the command line.
+
+A name that is added has its page without a word here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import re
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
+
+import hushbandits as hb
+from hushbandits.bench.declare.catalog import modules
+from hushbandits.cli import main as cli
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.core.face import Face
+from hushbandits.core.ground.spec import default, parameters
+from hushbandits.core.luck.law import Law
+from hushbandits.core.luck.rewards import Bernoulli
+from hushbandits.core.luck.tapes import Uniforms
+from hushbandits.core.payload import Payload
+from hushbandits.core.task import Task
+from hushbandits.core.world import World
+from hushbandits.envs.rounds.env import Rounds
+from hushbandits.policies.shelf import POLICIES
+from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.routines.routine import Routine
+from hushbandits.wrappers.mechanism import Mechanism
+
+DOCS = Path(__file__).parents[1]
+MADE, FILMS = DOCS / "reference" / "made", DOCS / "_static" / "films"
+#: Whom an env's moving picture shows at play; of an env that is not here, `Random`.
+PLAYERS = {
+    "ByzantineNetwork-v0": "Byzantine-UCB", "CentralDP-v0": "CDP-SE", "CoopNetwork-Train-v0": "PPO-CoopNetwork",
+    "CoopNetwork-v0": "Multi-UCB", "CorruptedElimination-v0": "Corrupted-Elimination", "DPMASE-v0": "DP-MASE",
+    "DPMASE-Train-v0": "MaskablePPO-DPMASE", "DecentralizedExploration-v0": "Decentralized-SER3",
+    "DistCDP-v0": "Dist-CDP-SE", "DistDP-Train-v0": "PPO-DistDP", "DistDP-v0": "Dist-DP-SE",
+    "DistRDP-v0": "Dist-RDP-SE", "DuelingNetwork-v0": "QuACK-RUCB", "HeavyTailedNetwork-v0": "QuACK-UCB",
+    "LocalDP-v0": "LDP-SE", "LocalDPNetwork-v0": "QuACK-LDP-UCB-L",
+    "PrivateNetwork-v0": "Private-UCB", "ShuffleDP-v0": "Shuffle-DP-SE",
+}  # fmt: skip
+#: Public, and imported from where they stand.
+FURTHER = (
+    Law, Bernoulli, Uniforms, NoiseLaw, Mechanism, Payload, Task, World, Face, Rounds, Routine,
+)  # fmt: skip
+SHELVES = {
+    "agents": ("Agents", AGENTS, "What may stand wherever an agent is named. A policy is an agent that plays alone."),
+    "policies": ("Policies", POLICIES, "Rules of a single agent: for `hb.make_policy`, and for agents that take one."),
+    "wrappers": (
+        "Wrappers",
+        WRAPPERS,
+        "What acts on messages on their way: `wrappers=` of `hb.make`, `hb.evaluate` and others.",
+    ),
+}
+
+
+def table(head, rows):
+    """Return a Markdown table."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    cells = ([" ".join(str(cell).replace("|", r"\|").split()) for cell in row] for row in rows)
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)])
+
+
+def explained(entry):
+    """Return what the docstrings of a class and its bases say of each parameter, there where they say it."""
+    said = {}
+    for it in inspect.getmro(entry)[::-1] if inspect.isclass(entry) else [entry]:
+        names, lines = [], parts(it).get("Parameters", "").rstrip().splitlines()
+        for line, below in zip(lines, [*lines[1:], ""], strict=True):
+            if line.startswith(" "):
+                said |= {name: f"{said[name]} {line.strip()}" for name in names}
+            else:
+                names = [name.strip("* ") for name in line.partition(" : ")[0].split(",")]
+                names = [name for name in names if not said.get(name) or not below.strip().startswith("As in")]
+                said |= dict.fromkeys(names, "")
+    return said
+
+
+def settings(spec, wrappers=()):
+    """Return the table of what may be given by name, wrappers' parameters included."""
+    rows = []
+    for owner in (spec, *(WRAPPERS[name] for name in wrappers)):
+        said = explained(owner.load())
+        for name in parameters(owner):
+            value = {**owner.defaults, **spec.defaults}.get(name, default(owner, name))
+            given = "required" if value is inspect.Parameter.empty else f"`{value!r}`"
+            rows.append((f"`{name}`", given, said.get(name, "")))
+    return table(("parameter", "default", ""), rows) if rows else "No parameters."
+
+
+def parts(it):
+    """Return a docstring in its parts: what stands before the sections as "", then each section by its title."""
+    found = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(it.__doc__ or ""), flags=re.M)
+    return {"": found[0]} | dict(zip(found[1::2], found[2::2], strict=True))
+
+
+def rst(text):
+    """Return reStructuredText as a block of a Markdown page."""
+    return f"````{{eval-rst}}\n{text.strip()}\n````"
+
+
+def documented(it, members=False):
+    """Return the directive that shows a class or function whole."""
+    kind = "class" if inspect.isclass(it) else "function"
+    return rst(f".. auto{kind}:: {it.__module__}.{it.__qualname__}" + "\n   :members:" * (members and kind == "class"))
+
+
+def env_page(id):
+    """Return an env's page, in the order of PettingZoo's."""
+    spec = ENVS[id]
+    env, core = hb.make(id), hb.make_core(id)
+    agent, said = env.possible_agents[0], parts(spec.load())
+    facts = [
+        ("Make it", f'`hb.make("{id}")`'),
+        ("From PettingZoo's registry", f'`pettingzoo.make("parallel", "hushbandits/{id}")`'),
+        ("Agents", f"{len(env.possible_agents)}, the first of them `{agent}`"),
+        ("Action space", f"`{env.action_space(agent)}`"),
+        ("Observation space", f"`{env.observation_space(agent)}`"),
+        ("Time is counted in", core.clock),
+        ("Wrappers inside", ", ".join(f"`{name}`" for name in spec.wrappers) or "none"),
+    ]
+    measures = [(f"`{name}`", measure.label, measure.nature) for name, measure in core.measures.items()]
+    player = PLAYERS.get(id, "Random")
+    film = (
+        f"```{{image}} /_static/films/{id}.gif\n:alt: {player} plays {id}\n```\n\n"
+        f"*{player} plays: `hushbandits watch {id} --agent {player} --rounds 200`*"
+    )
+    return "\n\n".join([
+        f"# {id}", rst(said[""]), film, table(("", ""), facts),
+        "## Parameters", settings(spec, spec.wrappers),
+        "## Metrics", table(("metric", "what it is", "kind"), measures),
+        "## Notes", rst(said.get("Notes", "")),
+    ])  # fmt: skip
+
+
+def films(app):
+    """Draw each env's moving picture where there is none yet; with ``-t still`` it has two frames."""
+    for id in hb.list_envs():
+        path = FILMS / f"{id}.gif"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            rounds, frames = ("2", "2") if app.tags.has("still") else ("200", "40")
+            asked = ["--agent", PLAYERS.get(id, "Random"), "--rounds", rounds, "--frames", frames, "--out", str(path)]
+            if cli.main(["watch", id, *asked]) != 0:
+                raise ValueError(f"{id} has no moving picture")
+
+
+def shelf_page(title, entries, lead):
+    """Return the page of a shelf: the classes on it, and the names that each has."""
+    classes = {}
+    for name, spec in sorted(entries.items(), key=lambda item: item[0].lower()):
+        classes.setdefault(spec.load(), {})[name] = spec
+    made = [f"# {title}", lead]
+    for entry, named in classes.items():
+        preset = [
+            (f"`{name}`", ", ".join(f"`{k}={v!r}`" for k, v in spec.defaults.items() if k != "source"))
+            for name, spec in named.items()
+        ]
+        made += [f"## {entry.__name__}", table(("name", "set to"), preset), documented(entry)]
+    return "\n\n".join(made)
+
+
+def experiments_page(module, about, declared):
+    """Return the page of a module of experiments: what is played, how often, and what is claimed."""
+    whole = f"All of them: `hushbandits run {module}`; their claims: `hushbandits reproduce {module}`."
+    made = [f"# {module}", about, whole]
+    for e in declared:
+        facts = [("Source", e.source), ("Env", f"`{e.env}`"), ("Lines", ", ".join(e.lines())), ("Runs", e.runs)]
+        facts += [(f"`{key}`", ", ".join(map(str, values))) for key, values in e.sweep.items()]
+        claims = "\n".join(f"- {claim.sentence}" for claim in e.claims)
+        made += [f"## {e.name}", e.title, f"```bash\nhushbandits run {e.name}\n```", table(("", ""), facts), claims]
+    return "\n\n".join(made)
+
+
+def helped(command):
+    """Return what a command says of itself."""
+    heard = io.StringIO()
+    with redirect_stdout(heard), suppress(SystemExit):
+        cli.main([*command.split(), "--help"])
+    return f"```text\n{heard.getvalue().rstrip()}\n```"
+
+
+def index(title, lead, names):
+    """Return a page that leads to others."""
+    return f"# {title}\n\n{lead}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
+
+
+def pages():
+    """Return file name → text of all that is made."""
+    papers = modules()
+    made = {f"envs/{id}": env_page(id) for id in hb.list_envs()}
+    made["envs"] = index("Envs", "Each is a PettingZoo parallel env, and whatever other view is asked for.", made)
+    made |= {shelf: shelf_page(title, entries, lead) for shelf, (title, entries, lead) in SHELVES.items()}
+    made |= {f"experiments/{m}": experiments_page(m, about, declared) for m, (about, declared) in papers.items()}
+    made["experiments"] = index(
+        "Experiments", "What `hushbandits run` plays by name.", [f"experiments/{m}" for m in papers]
+    )
+    made["api"] = api_page()
+    commands = dict.fromkeys(re.findall(r"^  hushbandits ([\w-]+)", helped(""), re.M))
+    made["cli"] = "\n\n".join(["# The command line", helped(""), *(f"## {c}\n\n{helped(c)}" for c in commands)])
+    return made
+
+
+def api_page():
+    """Return what `import hushbandits as hb` gives, and the public parts that are imported from further down."""
+    named = [getattr(hb, name) for name in hb.__all__]
+    own = [it for it in named if callable(it) and not inspect.ismodule(it)]
+    page = ["# API", "What `import hushbandits as hb` gives, then what stands further down."]
+    for title, its in {
+        "Functions": [it for it in own if not inspect.isclass(it)],
+        "Classes": [it for it in own if inspect.isclass(it)],
+        "Tests of your own": [getattr(hb.testing, name) for name in hb.testing.__all__],
+        "Luck, pictures and noise": FURTHER,
+    }.items():
+        page += [f"## {title}", *(documented(it, members=True) for it in its)]
+    return "\n\n".join(page)
+
+
+def write(app=None):
+    """Write what has changed: what has not is not read again."""
+    for name, text in pages().items():
+        path = MADE / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf8") != text:
+            path.write_text(text, encoding="utf8")
+
+
+def setup(app):
+    """Make the pages before they are read."""
+    app.connect("builder-inited", films)
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,12 @@
+"""The pages that people wrote: those at the root, and those of the site that are not made when it is built."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SITE = sorted(p for p in (ROOT / "docs").rglob("*.md") if "made" not in p.parts)
+ROOTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md")]
+
+
+def title(page):
+    """Return a page's path from the root."""
+    return str(page.relative_to(ROOT))
