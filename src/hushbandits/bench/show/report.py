@@ -141,20 +141,11 @@ def _claims(lines: Sequence[Line], experiment: Experiment) -> Block | None:
     share = f"{ALPHA:g}/({m} · {looks})" if looks else f"{ALPHA:g}/{m}"
     rows: list[list[Value]] = []
     for verdict in judge(lines, experiment, m):
-        worst, claim = verdict.worst, verdict.claim
-        where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
-        rows.append(
-            [
-                verdict.verdict,
-                claim.sentence,
-                verdict.effect,
-                worst.effect if worst else "",
-                worst.interval if worst else "",
-                verdict.region,
-                where,
-                *([verdict.stage] if looks else []),
-            ]
-        )
+        worst, several = verdict.worst, len(verdict.findings)
+        where = f"{worst.where} (worst of {several})" if worst and several > 1 else ""
+        found: list[Value] = [worst.effect, worst.interval] if worst else ["", ""]
+        said = [verdict.region, where, *([verdict.stage] if looks else [])]
+        rows.append([verdict.verdict, verdict.claim.sentence, verdict.effect, *found, *said])
     heads = ["verdict", "claim", "effect", "is", f"interval, level 1 − {share}", "claimed", "at"]
     note = (
         f"{m} claims are judged together (Bonferroni, level 1 − {share}). For means that "
