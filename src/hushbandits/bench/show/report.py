@@ -143,7 +143,7 @@ def _claims(lines: Sequence[Line], experiment: Experiment) -> Block | None:
     for verdict in judge(lines, experiment, m):
         worst, several = verdict.worst, len(verdict.findings)
         where = f"{worst.where} (worst of {several})" if worst and several > 1 else ""
-        found: list[Value] = [worst.effect, worst.interval] if worst else ["", ""]
+        found: list[Value] = [worst.effect, worst.interval or ""] if worst else ["", ""]
         said = [verdict.region, where, *([verdict.stage] if looks else [])]
         rows.append([verdict.verdict, verdict.claim.sentence, verdict.effect, *found, *said])
     heads = ["verdict", "claim", "effect", "is", f"interval, level 1 − {share}", "claimed", "at"]
