@@ -135,6 +135,8 @@ def test_both_draw_curves_runs_and_sweeps(folder, results, tmp_path):
         again = [results.plot("regret").save(tmp_path / name).read_bytes() for _ in range(2)]
         assert again[0] == again[1], "no date, no random name"
     assert results.plot()._repr_png_()[1:4] == b"PNG"
+    picture = runs.select(experiment="small").plot("regret", by="env.n_agents")
+    assert [axes.get_title("left") for axes in picture.axes] == ["agents = 3", "agents = 4"]
     labels = [text.get_text() for text in pictures["two.svg"].texts]
     assert [label for label in labels if "UCB" in label] == ["Multi-UCB", "UCB1"]
     for ask, message in (

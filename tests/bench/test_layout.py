@@ -16,7 +16,6 @@ from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.check import check
 from hushbandits.bench.play.store import FILE, Store
-from hushbandits.bench.show.ink import PRINT
 from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.picture import Picture, drawn, profiles
 from hushbandits.bench.show.plots import _grid, compose
@@ -26,7 +25,7 @@ SIZES = [(3.4, 2.6), (3.4, 8.0), (5.0, 3.0), (8.0, 3.4), (12.0, 2.6), (12.0, 8.0
 
 def boxes(picture):
     """What stands on a page, by what it is: boxes in inches."""
-    picture.canvas.draw()
+    picture.draw_without_rendering()
     renderer, dpi = picture.canvas.get_renderer(), picture.dpi
     found = {}
 
@@ -175,7 +174,7 @@ def test_a_shared_axis_has_room_for_the_data_of_all_its_panels(tmp_path, differi
             x = sign * np.array([1.0, 1.4, 2.0]) * cell.point["env.n_agents"] ** 2
             store.add(cell, range(3), {"gain": x}, {"gain": x[:, None] * times / 1e5}, times)
         canvas = Canvas()
-        _grid(canvas, panels(lines(store, whole), whole), PRINT)
+        _grid(canvas, panels(lines(store, whole), whole))
     assert [cut(axes) for axes in canvas.axes] == [0, 0]
 
 
@@ -186,14 +185,14 @@ def test_points_stand_at_their_own_words_where_a_line_lacks_some(tmp_path):
             if (cell.line, cell.point["env.graph"]) != ("B", "star"):
                 store.add(cell, range(3), {"regret": np.array([1.0, 2.0, 3.0])}, {}, np.empty(0))
         canvas = Canvas()
-        _grid(canvas, panels(lines(store, whole), whole), PRINT)
+        _grid(canvas, panels(lines(store, whole), whole))
     centres = [np.round(bar.lines[0].get_xdata()).tolist() for bar in canvas.axes[0].containers]
     assert centres == [[0, 1], [1]]
 
 
 def test_a_pictures_own_texts_may_be_changed(tmp_path):
     with made_up(tmp_path, known(runs=3, figures=(Figure(y="regret"),))) as store:
-        picture = drawn(lines(store, store.experiments[0]), store.experiments[0], [Figure(y="regret")])
+        picture = drawn(lines(store, store.experiments[0]), store.experiments[0], Figure(y="regret"))
     long = "time, in rounds that are counted from the first on, however many of them there may be in the end"
     picture.axes[0].set_xlabel(long)
     picture.set_size_inches(3.4, 2.6)
@@ -217,7 +216,7 @@ def test_profiles_too(size):
 def plotted(folder, **given):
     whole = known(runs=3, title="Costs $5 to $10", figures=(Figure(y="regret"),), agents=[Use("UCB1", label="$L$")])
     with made_up(folder, whole) as store:
-        return drawn(lines(store, whole), whole, [Figure(y="regret", **given)])
+        return drawn(lines(store, whole), whole, Figure(y="regret", **given))
 
 
 def said(picture):
@@ -303,7 +302,7 @@ def test_what_else_is_swept_makes_lines_of_a_front(tmp_path):
     with spent(tmp_path, **{"env.n_agents": (4, 8)}) as store:
         whole = store.experiments[0]
         (panel,) = panels(lines(store, whole), whole)
-        picked = panels(lines(store, whole), whole, wanted=[replace(whole.figures[0], at={"agent.v": 2.5})])
+        picked = panels(lines(store, whole), whole, wanted=replace(whole.figures[0], at={"agent.v": 2.5}))
     assert [line.label for line in panel.lines] == [f"{a}, agents = {n}" for n in (4, 8) for a in ("A <b>", "B")]
     assert [line.label for line in picked[0].lines] == ["A <b>", "B"]  # along what is left of the sweep
 

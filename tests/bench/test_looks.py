@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 
@@ -13,14 +12,12 @@ from scipy import stats as scipy_stats
 
 import hushbandits as hb
 from hushbandits.bench import reproduce as reproducing
-from hushbandits.bench.declare.catalog import find, modules
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Slope, Value
-from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge import stages
-from hushbandits.bench.judge.intervals import fewest_runs
-from hushbandits.bench.judge.line import lines
-from hushbandits.bench.judge.stages import Stages, check_looks
+from hushbandits.bench.judge.line import Held, lines
+from hushbandits.bench.judge.stages import Stages
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.merge import merge
@@ -40,10 +37,10 @@ def looked(*claims, looks=LOOKS, **more):
 
 def put(store, values, runs=None):
     """Rows of all cells: those of line A are `values`, of line B 5 apiece."""
+    runs = list(range(len(values)) if runs is None else runs)
     for cell in store.experiments[0].cells():
-        x = values if cell.line == "A" else np.full(len(values), 5.0)
-        for r in range(len(x)) if runs is None else runs:
-            store.add(cell, [r], {"regret": x[r : r + 1]}, {}, np.empty(0))
+        x = values[runs] if cell.line == "A" else np.full(len(runs), 5.0)
+        store.add(cell, runs, {"regret": x}, {}, np.empty(0))
 
 
 def judged(folder, whole, values, runs=None):
@@ -61,24 +58,6 @@ def noisy(mean, n=300, spread=1.0, seed=0):
 # -- what is promised -----------------------------------------------------------------------------------------------
 
 
-class Made:
-    """A store of one world whose rows are drawn in advance, by line."""
-
-    seed = 0
-
-    def __init__(self, values):
-        self.values = values
-
-    def sessions(self):
-        return []
-
-    def present(self, cell, runs):
-        return np.arange(min(runs, len(self.values[cell.line])))
-
-    def final(self, cell, metric, runs):
-        return self.values[cell.line][:runs]
-
-
 def ratio(rng, n):
     """The truth is at the boundary: means 1 over 2."""
     return {"A": rng.normal(1, 0.5, n), "B": rng.normal(2, 0.5, n)}
@@ -94,11 +73,17 @@ BOUNDARY = {
 }
 
 
+def held(stage, values):
+    """The lines of an experiment, each with its first runs of `values`."""
+    ends = {line: dict.fromkeys(("regret", "correct"), x[: stage.runs]) for line, x in values.items()}
+    return [Held(cell, cell.line, world=0, finals=ends[cell.line]) for cell in stage.cells()]
+
+
 def decided(stages, families, draw):
     """How often one of these experiments decides its claim, judged in turn on the same runs."""
     rng = np.random.default_rng(9)
-    stores = (Made(draw(rng, LOOKS[-1])) for _ in range(families))
-    return sum(any(judge(lines(store, stage), stage)[0].decided for stage in stages) for store in stores)
+    drawn = (draw(rng, LOOKS[-1]) for _ in range(families))
+    return sum(any(judge(held(stage, x), stage)[0].decided for stage in stages) for x in drawn)
 
 
 @pytest.mark.parametrize("kind", BOUNDARY)
@@ -147,19 +132,23 @@ def test_of_points_and_of_a_paper_the_shares_multiply(tmp_path, monkeypatch):
     assert levels == pytest.approx([1 - ALPHA / 21, 1 - ALPHA / 42] * 2)
 
 
-def test_the_first_look_that_decides_is_the_verdict_for_ever(tmp_path):
-    # The first 48 runs say yes, all that follow say no.
-    values = np.concatenate([noisy(5.0, 48), noisy(-50.0, 252)])
-    for n in (48, 60, 100, 299, 300):
-        (verdict,), asked = judged(tmp_path / str(n), looked(ABOVE), values[:n])
-        assert (verdict.verdict, verdict.look, asked) == ("holds", 48, 48), n
-
-
-def test_a_later_look_decides_what_the_earlier_ones_left(tmp_path):
-    values = np.concatenate([noisy(0.0, 48), noisy(4.0, 252)])
-    for n, look, verdict in ((48, 48, "undecided"), (99, 48, "undecided"), (100, 100, "holds"), (300, 100, "holds")):
-        (found,), asked = judged(tmp_path / str(n), looked(ABOVE), values[:n])
-        assert (found.verdict, found.look, asked) == (verdict, look, 100), n
+@pytest.mark.parametrize(
+    ("values", "asked", "found"),
+    [
+        # The first 48 runs say yes, all that follow say no.
+        (np.r_[noisy(5.0, 48), noisy(-50.0, 252)], 48, {n: (48, "holds") for n in (48, 60, 100, 299, 300)}),
+        # The first 48 runs leave it open.
+        (
+            np.r_[noisy(0.0, 48), noisy(4.0, 252)],
+            100,
+            {48: (48, "undecided"), 99: (48, "undecided"), 100: (100, "holds"), 300: (100, "holds")},
+        ),
+    ],
+)
+def test_the_first_look_that_decides_is_the_verdict_for_ever(tmp_path, values, asked, found):
+    for n, told in found.items():
+        (verdict,), more = judged(tmp_path / str(n), looked(ABOVE), values[:n])
+        assert ((verdict.look, verdict.verdict), more) == (told, asked), n
 
 
 def test_a_look_that_a_run_is_missing_from_decides_nothing(tmp_path):
@@ -187,99 +176,6 @@ def test_a_claim_that_a_variation_took_the_points_from_holds_nobody_up(tmp_path)
     assert asked == 48
     _, asked = judged(tmp_path / "none", looked(gone, **at).overriding({"env.n_agents": (4,)}), noisy(5.0))
     assert asked == 300  # nothing can be decided: what was asked for is played
-
-
-# -- the declaration --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("looks", "says"),
-    [
-        ((100, 48, 300), r"looks=\(100, 48, 300\) must be increasing numbers of runs"),
-        ((48, 48, 300), "must be increasing numbers of runs"),
-        ((48, 100), r"looks=\(48, 100\) must end with runs=300"),
-        ((48, 400), "must end with runs=300"),
-        ((0, 300), "looks=0 must be an integer"),
-        ((48.5, 300), "looks=.* must be a list of at most .* integers"),
-        (("48", 300), "looks=.* must be a list of at most .* integers"),
-        ((True, 300), "looks=.* must be a list of at most .* integers"),
-        (300, "looks=300 must be a list of at most .* integers"),
-    ],
-)
-def test_looks_of_another_shape_are_refused_in_a_sentence(looks, says):
-    with pytest.raises(ValueError, match=says) as error:
-        looked(ABOVE).overriding({"runs": 300, "looks": looks})
-    assert "\n" not in str(error.value)
-
-
-def test_looks_without_claims_are_refused():
-    with pytest.raises(ValueError, match="are for claims, and it makes none"):
-        small(runs=7, looks=(3, 7))
-
-
-@pytest.mark.parametrize("m", [1, 7])
-def test_a_first_look_too_small_for_a_mean_is_refused_with_the_number(tmp_path, monkeypatch, m):
-    monkeypatch.setattr(stages, "family", lambda name: m)
-    needs = fewest_runs(1 - ALPHA / m / 2)
-    check_looks(looked(ABOVE, looks=(needs, 300)))
-    early = looked(ABOVE, looks=(needs - 1, 300))
-    with pytest.raises(ValueError, match=rf"begin too early: with 2 looks and {m} claims .* needs {needs} runs"):
-        run(early, tmp_path / "none", progress=False)
-    assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.parametrize("statistic", ["median", "iqm"])
-def test_a_first_look_too_small_for_another_statistic_is_refused_as_well(tmp_path, statistic):
-    one = Claim("A.", Value("regret", of="A", statistic=statistic), above=0)
-    with pytest.raises(ValueError, match="begin too early"):
-        check_looks(looked(one, looks=(5, 300)))
-    check_looks(looked(one, looks=(60, 300)))
-
-
-def test_the_shipped_looks_can_decide_in_their_paper():
-    for _, declared in modules().values():
-        for experiment in declared:
-            check_looks(experiment)
-
-
-def test_looks_are_no_part_of_a_cell_and_stand_in_the_declaration():
-    once, staged = known(ABOVE, runs=300), known(ABOVE, runs=300, looks=LOOKS)
-    assert [c.key for c in once.cells()] == [c.key for c in staged.cells()]
-    assert "looks" not in once.to_dict()
-    assert staged.to_dict()["looks"] == list(LOOKS)
-    assert Experiment.from_dict(json.loads(json.dumps(staged.to_dict()))) == staged
-
-
-def test_luck_of_its_own_is_another_world():
-    once, fresh = known(ABOVE), known(ABOVE, luck="fresh")
-    for one, other in zip(once.cells(), fresh.cells(), strict=True):
-        assert one.key != other.key
-        assert one.seeds(0, 0, 1)[0].entropy != other.seeds(0, 0, 1)[0].entropy
-    assert len({c.world for c in fresh.cells()}) == 3  # agents still face the same runs
-    assert Experiment.from_dict(fresh.to_dict()) == fresh
-
-
-@pytest.mark.parametrize("name", ["chowdhury2023-scale-05", "chowdhury2023-scale-1", "feraud2019-shared"])
-def test_what_was_given_more_runs_plays_runs_that_nobody_has_judged(name):
-    (mine,) = find(name)
-    assert len(mine.looks) > 1
-    worlds = {c.world for _, declared in modules().values() for e in declared if not e.luck for c in e.cells()}
-    assert not worlds & {c.world for c in mine.cells()}
-
-
-@pytest.mark.parametrize(
-    ("looks", "runs", "found"),
-    [((48, 100), 300, (48, 100, 300)), ((48, 100, 300), 80, (48, 80)), ((100,), 80, (80,)), ((80,), 80, (80,))],
-)
-def test_any_experiment_can_be_played_with_looks(looks, runs, found):
-    assert known(ABOVE, runs=runs).staged(looks).looks == found
-    assert known(runs=runs).staged(looks).looks == ()  # nothing is claimed
-
-
-def test_a_quick_version_is_judged_once_unless_it_says():
-    assert looked(ABOVE).quickly().looks == ()
-    quick = looked(ABOVE, quick={"runs": 60, "looks": [30, 60]}).quickly()
-    assert (quick.runs, quick.looks) == (60, (30, 60))
 
 
 # -- playing ----------------------------------------------------------------------------------------------------------

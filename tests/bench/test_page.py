@@ -18,7 +18,7 @@ from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.guarantees import UNTOLD, guarantees
-from hushbandits.bench.show.plots import CSS
+from hushbandits.bench.show.ink import CSS
 from hushbandits.bench.show.report import write
 from hushbandits.bench.show.series import figures, series
 

@@ -20,7 +20,7 @@ from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.store import FILE, Store
-from hushbandits.bench.show.ink import PRINT, SHAPES, style
+from hushbandits.bench.show.ink import LIGHT, SHAPES, style
 from hushbandits.bench.show.panels import draw, panels
 from hushbandits.bench.show.plots import FORMATS, _columns, _edges, _grid, inline, legend, pictures
 from hushbandits.bench.show.series import series
@@ -31,7 +31,7 @@ SWEPT = {"env.n_agents": (4, 8), "env.life": (1, 2)}
 def grid(store, experiment):
     shown = panels(lines(store, experiment), experiment)
     canvas = Canvas()
-    _edges(_grid(canvas, shown, PRINT), shown, _columns(len(shown)))
+    _edges(_grid(canvas, shown), shown, _columns(len(shown)))
     return shown, canvas.axes
 
 
@@ -56,17 +56,17 @@ def test_panels_of_one_quantity_share_its_axis(tmp_path):
     assert one.get_shared_y_axes().joined(one, time)
     assert not one.get_shared_x_axes().joined(one, time)
     assert time.get_shared_x_axes().joined(time, averaged)
-    assert len(drawn.wide) == len(drawn.narrow) == 6
+    assert [list(pages) for pages in drawn.drawings] == [["wide", "narrow"]] * 6
 
 
 def test_numbers_stand_at_the_edge_of_a_shared_axis_alone(tmp_path):
     whole = known(sweep=SWEPT, figures=(Figure(y="regret", x="env.n_agents", by="env.life"),))
     with filled(tmp_path, whole) as store:
         _, (left, right) = grid(store, whole)
-        alone = inline(store, whole).wide
+        alone = inline(store, whole).drawings
     assert left.get_ylabel() == "pseudo-regret of all agents"
     assert right.get_ylabel() == ""
-    assert all("pseudo-regret of all agents" in picture for picture in alone)  # a page shows each by itself
+    assert all("pseudo-regret of all agents" in pages["wide"] for pages in alone)  # a page shows each by itself
 
 
 def test_one_legend_for_all_panels_and_a_line_looks_the_same_in_each(tmp_path):
@@ -77,7 +77,7 @@ def test_one_legend_for_all_panels_and_a_line_looks_the_same_in_each(tmp_path):
         keys = legend(shown)
     assert [key.label for key in keys] == ["A <b>", "B"]
     colours = [[line.get_color() for line in panel.get_lines() if len(line.get_xdata()) > 1] for panel in axes]
-    a, b = (PRINT.lines[key.style.colour] for key in keys)
+    a, b = (LIGHT[key.style.colour] for key in keys)
     assert colours == [[a], [b], [a, b]]
     assert not any(panel.get_legend() for panel in axes)
 
@@ -99,7 +99,7 @@ def test_joined_points_stand_where_they_are(tmp_path):
     with filled(tmp_path, whole) as store:
         (panel,) = panels(lines(store, whole), whole)
         (axes,) = Canvas().subplots(1, 1, squeeze=False)[0]
-        draw(axes, panel, {"A <b>": 0, "B": 1}, PRINT)
+        draw(axes, panel, {"A <b>": 0, "B": 1})
     assert [x for x in places(axes) if len(x) > 1] == [[4, 8]] * 2
     assert all(set(line.get_xdata()) <= {4, 8} for line in axes.get_lines())
     assert panel.caption == "line: mean; band: 95 % interval (Student); ○ median; dots: runs; 12 runs"
@@ -110,7 +110,7 @@ def test_points_over_words_stand_apart_and_are_not_joined(tmp_path):
     with filled(tmp_path, whole) as store:
         (panel,) = panels(lines(store, whole), whole)
         (axes,) = Canvas().subplots(1, 1, squeeze=False)[0]
-        draw(axes, panel, {"A <b>": 0, "B": 1}, PRINT)
+        draw(axes, panel, {"A <b>": 0, "B": 1})
     assert places(axes) == []
     centres = [bar.lines[0].get_xdata() for bar in axes.containers]
     assert np.all(centres[0] < centres[1])

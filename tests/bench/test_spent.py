@@ -11,13 +11,11 @@ from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.plots import legend
 from hushbandits.bench.show.report import write
-from hushbandits.bench.show.series import figures, series
 from hushbandits.bench.show.tables import interval
 
 
 def legends(store, experiment):
-    (figure,) = figures(lines(store, experiment), experiment)
-    return [line.legend for line in series(lines(store, experiment), figure)]
+    return [key.label for key in legend(panels(lines(store, experiment), experiment))]
 
 
 def test_the_legend_says_what_was_spent(tmp_path):
@@ -44,7 +42,6 @@ def test_the_legend_says_what_was_spent(tmp_path):
         epsilon = store.final(blocks.cells()[1], "epsilon", 2).max()
         assert epsilon == pytest.approx(5.235, abs=0.001)
         assert legends(store, blocks) == ["Dist-DP-SE", f"Dist-RDP-SE (spent ε = {epsilon:.3g}, δ = 1e-06)", "DP-SE"]
-        assert [key.label for key in legend(panels(lines(store, network), network))] == legends(store, network)
         assert network.lines()[0] == "Private-UCB"  # what claims go by
 
 
@@ -108,9 +105,7 @@ def test_one_legend_says_what_was_spent_in_all_panels(tmp_path):
     swept = {"sweep": {"agent.epsilon": [0.5, 2.0]}, "figures": (Figure(y="regret", x="runs", by="agent.epsilon"),)}
     experiment = stored(tmp_path / "x", [[4.0, 4.0], [9.0, 8.0]], **swept)
     with Store(tmp_path / "x" / FILE, readonly=True) as store:
-        assert [key.label for key in legend(panels(lines(store, experiment), experiment))] == [
-            "Dist-DP-SE (spent ε = 4 to 9)"
-        ]
+        assert legends(store, experiment) == ["Dist-DP-SE (spent ε = 4 to 9)"]
 
 
 def test_where_no_promise_holds_the_page_and_its_figures_say_so(tmp_path):
@@ -120,11 +115,7 @@ def test_where_no_promise_holds_the_page_and_its_figures_say_so(tmp_path):
         figures=(Figure(y="epsilon", x="time"), Figure(y="epsilon", x="runs"), Figure(y="regret", x="time")),
     )  # fmt: skip
     with hb.run([experiment], tmp_path / "o", progress=False).store as store:
-        assert {
-            line.legend
-            for f in figures(lines(store, experiment), experiment)
-            for line in series(lines(store, experiment), f)
-        } == {"Private-UCB (no ε holds)"}
+        assert legends(store, experiment) == ["Private-UCB (no ε holds)"]
         html = write(store, tmp_path / "page.html").read_text()
     assert "no ε holds" in html
     assert "[∞, ∞]" in html

@@ -20,7 +20,6 @@ from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.play.integrity import text_sum
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.export import export
-from hushbandits.bench.show.files import picture
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.report import write
 from hushbandits.cli.main import main
@@ -122,7 +121,7 @@ def test_a_bound_at_parameters_that_it_was_not_made_for_costs_no_picture(tmp_pat
     bounds = Figure(y="regret", bounds={"t": path})
     experiment = stored(tmp_path / "x", agents=[Use("UCB1", v=1)], figures=(bounds,))
     with Store(tmp_path / "x" / FILE) as store:
-        assert len(inline(store, experiment).wide) == 1
+        assert len(inline(store, experiment).drawings) == 1
     assert "private_bound is not drawn for UCB1: KeyError: 'epsilon'" in caplog.text
 
 
@@ -179,19 +178,18 @@ def test_a_name_that_leaves_its_folder_is_refused_at_once(name):
         Experiment(name=name, title="", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])
     assert "\n" not in str(error.value)
     with pytest.raises(ValueError, match="must be a plain file name"):
-        picture(name)
+        plain_name("name", name)
 
 
 @given(st.text())
 def test_the_name_of_a_picture_is_a_file_in_its_folder(tmp_path_factory, name):
     try:
-        file = picture(name)
+        file = f"{plain_name('name', name)}.png"
     except ValueError:
         return
     folder = tmp_path_factory.mktemp("names")
     (folder / file).write_bytes(b"")
     assert os.listdir(folder) == [file]
-    assert plain_name("name", name) == name
 
 
 def test_a_stored_name_that_leaves_the_folder_is_refused(trap, capsys):

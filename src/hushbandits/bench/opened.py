@@ -264,7 +264,7 @@ class RunFolder:
             metrics = list(dict.fromkeys(name for line in played for name in line.metrics()))
             first = metric or next((m for m in experiment.metrics if m in metrics), None)
             fixed = {k: v[0] for k, v in sweep.items() if len(v) == 1}
-            along = next((k for k in sweep if k not in fixed), None)
+            along = next((k for k in sweep if k not in fixed and k != shown.get("by")), None)
             if "x" not in shown and along is not None:
                 shown = {"x": along, **shown}
             if (x := shown.get("x", "time")) not in ("time", "runs", *metrics) and x not in sweep:
@@ -274,7 +274,7 @@ class RunFolder:
             curves = [n for n in ([first] if first else metrics) if len(played[0].curve(n)[0])]
             figure = figure_of(first, shown, curves, metrics)
             figure = replace(figure, at={**{k: v for k, v in fixed.items() if k != figure.x}, **figure.at})
-            return drawn(played, experiment, [figure])
+            return drawn(played, experiment, figure)
 
     def held(self, metric: str) -> list[Held]:
         """The runs' values of `metric` at the end, line by line, in memory and under labels that tell them apart."""

@@ -174,7 +174,7 @@ class Results:
             raise ValueError(f"{many[0]}= chooses among lines and cells of a folder, and these are the runs of one")
         scalars = [name for name, values in self.finals.items() if values.ndim == 1]
         figure = figure_of(metric, shown, list(self.curves), scalars)
-        return drawn([self.line], self._alone, [figure])
+        return drawn([self.line], self._alone, figure)
 
     @property
     def line(self) -> Held:

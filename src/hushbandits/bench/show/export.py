@@ -10,7 +10,8 @@ import io
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -134,22 +135,12 @@ def _parquet(store: Store, out: IO[bytes]) -> None:
     texts = [name for name, kind in _swept(store.parts()).items() if kind not in kinds]
     schema = pa.schema([pa.field(c, types.get(c, pa.string())) for c in _columns(store)])
     with parquet.ParquetWriter(out, schema) as writer:
-        for rows in _chunks(tidy(store), 100_000):
+        found = tidy(store)
+        while rows := list(islice(found, 100_000)):
             for row in rows:
                 row.update({name: str(row[name]) for name in texts if name in row})
             full = [{c: row.get(c) for c in schema.names} for row in rows]
             writer.write_table(pa.Table.from_pylist(full, schema=schema))
-
-
-def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    chunk: list[Row] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 _TEXT: dict[str, Callable[[Store, Any], None]] = {"csv": _csv, "json": _json, "latex": latex.write_tables}

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
-__all__ = ["Block", "Entry", "Table", "Value", "render", "table"]
+from hushbandits.bench.show.tables import Value, written
 
-#: What stands in a table: a text, or a text and what it is sorted by.
-Value = str | tuple[str, float | None]
+__all__ = ["Block", "Table", "render"]
+
 _KINDS = {"holds": "holds", "does not hold": "not", "undecided": "muted"}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A text of a table, its classes, and for a number what it is sorted by."""
-
-    text: str
-    kinds: str = ""
-    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -27,8 +18,8 @@ class Table:
     """A table that can be sorted; columns `left` hold texts."""
 
     heads: Sequence[str]
-    rows: Sequence[Sequence[Entry]]
-    left: frozenset[int]
+    rows: Sequence[Sequence[Value]]
+    left: Collection[int]
 
 
 @dataclass(frozen=True)
@@ -40,41 +31,28 @@ class Block:
     notes: Sequence[str] = ()
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], texts: Iterable[int] = ()) -> Table:
-    """Return a table; a value is a text, or a pair (text, number to sort by); columns `texts` stand left.
+def _kinds(value: Value, left: bool) -> str:
+    """Classes of a cell."""
+    letters = len(value) if isinstance(value, str) else 0
+    kinds = ["t"] * left + ["wrap"] * (letters > 24) + ["wide"] * (letters > 60) + [_KINDS.get(value, "")]  # type: ignore[arg-type]
+    return " ".join(filter(None, kinds))
 
-    Examples
-    --------
-    >>> table(["agent", "mean"], [["UCB1", ("3", 3.0)]], [0]).rows[0][1]
-    Entry(text='3', kinds='', key='3.0')
-    """
-    left = frozenset(texts)
 
-    def entry(i: int, value: Value) -> Entry:
-        if not isinstance(value, tuple):
-            text = str(value)
-            kinds = (
-                ["t"] * (i in left) + ["wrap"] * (len(text) > 24) + ["wide"] * (len(text) > 60) + [_KINDS.get(text, "")]
-            )
-            return Entry(text, " ".join(filter(None, kinds)))
-        text, key = value
-        # What has no number sorts below everything.
-        key = -1e308 if key is None or key != key or key in (float("inf"), float("-inf")) else float(key)
-        return Entry(text, "t" if i in left else "", repr(key))
-
-    return Table(heads, [[entry(i, v) for i, v in enumerate(row)] for row in rows], left)
+def _key(value: Value) -> float | None:
+    """What a number is sorted by; what has none sorts below everything, and texts by themselves."""
+    if isinstance(value, str):
+        return None
+    first = value[0] if isinstance(value, tuple) else value
+    return float(first) if first is not None and math.isfinite(first) else -1e308
 
 
 def render(**context: object) -> str:
-    """Return the page; all texts are escaped but those that are ``markupsafe.Markup``."""
+    """Return the page; all texts are escaped but its pictures, its style and its script."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
-    loader = PackageLoader("hushbandits.bench.show", "page")
     env = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True,
+        loader=PackageLoader("hushbandits.bench.show", "page"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    folder = files("hushbandits.bench.show") / "page"
-    own = {name: Markup((folder / name).read_text("utf-8")) for name in ("style.css", "script.js")}
-    return env.get_template("page.html").render(style=own["style.css"], script=own["script.js"], **context)
+    env.filters |= {"written": written, "kinds": _kinds, "key": _key}
+    return env.get_template("page.html").render(**context)

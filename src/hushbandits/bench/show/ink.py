@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["CSS", "LIGHT", "NAMES", "PRINT", "SCREEN", "SHAPES", "Ink", "Style", "style"]
+from hushbandits.core.ground.types import Params
+
+__all__ = ["CSS", "GRID", "LIGHT", "MUTED", "PAPER", "SHAPES", "TEXT", "VARIABLES", "Style", "style"]
 
 #: Line colours on white and on black; told apart by colour-blind eyes (after Okabe & Ito 2008).
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#b5508f", "#b07d00", "#3d9bd1", "#6b5fb5", "#7a7a7a")
@@ -25,36 +26,20 @@ SHAPES = {
 _DASHES = ((), (5.0, 1.2, 1.0, 1.2), (2.5, 1.2))
 
 
-@dataclass(frozen=True)
-class Ink:
-    """Colours of a picture."""
-
-    text: str
-    muted: str
-    grid: str
-    paper: str
-    lines: Sequence[str]
+TEXT, MUTED, GRID, PAPER = "#1a1a1a", "#5c5c5c", "#e3e3e3", "#ffffff"
+_ROLES = ("--ink", "--muted", "--grid", "--paper", *(f"--line{i}" for i in range(len(LIGHT))))
+#: The CSS variable that each colour is on a page; no other colour occurs in a picture.
+VARIABLES = dict(zip((TEXT, MUTED, GRID, PAPER, *LIGHT), _ROLES, strict=True))
 
 
-PRINT = Ink("#1a1a1a", "#5c5c5c", "#e3e3e3", "#ffffff", LIGHT)
-_ROLES = ("--ink", "--muted", "--grid", "--paper")
-#: Colours that stand for CSS variables; no other colour occurs in a picture of a page.
-NAMES = {
-    **{f"#{i + 1:02x}{i + 1:02x}{i + 1:02x}": role for i, role in enumerate(_ROLES)},
-    **{f"#{i + 16:02x}0101": f"--line{i}" for i in range(len(LIGHT))},
-}
-_TEXT, _MUTED, _GRID, _PAPER, *_COLOURS = NAMES
-SCREEN = Ink(_TEXT, _MUTED, _GRID, _PAPER, tuple(_COLOURS))
-
-
-def _variables(ink: Sequence[str], lines: Sequence[str]) -> str:
-    return " ".join(f"{name}: {value};" for name, value in zip(NAMES.values(), (*ink, *lines), strict=True))
+def _css(*colours: str) -> str:
+    return " ".join(f"{role}: {colour};" for role, colour in zip(_ROLES, colours, strict=True))
 
 
 #: Values of the variables in the light and in the dark.
 CSS = {
-    "light": _variables(("#1b1f24", "#5b646d", "#e2e6ea", "#ffffff"), LIGHT),
-    "dark": _variables(("#e6e9ed", "#98a2ad", "#30363d", "#14181d"), _DARK),
+    "light": _css("#1b1f24", "#5b646d", "#e2e6ea", "#ffffff", *LIGHT),
+    "dark": _css("#e6e9ed", "#98a2ad", "#30363d", "#14181d", *_DARK),
 }
 
 
@@ -67,9 +52,18 @@ class Style:
     mark: str
 
     @property
+    def hue(self) -> str:
+        """Its colour."""
+        return LIGHT[self.colour]
+
+    @property
     def line(self) -> str | tuple[float, tuple[float, ...]]:
-        """As Matplotlib takes it."""
+        """Its dashes, as Matplotlib takes them."""
         return (0.0, self.dashes) if self.dashes else "-"
+
+    def marks(self, size: float = 5.5, edge: float = 0.6) -> Params:
+        """Return what Matplotlib is told of its marks."""
+        return {"marker": self.mark, "markersize": size, "markeredgecolor": PAPER, "markeredgewidth": edge}
 
 
 def style(i: int) -> Style:

@@ -54,27 +54,23 @@ def _greek(letter: str) -> str:
     return rf"$\mathrm{{{latin[letter]}}}$" if letter in latin else rf"$\{command.capitalize()}$"
 
 
-def _number(x: float | None) -> str:
-    r"""Return a number in math, of four figures; a dash for none.
+def _written(value: float | Interval | None) -> str:
+    r"""Return a number in math, of four figures, or an interval; a dash for none, and for too few runs.
 
     Examples
     --------
-    >>> _number(-1234567.8), _number(1e-05), _number(math.inf), _number(math.nan)
+    >>> _written(-1234567.8), _written(1e-05), _written(math.inf), _written(math.nan)
     ('$-1{,}234{,}568$', '$1 \\times 10^{-5}$', '$\\infty$', '--')
     """
-    if x is None or math.isnan(x):
+    if isinstance(value, tuple):
+        return "--" if value == (-math.inf, math.inf) else f"[{_written(value[0])}, {_written(value[1])}]"
+    if value is None or math.isnan(value):
         return "--"
-    if math.isinf(x):
-        return r"$\infty$" if x > 0 else r"$-\infty$"
-    digits, _, power = number(x).partition("e")
+    if math.isinf(value):
+        return r"$\infty$" if value > 0 else r"$-\infty$"
+    digits, _, power = number(value).partition("e")
     digits = digits.replace(",", "{,}")
     return rf"${digits} \times 10^{{{int(power)}}}$" if power else f"${digits}$"
-
-
-def _interval(ends: Interval | None) -> str:
-    if ends is None or ends == (-math.inf, math.inf):  # there is no such statistic; too few runs
-        return "--"
-    return f"[{_number(ends[0])}, {_number(ends[1])}]"
 
 
 def write_tables(store: Store, out: TextIO) -> None:
@@ -101,9 +97,8 @@ def _table(store: Store, experiment: Experiment, out: TextIO) -> None:
 
 def _row(row: Row, swept: list[str], fresh: bool) -> list[str]:
     point = [row.cell.point[name] for name in swept]
-    names = [tex(row.cell.line), *(_value(value) for value in point)] if fresh else [""] * (1 + len(swept))
-    means = _number(row.mean), _interval(row.mean_interval)
-    return [*names, tex(row.label), _number(row.runs), *means, _number(row.median), _interval(row.median_interval)]
+    names = [tex(row.cell.line), *map(_value, point)] if fresh else [""] * (1 + len(swept))
+    return [*names, tex(row.label), *map(_written, (row.runs, *row.numbers))]
 
 
 def _value(value: object) -> str:

@@ -237,9 +237,11 @@ class Sheet(ConstrainedLayoutEngine):
             before = now
             if not _constrained(super().execute, fig):
                 return False
+            if not last and any(_small(_size(axes), scale) for axes in panels):
+                return False
         else:
             whole = False  # texts and axes go on giving way to each other
-        return last or (whole and not any(_small(_size(axes), scale) for axes in panels))
+        return last or whole
 
     def _write(self, scale: float) -> None:
         """Draw lines and marks, and write numbers along axes, in that scale."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hushbandits.bench.declare.catalog import bounds
 from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.declare.vocabulary import metric, symbol, words
+from hushbandits.bench.declare.vocabulary import symbol, words
 from hushbandits.bench.judge.line import Line
-from hushbandits.bench.show.ink import Ink, Style, style
-from hushbandits.bench.show.series import Series, caption, figures, joined, series
+from hushbandits.bench.show.ink import PAPER, Style, style
+from hushbandits.bench.show.series import Series, figures, panelled, series
+from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 from hushbandits.registry import clock, list_envs
 
@@ -52,27 +53,39 @@ class Panel:
 
     @property
     def joined(self) -> bool:
-        """Whether points are joined to lines."""
-        return joined(self.figure, self.lines)
+        """Whether points are joined to lines: what has no order is not."""
+        return self.figure.x in ("time", "runs") or not any(isinstance(line.x, list) for line in self.lines)
 
     @property
     def caption(self) -> str:
-        """What is drawn, in words."""
-        dashed = "; dashed: theory" if self.bounds else ""
-        return caption(self.figure, self.runs, self.joined, self.measure, self.over is not None) + dashed
+        """What line, band and marks are, in words."""
+        figure, rate = self.figure, self.measure.rate
+        if figure.x == "runs":
+            return f"share of {self.runs} runs up to x; mark: median"
+        center = "share of runs" if rate else figure.center
+        exact = "Clopper–Pearson" if rate else {"mean": "Student", "median": "order statistics"}[figure.center]
+        quantiles = figure.band == "quantiles" and not rate
+        band = "2.5 % to 97.5 % of the runs" if quantiles else f"95 % interval ({exact})"
+        if self.over is not None:
+            said = f"points: {center} of both axes along the sweep; bars: {band}"
+        else:
+            said = f"line: {center}; band: {band}" if self.joined else f"mark: {center}; bar: {band}"
+            if figure.x != "time" and not rate:
+                said += f"; ○ {'median' if figure.center == 'mean' else 'mean'}; dots: runs"
+        return f"{said}; {self.runs} runs" + "; dashed: theory" * bool(self.bounds)
 
     @property
     def measure(self) -> Measure:
         """What is shown."""
-        return self.lines[0].measure or metric(self.figure.y)
+        return self.lines[0].lines[0].measures[self.figure.y]
 
     @property
     def title(self) -> str:
         """What tells this panel from the others."""
         more = f"{self.left} more lines not drawn" if self.left else ""
-        figure = self.figure
-        place = f"{symbol(figure.by)} = {figure.at[figure.by]}" if figure.by in figure.at else ""
-        return ": ".join(part for part in (short(figure.title or place), more) if part)
+        by = self.figure.by
+        place = f"{symbol(by)} = {self.figure.at[by]}" if by else ""
+        return ": ".join(filter(None, (short(", ".join(filter(None, (self.figure.title, place)))), more)))
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -82,12 +95,8 @@ class Panel:
     @property
     def over(self) -> Measure | None:
         """What x is, where that is a metric."""
-        return self.lines[0].along
-
-    @property
-    def swept(self) -> bool:
-        """Whether it runs along a parameter."""
-        return self.figure.x not in ("time", "runs") and self.over is None
+        line = self.lines[0].lines[0]
+        return None if self.figure.x in ("time", "runs", *line.cell.point) else line.measures[self.figure.x]
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -108,7 +117,7 @@ def panels(
     lines: Sequence[Line],
     experiment: Experiment,
     trusted: Collection[str] | None = None,
-    wanted: Sequence[Figure] | None = None,
+    wanted: Figure | None = None,
 ) -> list[Panel]:
     """Return the panels of an experiment's lines that have something to show.
 
@@ -118,29 +127,28 @@ def panels(
     trusted = bounds() if trusted is None else trusted
     time = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
     runs = max(len(line.runs()) for line in lines) if experiment.looks else experiment.runs  # that looks asked for
-    found = ((f, series(lines, f, trusted)) for f in wanted or figures(lines, experiment))
+    asked = panelled(experiment, wanted) if wanted else figures(lines, experiment)
+    found = ((f, series(lines, f, trusted)) for f in asked)
     return [Panel(f, all[:_MOST], max(0, len(all) - _MOST), runs, time) for f, all in found if all]
 
 
-def draw(axes: Axes, panel: Panel, places: dict[str, int], ink: Ink) -> None:
+def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
     """Draw a panel; `places` says which style each label has.  What its axes reach is for `reach` to say."""
     figure, lines = panel.figure, panel.lines
-    axes.grid(True, color=ink.grid, linewidth=0.8)
-    axes.set_facecolor("none")
+    axes.grid(True)
     for i, line in enumerate(lines):
         how = style(places[line.label])
-        colour = ink.lines[how.colour]
         if figure.x == "runs":
-            _law(axes, line, how, colour, ink)
+            _law(axes, line, how)
         elif not panel.joined:
             aside = (i - (len(lines) - 1) / 2) * min(0.14, 0.8 / len(lines))
-            _apart(axes, line, panel.words, aside, how, colour, ink)
+            _apart(axes, line, panel.words, aside, how)
         elif panel.over is not None:
-            _front(axes, line, how, colour, ink)
+            _front(axes, line, how)
         else:
-            _joined(axes, line, i, how, colour, ink)
+            _joined(axes, line, i, how)
         for y in line.bounds.values():
-            axes.plot(line.x, y, "--", color=colour, linewidth=1.1)
+            axes.plot(line.x, y, "--", color=how.hue, linewidth=1.1)
     label = panel.measure.label
     if figure.per_time:
         label = f"time-averaged {label}"
@@ -164,7 +172,8 @@ def _across(group: Sequence[tuple[Axes, Panel]]) -> None:
     panels = [panel for _, panel in group]
     first = panels[0]
     log = "x" in first.figure.log and first.joined
-    values = {float(v) for p in panels for line in p.lines for v in line.x} if first.swept and first.joined else ()
+    swept = first.joined and first.over is None and first.figure.x not in ("time", "runs")
+    values = {float(v) for p in panels for line in p.lines for v in line.x} if swept else ()
     for axes, _ in group:
         if log:
             axes.set_xscale("log")
@@ -192,20 +201,20 @@ def _up(group: Sequence[tuple[Axes, Panel]]) -> None:
 
 def _numbers(axis: Axis, log: bool, values: Sequence[float] = ()) -> None:
     """Write numbers along an axis: these, else round ones, as many as have room."""
-    from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+    from matplotlib import ticker
 
     from hushbandits.bench.show.ticks import Spaced, plain
 
-    written = (lambda v, _=None: f"{v:g}") if values else plain
     low, high = axis.get_view_interval()
     # A narrow axis would show one power of ten, or none.
     steps = (1.0, 2.0, 3.0, 5.0) if low > 0 and high / low < 50 else (1.0,)
-    found = LogLocator(subs=steps, numticks=12) if log else AutoLocator()
-    axis.set_major_locator(Spaced(values or found, written))
-    axis.set_major_formatter(FuncFormatter(written))
-    axis.set_minor_formatter(NullFormatter())
+    found = ticker.LogLocator(subs=steps, numticks=12) if log else ticker.AutoLocator()
+    written = (lambda v, _=None: f"{v:g}") if values else plain
+    axis.set_major_locator(Spaced(ticker.FixedLocator(values) if values else found, written))
+    axis.set_major_formatter(ticker.FuncFormatter(written))
+    axis.set_minor_formatter(ticker.NullFormatter())
     if values:
-        axis.set_minor_locator(NullLocator())
+        axis.set_minor_locator(ticker.NullLocator())
 
 
 def short(text: str, most: int = 80) -> str:
@@ -220,56 +229,48 @@ def short(text: str, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _law(axes: Axes, line: Series, how: Style, colour: str, ink: Ink) -> None:
-    x = np.concatenate([line.x[:1], line.x])
-    axes.step(x, np.concatenate([[0], line.center]), linestyle=how.line, where="post", color=colour)
-    assert line.median is not None
-    axes.plot([line.median], [0.5], how.mark, color=colour, markersize=6.5, markeredgecolor=ink.paper, zorder=4)
+def _law(axes: Axes, line: Series, how: Style) -> None:
+    axes.step(np.r_[line.x[:1], line.x], np.r_[0, line.center], linestyle=how.line, where="post", color=how.hue)
+    axes.plot([np.median(line.x)], [0.5], linestyle="none", color=how.hue, **how.marks(6.5, 1.0), zorder=4)
 
 
-def _joined(axes: Axes, line: Series, i: int, how: Style, colour: str, ink: Ink) -> None:
+def _joined(axes: Axes, line: Series, i: int, how: Style) -> None:
     """A line through its points, a band around it; of a sweep every point is marked, of a curve some."""
     swept = line.other is not None or line.runs
     here = np.isfinite(line.center).any()  # what lies at ∞ has no place on the axes
     some = (0.04 + 0.05 * (i % 4), 0.2) if here and len(line.x) >= 5 and not swept else None  # of the panel's diagonal
-    axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
-    for x, values in zip(line.x, line.runs, strict=False):
-        _runs(axes, x, values, colour)
-    if line.other is not None:  # below the line's own mark: seen where the two differ
-        axes.plot(line.x, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5.5, zorder=3)
-    axes.plot(
-        line.x, line.center, linestyle=how.line, color=colour, marker=how.mark, markersize=5,
-        markeredgecolor=ink.paper, markeredgewidth=0.6, markevery=some, zorder=4,
-    )  # fmt: skip
+    axes.fill_between(line.x, line.low, line.high, color=how.hue, alpha=0.18, linewidth=0)
+    _behind(axes, line.x, line, how)
+    axes.plot(line.x, line.center, linestyle=how.line, color=how.hue, **how.marks(5), markevery=some, zorder=4)
 
 
-def _apart(axes: Axes, line: Series, words: Sequence[str], aside: float, how: Style, colour: str, ink: Ink) -> None:
+def _apart(axes: Axes, line: Series, words: Sequence[str], aside: float, how: Style) -> None:
     """Points of a sweep over what has no order: each with its bar at its word, a little beside the others'."""
     at = np.array([words.index(word) for word in line.x]) + aside
-    errors = np.nan_to_num(np.abs(np.stack([line.center - line.low, line.high - line.center])))
-    for x, values in zip(at, line.runs, strict=False):
-        _runs(axes, x, values, colour)
-    if line.other is not None:
-        axes.plot(at, line.other, "o", color=colour, markerfacecolor=ink.paper, markersize=5.5, zorder=3)
-    axes.errorbar(
-        at, line.center, errors, linestyle="none", color=colour, marker=how.mark, markersize=5.5,
-        markeredgecolor=ink.paper, markeredgewidth=0.6, capsize=2.5, elinewidth=1.3, zorder=4,
-    )  # fmt: skip
+    _behind(axes, at, line, how)
+    _barred(axes, at, line, how, linestyle="none")
 
 
-def _front(axes: Axes, line: Series, how: Style, colour: str, ink: Ink) -> None:
+def _front(axes: Axes, line: Series, how: Style) -> None:
     """Points over what was measured, each with its bars, joined in the order of the sweep."""
     assert line.left is not None
     assert line.right is not None
-    bars = [
-        np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)
-        for at, low, high in ((line.center, line.low, line.high), (line.x, line.left, line.right))
-    ]
-    axes.errorbar(
-        line.x, line.center, *bars, linestyle=how.line, color=colour, marker=how.mark, markersize=5.5,
-        markeredgecolor=ink.paper, markeredgewidth=0.6, capsize=2.5, elinewidth=1.3, zorder=4,
-    )  # fmt: skip
+    _barred(axes, line.x, line, how, xerr=_lengths(line.x, line.left, line.right), linestyle=how.line)
 
 
-def _runs(axes: Axes, x: float, values: np.ndarray, colour: str) -> None:
-    axes.plot(np.full(len(values), x), values, ".", color=colour, alpha=0.35, markersize=5, markeredgewidth=0)
+def _behind(axes: Axes, at: Array, line: Series, how: Style) -> None:
+    """All runs of a sweep, and the other statistic: below the line's own mark, seen where the two differ."""
+    for x, values in zip(at, line.runs, strict=False):
+        axes.plot(np.full(len(values), x), values, ".", color=how.hue, alpha=0.35, markersize=5, markeredgewidth=0)
+    if line.other is not None:
+        axes.plot(at, line.other, "o", color=how.hue, markerfacecolor=PAPER, markersize=5.5, zorder=3)
+
+
+def _barred(axes: Axes, at: Array, line: Series, how: Style, **more: Any) -> None:
+    bars = _lengths(line.center, line.low, line.high)
+    axes.errorbar(at, line.center, bars, color=how.hue, **how.marks(), elinewidth=1.3, zorder=4, **more)
+
+
+def _lengths(at: Array, low: Array, high: Array) -> Array:
+    """Lengths of bars below and above; one without end is not drawn."""
+    return np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)

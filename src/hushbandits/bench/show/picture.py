@@ -9,13 +9,12 @@ from typing import cast
 
 import matplotlib
 from matplotlib.backend_bases import RendererBase
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
 from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.judge.line import Line
 from hushbandits.bench.show import plots
-from hushbandits.bench.show.ink import PRINT, Style, style
+from hushbandits.bench.show.ink import LIGHT, Style, style
 from hushbandits.bench.show.layout import Placed, Sheet
 from hushbandits.bench.show.panels import panels
 from hushbandits.core.ground.files import replacing
@@ -24,15 +23,12 @@ from hushbandits.core.ground.types import Array
 __all__ = ["Picture", "drawn", "profiles"]
 
 
-_STYLE = plots.paper(PRINT, "hushbandits")
-
-
 class Picture(Canvas):
     """A Matplotlib figure, as `drawn` makes it: whatever size it is given, nothing in it overlaps."""
 
     def draw(self, renderer: RendererBase) -> None:
         """Draw it; ticks that are made only now look like all others."""
-        with matplotlib.rc_context(_STYLE):
+        with matplotlib.rc_context(plots.STYLE):
             super().draw(renderer)
 
     def save(self, path: Path | str) -> Path:
@@ -48,7 +44,7 @@ class Picture(Canvas):
         if format not in plots.FORMATS:
             raise ValueError(f"path={str(path)!r} must end with {', '.join(f'.{f}' for f in plots.FORMATS)}")
         try:
-            with replacing(path, binary=True, device=True) as out, matplotlib.rc_context(_STYLE):
+            with replacing(path, binary=True, device=True) as out, matplotlib.rc_context(plots.STYLE):
                 self.savefig(out, format=format, **plots.FORMATS[format])
         except OSError as error:
             raise ValueError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
@@ -66,10 +62,10 @@ class Picture(Canvas):
         return cast(Picture, figure)
 
 
-def drawn(lines: Sequence[Line], experiment: Experiment, figures: Sequence[Figure]) -> Picture:
-    """Draw panels of an experiment, of some of its lines.
+def drawn(lines: Sequence[Line], experiment: Experiment, figure: Figure) -> Picture:
+    """Draw a figure of some lines of an experiment.
 
-    Bounds are called, and formulas (``"$t$"``) drawn in the figures' own titles and labels: whoever asks for them here
+    Bounds are called, and formulas (``"$t$"``) drawn in the figure's own title and labels: whoever asks for them here
     has written them.  What is stored (lines, the experiment's title) is written as it stands, dollar signs too.
 
     Raises
@@ -77,14 +73,10 @@ def drawn(lines: Sequence[Line], experiment: Experiment, figures: Sequence[Figur
     ValueError
         There is nothing to draw, or a formula that Matplotlib cannot read.
     """
-    formulas = {text for figure in figures for text in _own(figure)}
-    trusted = [path for figure in figures for path in figure.bounds.values()]
-    shown = panels(lines, experiment, trusted, figures)
-    for figure in figures:
-        if figure not in [panel.figure for panel in shown]:
-            raise ValueError(
-                f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve"
-            )
+    formulas = set(_own(figure))
+    shown = panels(lines, experiment, figure.bounds.values(), figure)
+    if not shown:
+        raise ValueError(f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve")
     with plots.quietly():
         return Picture.of(plots.compose(experiment, shown, formulas))
 
@@ -108,17 +100,16 @@ def _own(figure: Figure) -> Iterator[str]:
 
 def profiles(thresholds: Array, shares: Mapping[str, Array], label: str) -> Picture:
     """Draw performance profiles: each line's share of runs at or above the thresholds."""
-    with matplotlib.rc_context(_STYLE):
-        figure = Picture()
-        FigureCanvasAgg(figure)
+    with matplotlib.rc_context(plots.STYLE):
+        figure = Picture.of(plots.blank())
         axes = figure.add_subplot()
-        axes.grid(True, color=PRINT.grid, linewidth=0.8)
+        axes.grid(True)
         keys = []
         for i, (name, share) in enumerate(shares.items()):
-            how = Style(i % len(PRINT.lines), style(i).dashes, "")
+            how = Style(i % len(LIGHT), style(i).dashes, "")
             # A share falls behind the value: it is of runs at or above.
-            axes.step(thresholds, share, linestyle=how.line, where="pre", color=PRINT.lines[how.colour])
-            keys.append(plots.entry(figure, plots.Key(name, how), PRINT))
+            axes.step(thresholds, share, linestyle=how.line, where="pre", color=how.hue)
+            keys.append(plots.entry(figure, plots.Key(name, how)))
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlabel(f"{label}: x")
         axes.set_ylabel("share of runs at or above x")

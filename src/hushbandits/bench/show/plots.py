@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
+from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.files import picture
-from hushbandits.bench.show.ink import CSS, NAMES, PRINT, SCREEN, Ink, Style, style
+from hushbandits.bench.show.ink import GRID, MUTED, PAPER, TEXT, VARIABLES, Style, style
 from hushbandits.bench.show.panels import Panel, draw, panels, reach, short
 from hushbandits.bench.show.spent import spent
 from hushbandits.core.ground.files import replacing
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
 
     from hushbandits.bench.show.layout import Placed
 
-__all__ = [
-    "CSS", "FORMATS", "Inline", "Key", "compose", "entry", "inline", "legend", "paper", "pictures", "png", "quietly",
-]  # fmt: skip
+__all__ = ["FORMATS", "STYLE", "Inline", "Key", "blank", "compose", "entry", "inline", "legend", "pictures", "quietly"]
 
 #: Formats of a picture, and what each is told so that the same numbers give the same bytes.
 FORMATS: dict[str, Params] = {
@@ -43,8 +40,42 @@ FORMATS: dict[str, Params] = {
 }
 #: Width and height of a panel in inches, in a row of so many.
 _SIZES = {1: (5.6, 3.4), 2: (4.7, 3.2), 3: (3.7, 2.9)}
-#: On a wide and on a narrow page: a panel alone in its row, or beside another.
-_ROOMS = {"wide": ((5.6, 3.5), (4.5, 3.2)), "narrow": ((3.6, 3.0), (3.6, 3.0))}
+#: Width and height of a panel on a wide and on a narrow page: alone in its row, or one of several.
+_PAGES = {"wide": ((5.6, 3.5), (4.5, 3.2)), "narrow": ((3.6, 3.0), (3.6, 3.0))}
+#: Of a picture in a page nothing is said besides, and two letters are replaced that no XML may have.
+_UNSAID: Params = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
+
+
+#: What Matplotlib goes by while it draws, whatever the user has set.
+STYLE: dict[str, object] = {
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "text.color": TEXT,
+    "figure.facecolor": PAPER,
+    "axes.facecolor": "none",
+    "axes.labelcolor": TEXT,
+    "axes.edgecolor": MUTED,
+    "axes.titlesize": 9.5,
+    "axes.titlecolor": TEXT,
+    "axes.titlelocation": "left",
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": TEXT,
+    "ytick.labelcolor": TEXT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 1.7,
+    "errorbar.capsize": 2.5,
+    # Titles and labels are texts, not formulas: a lone dollar sign is one.
+    "text.parse_math": False,
+    "text.usetex": False,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "hushbandits",
+}
 
 
 @dataclass(frozen=True)
@@ -57,65 +88,72 @@ class Key:
 
 @dataclass(frozen=True)
 class Inline:
-    """Pictures of a page: each panel as an ``<svg>`` whose colours are CSS variables, and what its legend says.
+    """Pictures of a page, and what stands above and below them.
 
     Parameters
     ----------
-    panels : sequence of Panel
-    keys : sequence of Key
-    wide, narrow : sequence of str
-        The same panels, drawn for a wide and for a narrow page.
+    captions : list of str
+        What is drawn, in words: once, if it is the same in all panels.
+    keys : list of Key
+    drawings : list of dict
+        Each panel as ``<svg>`` whose colours are CSS variables, by the page that it is laid out for: wide and narrow.
     """
 
-    panels: Sequence[Panel]
+    captions: Sequence[str]
     keys: Sequence[Key]
-    wide: Sequence[str]
-    narrow: Sequence[str]
-
-    @property
-    def captions(self) -> tuple[str, ...]:
-        """What is drawn, in words: once, if it is the same in all panels."""
-        return tuple(dict.fromkeys(panel.caption for panel in self.panels))
-
-
-def png(store: Store, experiment: Experiment, path: Path, trusted: Collection[str] | None = None) -> Path | None:
-    """Draw an experiment into a PNG file; ``None`` if there is nothing to draw.
-
-    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
-    """
-    shown = panels(lines(store, experiment), experiment, trusted)
-    if shown:
-        with quietly():
-            _save(compose(experiment, shown), experiment.name, path, "png")
-    return path if shown else None
+    drawings: Sequence[Mapping[str, str]]
 
 
 def pictures(store: Store, experiment: Experiment, folder: Path, trusted: Collection[str] | None = None) -> list[Path]:
     """Draw an experiment into a file of each of the `FORMATS`; of the same rows always the same bytes.
+
+    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
 
     Returns
     -------
     list of Path
         Empty if there is nothing to draw.
     """
+    import matplotlib
+
     shown = panels(lines(store, experiment), experiment, trusted)
     if not shown:
         return []
-    with quietly():
+    name = plain_name("experiment name", experiment.name)
+    paths = [folder / f"{name}.{format}" for format in FORMATS]
+    with quietly(), matplotlib.rc_context({**STYLE, "svg.hashsalt": experiment.name}):
         canvas = compose(experiment, shown)
         canvas.draw_without_rendering()
         canvas.set_layout_engine("none")  # what is laid out stays: the formats differ in nothing else
-        return [_save(canvas, experiment.name, folder / picture(experiment.name, f), f) for f in FORMATS]
+        for path, (format, more) in zip(paths, FORMATS.items(), strict=True):
+            with replacing(path, binary=True) as out:
+                canvas.savefig(out, format=format, **more)
+    return paths
 
 
 def inline(store: Store, experiment: Experiment, trusted: Collection[str] | None = None) -> Inline | None:
-    """Draw every panel by itself, for a page; ``None`` if there is nothing to draw."""
+    """Draw every panel by itself, for a page; ``None`` if there is nothing to draw.
+
+    All are drawn once, on one canvas for the axes that they share, and laid out one by one in each size.
+    """
+    import matplotlib
+
+    from hushbandits.bench.show.layout import Sheet
+
     shown = panels(lines(store, experiment), experiment, trusted)
     if not shown:
         return None
-    with quietly():
-        drawn = _separate(shown, experiment.name)
-    return Inline(shown, legend(shown), **drawn)
+    with quietly(), matplotlib.rc_context({**STYLE, "svg.fonttype": "none"}):
+        canvas = blank()
+        placed = _grid(canvas, shown)
+        canvas.set_layout_engine(Sheet(placed))
+        for place in placed:
+            place.axes.set(visible=False, in_layout=False)
+        drawings = [
+            _alone(canvas, place.axes, panel, f"{experiment.name}-{i}")
+            for i, (place, panel) in enumerate(zip(placed, shown, strict=True))
+        ]
+    return Inline(_captions(shown), legend(shown), drawings)
 
 
 def legend(shown: Sequence[Panel]) -> list[Key]:
@@ -127,6 +165,10 @@ def legend(shown: Sequence[Panel]) -> list[Key]:
         keys.append(Key(short(f"{label} ({told})" if told else label), style(i)))
     named = dict.fromkeys(name for p in shown for name in p.bounds)
     return [*keys, *(Key(f"{short(name)}, in each line's colour", None) for name in named)]
+
+
+def _captions(shown: Sequence[Panel]) -> list[str]:
+    return list(dict.fromkeys(panel.caption for panel in shown))
 
 
 def _places(shown: Sequence[Panel]) -> dict[str, int]:
@@ -142,40 +184,13 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def paper(ink: Ink, name: str) -> dict[str, object]:
-    """Return what Matplotlib goes by while it draws, whatever the user has set."""
-    return {
-        "font.family": ["DejaVu Sans"],
-        "font.size": 9.5,
-        "text.color": ink.text,
-        "axes.labelcolor": ink.text,
-        "axes.edgecolor": ink.muted,
-        "axes.titlesize": 9.5,
-        "axes.titlecolor": ink.text,
-        "axes.titlelocation": "left",
-        "xtick.color": ink.muted,
-        "ytick.color": ink.muted,
-        "xtick.labelcolor": ink.text,
-        "ytick.labelcolor": ink.text,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.axisbelow": True,
-        "lines.linewidth": 1.7,
-        # Titles and labels are texts, not formulas: a lone dollar sign is one.
-        "text.parse_math": False,
-        "text.usetex": False,
-        "pdf.fonttype": 42,
-        "svg.hashsalt": name,
-    }
-
-
-def _canvas(ink: Ink) -> Canvas:
+def blank() -> Canvas:
+    """Return a canvas that nothing is drawn on."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas()
     FigureCanvasAgg(canvas)
-    canvas.patch.set_facecolor(ink.paper)
     return canvas
 
 
@@ -191,18 +206,18 @@ def compose(experiment: Experiment, shown: Sequence[Panel], formulas: Collection
 
     columns = _columns(len(shown))
     across, high = _SIZES[columns]
-    captions = list(dict.fromkeys(panel.caption for panel in shown))
+    captions = _captions(shown)
     headed = any(panel.figure.title is not None for panel in shown)
-    with matplotlib.rc_context(paper(PRINT, experiment.name)):
-        canvas = _canvas(PRINT)
-        placed = _grid(canvas, shown, PRINT, tell=len(captions) > 1)
+    with matplotlib.rc_context(STYLE):
+        canvas = blank()
+        placed = _grid(canvas, shown, tell=len(captions) > 1)
         _edges(placed, shown, columns)
         heading = []
         if headed:
             heading.append(canvas.text(0, 1, short(experiment.title, 400), fontsize=11.5, fontweight="bold", va="top"))
         if headed and len(captions) == 1:
-            heading.append(canvas.text(0, 1, captions[0], fontsize=9, color=PRINT.muted, va="top"))
-        keys = [entry(canvas, key, PRINT) for key in legend(shown)]
+            heading.append(canvas.text(0, 1, captions[0], fontsize=9, color=MUTED, va="top"))
+        keys = [entry(canvas, key) for key in legend(shown)]
         for text in canvas.findobj(Text):
             text.set_parse_math(text.get_text() in formulas)
         sheet = Sheet(placed, heading, keys)
@@ -218,7 +233,7 @@ def _columns(n: int) -> int:
     return n if n <= 3 else 2 if n == 4 else 3
 
 
-def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) -> list[Placed]:
+def _grid(canvas: Canvas, shown: Sequence[Panel], tell: bool = False) -> list[Placed]:
     """Draw panels row by row; those of one quantity share its axis."""
     from hushbandits.bench.show.layout import Placed
 
@@ -232,7 +247,7 @@ def _grid(canvas: Canvas, shown: Sequence[Panel], ink: Ink, tell: bool = False) 
         axes = canvas.add_subplot(rows, columns, i + 1, sharex=share[0], sharey=share[1])
         for k in (0, 1):
             first[k].setdefault(panel.axes[k], axes)
-        draw(axes, panel, places, ink)
+        draw(axes, panel, places)
         told = panel.caption if tell and panel.figure.title is not None else ""
         title = axes.set_title("\n".join(part for part in (panel.title, told) if part))
         placed.append(Placed(axes, title, [short(word) for word in panel.words]))
@@ -255,86 +270,51 @@ def _edges(placed: Sequence[Placed], shown: Sequence[Panel], columns: int) -> No
             place.axes.set_xlabel("")
 
 
-def entry(canvas: Canvas, key: Key, ink: Ink) -> tuple[Line2D, Text]:
+def entry(canvas: Canvas, key: Key) -> tuple[Line2D, Text]:
     """An entry of the legend, not yet in its place."""
-    line = _handle(key, ink)
-    line.set(transform=canvas.transFigure, markevery=[1])
+    from matplotlib.lines import Line2D
+
+    line = Line2D([0.0] * 3, [0.0] * 3, label=key.label, markevery=[1])
+    if key.style is None:
+        line.set(color=MUTED, linestyle="--", linewidth=1.1)
+    else:
+        line.set(color=key.style.hue, linestyle=key.style.line, **key.style.marks())
     canvas.add_artist(line)
     return line, canvas.text(0, 0, key.label, fontsize=9)
 
 
-def _handle(key: Key, ink: Ink) -> Line2D:
-    from matplotlib.lines import Line2D
-
-    nowhere = [0.0] * 3, [0.0] * 3  # until it is laid out
-    if key.style is None:
-        return Line2D(*nowhere, linestyle="--", color=ink.muted, linewidth=1.1, label=key.label)
-    return Line2D(
-        *nowhere, linestyle=key.style.line, color=ink.lines[key.style.colour], marker=key.style.mark, markersize=5.5,
-        markeredgecolor=ink.paper, markeredgewidth=0.6, label=key.label,
-    )  # fmt: skip
-
-
-def _save(canvas: Canvas, name: str, path: Path, format: str) -> Path:
+def _alone(canvas: Canvas, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
+    """One panel of a canvas by itself, for each page; `name` makes its ids those of no other picture."""
     import matplotlib
-
-    with replacing(path, binary=True) as out, matplotlib.rc_context(paper(PRINT, name)):
-        canvas.savefig(out, format=format, **FORMATS[format])
-    return path
-
-
-def _separate(shown: Sequence[Panel], name: str) -> dict[str, list[str]]:
-    """Draw all panels once, for the axes that they share, and give each by itself, room by room."""
-    import matplotlib
-
-    with matplotlib.rc_context(paper(SCREEN, name)):
-        canvas = _canvas(SCREEN)
-        placed = _grid(canvas, shown, SCREEN)
-    for place in placed:
-        place.axes.set(visible=False, in_layout=False)
-    drawn: dict[str, list[str]] = {room: [] for room in _ROOMS}
-    for i, (place, panel) in enumerate(zip(placed, shown, strict=True)):
-        for room, text in _alone(canvas, place, f"{name}-{i}").items():
-            drawn[room].append(_tagged(text, f"{name}-{room}{i}", panel))
-    return drawn
-
-
-def _alone(canvas: Canvas, place: Placed, name: str) -> dict[str, str]:
-    """One panel of a canvas by itself, as SVG for each of the rooms."""
-    import matplotlib
-
-    from hushbandits.bench.show.layout import Sheet
 
     several = len(canvas.axes) > 1
     found = {}
-    place.axes.set(visible=True, in_layout=True, subplotspec=canvas.add_gridspec(1, 1)[0])
-    for room, sizes in _ROOMS.items():
+    axes.set(visible=True, in_layout=True, subplotspec=canvas.add_gridspec(1, 1)[0])
+    for page, sizes in _PAGES.items():
         out = io.StringIO()
         canvas.set_size_inches(sizes[several])
-        canvas.set_layout_engine(Sheet([place]))
-        with matplotlib.rc_context({**paper(SCREEN, f"{name}-{room}"), "svg.fonttype": "none"}):
-            canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-        found[room] = out.getvalue()
-    place.axes.set(visible=False, in_layout=False)
+        with matplotlib.rc_context({"svg.hashsalt": f"{name}-{page}"}):
+            canvas.savefig(out, format="svg", transparent=True, metadata=_UNSAID)
+        found[page] = _embedded(out.getvalue(), f"{panel.title or panel.figure.y}. {panel.caption}")
+    axes.set(visible=False, in_layout=False)
     return found
 
 
-def _tagged(text: str, name: str, panel: Panel) -> str:
-    """The ``<svg>`` alone, in the page's colours, and with ids that no other picture of the page has."""
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    told = escape(f"{panel.title or panel.figure.y}. {panel.caption}", quote=True)
-    box = re.search(r'viewBox="([^"]*)"', text)
-    assert box is not None
-    text = f'<svg viewBox="{box[1]}" role="img" aria-label="{told}">' + text[text.index(">") + 1 :]
-    prefix = re.sub(r"\W", "-", name)
+def _embedded(text: str, told: str) -> str:
+    """The ``<svg>`` as a part of a page: in its colours, with those ids alone that are referred to."""
+    root = ElementTree.fromstring(text.translate(_NO_XML))
+    for part in root.iter():
+        part.tag = _local(part.tag)
+        part.attrib = {_local(key): value for key, value in part.attrib.items()}
+        if part.tag == "g":
+            part.attrib.pop("id", None)
+        for colour, variable in VARIABLES.items():
+            if colour in part.get("style", ""):
+                part.set("style", part.attrib["style"].replace(colour, f"var({variable})"))
+    root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": told}
+    return ElementTree.tostring(root, encoding="unicode")
 
-    def tag(found: re.Match[str]) -> str:
-        text = found[0]
-        for colour, variable in NAMES.items():
-            text = text.replace(colour, f"var({variable})")
-        text = text.replace('id="', f'id="{prefix}-').replace('xlink:href="#', f'href="#{prefix}-')
-        return text.replace("url(#", f"url(#{prefix}-")
 
-    head, body = text.split(">", 1)  # the head has a text of the user's in it
-    return f"{head}>" + re.sub(r"<[^>]*>", tag, body)  # tags alone: what is written between them is the user's
+def _local(name: str) -> str:
+    """A name without its namespace: a page has none."""
+    return name.rpartition("}")[2]

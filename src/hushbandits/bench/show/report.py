@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from markupsafe import Markup
-
 from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.declare.catalog import bounds
 from hushbandits.bench.declare.looks import words
@@ -24,11 +22,11 @@ from hushbandits.bench.judge.verdicts import ALPHA, judge
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import compared
 from hushbandits.bench.show.guarantees import guarantees
-from hushbandits.bench.show.html import Block, Value, render, table
+from hushbandits.bench.show.html import Block, Table, render
 from hushbandits.bench.show.ink import CSS, SHAPES
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import drawable, figures
-from hushbandits.bench.show.tables import Row, columns, interval, number, summaries
+from hushbandits.bench.show.tables import Value, columns, summaries
 from hushbandits.core.ground.files import replacing
 from hushbandits.protection import HEADS
 
@@ -49,7 +47,7 @@ def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> P
     last = sessions[-1][1] if sessions else {}
     page = render(
         names=", ".join(e.name for e in store.experiments),
-        colours={theme: Markup(variables) for theme, variables in CSS.items()},
+        colours=CSS,
         shapes=SHAPES,
         title=_title(store),
         progress=f"{done:,} of {total:,} runs · seed {store.seed} · hushbandits {last.get('hushbandits', '')}",
@@ -81,7 +79,6 @@ def _progress(store: Store) -> tuple[int, int]:
 
 
 def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> dict[str, object]:
-    drawn = inline(store, experiment, trusted)
     lines = read(store, experiment)
     shown = figures(lines, experiment)
     blocks = {name: block for name, make in _BLOCKS.items() if (block := make(lines, experiment)) is not None}
@@ -95,12 +92,11 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
         "source": " · ".join(filter(None, (experiment.name, experiment.source))),
         "asked": _asked(experiment),
         "verdicts": _counted(blocks.get("claims")),
-        "drawn": drawn,
-        "drawings": [tuple(map(Markup, pair)) for pair in zip(drawn.wide, drawn.narrow, strict=True)] if drawn else [],
+        "drawn": inline(store, experiment, trusted),
         "readings": list(dict.fromkeys(f.reading for f in shown if f.reading)),
         "notes": list(_notes(store, experiment, lines, strange)),
         "blocks": list(blocks.values()),
-        "protection": table(("line", *HEADS[1:6]), rows, range(6)),
+        "protection": Table(("line", *HEADS[1:6]), rows, range(6)),
         "guarantees": [
             (_several(names), [[pair for pair in zip(HEADS, row, strict=True) if pair[1]] for row in promises])
             for names, promises in promised
@@ -133,7 +129,7 @@ def _asked(experiment: Experiment) -> str:
 def _counted(claims: Block | None) -> str:
     if claims is None or claims.table is None:
         return ""
-    found = Counter(row[0].text for row in claims.table.rows)
+    found = Counter(row[0] for row in claims.table.rows)
     said = {"holds": "hold", "does not hold": "do not hold", "undecided": "are undecided"}
     return f"Claims: {', '.join(f'{found[verdict]} {words}' for verdict, words in said.items() if found[verdict])}."
 
@@ -145,38 +141,31 @@ def _claims(lines: Sequence[Line], experiment: Experiment) -> Block | None:
     share = f"{ALPHA:g}/({m} · {looks})" if looks else f"{ALPHA:g}/{m}"
     rows: list[list[Value]] = []
     for verdict in judge(lines, experiment, m):
-        worst, claim = verdict.worst, verdict.claim
-        where = f"{worst.where} (worst of {len(verdict.findings)})" if worst and len(verdict.findings) > 1 else ""
-        span = worst.interval if worst else None
-        rows.append(
-            [
-                verdict.verdict,
-                claim.sentence,
-                verdict.effect,
-                (number(worst.effect), worst.effect) if worst else "",
-                (interval(span), span[0]) if span else "",
-                verdict.region,
-                where,
-                *([verdict.stage] if looks else []),
-            ]
-        )
+        worst, several = verdict.worst, len(verdict.findings)
+        where = f"{worst.where} (worst of {several})" if worst and several > 1 else ""
+        found: list[Value] = [worst.effect, worst.interval or ""] if worst else ["", ""]
+        said = [verdict.region, where, *([verdict.stage] if looks else [])]
+        rows.append([verdict.verdict, verdict.claim.sentence, verdict.effect, *found, *said])
     heads = ["verdict", "claim", "effect", "is", f"interval, level 1 − {share}", "claimed", "at"]
     note = (
         f"{m} claims are judged together (Bonferroni, level 1 − {share}). For means that "
         f"level is simulated, for runs with no mode rarer than one in {RAREST}; for other statistics exact."
     )
     if not looks:
-        return Block("Claims", table(heads, rows, (0, 1, 2, 6)), [note])
+        return Block("Claims", Table(heads, rows, (0, 1, 2, 6)), [note])
     stages = (
         f"They are judged at {words(experiment.looks, experiment.runs)}, each time on the first of them and at that "
         f"level; the first look that decides a claim is its verdict. No more is played once all are decided."
     )
-    return Block("Claims", table([*heads, "look"], rows, (0, 1, 2, 6, 7)), [note, stages])
+    return Block("Claims", Table([*heads, "look"], rows, (0, 1, 2, 6, 7)), [note, stages])
 
 
 def _results(lines: Sequence[Line], experiment: Experiment) -> Block:
     swept = list(experiment.sweep)
-    rows = [_row(row, swept) for row in summaries(lines[:_MOST], experiment.metrics)]
+    rows: list[list[Value]] = [
+        [row.cell.line, *(_cell(row.cell.point[p]) for p in swept), row.label, row.runs, *row.numbers]
+        for row in summaries(lines[:_MOST], experiment.metrics)
+    ]
     if not rows:
         return Block("Results", None, ["No runs yet."])
     left = len(lines) - _MOST
@@ -185,7 +174,7 @@ def _results(lines: Sequence[Line], experiment: Experiment) -> Block:
         "Means: Student’s interval; medians: order statistics; rates: Clopper–Pearson. "
         "Agents of one experiment face the same arms, graphs and rewards."
     )
-    return Block("Results", table(columns(swept), rows, (0, len(swept) + 1)), [*more, note])
+    return Block("Results", Table(columns(swept), rows, (0, len(swept) + 1)), [*more, note])
 
 
 def _comparison(lines: Sequence[Line], experiment: Experiment) -> Block | None:
@@ -196,7 +185,7 @@ def _comparison(lines: Sequence[Line], experiment: Experiment) -> Block | None:
     several = len(found) > 1
     heads = [*(["at"] if several else []), *compared.heads(found[0].level)]
     body = [[where, *row] if several else list(row) for where, row in pairs]
-    return Block("Lines against each other", table(heads, body, range(2 + several)), compared.notes(found))
+    return Block("Lines against each other", Table(heads, body, range(2 + several)), compared.notes(found))
 
 
 #: Parts of an experiment's section below its picture, in their order; one that has nothing to say is left out.
@@ -207,21 +196,8 @@ _BLOCKS: dict[str, Callable[[Sequence[Line], Experiment], Block | None]] = {
 }
 
 
-def _row(row: Row, swept: Sequence[str]) -> list[Value]:
-    return [
-        row.cell.line,
-        *(_cell(row.cell.point[p]) for p in swept),
-        row.label,
-        (number(row.runs), row.runs),
-        (number(row.mean), row.mean),
-        (interval(row.mean_interval), row.mean_interval[0]),
-        (number(row.median), row.median),
-        (interval(row.median_interval), row.median_interval[0] if row.median_interval else None),
-    ]
-
-
 def _cell(value: object) -> Value:
-    return (number(value), value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 
 def _words(use: Use) -> str:

@@ -15,16 +15,15 @@ import numpy as np
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure
-from hushbandits.bench.declare.vocabulary import metric, symbol
+from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.line import Line
 from hushbandits.bench.judge.stats import quantile_band
 from hushbandits.bench.judge.summary import summary
-from hushbandits.bench.show.spent import spent
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 
-__all__ = ["Series", "caption", "drawable", "figures", "joined", "series"]
+__all__ = ["Series", "drawable", "figures", "panelled", "series"]
 
 _LOG = logging.getLogger("hushbandits")
 
@@ -45,18 +44,10 @@ class Series:
         The median where the line is a mean, and the other way round (sweeps only).
     runs : list of arrays
         All runs at each x (sweeps only).
-    median : float or None
-        Of an ECDF.
     bounds : dict of (n,) arrays
         Lines of theory.
-    spent : str
-        What it spent of privacy, where that is not the ε that it was given.
     lines : tuple of Line
         Whose runs these are.
-    measure : Measure
-        What is shown.
-    along : Measure or None
-        What x is, where that is a metric.
     left, right : (n,) arrays or None
         The interval of x, where that is a metric.
     """
@@ -68,35 +59,31 @@ class Series:
     high: Array
     other: Array | None = None
     runs: list[Array] = field(default_factory=list)
-    median: float | None = None
     bounds: dict[str, Array] = field(default_factory=dict)
-    spent: str = ""
-    lines: tuple[Line, ...] = ()
-    measure: Measure | None = None
-    along: Measure | None = None
+    lines: Sequence[Line] = ()
     left: Array | None = None
     right: Array | None = None
-
-    @property
-    def legend(self) -> str:
-        """The label, and what was spent."""
-        return f"{self.label} ({self.spent})" if self.spent else self.label
 
 
 def figures(lines: Sequence[Line], experiment: Experiment) -> tuple[Figure, ...]:
     """Return the declared figures, panel by panel, or a fitting one: along the sweep, else over time or runs."""
     if experiment.figures:
         drawn = [figure for figure in experiment.figures if drawable(experiment, figure, lines)]
-        return tuple(panel for figure in drawn for panel in _panels(experiment, figure))
+        return tuple(panel for figure in drawn for panel in panelled(experiment, figure))
     names = list(experiment.metrics) or lines[0].metrics()
     if not names:
         return ()
-    for parameter in experiment.sweep:
-        return (Figure(y=names[0], x=parameter, log=""),)
-    for name in names:
-        if len(lines[0].curve(name)[0]):
-            return (Figure(y=name),)
-    return (Figure(y=names[0], x="runs", log=""),)
+    if experiment.sweep:
+        return (Figure(y=names[0], x=next(iter(experiment.sweep)), log=""),)
+    curve = next((name for name in names if len(lines[0].curve(name)[0])), None)
+    return (Figure(y=names[0], x="runs", log="") if curve is None else Figure(y=curve),)
+
+
+def panelled(experiment: Experiment, figure: Figure) -> list[Figure]:
+    """Return a figure panel by panel: one for each value of its `by`."""
+    if not figure.by:
+        return [figure]
+    return [replace(figure, at={**figure.at, figure.by: value}) for value in experiment.sweep.get(figure.by, ())]
 
 
 def drawable(experiment: Experiment, figure: Figure, lines: Iterable[Line] = ()) -> bool:
@@ -112,19 +99,6 @@ def drawable(experiment: Experiment, figure: Figure, lines: Iterable[Line] = ())
     """
     swept = figure.x in ("time", "runs", *experiment.sweep)
     return swept or any(figure.x in line.metrics() for line in lines)
-
-
-def _panels(experiment: Experiment, figure: Figure) -> list[Figure]:
-    if not figure.by:
-        return [figure]
-    name, panels = figure.by, []
-    for value in experiment.sweep.get(name, ()):
-        if figure.title is None:  # its value is all that stands above, which the panel says
-            panels.append(replace(figure, at={**figure.at, name: value}))
-            continue
-        title = f"{figure.title}, {symbol(name)} = {value}" if figure.title else f"{symbol(name)} = {value}"
-        panels.append(replace(figure, by="", at={**figure.at, name: value}, title=title))
-    return panels
 
 
 def series(lines: Sequence[Line], figure: Figure, trusted: Collection[str] = ()) -> list[Series]:
@@ -148,12 +122,8 @@ def series(lines: Sequence[Line], figure: Figure, trusted: Collection[str] = ())
     # By all that is swept: lines that lack some runs stand along the same axis.
     numeric = all(isinstance(line.cell.point.get(figure.x, 0), (int, float)) for line in lines)
     build = {"time": _curve, "runs": _law}.get(figure.x, _front if front else partial(_sweep, numeric=numeric))
-    found = []
-    for label, group in groups.items():
-        if (drawn := build(figure, label, group, trusted)) is not None:
-            measure = group[0].measures[figure.y]
-            found.append(replace(drawn, spent=spent(group), lines=tuple(group), measure=measure))
-    return found
+    found = (build(figure, label, group, trusted) for label, group in groups.items())
+    return [line for line in found if len(line.x)]
 
 
 def _along(swept: Sequence[str], figure: Figure) -> str:
@@ -162,42 +132,10 @@ def _along(swept: Sequence[str], figure: Figure) -> str:
     return next((name for name in free if name.rpartition(".")[2] == figure.x), free[0] if free else "")
 
 
-def joined(figure: Figure, lines: Sequence[Series]) -> bool:
-    """Whether the points of a sweep are joined: what has no order is not.
-
-    Examples
-    --------
-    >>> joined(Figure(y="regret", x="env.graph"), [Series("a", ["star"], *np.zeros((3, 1)))])
-    False
-    """
-    return figure.x in ("time", "runs") or not any(isinstance(line.x, list) for line in lines)
-
-
-def caption(figure: Figure, runs: int, joined: bool = True, measure: Measure | None = None, front: bool = False) -> str:
-    """Say in words what line, band and marks are; `measure`: what is shown, if not what ships by that name.
-
-    `front`: points over a metric.
-
-    Examples
-    --------
-    >>> caption(Figure(y="rounds", x="env.n_agents"), 64)
-    'line: mean; band: 95 % interval (Student); ○ median; dots: runs; 64 runs'
-    """
-    if figure.x == "runs":
-        return f"share of {runs} runs up to x; mark: median"
-    rate = (measure or metric(figure.y)).rate
-    center = "share of runs" if rate else figure.center
-    exact = "Clopper–Pearson" if rate else {"mean": "Student", "median": "order statistics"}[figure.center]
-    band = f"95 % interval ({exact})"
-    if figure.band == "quantiles" and not rate:
-        band = "2.5 % to 97.5 % of the runs"
-    if front:
-        return f"points: {center} of both axes along the sweep; bars: {band}; {runs} runs"
-    marks = ""
-    if figure.x != "time" and not rate:
-        marks = f"; ○ {'median' if figure.center == 'mean' else 'mean'}; dots: runs"
-    line, band = (f"line: {center}", f"band: {band}") if joined else (f"mark: {center}", f"bar: {band}")
-    return f"{line}; {band}{marks}; {runs} runs"
+def _summaries(columns: Iterable[Array], figure: Figure, measure: Measure) -> tuple[Array, Array, Array]:
+    """Centres, low and high ends, of columns of runs."""
+    center, low, high = np.array([_summary(values, figure, measure) for values in columns]).reshape(-1, 3).T
+    return center, low, high
 
 
 def _summary(values: Array, figure: Figure, measure: Measure) -> tuple[float, float, float]:
@@ -241,71 +179,54 @@ def _theory(figure: Figure, cell: Cell, x: Array, trusted: Collection[str]) -> d
     return bounds
 
 
-def _curve(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series | None:
+def _curve(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series:
     (line,) = lines
     times, values = line.curve(figure.y)
-    if figure.since is not None:
-        times, values = times[times >= figure.since], values[:, times >= figure.since]
-    if not len(times):
-        return None
+    late = times >= (figure.since or 0)
+    times, values = times[late], values[:, late]
     scale = times if figure.per_time else np.ones_like(times)
-    measure = line.measures[figure.y]
-    center, low, high = np.array([_summary(column, figure, measure) for column in (values / scale).T]).T
     bounds = {k: v / scale for k, v in _theory(figure, line.cell, times, trusted).items()}
-    return Series(label, times, center, low, high, bounds=bounds)
+    drawn = _summaries((values / scale).T, figure, line.measures[figure.y])
+    return Series(label, times, *drawn, bounds=bounds, lines=lines)
 
 
-def _law(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series | None:
+def _law(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series:
     (line,) = lines
     x = np.sort(line.final(figure.y))
-    if not len(x):
-        return None
     share = np.arange(1, len(x) + 1) / len(x)
-    return Series(label, x, share, share, share, median=float(np.median(x)))
+    return Series(label, x, share, share, share, lines=lines)
 
 
-def _sweep(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str], numeric: bool) -> Series | None:
-    columns = [(line.cell, values) for line in lines if len(values := line.final(figure.y))]
-    if not columns:
-        return None
-    x = [c.point[figure.x] for c, _ in columns]
+def _sweep(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str], numeric: bool) -> Series:
+    found = [(line.cell, values) for line in lines if len(values := line.final(figure.y))]
+    cells, columns = [cell for cell, _ in found], [values for _, values in found]
+    at = [cell.point[figure.x] for cell in cells]
+    x = np.array(at, float) if numeric else [str(value) for value in at]
+    bounds = _theories(figure, cells, np.array(at, float), trusted) if numeric else {}
     measure = lines[0].measures[figure.y]
-    center, low, high = np.array([_summary(values, figure, measure) for _, values in columns]).T
-    rate = measure.rate
-    other = None if rate else np.array([(np.median if figure.center == "mean" else np.mean)(v) for _, v in columns])
-    bounds = _theories(figure, [c for c, _ in columns], np.array(x, float), trusted) if numeric else {}
-    return Series(
-        label,
-        np.array(x, float) if numeric else [str(v) for v in x],
-        center,
-        low,
-        high,
-        other=other,
-        runs=[] if rate else [values for _, values in columns],
-        bounds=bounds,
-    )
+    drawn = _summaries(columns, figure, measure)
+    if measure.rate:
+        return Series(label, x, *drawn, bounds=bounds, lines=lines)
+    other = np.array([(np.median if figure.center == "mean" else np.mean)(values) for values in columns])
+    return Series(label, x, *drawn, other=other, runs=columns, bounds=bounds, lines=lines)
 
 
 def _theories(figure: Figure, cells: Sequence[Cell], x: Array, trusted: Collection[str]) -> dict[str, Array]:
     """Each point has its own cell: a bound is asked for cell by cell."""
-    if not figure.bounds:
-        return {}
     parts = [_theory(figure, c, np.array([v]), trusted) for c, v in zip(cells, x, strict=True)]
     nothing = np.full(1, np.nan)
     names = dict.fromkeys(name for p in parts for name in p)
     return {name: np.concatenate([p.get(name, nothing) for p in parts]) for name in names}
 
 
-def _front(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series | None:
+def _front(figure: Figure, label: str, lines: Sequence[Line], trusted: Collection[str]) -> Series:
     """A point for every cell, in the order of the sweep: one metric over another."""
     kinds = lines[0].measures
     found = [(line.cell, line.final(figure.x), line.final(figure.y)) for line in lines]
     found = [(c, x, y) for c, x, y in found if len(x) and len(y)]
-    if not found:
-        return None
     at = replace(figure, per_time=False)
-    x, left, right = np.array([_summary(values, at, kinds[figure.x]) for _, values, _ in found]).T
+    x, left, right = _summaries([x for _, x, _ in found], at, kinds[figure.x])
     x = np.where(np.isfinite(x), x, np.nan)  # what lies at ∞ has no place on the axes
-    center, low, high = np.array([_summary(values, figure, kinds[figure.y]) for *_, values in found]).T
+    drawn = _summaries([y for *_, y in found], figure, kinds[figure.y])
     bounds = _theories(figure, [c for c, *_ in found], x, trusted)
-    return Series(label, x, center, low, high, bounds=bounds, along=kinds[figure.x], left=left, right=right)
+    return Series(label, x, *drawn, bounds=bounds, lines=lines, left=left, right=right)

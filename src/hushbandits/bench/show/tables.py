@@ -18,7 +18,10 @@ from hushbandits.bench.show.terminal import escape, print_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Row", "columns", "interval", "number", "print_tables", "summaries"]
+__all__ = ["Row", "Value", "columns", "interval", "number", "print_tables", "summaries", "written"]
+
+#: What stands in a table: a text, a number or an interval; ``None`` where there is none.
+Value = str | float | Interval | None
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class Row:
     median: float | None
     median_interval: Interval | None
     label: str
+
+    @property
+    def numbers(self) -> tuple[float | Interval | None, ...]:
+        """Mean and median, each with its interval."""
+        return self.mean, self.mean_interval, self.median, self.median_interval
 
 
 def columns(swept: Iterable[str]) -> list[str]:
@@ -86,6 +94,13 @@ def interval(bounds: Interval | None) -> str:
     return f"[{number(bounds[0])}, {number(bounds[1])}]"
 
 
+def written(value: Value) -> str:
+    """Return what a table's value is written as."""
+    if isinstance(value, str):
+        return value
+    return interval(value) if isinstance(value, tuple) else number(value)
+
+
 def print_tables(store: Store, console: Console, most: int = 40) -> None:
     """Print one table per experiment, of at most `most` cells."""
     for experiment in store.experiments:
@@ -96,10 +111,7 @@ def print_tables(store: Store, console: Console, most: int = 40) -> None:
                 *(str(row.cell.point[p]) for p in swept),
                 row.metric,
                 str(row.runs),
-                number(row.mean),
-                interval(row.mean_interval),
-                number(row.median),
-                interval(row.median_interval),
+                *map(written, row.numbers),
             ]
             for row in summaries(lines(store, experiment, experiment.cells()[:most]), experiment.metrics)
         ]

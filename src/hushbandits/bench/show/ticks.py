@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,14 @@ __all__ = ["Spaced", "plain", "width"]
 
 def width(text: str, font: FontProperties, math: bool = False) -> float:
     """Width of a line of text in inches, whatever draws it: hinting makes small letters a little wider."""
-    points: float = text_to_path.get_text_width_height_descent(text, font, math)[0]
-    return points / 72 * (1 + 0.4 / font.get_size_in_points())
+    unit = font.copy()
+    unit.set_size(1)
+    return _ems(text, unit, math) * (font.get_size_in_points() + 0.4) / 72
+
+
+@lru_cache(20_000)  # a layout asks for the same lines again and again, in other sizes
+def _ems(text: str, font: FontProperties, math: bool) -> float:
+    return float(text_to_path.get_text_width_height_descent(text, font, math)[0])
 
 
 class Spaced(Locator):
@@ -25,13 +32,13 @@ class Spaced(Locator):
 
     Parameters
     ----------
-    found : Locator or sequence of float
+    found : Locator
         Where numbers may stand.
     written : callable
         How a value is written.
     """
 
-    def __init__(self, found: Locator | Sequence[float], written: Callable[[float], str]):
+    def __init__(self, found: Locator, written: Callable[[float], str]):
         self._found, self._written = found, written
 
     axis: Any  # Matplotlib's `Axis` once it is set
@@ -39,22 +46,14 @@ class Spaced(Locator):
     def set_axis(self, axis: Any) -> None:
         """Stand along an axis."""
         super().set_axis(axis)
-        if isinstance(self._found, Locator):
-            self._found.set_axis(axis)
+        self._found.set_axis(axis)
 
     def __call__(self) -> list[float]:
         """Return the ticks that have room now."""
-        low, high = sorted(self.axis.get_view_interval())
-        return self._kept(self._found() if isinstance(self._found, Locator) else self._found, low, high)
-
-    def tick_values(self, vmin: float, vmax: float) -> list[float]:
-        """Return those that have room if the axis runs from `vmin` to `vmax`."""
-        values = self._found.tick_values(vmin, vmax) if isinstance(self._found, Locator) else self._found
-        return self._kept(values, *sorted((vmin, vmax)))
-
-    def _kept(self, values: Sequence[float], low: float, high: float) -> list[float]:
-        axis, slack = self.axis, 1e-9 * (high - low)
-        inside = sorted({float(v) for v in values if low - slack <= v <= high + slack})
+        axis = self.axis
+        low, high = sorted(axis.get_view_interval())
+        slack = 1e-9 * (high - low)
+        inside = sorted({float(v) for v in self._found() if low - slack <= v <= high + slack})
         if len(inside) < 2:
             return inside
         box = axis.axes.get_window_extent()
