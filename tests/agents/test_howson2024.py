@@ -8,7 +8,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import build
+from helpers import build, equal
 from numba import njit
 from scipy import stats
 from twins_network import MEANS, naive_quack
@@ -85,33 +85,6 @@ def test_a_run_that_begins_with_the_search_for_its_leader(m, graph, routing):
     assert found["setup_rounds"].tolist() == [3 * m] * 2
     assert found["setup_messages"].tolist() == [plain.messages] * 2
     assert (team.state.leader == plain.leader).all()
-
-
-# -- compiled, alone, in a batch ------------------------------------------------------------------------------------
-
-
-def same(one, other):
-    assert one.keys() == other.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
-
-
-def learnt(team):
-    """Counts and the like: not the room for samples, which holds anything until it is written."""
-    kept = {"n", "s", "t", "wins", "losses", "weight", "bound", "luck"}
-    return {name: x.copy() for name, x in team.state.pi._asdict().items() if name in kept and isinstance(x, np.ndarray)}
-
-
-@pytest.mark.parametrize("agent", [*(f"QuACK-{name}" for name in list_policies()), *list_policies()])
-def test_compiled_rounds_are_the_beats_and_a_row_is_a_run(agent):
-    env, team = network(agent, 3, 5, "path", (Loss(0.2),), horizon=60)
-    batch = hb.play(env, team, seed=4)
-    state = learnt(team)
-    same(hb.play(env, team, seed=4, step=lambda: None), batch)
-    same(learnt(team), state)
-    env, team = network(agent, 1, 5, "path", (Loss(0.2),), horizon=60)
-    alone = hb.play(env, team, seed=run_seeds(4, 3)[2:])
-    same(alone, {name: values[2:] for name, values in batch.items()})
 
 
 # -- routing --------------------------------------------------------------------------------------------------------
@@ -374,7 +347,7 @@ def test_ones_own_policies_play_as_those_that_ship(team, own):
     ours = by_beats(*network(team(UCB1()), 2, 4, "path"), run_seeds(1, 2))
     assert not own().ships
     np.testing.assert_array_equal(by_beats(*network(team(own), 2, 4, "path"), run_seeds(1, 2)), ours)
-    same(hb.play(*network(team(own()), 2, 4, "path"), seed=5), hb.play(*network(team("UCB1"), 2, 4, "path"), seed=5))
+    equal(hb.play(*network(team(own()), 2, 4, "path"), seed=5), hb.play(*network(team("UCB1"), 2, 4, "path"), seed=5))
 
 
 def test_a_policy_without_rules_is_refused():
@@ -393,4 +366,4 @@ def test_leaders_differ_where_graphs_do():
     compiled = hb.play(env, team, seed=6)
     assert len(set(team.state.leader.tolist())) > 1
     assert team.state.leader.tolist() == [best_leader(graph).leader for graph in env.adjacency]
-    same(hb.play(env, team, seed=6, step=lambda: None), compiled)
+    equal(hb.play(env, team, seed=6, step=lambda: None), compiled)

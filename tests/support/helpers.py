@@ -52,6 +52,13 @@ def same_row(single, batch, r):
         np.testing.assert_array_equal(value[0], metrics[key][r], err_msg=key)
 
 
+def equal(one, two, what=""):
+    """Whether two dicts of arrays are the same."""
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, two[name], err_msg=f"{what} {name}")
+
+
 def act(env):
     """A random action for every agent of a PettingZoo env."""
     return {agent: env.action_space(agent).sample() for agent in env.agents}

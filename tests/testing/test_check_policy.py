@@ -1,4 +1,4 @@
-"""`check_policy` passes all that ships, and names class and rule of every planted fault."""
+"""`check_policy` names class and rule of every planted fault."""
 
 from typing import ClassVar, NamedTuple
 
@@ -8,11 +8,6 @@ import pytest
 import hushbandits as hb
 from hushbandits.policies.luck import uniform
 from hushbandits.testing import check_policy
-
-
-@pytest.mark.parametrize("name", hb.list_policies())
-def test_all_that_ships_passes(name):
-    check_policy(name)
 
 
 class Known(NamedTuple):
