@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import build
+from helpers import arms_pulled, build
 from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
@@ -21,16 +21,7 @@ GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1),
 
 
 def actions_of(env_id, agent, env, runs=2, **kwargs):
-    core, team = build(env_id, agent, runs, {"means": MEANS, **env}, kwargs)
-    obs = core.reset(run_seeds(11, runs))
-    team.reset(core, core.seeds)
-    arms = []
-    while obs.live.any():
-        arms.append(team.act(obs).copy())
-        obs = core.pull(arms[-1])
-        obs = core.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
-    return np.stack(arms, 1)
+    return arms_pulled(*build(env_id, agent, runs, {"means": MEANS, **env}, kwargs), run_seeds(11, runs))
 
 
 # -- algorithm 3 ----------------------------------------------------------------------------------------------------
@@ -169,11 +160,6 @@ def test_private_ucb_plays_both_envs_alike(own):
     assert core.wrappers[0].epsilon == 0.5
     with pytest.raises(ValueError, match=r"env epsilon=0\.2 conflicts with epsilon=0\.5 of agent PrivateUCB"):
         build("PrivateNetwork-v0", "Private-UCB", 1, {**env, "epsilon": 0.2}, {"epsilon": 0.5})
-
-
-def test_private_means_and_contamination_do_not_mix():
-    with pytest.raises(ValueError, match="Huber needs the message field 'reward'"):
-        build("ByzantineNetwork-v0", "Private-UCB", 1, {"n_agents": 4})
 
 
 # -- algorithm 1: noised own means ----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import build
+from helpers import arms_pulled, build
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from twins_gossip import (
@@ -90,13 +90,7 @@ def actions_of(agent, graph, m, rate=0.0, life=1, agent_rate=None, **kwargs):
     if agent == "CMP-UCB":
         world["life"] = life
     env, team = build("CoopNetwork-v0", agent, 2, world, kwargs, (Loss(rate),) if rate else ())
-    obs, arms = env.reset(run_seeds(11, 2)), []
-    team.reset(env, env.seeds)
-    while obs.live.any():
-        arms.append(team.act(obs).copy())
-        obs = env.talk(team.speak(env.pull(arms[-1]).reward))
-        team.hear(obs.inbox)
-    return [row.tolist() for row in np.stack(arms, 1)]
+    return arms_pulled(env, team, run_seeds(11, 2)).tolist()
 
 
 def twins(naive, *given, **kwargs):

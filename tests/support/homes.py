@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import hushbandits as hb
@@ -14,6 +16,8 @@ from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
 
 
 class Home(NamedTuple):
@@ -40,6 +44,7 @@ NET = {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5, "horizon"
 DUEL = {**NET, "permute_arms": False}
 GRAPH = {**NET, "n_agents": 8, "life": "diameter/2"}
 DRAWN = {**GRAPH, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8), "rewards": "beta"}
+MOVING = {"drift": 0.01, "switches": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
 VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True}
 FEW = {"n_agents": 5, "means": [0.3, 0.9, 0.1], "horizon": 600, "permute_arms": True}
 USERS = {"horizon": 1500, "n_arms": 4, "permute_arms": True}
@@ -49,6 +54,8 @@ FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
 #: Under which phases end, votes decide and SER4 resets within a few hundred rounds.
 SOON = {"epsilon": 0.9, "eta": 0.5, "delta": 0.25}
 LOST = (Loss(0.2),)
+
+OWN_ENVS = {name: f"own_env:{name}" for name in ("Seasons", "Channels")} | {"Weather": "own_envs_here:Weather"}
 
 #: Agents whose first home is not CoopNetwork-v0, with loss.
 ELSEWHERE = [
@@ -113,6 +120,11 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
     "told late": Home("PrivateNetwork-v0", "Private-UCB", {**GRAPH, "edge_loss": 0.2, "extra_delay": 1}),
     "told means": Home("CoopNetwork-v0", "Random", NET, {}, (PrivateMeans(),)),
+    # envs of one's own
+    **{
+        f"own {name}": Home(env_id, "Random", {"n_agents": 4, "horizon": 24, **MOVING}, {}, LOST)
+        for name, env_id in OWN_ENVS.items()
+    },
     # votes
     "vote": Home("DPMASE-v0", "DP-MASE", VOTE, FAST),
     "vote, plain": Home("DPMASE-v0", "DP-MASE", {"n_agents": 8}, {"epsilon": 0.5}),
