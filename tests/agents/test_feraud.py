@@ -171,13 +171,6 @@ def test_too_few_players_end_by_their_own_eliminations(agent):
     assert not results.final("inconclusive").any()
 
 
-def test_a_player_pulls_one_arm_per_activation():
-    env = hb.make_core(ID)
-    env.reset(0)
-    with pytest.raises(ValueError, match="one arm per activation"):
-        env.pull(np.ones((1, 1, 10), bool))
-
-
 def test_half_the_players_make_most_of_the_events():
     np.testing.assert_allclose(agent_weights("50/80", 6), [0.8 / 3] * 3 + [0.2 / 3] * 3)
     np.testing.assert_allclose(agent_weights("50/80", 5), [0.8 / 3] * 3 + [0.1] * 2)

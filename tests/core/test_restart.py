@@ -37,14 +37,6 @@ def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(name):
     assert i > 0
 
 
-@pytest.mark.parametrize("rows", [[], [3], [-1], [0, 0], [0.5], "all", [[0]], [True, False]])
-def test_rows_that_are_none(rows):
-    env = hb.make_core("CoopNetwork-v0", 3, **FEW)
-    env.reset(0)
-    with pytest.raises(ValueError, match=r"rows=.* must be different runs in 0\.\.2"):
-        env.reset(0, rows=rows)
-
-
 def test_rows_between_the_beats_or_before_the_start():
     env = hb.make_core("CoopNetwork-v0", 3, **FEW)
     with pytest.raises(RuntimeError, match="before the start"):

@@ -243,23 +243,6 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
     assert "a trusted server" in central.assumptions
 
 
-@pytest.mark.parametrize(
-    ("action", "message"),
-    [
-        (np.zeros((1, 1), int), "must be a pair"),
-        ((np.zeros((1, 1)), np.ones((1, 1), int)), "action's arm must be integers of shape"),
-        ((np.zeros((1, 1), int), np.ones((1, 2), int)), r"action's n must be integers of shape \(1, 1\)"),
-        ((np.full((1, 1), 10), np.ones((1, 1), int)), "action=10 is no arm: arms are 0..9"),
-        ((np.zeros((1, 1), int), np.zeros((1, 1), int)), "action's n=0 must be a block of at least one user"),
-    ],
-)
-def test_an_action_outside_its_space_is_an_error(action, message):
-    env = hb.make_core("DistDP-v0")
-    env.reset(0)
-    with pytest.raises(ValueError, match=message):
-        env.pull(action)
-
-
 def test_agent_and_mechanism_agree_on_epsilon():
     team = hb.make_team("Dist-DP-SE", epsilon=1.0)
     with pytest.raises(ValueError, match=r"epsilon=1.0 of Dist-DP-SE differs from epsilon=0.5 of DiscreteLaplace"):

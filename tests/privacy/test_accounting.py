@@ -79,6 +79,13 @@ def test_a_sum_of_discrete_gaussians_costs_what_the_lemma_says(n, sigma2, sensit
 
 def test_a_sum_of_discrete_gaussians_needs_a_variance():
     assert concentrated_sum(1 << 21, 100.0, 1000) == pytest.approx(discrete_gaussian_rho(100.0 * (1 << 21), 1000))
+    with pytest.raises(ValueError, match=r"sigma2=0.2 must be a number ≥ 0.25"):
+        concentrated_sum(10, 0.2, 1)
+
+
+def test_skellam_s_curve_is_for_integers():
+    with pytest.raises(ValueError, match=r"alpha=2.5: Skellam's bound holds for integers ≥ 2"):
+        skellam_curve(1.0, 1)(2.5)
 
 
 def test_conversion_is_the_minimum_over_orders_and_inverts():
@@ -128,6 +135,8 @@ def test_amplification_by_shuffling_as_printed():
 
 
 def test_split_and_mix_shares():
+    with pytest.raises(ValueError, match="at least 19 users"):
+        shares_needed(18, 1000)
     assert shares_needed(32, 1 << 12) == math.ceil(2 + (80 + 12) / (5 - math.log2(math.e)))
     assert shares_needed(1 << 20, 1 << 32) < shares_needed(1 << 10, 1 << 32)
     for n, m, security in ((19, 500, 40), (1024, 32961, 40), (1 << 20, 1 << 40, 80)):

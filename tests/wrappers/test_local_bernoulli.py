@@ -104,5 +104,3 @@ def test_gossip_over_coins_is_private_and_learns(agent):
     env, team = build("LocalDPNetwork-v0", agent, 4, world)
     assert [(g.epsilon, g.delta) for g in env.privacy()] == [(4.0, 0.0)]
     assert hb.play(env, team, seed=1)["regret"].max() < 0.5 * 4 * 400 * 0.8 * 2 / 3
-    with pytest.raises(ValueError, match="LocalLaplace needs the message field 'reward'"):
-        build("LocalDPNetwork-v0", agent, 1, {"n_agents": 4})
