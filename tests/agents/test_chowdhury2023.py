@@ -12,8 +12,6 @@ from twins_chowdhury import naive_binary, naive_central, naive_distributed, naiv
 import hushbandits as hb
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.plans import distributed_pure, local_pure
-from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.shuffle_dp import ShuffledLaplace, ShuffledSum
 
 # -- twins ------------------------------------------------------------------------------------------------------
 
@@ -248,35 +246,5 @@ def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
     assert stats.kstest(wild, stats.uniform(0, n).cdf).pvalue > 1e-7
 
 
-@pytest.mark.parametrize(
-    ("noise", "total"),
-    [
-        (ShuffledLaplace(), ShuffledSum("pure")),
-        (ShuffledLaplace(shuffle="pure"), ShuffledSum("binary-sum")),
-        (DiscreteLaplace(), ShuffledSum()),  # it would be promised pure privacy
-    ],
-)
-def test_a_shuffled_sum_needs_the_noise_that_accounts_for_it(noise, total):
-    with pytest.raises(ValueError, match="does not fit the noise"):
-        hb.envs.feedback.Feedback(wrappers=[noise, total])
-
-
 def test_a_shuffled_sum_and_its_noise_are_as_secure():
-    with pytest.raises(ValueError, match="security=20 of ShuffledSum differs from that of ShuffledLaplace"):
-        hb.envs.feedback.Feedback(wrappers=[ShuffledLaplace(), ShuffledSum(security=20)])
     assert hb.make_core("ShuffleDP-v0", security=20).privacy()[0].delta > 1e-6
-
-
-@pytest.mark.parametrize(("name", "value"), [("t_min", 0.5), ("sampler", "exact")])
-def test_a_binary_sum_refuses_what_it_would_ignore(name, value):
-    with pytest.raises(ValueError, match=f"{name}='?{value}'?: the binary-sum protocol knows"):
-        hb.make_core("ShuffleDP-v0", shuffle="binary-sum", **{name: value})
-
-
-def test_agents_name_what_they_cannot_play():
-    with pytest.raises(ValueError, match="'binary-sum' is VB-SDP-AE's"):
-        hb.evaluate("ShuffleDP-v0", "Shuffle-DP-SE", runs=1, env={"shuffle": "binary-sum", "horizon": 5000})
-    with pytest.raises(ValueError, match="needs a mechanism with scale"):
-        hb.play(hb.make_core("DistDP-v0"), hb.make_team("Dist-RDP-SE"))
-    with pytest.raises(ValueError, match="batch_base=1 must be a number > 1"):
-        hb.make_team("Dist-DP-SE", batch_base=1)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import build, same_row, trace
+from helpers import arms_pulled, build
 from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
@@ -21,16 +21,7 @@ GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1),
 
 
 def actions_of(env_id, agent, env, runs=2, **kwargs):
-    core, team = build(env_id, agent, runs, {"means": MEANS, **env}, kwargs)
-    obs = core.reset(run_seeds(11, runs))
-    team.reset(core, core.seeds)
-    arms = []
-    while obs.live.any():
-        arms.append(team.act(obs).copy())
-        obs = core.pull(arms[-1])
-        obs = core.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
-    return np.stack(arms, 1)
+    return arms_pulled(*build(env_id, agent, runs, {"means": MEANS, **env}, kwargs), run_seeds(11, runs))
 
 
 # -- algorithm 3 ----------------------------------------------------------------------------------------------------
@@ -171,25 +162,6 @@ def test_private_ucb_plays_both_envs_alike(own):
         build("PrivateNetwork-v0", "Private-UCB", 1, {**env, "epsilon": 0.2}, {"epsilon": 0.5})
 
 
-def test_private_means_and_contamination_do_not_mix():
-    with pytest.raises(ValueError, match="Huber needs the message field 'reward'"):
-        build("ByzantineNetwork-v0", "Private-UCB", 1, {"n_agents": 4})
-
-
-@pytest.mark.parametrize(("env_id", "agent", "kwargs"), [
-    ("ByzantineNetwork-v0", "Byzantine-UCB", {"epsilon": 0.05}),
-    ("PrivateNetwork-v0", "Private-UCB", {"own": "noised"}),
-    ("PrivateNetwork-v0", "DP-UCB-INT", {}),
-])  # fmt: skip
-def test_a_run_alone_equals_its_row(env_id, agent, kwargs):
-    graph = {"graph": "erdos-renyi", "edge_probability": 0.4, "life": "diameter/2"}
-    env = {**graph, "n_agents": 8, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8), "horizon": 70, "rewards": "beta"}
-    seeds = run_seeds(3, 4)
-    many = trace(*build(env_id, agent, 4, env, kwargs), seeds)
-    for r in (0, 3):
-        same_row(trace(*build(env_id, agent, 1, env, kwargs), seeds[r : r + 1]), many, r)
-
-
 # -- algorithm 1: noised own means ----------------------------------------------------------------------------------
 
 
@@ -320,5 +292,3 @@ def test_the_statement_names_what_is_covered():
     assert not any(g.alone for g in noised)
     assert noised[0].delta == 0 < noised[1].delta == pytest.approx(math.exp(-10))
     assert noised[1].epsilon < noised[0].epsilon
-    with pytest.raises(ValueError, match="own='mine' is not one of exact, noised"):
-        hb.make_team("Private-UCB", own="mine")

@@ -5,7 +5,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import build
+from helpers import arms_pulled, build
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from twins_gossip import (
@@ -90,13 +90,7 @@ def actions_of(agent, graph, m, rate=0.0, life=1, agent_rate=None, **kwargs):
     if agent == "CMP-UCB":
         world["life"] = life
     env, team = build("CoopNetwork-v0", agent, 2, world, kwargs, (Loss(rate),) if rate else ())
-    obs, arms = env.reset(run_seeds(11, 2)), []
-    team.reset(env, env.seeds)
-    while obs.live.any():
-        arms.append(team.act(obs).copy())
-        obs = env.talk(team.speak(env.pull(arms[-1]).reward))
-        team.hear(obs.inbox)
-    return [row.tolist() for row in np.stack(arms, 1)]
+    return arms_pulled(env, team, run_seeds(11, 2)).tolist()
 
 
 def twins(naive, *given, **kwargs):
@@ -120,32 +114,6 @@ def test_gossiping_agents_equal_their_twins(graph, m, rate):
     for life, how in ((0, "largest"), (1, "largest"), (1, "greedy"), (2, "largest"), (2, "greedy"), (None, "largest")):
         ours = actions_of("CMP-UCB", graph, m, rate, life, moment=0.5, excess=0.6, partition=how)
         assert ours == twins(naive_cmp, graph, m, T, life, rate, moment=0.5, excess=0.6, partition=how)
-
-
-@pytest.mark.parametrize("graph", ["star", "erdos-renyi"])
-@pytest.mark.parametrize(("agent", "kwargs"), [
-    *((a, {}) for a in PEERS), ("coop-UCB", {"constant": "published"}), ("CMP-UCB", {"partition": "greedy"}),
-], ids=str)  # fmt: skip
-def test_compiled_rounds_are_the_beats_and_a_row_is_a_run(agent, kwargs, graph):
-    world = {"graph": graph, "n_agents": 6, "horizon": 50}
-    env, team = build("CoopNetwork-v0", agent, 3, world, kwargs, (Loss(0.2),))
-    batch = hb.play(env, team, seed=4)
-    beats = hb.play(env, team, seed=4, step=lambda: None)
-    env, team = build("CoopNetwork-v0", agent, 1, world, kwargs, (Loss(0.2),))
-    alone = hb.play(env, team, seed=run_seeds(4, 3)[2:])
-    for name, values in batch.items():
-        np.testing.assert_array_equal(beats[name], values, err_msg=name)
-        np.testing.assert_array_equal(alone[name], values[2:], err_msg=name)
-
-
-@pytest.mark.parametrize("agent", PEERS)
-def test_compiled_rounds_go_on_where_curves_stop(agent):
-    world = {"n_agents": 5, "horizon": 90}
-    whole = hb.play(*build("CoopNetwork-v0", agent, 2, world), seed=1)
-    env, team = build("CoopNetwork-v0", agent, 2, world)
-    final, curves = hb.core.play.record(env, team, 1, [3, 10, 11, 40, 90], ["regret"])
-    np.testing.assert_array_equal(final["regret"], whole["regret"])
-    np.testing.assert_array_equal(curves["regret"][:, -1], whole["regret"])
 
 
 @pytest.mark.parametrize("step", [None, lambda: None])
@@ -301,15 +269,6 @@ def test_a_stage_is_as_long_as_published(m, second, epsilon):
 def test_what_gossip_cannot_do_is_refused(agent, world, wrappers, words):
     with pytest.raises(ValueError, match=words):
         hb.play(*build("CoopNetwork-v0", agent, 1, {"horizon": 5, **world}, wrappers=wrappers))
-
-
-@pytest.mark.parametrize(("kwargs", "words"), [
-    ({"constant": "smaller"}, "constant='smaller' is not one of smallest, published"),
-    ({"as_released": True}, "as_released"),
-], ids=str)  # fmt: skip
-def test_constants_that_there_are_not_are_refused(kwargs, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        hb.make_team("coop-UCB", **kwargs)
 
 
 def test_nobody_speaks_in_the_rounds_of_first_pulls():

@@ -278,13 +278,6 @@ def test_the_shipped_policies_are_small_and_say_how_they_were_made():
     assert {path.suffix for path in data.rglob("*") if path.is_file()} == {".json", ".npz"}
 
 
-@pytest.mark.parametrize("agent", SHIPPED)
-def test_a_shipped_policy_plays_a_run_alone_as_in_a_batch(agent):
-    id, params = SHIPPED[agent]
-    many, one = (hb.evaluate(id, agent, runs=runs, env=params).finals for runs in (3, 1))
-    assert all(np.array_equal(one[name][0], value[0]) for name, value in many.items())
-
-
 def test_the_shipped_policy_of_the_network_loses_less_than_half_of_what_random_does():
     mine, random = (
         hb.evaluate("CoopNetwork-Train-v0", agent, runs=20, env={"permute_arms": True}).final("regret").mean()

@@ -147,8 +147,6 @@ def test_bad_input_is_a_sentence():
 
     with pytest.raises(ValueError, match="must be a function of observations"):
         hb.Acts(Counting)
-    with pytest.raises(ValueError, match="must be a function of observations"):
-        hb.Acts("UCB1")
     with pytest.raises(ValueError, match="beats=3 must be"):
         hb.Acts(arms, beats=3)
     with pytest.raises(ValueError, match="task=3 must be a dict"):

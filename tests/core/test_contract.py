@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers import build, same_row, trace
+from homes import HOMES, NET
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
@@ -11,39 +12,7 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
-
-NET = {"n_agents": 9, "graph": "erdos-renyi", "edge_probability": 0.4, "horizon": 40, "permute_arms": True}
-EXPLORE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True}
-FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
-CASES = {
-    "multi": ("CoopNetwork-v0", "Multi-UCB", NET, {}, ()),
-    "multi-life": ("CoopNetwork-v0", "Multi-UCB", {**NET, "life": "ceil(diameter/2)"}, {}, ()),
-    "multi-beta": ("CoopNetwork-v0", "Multi-UCB", {**NET, "rewards": "beta"}, {}, (Huber(0.2), LocalLaplace(2.0))),
-    "multi-shuffled": ("CoopNetwork-v0", "Multi-UCB", NET, {}, (Huber(0.2, fraction=0.5), Loss(0.3), Shuffle())),
-    "private": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4}, ()),
-    "private-loss": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4}, (Loss(0.3),)),
-    "quack": ("CoopNetwork-v0", "QuACK-UCB", NET, {}, ()),
-    "quack-loss": ("CoopNetwork-v0", "QuACK-UCB", NET, {}, (Loss(0.4), Huber(0.1))),
-    "multi-secagg": ("CoopNetwork-v0", "Multi-UCB", NET, {}, (Loss(0.2), SecAgg())),
-    "multi-noised-secagg": ("CoopNetwork-v0", "Multi-UCB", NET, {}, (LocalLaplace(1.0), SecAgg(bound=64))),
-    "random": ("CoopNetwork-v0", "Random", NET, {}, (Shuffle(),)),
-    "explore": ("DPMASE-v0", "DP-MASE", EXPLORE, FAST, ()),
-    "explore-loss": ("DPMASE-v0", "DP-MASE", EXPLORE, FAST, (Loss(0.5),)),
-    "explore-window": ("DPMASE-v0", "DP-MASE", EXPLORE, FAST, (Loss(0.1), Shuffle(window=8))),
-    "explore-secagg": ("DPMASE-v0", "DP-MASE", EXPLORE, FAST, (SecAgg(window=5),)),
-    "explore-random": ("DPMASE-v0", "Random", EXPLORE, {}, (Loss(0.5),)),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_run_alone_equals_its_row_bit_for_bit(case):
-    env_id, agent, env, agent_kwargs, wrappers = CASES[case]
-    seeds = run_seeds(3, 3)
-    batch = trace(*build(env_id, agent, 3, env, agent_kwargs, wrappers), seeds)
-    for r in range(3):
-        same_row(trace(*build(env_id, agent, 1, env, agent_kwargs, wrappers), seeds[r : r + 1]), batch, r)
 
 
 @pytest.mark.parametrize("wrapper", [Huber(0.3), Loss(0.3), Shuffle(), LocalLaplace(1.0, own="exact")], ids=repr)
@@ -53,22 +22,6 @@ def test_a_wrapper_leaves_every_other_tape_alone(wrapper):
     wrapped, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET, wrappers=(wrapper,)), 0)
     for one, other in zip(plain, wrapped, strict=True):
         np.testing.assert_array_equal(one["own reward"], other["own reward"])
-
-
-def test_global_numpy_state_is_never_touched():
-    before = np.random.get_state()
-    for env_id, agent, env, agent_kwargs, wrappers in CASES.values():
-        trace(*build(env_id, agent, 1, env, agent_kwargs, wrappers), 0)
-    after = np.random.get_state()
-    assert before[0] == after[0]
-    assert before[2:] == after[2:]
-    np.testing.assert_array_equal(before[1], after[1])
-
-
-def test_two_wrappers_of_one_name_raise():
-    with pytest.raises(ValueError, match="two wrappers are named 'Loss'"):
-        hb.make_core("CoopNetwork-v0", wrappers=[Loss(0.1), Loss(0.2)])
-    hb.make_core("CoopNetwork-v0", wrappers=[Loss(0.1), Loss(0.2, name="second")])
 
 
 @pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "DPMASE-v0", "CentralDP-v0"])
@@ -101,18 +54,6 @@ def test_one_wrapper_instance_serves_two_envs():
     two = trace(other, second, 5)
     same_row(one, two, 0)
     same_row(trace(env, team, 5), two, 0)
-
-
-def test_a_wrapper_without_its_field_raises():
-    with pytest.raises(ValueError, match="Huber needs the message field 'reward', but the message has: mean, count"):
-        hb.make_core("CoopNetwork-v0", wrappers=[hb.make_wrapper("PrivateMeans"), Huber(0.1)])
-    with pytest.raises(ValueError, match="Huber needs messages that can be replaced by draws from a law: votes cannot"):
-        hb.make_core("DPMASE-v0", wrappers=[Huber(0.1)])
-
-
-def test_the_sender_is_needed_by_quack():
-    with pytest.raises(ValueError, match="inbox of QuACK-UCB needs the message field 'sender'"):
-        hb.evaluate("CoopNetwork-v0", "QuACK-UCB", runs=1, wrappers=[Shuffle()])
 
 
 def test_beats_out_of_turn_are_errors():
@@ -273,7 +214,7 @@ def test_curves_hold_what_the_metrics_were_when_the_clock_stood_there():
 
 
 def test_curves_of_runs_that_end_by_themselves_stop_there():
-    env, team = build("DPMASE-v0", "DP-MASE", 4, EXPLORE, FAST)
+    env, team = HOMES["vote"].build(4)
     seen = [{} for _ in range(4)]
 
     def note():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from talk import NET, at_talk
 
 import hushbandits as hb
 from hushbandits.core.face import Face
-from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.rounds.env import Rounds
 
@@ -139,16 +137,6 @@ def test_a_curve_is_a_number_per_run():
 def test_promises_are_guarantees(value):
     with pytest.raises(TypeError, match=r"^Mine\.promises must return a tuple of Guarantee, not "):
         game(wrapper("promises", value))
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "says"),
-    [("1", 0.0, "epsilon='1'"), (np.nan, 0.0, "epsilon=nan"), (-1, 0.0, "epsilon=-1"), (None, 0.0, "epsilon=None"),
-     (True, 0.0, "epsilon=True"), (1.0, 2.0, "delta=2.0"), (1.0, np.nan, "delta=nan"), (1.0, "0", "delta='0'")],
-)  # fmt: skip
-def test_a_guarantee_has_numbers(epsilon, delta, says):
-    with pytest.raises(ValueError, match=f"^{re.escape(says)} "):
-        Guarantee("none", epsilon, delta, "one reward", "all", (), "here")
 
 
 @pytest.mark.parametrize(

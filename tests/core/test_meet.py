@@ -108,6 +108,12 @@ def test_who_says_the_standard_report_says_nothing_else(agent, more):
     assert "\n" not in str(error.value)
 
 
+def test_a_law_does_not_replace_what_was_mapped():
+    core = make_core("LTR-v0", wrappers=[Rounded()])
+    with pytest.raises(ValueError, match="Huber replaces rewards, and they have been mapped"):
+        hb.wrap(core, "Huber")
+
+
 @pytest.mark.parametrize("more", [{"users": "each"}, {"wrappers": ["Huber", Rounded()]}])
 def test_wrappers_that_change_rewards_in_an_order_that_can_be_played_are_played(more):
     core = make_core("LTR-v0", **{"wrappers": [Rounded(), "Huber"], "horizon": 64, **more})
@@ -143,46 +149,6 @@ def test_a_team_says_what_it_declares_and_agents_of_ones_own_what_is_asked():
         meet(core, Declared())
     play(core, hb.Each(Speaking))
     play(make_core("CoopNetwork-v0", n_agents=2, horizon=2), hb.Each(Silent))
-
-
-@pytest.mark.parametrize(
-    ("env_id", "env", "says"),
-    [
-        ("DPMASE-v0", {"fields": {}}, "the coordinator needs the message field 'vote'"),
-        ("DPMASE-v0", {"fields": WORD}, "the coordinator needs the message field 'vote'"),
-        ("DPMASE-v0", {"fields": {"vote": hb.Field()}}, "must be declared as in the standard report"),
-        ("DPMASE-v0", {"fields": {"vote": hb.Field((3,), "?")}}, "must be declared as in the standard report"),
-        ("CoopNetwork-v0", {"fields": {"reward": hb.Field((2,))}}, "must be declared as in the standard report"),
-        ("LTR-v0", {"wrappers": ["DiscreteGaussian", "Huber"]}, "Huber needs raw rewards"),
-        ("LTR-v0", {"wrappers": [Rounded(), "Huber"]}, "Huber replaces rewards, and they have been mapped"),
-        ("CoopNetwork-v0", {"wrappers": ["SecAgg"], "n_agents": 2}, "min_cohort=2 leaves agent 0 with nothing"),
-    ],
-)
-def test_what_no_game_can_be_made_of_is_refused_when_it_is_built(env_id, env, says):
-    with pytest.raises(ValueError, match=says):
-        make_core(env_id, **env)
-
-
-@pytest.mark.parametrize(
-    ("env_id", "agent", "env", "agent_kwargs", "says"),
-    [
-        ("DPMASE-v0", "DP-MASE", {"single": True}, {}, "DP-MASE pulls several arms in an activation"),
-        ("DPMASE-v0", "Independent", {"single": True}, {}, "Independent pulls several arms in an activation"),
-        ("CoopNetwork-v0", "QuACK-UCB", {"life": 1}, {}, "life=1 is too short for QuACK"),
-        ("CoopNetwork-v0", "QuACK-UCB", {}, {"leader": 16}, "leader=16 must be an agent: 0..15"),
-        ("CoopNetwork-v0", "QuACK-UCB", {"horizon": 48}, {"elects": True}, "horizon=48 is over before"),
-        ("CoopNetwork-v0", "CMP-UCB", {"routing": "tree", "life": 1}, {}, "a tree serves its root alone"),
-        ("CoopNetwork-v0", "RUCB", {}, {}, "n_arms=10 must be a square"),
-        ("HeavyTailedNetwork-v0", "Robust-UCB", {}, {}, r"needs E \|X\|\^2 to be finite"),
-        ("DistDP-v0", "Dist-RDP-SE", {}, {"calibrated": False}, "needs a mechanism with scale"),
-        ("CentralDP-v0", "VB-SDP-AE", {}, {"calibrated": False}, "needs a mechanism"),
-    ],
-)
-def test_what_a_team_needs_is_asked_when_they_meet(env_id, agent, env, agent_kwargs, says):
-    team = make_team(agent, **agent_kwargs)
-    core = assemble(env_id, team, runs=1, env=env)
-    with pytest.raises(ValueError, match=says):
-        meet(core, team)
 
 
 def test_random_play_pulls_one_arm_where_one_is_taken():

@@ -109,14 +109,7 @@ def test_env_and_agent_exchanged(agent, env):
 
 
 def test_other_kinds_are_named_for_what_they_are():
-    refused("UCB1 is an agent: the agent comes after the env", hb.make_core, "UCB1")
-    refused("UCB1 is an agent", hb.make, "UCB1")
-    refused(r"Huber is a wrapper: wrappers stand in wrappers=\[…\]", hb.make_core, "Huber")
-    refused("Huber is a wrapper", hb.make_team, Huber)
-    refused("Huber is a wrapper", hb.make_team, Huber(0.1))
-    refused("CoopNetwork-v0 is an env", hb.make_wrapper, "CoopNetwork-v0")
     refused("give its class, One, of which every seat gets its own", hb.make_team, One(0, 1))
-    refused("did you mean UCB1", hb.make_team, "UCB11")  # a misprint stays a misprint
 
 
 @pytest.mark.parametrize("build", [hb.make, hb.make_core])
@@ -124,16 +117,6 @@ def test_wrapping_the_wrong_way_round(build):
     env = build("CoopNetwork-v0", **NET)
     for first in (Huber(0.1), "Huber", "CoopNetwork-v0", None):
         refused(r"must be an env from make or make_core, and comes first: wrap\(env, \*wrappers\)", hb.wrap, first, env)
-
-
-def test_a_law_is_named_by_its_argument():
-    refused("^law='konstant' is no reward law; did you mean constant", Huber, 0.1, law="konstant")
-    refused(
-        "^rewards='konstant' is no reward law; did you mean constant",
-        hb.make_core,
-        "CoopNetwork-v0",
-        rewards="konstant",
-    )
 
 
 def test_a_field_of_the_report_says_how_it_is_declared():
@@ -169,11 +152,6 @@ class Misreads(One):
 def test_a_field_that_no_message_has_names_agent_and_round():
     says = r"agent \d of Misreads in round 1 of run 0: hear raised KeyError: .rewrd.; a message here has: arm, reward"
     refused(says, hb.evaluate, "CoopNetwork-v0", Misreads, runs=1, env={**NET, "graph": "complete"})
-
-
-def test_what_env_and_agent_share_is_given_on_one_side():
-    says = "what both have is given on one side, or alike; set it in agent_kwargs, or leave it out of env"
-    refused(says, hb.evaluate, "PrivateNetwork-v0", "Private-UCB", env={"epsilon": 0.5})
 
 
 class Seeded(type(hb.make_core("CoopNetwork-v0"))):

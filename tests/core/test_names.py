@@ -289,47 +289,6 @@ def test_laws_with_parameters(own):
 # -- who owns a parameter, and what a point of a curve is ---------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("env", "agent", "given", "message"),
-    [
-        (
-            "DPMASE-v0",
-            "DP-MASE",
-            {"env": {"epsilon": 0.5}},
-            "of agent DP-MASE, not of env DPMASE-v0: give it in ag",
-        ),
-        ("CoopNetwork-v0", "Private-UCB", {"env": {"epsilon": 0.5}}, "epsilon=0.5 is a parameter of agent"),
-        ("CoopNetwork-v0", "Byzantine-UCB", {"env": {"sigma": 0.5}}, "sigma=0.5 is a parameter of agent"),
-        ("DistDP-v0", "Dist-DP-SE", {"env": {"batch_base": 4}}, "batch_base=4 is a parameter of agent"),
-        ("CoopNetwork-v0", "UCB1", {"agent_kwargs": {"horizon": 5}}, "horizon=5 is a parameter of env Coop"),
-        ("DistDP-v0", "Dist-DP-SE", {"agent_kwargs": {"t_min": 0.5}}, "t_min=0.5 is a parameter of env DistDP-v0"),
-        (
-            "CoopNetwork-v0",
-            "UCB1",
-            {"env": {"rate": 0.5}, "wrappers": ["Loss"]},
-            "rate=0.5 is a parameter of w",
-        ),
-        ("CoopNetwork-v0", "UCB1", {"wrappers": "Loss"}, "wrappers='Loss' must be a list"),
-        ("CoopNetwork-v0", "UCB1", {"wrappers": [3]}, "wrappers: 3 must be a Wrapper, its class or its name"),
-        ("CoopNetwork-v0", "UCB1", {"wrappers": ["Los"]}, "no wrapper is named 'Los'; did you mean Loss"),
-        ("CoopNetwork-v0", "UCB1", {"checkpoints": [1, 10_001]}, "10001 lies beyond the horizon of 10000 rounds"),
-        ("CoopNetwork-v0", "UCB1", {"checkpoints": [0, 10]}, "=0 must be an integer ≥ 1"),
-        ("CoopNetwork-v0", "UCB1", {"checkpoints": [1.5]}, "=1.5 must be an integer ≥ 1"),
-        ("CoopNetwork-v0", "UCB1", {"checkpoints": "10"}, "checkpoints='10' must be an integer"),
-        ("DPMASE-v0", "DP-MASE", {"checkpoints": 5}, "spread up to the horizon, and the env has none"),
-        ("DPMASE-v0", "DP-MASE", {"checkpoints": [9], "env": {"horizon": 8}}, "9 lies beyond the horizon of 8 rounds"),
-        ("DistDP-v0", "Dist-DP-SE", {"checkpoints": [9], "env": {"horizon": 8}}, "beyond the horizon of 8 users"),
-    ],
-)
-def test_a_sentence_says_whose_it_is_and_what_is_allowed(env, agent, given, message):
-    with pytest.raises((ValueError, TypeError), match=message) as error:
-        hb.evaluate(env, agent, runs=1, **given)
-    assert "\n" not in str(error.value)
-
-
-SHARED = ["name", "wrappers", "runs", "speech"]
-
-
 @pytest.mark.parametrize("agent", hb.list_agents())
 def test_every_parameter_of_an_agent_is_known_as_its_own(agent):
     """Given to the env, it is either the env's too or the sentence says where it belongs."""

@@ -2,48 +2,22 @@
 
 import numpy as np
 import pytest
+from homes import HOMES, WANDERERS
 from steps import alone_step, equal, step
 
 import hushbandits as hb
-from hushbandits.core.entries import ENVS
 from hushbandits.core.luck.tapes import run_seeds
 
-STRICT = "DecentralizedExploration-v0"
-SMALL = {"n_agents": 5, "horizon": 40}
 FEW = {"n_agents": 5, "horizon": 9}
-MORE = {"DPMASE-Train-v0": {"threshold": 4}}  # else votes at random end it at once
-CASES = [
-    *[
-        (id, {"horizon": 400} if "DP-" in id or id.startswith("LTR") else {**SMALL, **MORE.get(id, {})}, ())
-        for id in sorted(ENVS.shipped)  # other tests register some, too
-        if id != STRICT
-    ],
-    (STRICT, {**SMALL, "strict": False, "single": False}, ()),
-    ("DPMASE-v0", {**SMALL, "means": [0.9, 0.1], "permute_arms": True, "idle": "stays", "switches": 2}, ()),
-    ("CoopNetwork-v0", {**FEW, "means": hb.UniformMeans(0.1, 0.9), "n_arms": 3, "switches": 1}, ()),
-    ("CoopNetwork-v0", {**FEW, "graph": "erdos-renyi", "edge_probability": 0.5}, ()),
-    ("CoopNetwork-v0", {**FEW, "graph": "erdos-renyi", "edge_probability": 0.5, "edge_loss": 0.3}, ()),
-    ("CoopNetwork-v0", {**FEW, "edge_loss": 0.3, "extra_delay": 1}, ()),
-    ("PrivateNetwork-v0", {**FEW, "edge_loss": 0.3}, ()),
-    ("DistDP-v0", {"horizon": 300, "n_agents": 3, "users": "each", "switches": 1}, ()),
-    ("ShuffleDP-v0", {"horizon": 300, "users": "each", "shuffle": "binary-sum", "delta": 1e-3}, ()),
-    *[("CoopNetwork-v0", FEW, (w,)) for w in ("Huber", "Loss", "LocalLaplace", "Shuffle", "SecAgg", "PrivateMeans")],
-    *[("CentralDP-v0", {"horizon": 300}, (w,)) for w in ("Huber", "Loss", "LocalLaplace", "Shuffle")],
-    ("LTR-v0", {"horizon": 300}, ("SecAgg",)),
-    *[("DPMASE-v0", SMALL, (w,)) for w in ("Loss", "Shuffle", "SecAgg")],
-]
+#: Actions are drawn at random here, which some cannot stand: fields of one's own, and a vote that the first word ends.
+DEAF = ("coop-UCB", "Central")
+MIXED = {name: home for name, home in HOMES.items() if name not in hb.list_agents() and home.agent not in DEAF}
+PLAYED = WANDERERS | MIXED
 
 
-def built(id, kwargs, wrappers, runs):
-    window = {"window": 6} if id == "DPMASE-v0" else {}
-    made = [hb.make_wrapper(w, **(window if w in ("Shuffle", "SecAgg") else {})) for w in wrappers]
-    return hb.make_core(id, runs, wrappers=made, **kwargs)
-
-
-@pytest.mark.parametrize(("id", "kwargs", "wrappers"), CASES, ids=lambda x: str(x)[:40])
-def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(id, kwargs, wrappers):
-    env, other = built(id, kwargs, wrappers, 3), built(id, kwargs, wrappers, 3)
-    alone = built(id, kwargs, wrappers, 1)
+@pytest.mark.parametrize("name", PLAYED)
+def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(name):
+    (env, _), (other, _), (alone, _) = (PLAYED[name].build(runs) for runs in (3, 3, 1))
     for core in (env, other):
         core.reset(7)
         for i in range(4):
@@ -61,14 +35,6 @@ def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(id, kwargs,
             for r in (0, 2):
                 equal(env.metrics(), r, other.metrics(), r)
     assert i > 0
-
-
-@pytest.mark.parametrize("rows", [[], [3], [-1], [0, 0], [0.5], "all", [[0]], [True, False]])
-def test_rows_that_are_none(rows):
-    env = hb.make_core("CoopNetwork-v0", 3, **FEW)
-    env.reset(0)
-    with pytest.raises(ValueError, match=r"rows=.* must be different runs in 0\.\.2"):
-        env.reset(0, rows=rows)
 
 
 def test_rows_between_the_beats_or_before_the_start():

@@ -45,8 +45,6 @@ def test_they_reach_the_table_and_may_be_claimed(tmp_path):
     with run(experiment, tmp_path).store as store:
         (cell,) = experiment.cells()
         assert store.final(cell, "covered", 3).tolist() == [1.0, 1.0, 1.0]
-    with pytest.raises(ValueError, match="no metric is named 'covered'"):
-        check([Experiment(name="o", title="o", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")], metrics=("covered",))])
 
 
 class Narrow(DistDPSE):

@@ -7,33 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.envs.network.dueling import DuelingNetwork, condorcet_winner
+from hushbandits.envs.network.dueling import condorcet_winner
 
 CYCLE = [[0.5, 0.6, 0.7, 0.8], [0.4, 0.5, 0.9, 0.1], [0.3, 0.1, 0.5, 0.9], [0.2, 0.9, 0.1, 0.5]]  # 1 > 2 > 3 > 1
-
-
-@pytest.mark.parametrize(("preferences", "words"), [
-    ([[0.5, 0.4], [0.4, 0.5]], r"preferences\[0\]\[1\] \+ preferences\[1\]\[0\] = 0\.4 \+ 0\.4 must be 1"),
-    ([[0.6, 0.4], [0.6, 0.5]], r"preferences\[0\]\[0\] .* must be 1"),
-    ([[0.5, 1.2], [-0.2, 0.5]], r"preferences\[0\]\[1\]=1\.2"),
-    ([[0.5, 0.5], [0.5, 0.5]], "no Condorcet winner"),
-    ([[0.5, 0.6, 0.4], [0.4, 0.5, 0.6], [0.6, 0.4, 0.5]], "no Condorcet winner"),
-    ([[0.5, 0.6]], r"square matrix of at least two arms, not of shape \(1, 2\)"),
-    ([[0.5]], r"not of shape \(1, 1\)"),
-    ([0.5, 0.5], "square matrix"),
-    ([[0.5, float("nan")], [0.5, 0.5]], "preferences"),
-    ([[0.5, "a"], [0.5, 0.5]], "preferences"),
-    ("who", "preferences"),
-], ids=str)  # fmt: skip
-def test_preferences_are_checked(preferences, words):
-    with pytest.raises(ValueError, match=words):
-        DuelingNetwork(preferences=preferences)
-
-
-@pytest.mark.parametrize("name", ["means", "n_arms", "rewards", "drift", "switches"])
-def test_what_is_no_parameter_of_a_duel_is_refused(name):
-    with pytest.raises(TypeError, match=rf"{name}=.* is no parameter of a duel"):
-        DuelingNetwork(**{name: 1})
 
 
 @settings(deadline=None, max_examples=30)

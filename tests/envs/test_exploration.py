@@ -56,33 +56,6 @@ def test_the_law_test_has_teeth():
     assert stats.ks_2samp(ours, wrong).pvalue < 1e-6
 
 
-CONFIGS = {
-    "plain": ({"n_agents": 8}, {"epsilon": 0.5}, ()),
-    "permuted power": ({"n_agents": 8, "permute_arms": True, "agent_distribution": "power"}, {"epsilon": 2.0}, ()),
-    "lossy": ({"n_agents": 8, "permute_arms": True}, {"epsilon": 1.0}, (Loss(0.3),)),
-    "stranding": ({"n_agents": 7, "permute_arms": True}, {"epsilon": 1.0}, (Loss(0.5),)),
-    "gaussian": ({"n_agents": 6, "means": [1.0, 0.2, 0.0], "rewards": "gaussian"}, {"epsilon": 1.0}, ()),
-    "horizon": ({"n_agents": 8, "horizon": 3000}, {"epsilon": 0.5}, ()),
-}
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_the_compiled_episode_equals_the_beats_bit_for_bit(config):
-    env_kwargs, agent_kwargs, wrappers = CONFIGS[config]
-    seeds = run_seeds(1, 100)
-    env, team = build("DPMASE-v0", "DP-MASE", 100, env_kwargs, agent_kwargs, wrappers)
-    env.reset(seeds)
-    team.reset(env, seeds)
-    assert team.episode(env)  # else beats would be compared with beats
-    compiled = env.metrics()
-    env, team = build("DPMASE-v0", "DP-MASE", 100, env_kwargs, agent_kwargs, wrappers)
-    stepwise = play(env, team, seeds, step=lambda: None)
-    for name, value in stepwise.items():
-        np.testing.assert_array_equal(value, compiled[name], err_msg=name)
-    if config == "stranding":
-        assert compiled["inconclusive"].any()
-
-
 def test_unknown_wrappers_fall_back_to_the_beats():
     env, team = build("DPMASE-v0", "DP-MASE", 1, {"n_agents": 4}, {"epsilon": 2.0}, (Loss(0.1), Loss(0.1, name="b")))
     env.reset(0)
@@ -227,10 +200,6 @@ def test_idle_that_stays_counts():
 
 def test_epochs_that_cannot_be_counted_are_refused():
     """Beyond 2⁵³ a float is no count: epoch 1 is refused by name, a later one when its agent gets there."""
-    with pytest.raises(
-        ValueError, match=r"epsilon=1e-15 makes epoch 1 last 7\.\d*e\+16 activations; the most is 2\^53"
-    ):
-        build("DPMASE-v0", "DP-MASE", 1, {}, {"epsilon": 1e-15})[1].routine(10)
     first = 16 * math.log(4 * 10 / 0.5)  # ε R(1), and R(2) is more than twice R(1)
     epsilon = first / 2**52.5
     routine = hb.make_team("DP-MASE", epsilon=epsilon, beta=0.5).routine(10)

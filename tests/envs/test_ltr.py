@@ -213,12 +213,6 @@ def test_any_file_is_read_or_refused_in_a_sentence(tmp_path_factory, content):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("path", [3, "", "a\0b", "~nobody-of-that-name/x", ".", b"x", "/dev/zero"])
-def test_a_path_that_is_no_file_is_a_sentence(path):
-    with pytest.raises(ValueError, match="is no file"):
-        hb.make_core("LTR-v0", path=path)
-
-
 @pytest.mark.parametrize("small", [True, False])
 def test_an_edit_that_keeps_times_and_size_is_seen(tmp_path, monkeypatch, small):
     monkeypatch.setattr(ltr, "_SMALL", 2**25 if small else 1)

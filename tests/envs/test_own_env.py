@@ -1,7 +1,5 @@
 """An env of one's own, in a file of the path, is an env like those that ship, whatever is done with it."""
 
-import copy
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from steps import alone_step, equal, step
+from steps import equal, step
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
@@ -163,30 +161,6 @@ def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
                 equal(env.metrics(), r, other.metrics(), r)
 
 
-@every_env
-@pytest.mark.parametrize("more", [{}, MOVING], ids=["still", "moving"])
-def test_it_goes_along_when_pickled_or_copied(id, more):
-    env = hb.make_core(id, 2, wrappers=["Loss"], **SMALL, **more)
-    env.reset(1)
-    for i in range(5):
-        step(env, [(i, 0), (i, 1)])
-    twins = pickle.loads(pickle.dumps(env)), copy.deepcopy(env)
-    while env.live.any():
-        for core in (env, *twins):
-            step(core, [(0, 0), (0, 1)])
-    for twin in twins:
-        for name, value in env.metrics().items():
-            np.testing.assert_array_equal(value, twin.metrics()[name])
-
-
-@every_env
-def test_a_run_alone_equals_its_row_and_workers_change_nothing(id):
-    team = hb.make_team("Random")
-    batch = hb.play(hb.make_core(id, 3, **SMALL, **MOVING), team, run_seeds(4, 3))
-    for r, seed in enumerate(run_seeds(4, 3)):
-        equal(hb.play(hb.make_core(id, 1, **SMALL, **MOVING), team, [seed]), 0, batch, r)
-
-
 def test_drift_and_switches_come_with_every_env_of_rounds():
     """The second half of the run is another problem, and the regret is against what is best now."""
     still = {**SMALL, "means": [0.9, 0.1], "permute_arms": False}
@@ -251,16 +225,3 @@ def test_the_command_line_runs_it_in_workers_and_goes_on(tmp_path):
     tables = [run.stdout.partition("runs/")[0].partition("fresh/")[0] for run in (again, fresh)]
     assert tables[0] == tables[1]
     assert all(name in tables[0] for name in ("Random", "Hop", "Late"))
-
-
-def test_rows_of_a_restart_have_the_inboxes_of_runs_alone():
-    env, alone = (hb.make_core("own_env:Seasons", runs, **SMALL) for runs in (3, 1))
-    env.reset(7)
-    for i in range(4):
-        step(env, [(i, r) for r in range(3)])
-    seeds = run_seeds(99, 1)
-    env.reset(seeds, rows=[1])
-    alone.reset(seeds)
-    for i in range(6):
-        inbox = step(env, [(9, i)] * 3).inbox
-        equal(env.metrics(), 1, alone_step(alone, i, inbox), 0)

@@ -1,9 +1,8 @@
 """The network agents against their twins, action for action."""
 
 import networkx as nx
-import numpy as np
 import pytest
-from helpers import build
+from helpers import arms_pulled, build
 from twins_network import MEANS, naive_multi_ucb, naive_private_ucb, naive_quack
 
 from hushbandits.agents.howson2024 import QuACK
@@ -15,19 +14,8 @@ T = 60
 
 
 def actions_of(agent, graph, m, life, wrappers=(), **kwargs):
-    """Arms per round, read off the env rather than off messages."""
     env_kwargs = {"graph": graph, "n_agents": m, "life": life, "horizon": T, "means": MEANS}
-    env, team = build("CoopNetwork-v0", agent, 3, env_kwargs, kwargs, wrappers)
-    obs = env.reset(run_seeds(11, 3))
-    team.reset(env, env.seeds)
-    arms = []
-    while obs.live.any():
-        action = team.act(obs).copy()
-        arms.append(action)
-        obs = env.pull(action)
-        obs = env.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
-    return np.stack(arms, 1)
+    return arms_pulled(*build("CoopNetwork-v0", agent, 3, env_kwargs, kwargs, wrappers), run_seeds(11, 3))
 
 
 @pytest.mark.parametrize(("graph", "m", "life"), GRAPHS)

@@ -5,6 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers import equal
+from homes import FEW, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,38 +14,21 @@ import hushbandits as hb
 from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.core.face import Face
 from hushbandits.core.luck.tapes import run_seeds
-from hushbandits.core.play import meet, play
+from hushbandits.core.play import play
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
 
-HOMES = ("DPMASE-v0", "CorruptedElimination-v0", "DecentralizedExploration-v0")
 VOTERS = sorted(name for name in hb.list_agents() if isinstance(hb.make_team(name), VotingTeam))
-#: Parameters under which phases end, votes decide and SER4 resets within a few hundred rounds.
-QUICK = {"epsilon": 0.9, "eta": 0.6, "delta": 0.3, "phi": 0.02}
-OWN = {"DP-MASE": {"epsilon": 20.0, "beta": 0.6, "delta": 0.5}, "Corrupted-Elimination": {"eta": 0.6, "delta": 0.5}}
 
 
 def game(agent, lost, **env):
     """An env and a team that are about to play."""
-    kwargs = OWN.get(agent, {} if agent in ("Central", "Independent") else QUICK)
-    if "SER4" not in agent:
-        kwargs = {name: value for name, value in kwargs.items() if name != "phi"}
-    if agent.partition("-")[0] in ("0", "1"):
-        kwargs = {name: value for name, value in kwargs.items() if name != "eta"}
-    env = {"n_agents": 5, "means": [0.3, 0.9, 0.1], "horizon": 600, "permute_arms": True, **env}
-    for home in HOMES:
-        try:
-            team = hb.make_team(agent, **kwargs)
-            core = assemble(home, team, runs=3, env=env, wrappers=[Loss(0.3)] if lost else [])
-            meet(core, team)
-        except ValueError:
-            continue
-        core.reset(11)
-        team.reset(Face(core), core.seeds)
-        return core, team
-    raise AssertionError(agent)
+    home = registered(agent)
+    core, team = home._replace(env={**FEW, **env}, wrappers=(Loss(0.3),) if lost else ()).build(3)
+    core.reset(11)
+    team.reset(Face(core), core.seeds)
+    return core, team
 
 
 def beats(core, team, rounds):
@@ -60,12 +45,6 @@ def state(core):
     """What has happened, and who acts next where anybody does."""
     book = core.book._asdict() | {"who": np.where(core.live, core.book.who, -1)}
     return {**book, **core.metrics(), "seen": core.who[:, 0] * core.live, "named": core.recommendation()}
-
-
-def equal(one, two):
-    assert one.keys() == two.keys()
-    for name, value in one.items():
-        np.testing.assert_array_equal(value, two[name], err_msg=name)
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["", "Loss"])

@@ -40,20 +40,12 @@ def test_a_whole_quotient_is_that_many_votes_everywhere():
 def test_dp_mase_votes_by_its_own_beta_in_every_env():
     for id in ("DPMASE-v0", "CorruptedElimination-v0"):
         assert assemble(id, hb.make_team("DP-MASE", beta=0.5), runs=1).threshold == 4
-    with pytest.raises(ValueError, match=r"eta=0\.9 conflicts with eta=None of agent DP-MASE"):
-        assemble("DPMASE-v0", hb.make_team("DP-MASE"), runs=1, env={"eta": 0.9})
 
 
 # -- ξ ----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_threshold_for_lost_votes_needs_votes_that_get_lost():
-    with pytest.raises(
-        ValueError, match=r"xi=0\.05 lowers the threshold.* lose a share of 0; add VoteCorruption\(xi=0\.05\)"
-    ):
-        hb.make_core("DPMASE-v0", eta=0.9, xi=0.05)
-    with pytest.raises(ValueError, match="lose a share of 0;"):
-        hb.evaluate("DPMASE-v0", "Corrupted-Elimination", agent_kwargs={"xi": 0.05})
     assert hb.make_core("DPMASE-v0", eta=0.9, xi=0.05, wrappers=[VoteCorruption(0.05)]).threshold == 17
     assert hb.make_core("CorruptedElimination-v0", xi=0.05).threshold == 17
 
@@ -178,8 +170,6 @@ def test_a_vote_that_nothing_can_end_needs_a_horizon(needed):
 
 def test_a_vote_that_can_be_lost_needs_a_horizon_where_players_stay():
     """The one player of 0-Privacy holds its arm for good, and the coordinator waits for votes that were lost."""
-    with pytest.raises(ValueError, match=r"0-Privacy-SE may wait for ever .* horizon=100_000"):
-        hb.evaluate(ID, "0-Privacy-SE", runs=1, env={"n_agents": 4}, wrappers=[Loss(0.5)])
     env = {"n_agents": 4, "horizon": 3000}
     assert hb.evaluate(ID, "0-Privacy-SE", runs=9, env=env, wrappers=[Loss(0.5)]).final("inconclusive").any()
 

@@ -121,19 +121,6 @@ def test_the_count_is_not_positive_below_65_at_round_1000():
     assert all(signs[64:])
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: TrimmedMean(0.5), r"epsilon=0.5 must lie in \[0, 0.5\)"),
-    (lambda: Catoni(0.0), "variance=0.0 must be a number > 0"),
-    (lambda: TruncatedMean(1.0, 2.0), r"excess=2.0 must lie in \(0, 1\]"),
-    (lambda: Mean()(np.zeros(0), 0.1), "at least one value"),
-    (lambda: Mean()(np.zeros(3), 1.0), r"delta=1.0 must lie in \(0, 1\)"),
-    (lambda: make_estimator("trimed"), "mean='trimed' is no estimator; did you mean trimmed"),
-])  # fmt: skip
-def test_errors(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 # -- growing samples ------------------------------------------------------------------------------------------------
 
 

@@ -31,18 +31,6 @@ def test_an_arm_that_few_report_looks_like_one_that_nobody_does(arms, cohort, se
     np.testing.assert_array_equal(inbox.arrived[..., 0], (pulls > 0).any(2))
 
 
-@pytest.mark.parametrize(("env_id", "kwargs", "wrapper"), [
-    ("CoopNetwork-v0", {}, {"grid": 2**30, "bound": 2**29}),
-    ("CoopNetwork-v0", {"n_agents": 3}, {"grid": 2**30, "bound": 1e90}),
-    ("CoopNetwork-v0", {"graph": "erdos-renyi"}, {"grid": 2**30, "bound": 2**27}),
-    ("CoopNetwork-v0", {"edge_loss": 0.1}, {"grid": 2**30, "bound": 2**27}),
-])  # fmt: skip
-def test_sums_that_would_wrap_are_refused_when_env_and_wrapper_meet(env_id, kwargs, wrapper):
-    with pytest.raises(ValueError, match=r"SecAgg with grid=1073741824.*sums must stay below 2\^62") as caught:
-        hb.make_core(env_id, wrappers=[SecAgg(**wrapper)], **{**NET, **kwargs})
-    assert "\n" not in str(caught.value)
-
-
 @settings(max_examples=20, deadline=None)
 @given(epsilon=st.floats(1e-3, 10), grid=st.sampled_from([None, 1, 64]), twice=st.booleans(), seed=st.integers(0, 9))
 def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilon, grid, twice, seed):
@@ -64,8 +52,6 @@ def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilo
 
 
 def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_meet():
-    with pytest.raises(ValueError, match="a block of n users up to horizon 9000000000 adds up to"):
-        Feedback(horizon=9 * 10**9, wrappers=[SecAgg(grid=2**30)])
     arms = {"rewards": "bernoulli", "means": [0.5, 0.6], "permute_arms": False}
     env = Feedback(horizon=9 * 10**9, **arms, wrappers=[SecAgg()])
     env.reset(0)

@@ -28,6 +28,20 @@ def trace(env, team, seeds):
     return rounds, env.metrics()
 
 
+def arms_pulled(env, team, seeds, look=lambda: None):
+    """Play by the beats; the arms of every round, (R, T, M)."""
+    hb.meet(env, team)
+    obs, arms = env.reset(seeds), []
+    team.reset(env, env.seeds)
+    while obs.live.any():
+        arms.append(team.act(obs).copy())
+        obs = env.pull(arms[-1])
+        obs = env.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+        look()
+    return np.stack(arms, 1)
+
+
 def build(env_id, agent, runs, env=None, agent_kwargs=None, wrappers=()):
     """An env and a team; arms stand in the order given, as naive twins know them."""
     team = hb.make_team(agent, **(agent_kwargs or {}))
@@ -50,6 +64,13 @@ def same_row(single, batch, r):
     assert len(alone) == len(rows) or not rows[len(alone)]["live"][r]
     for key, value in alone_metrics.items():
         np.testing.assert_array_equal(value[0], metrics[key][r], err_msg=key)
+
+
+def equal(one, two, what=""):
+    """Whether two dicts of arrays are the same."""
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, two[name], err_msg=f"{what} {name}")
 
 
 def act(env):

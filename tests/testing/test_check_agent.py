@@ -1,4 +1,4 @@
-"""`check_agent` passes all that ships, and names class and hook of every planted fault."""
+"""`check_agent` names class and hook of every planted fault."""
 
 import random
 from typing import ClassVar
@@ -9,11 +9,6 @@ from planted import caught, fault
 
 import hushbandits as hb
 from hushbandits.testing import check_agent
-
-
-@pytest.mark.parametrize("name", hb.list_agents())
-def test_all_that_ships_passes(name):
-    check_agent(name)
 
 
 class Sound(hb.Team):

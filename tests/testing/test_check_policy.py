@@ -1,4 +1,4 @@
-"""`check_policy` passes all that ships, and names class and rule of every planted fault."""
+"""`check_policy` names class and rule of every planted fault."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,6 @@ from planted import caught, fault
 import hushbandits as hb
 from hushbandits.policies.luck import uniform
 from hushbandits.testing import check_policy
-
-
-@pytest.mark.parametrize("name", hb.list_policies())
-def test_all_that_ships_passes(name):
-    check_policy(name)
 
 
 class Known(NamedTuple):

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hushbandits.core.ground.validate import choice, divisor, real
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Protocol
+from hushbandits.core.world import World
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES, arm_selection, reset_rate
 from hushbandits.routines.routine import Routine
@@ -53,6 +55,10 @@ class ArmSelection(VotingTeam):
     def selection(self, n_arms: int, failure: float, alone: bool = False) -> Routine:
         """Return the routine for `n_arms` arms at confidence 1 − `failure`; `alone`: a reset concerns one player."""
         return arm_selection(self.routine_name, n_arms, failure, self.epsilon, self.phi, alone)
+
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
+        """Return none: ε says how far below the best an arm may lie."""
+        return ()
 
 
 class Decentralized(ArmSelection):

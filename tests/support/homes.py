@@ -1,0 +1,197 @@
+"""The homes of the contract: what is registered, and what meets on messages' way, in games that are soon over."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import hushbandits as hb
+from hushbandits.registry import assemble, takes
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+
+
+class Home(NamedTuple):
+    """An env, an agent that plays in it, and the wrappers between them."""
+
+    env_id: str
+    agent: str = "Random"
+    env: Mapping = {}
+    agent_kwargs: Mapping = {}
+    wrappers: tuple = ()
+
+    def build(self, runs):
+        """An env and a team that meet; arms stand in the order given unless the home says otherwise."""
+        team = hb.make_team(self.agent, **self.agent_kwargs)
+        order = {"permute_arms": False} if takes(self.env_id, "permute_arms") else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # votes that can do nothing
+            env = assemble(self.env_id, team, runs=runs, env={**order, **self.env}, wrappers=self.wrappers)
+            hb.meet(env, team)
+        return env, team
+
+
+NET = {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5, "horizon": 40, "permute_arms": True}
+DUEL = {**NET, "permute_arms": False}
+GRAPH = {**NET, "n_agents": 8, "life": "diameter/2"}
+DRAWN = {**GRAPH, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8), "rewards": "beta"}
+MOVING = {"drift": 0.01, "switches": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
+VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True}
+FEW = {"n_agents": 5, "means": [0.3, 0.9, 0.1], "horizon": 600, "permute_arms": True}
+USERS = {"horizon": 1500, "n_arms": 4, "permute_arms": True}
+EACH = {**USERS, "users": "each"}
+TABLE = {"horizon": 1500, "permute_arms": True}
+FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
+#: Under which phases end, votes decide and SER4 resets within a few hundred rounds.
+SOON = {"epsilon": 0.9, "eta": 0.5, "delta": 0.25}
+LOST = (Loss(0.2),)
+
+OWN_ENVS = {name: f"own_env:{name}" for name in ("Seasons", "Channels")} | {"Weather": "own_envs_here:Weather"}
+
+#: Agents whose first home is not CoopNetwork-v0, with loss.
+ELSEWHERE = [
+    Home("DPMASE-v0", "DP-MASE", FEW, {"epsilon": 20.0, "beta": 0.6, "delta": 0.5}, LOST),
+    Home("DPMASE-v0", "Central", FEW, {}, LOST),
+    Home("DPMASE-v0", "Independent", FEW),
+    Home("DPMASE-v0", "Corrupted-Elimination", FEW, {"eta": 0.6, "delta": 0.5}, LOST),
+    Home("DistDP-v0", "Dist-DP-SE", USERS),
+    Home("DistRDP-v0", "Dist-RDP-SE", USERS),
+    Home("DistCDP-v0", "Dist-CDP-SE", USERS),
+    Home("CentralDP-v0", "DP-SE", {**USERS, "horizon": 20_000, "epsilon": 5.0}),
+    Home("CentralDP-v0", "CDP-SE", USERS),
+    Home("LocalDP-v0", "LDP-SE", USERS),
+    Home("ShuffleDP-v0", "Shuffle-DP-SE", USERS),
+    Home("ShuffleDP-v0", "VB-SDP-AE", USERS),
+    Home("DuelingNetwork-v0", "QuACK-RUCB", DUEL, {}, LOST),
+    Home("DuelingNetwork-v0", "RUCB", DUEL, {}, LOST),
+    Home("CoopNetwork-v0", "CMP-UCB-leaders", {**NET, "graph": "star"}, {}, LOST),
+    Home("ByzantineNetwork-v0", "Byzantine-UCB", DRAWN, {"epsilon": 0.05}),
+    Home("PrivateNetwork-v0", "DP-UCB-INT", DRAWN),
+    Home("CoopNetwork-Train-v0", "PPO-CoopNetwork", {"horizon": 30}),
+    Home("DPMASE-Train-v0", "MaskablePPO-DPMASE", {"horizon": 60}),
+    Home("DistDP-Train-v0", "PPO-DistDP"),
+]
+
+
+def registered(agent):
+    """Where a registered agent is at home."""
+    role, _, routine = agent.partition("-")
+    if role not in ("Decentralized", "0", "1"):
+        return next((home for home in ELSEWHERE if home.agent == agent), Home("CoopNetwork-v0", agent, NET, {}, LOST))
+    moving = {"agent_distribution": "50/80", "drift": 1e-4}
+    soon = {"phi": 0.02} if "SER4" in routine else {}
+    soon |= {name: value for name, value in SOON.items() if name != "eta" or role == "Decentralized"}
+    return Home("DecentralizedExploration-v0", agent, {**FEW, **moving, "switches": int("SER4" in routine)}, soon, LOST)
+
+
+#: What every promise of the contract is asked for, by name.
+HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
+    # messages of the network
+    "life": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "life": "ceil(diameter/2)"}),
+    "beta": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "rewards": "beta"}, {}, (Huber(0.2), LocalLaplace(2.0))),
+    "shuffled": Home("CoopNetwork-v0", "Multi-UCB", NET, {}, (Huber(0.2, fraction=0.5), Loss(0.3), Shuffle())),
+    "byzantine": Home("CoopNetwork-v0", "QuACK-UCB", NET, {}, (Loss(0.4), Huber(0.1))),
+    "sealed": Home("CoopNetwork-v0", "Multi-UCB", NET, {}, (Loss(0.2), SecAgg())),
+    "noised": Home("CoopNetwork-v0", "Multi-UCB", NET, {}, (LocalLaplace(1.0), SecAgg(bound=64))),
+    "random": Home("CoopNetwork-v0", "Random", NET, {}, (Shuffle(),)),
+    "failing": Home("CoopNetwork-v0", "Multi-UCB", {**GRAPH, "edge_loss": 0.2}),
+    "failing, shuffled": Home("CoopNetwork-v0", "Multi-UCB", {**GRAPH, "edge_loss": 0.2}, {}, (Shuffle(),)),
+    "late": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "graph": "path", "edge_loss": 0.3, "extra_delay": 1}),
+    "relays": Home("CoopNetwork-v0", "Multi-UCB", NET, {}, (Huber(0.3, relays=True),)),
+    "failing relays": Home(
+        "ByzantineNetwork-v0", "Byzantine-UCB",
+        {**GRAPH, "edge_loss": 0.2, "relays": True, "rate": 0.3, "fraction": 0.7},
+    ),
+    "switches": Home("CoopNetwork-v0", "UCB1", {**NET, "means": hb.UniformMeans(0.1, 0.9), "n_arms": 3, "switches": 1}),
+    "moving": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "drift": 0.01, "switches": 2}, {}, LOST),
+    "published": Home("CoopNetwork-v0", "coop-UCB", {**NET, "graph": "star"}, {"constant": "published"}, LOST),
+    "greedy": Home("CoopNetwork-v0", "CMP-UCB", {**NET, "graph": "star"}, {"partition": "greedy"}, LOST),
+    # private messages of the network
+    "told exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own": "exact"}, (Loss(0.3),)),
+    "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
+    "told late": Home("PrivateNetwork-v0", "Private-UCB", {**GRAPH, "edge_loss": 0.2, "extra_delay": 1}),
+    "told means": Home("CoopNetwork-v0", "Random", NET, {}, (PrivateMeans(),)),
+    # envs of one's own
+    **{
+        f"own {name}": Home(env_id, "Random", {"n_agents": 4, "horizon": 24, **MOVING}, {}, LOST)
+        for name, env_id in OWN_ENVS.items()
+    },
+    # votes
+    "vote": Home("DPMASE-v0", "DP-MASE", VOTE, FAST),
+    "vote, plain": Home("DPMASE-v0", "DP-MASE", {"n_agents": 8}, {"epsilon": 0.5}),
+    "vote, power": Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 8}, {"epsilon": 2.0}),
+    "vote, lossy": Home("DPMASE-v0", "DP-MASE", {"n_agents": 8, "permute_arms": True}, {"epsilon": 1.0}, (Loss(0.3),)),
+    "vote, lost": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.5),)),
+    "vote, stranding": Home("DPMASE-v0", "DP-MASE", {"n_agents": 7}, {"epsilon": 1.0}, (Loss(0.5),)),
+    "vote, gaussian": Home(
+        "DPMASE-v0", "DP-MASE", {"n_agents": 6, "means": [1.0, 0.2, 0.0], "rewards": "gaussian"}, {"epsilon": 1.0}
+    ),
+    "vote, horizon": Home("DPMASE-v0", "DP-MASE", {"n_agents": 8, "horizon": 1000}, {"epsilon": 0.5}),
+    "vote, windows": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.1), Shuffle(window=8))),
+    "vote, sealed": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (SecAgg(window=5),)),
+    "vote, random": Home("DPMASE-v0", "Random", VOTE, {}, (Loss(0.5),)),
+    "vote, stays": Home(
+        "DPMASE-v0", "Random", {**FEW, "horizon": 60, "means": [0.9, 0.1], "idle": "stays", "switches": 2}
+    ),
+    "vote, alone": Home("DPMASE-v0", "Independent", {"n_agents": 4, "means": [0.9, 0.3, 0.1], "permute_arms": True}),
+    "vote, central": Home("DPMASE-v0", "Central", {**VOTE, "n_agents": 9}),
+    "vote, P2": Home("DPMASE-v0", "Central", {"problem": "P2", "permute_arms": True}),
+    "corrupted": Home(
+        "CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 32, "means": [0.9, 0.3, 0.1]}, {"xi": 0.1}
+    ),
+    "corrupted, few": Home(
+        "CorruptedElimination-v0", "Corrupted-Elimination", {"n_agents": 9, "horizon": 1500}, {"eta": 0.6, "xi": 0.05}
+    ),
+    # blocks of users
+    "servers": Home("DistDP-v0", "Dist-DP-SE", {**USERS, "n_agents": 3, "rewards": "beta"}),
+    "each": Home("DistDP-v0", "Dist-DP-SE", EACH),
+    "each, servers": Home("DistDP-v0", "Dist-DP-SE", {**EACH, "n_agents": 2}),
+    "each, central": Home("CentralDP-v0", "DP-SE", EACH),
+    "each, switches": Home("DistDP-v0", "Random", {**EACH, "horizon": 300, "n_agents": 3, "switches": 1}),
+    "renyi": Home("DistRDP-v0", "Dist-RDP-SE", {**EACH, "n_agents": 2}, {}, LOST),
+    "concentrated": Home("DistCDP-v0", "Dist-CDP-SE", {**USERS, "n_agents": 2}, {}, (Huber(0.1),)),
+    "central": Home("CentralDP-v0", "CDP-SE", {**USERS, "rewards": "bernoulli"}, {}, (Loss(0.3), Huber(0.1))),
+    "local": Home("LocalDP-v0", "LDP-SE", EACH, {}, (Shuffle(),)),
+    "shuffle": Home("ShuffleDP-v0", "Shuffle-DP-SE", {**EACH, "n_agents": 2}, {}, (LocalLaplace(2.0),)),
+    "shuffle, pure": Home("ShuffleDP-v0", "Shuffle-DP-SE", {**USERS, "shuffle": "pure"}, {}, (Loss(0.1),)),
+    "binary sum": Home("ShuffleDP-v0", "VB-SDP-AE", EACH),
+    "exact": Home("DistDP-v0", "Dist-DP-SE", {**EACH, "horizon": 300, "n_arms": 3, "sampler": "exact"}),
+    "table": Home("LTR-v0", "Dist-CDP-SE", TABLE, {}, (Loss(0.1),)),
+    "table, each": Home("LTR-v0", "DP-SE", {**TABLE, "users": "each", "n_agents": 2}, {}, (Huber(0.1),)),
+    "blocks": Home("DistDP-v0", "Random", {**USERS, "n_agents": 2, "rewards": "bernoulli"}),
+    **{
+        f"{agent} behind four, {users}": Home(
+            "DistDP-v0", agent, {"horizon": 4000, "users": users}, {},
+            (Huber(0.1), LocalLaplace(2.0), Loss(0.2), Shuffle()),
+        )
+        for agent in ("Dist-DP-SE", "Random") for users in ("pooled", "each")
+    },
+}  # fmt: skip
+#: Agents whose rounds are not compiled anywhere.
+BY_BEATS = {"Byzantine-UCB", "DP-UCB-INT", "Private-UCB", "PPO-CoopNetwork", "MaskablePPO-DPMASE", "Random"}
+
+
+def compiled(home):
+    """Whether its rounds are: those of networks and votes in which nothing but reports gets lost."""
+    plain = all(isinstance(wrapper, Loss) for wrapper in home.wrappers) and "edge_loss" not in home.env
+    return plain and home.agent not in BY_BEATS and not takes(home.env_id, "users")
+
+
+def wanders(env_id):
+    """`Random` in an env, short enough to be played by hand."""
+    votes = {"n_agents": 8, "threshold": 4} if hb.make_core(env_id).setting == "exploration" else {}
+    if env_id.startswith("Decentralized"):
+        votes |= {"strict": False, "single": False}  # it pulls every arm
+    return Home(env_id, "Random", {"horizon": 400 if takes(env_id, "users") else 40, **votes})
+
+
+WANDERERS = {f"Random in {env_id}": wanders(env_id) for env_id in hb.list_envs()}
