@@ -84,7 +84,7 @@ def lines_of_commands(text):
     for _, language, block in FENCE.findall(text):
         if language in ("bash", "sh", ""):
             for line in block.splitlines():
-                command = re.split(r"\s{2,}(?=\S)", line.strip())[0]
+                command = re.split(r"\s{2,}(?=\S)", line.strip())[0]  # what stands beside it is said of it
                 if language in ("bash", "sh") or command.startswith("hushbandits "):
                     yield command
 
