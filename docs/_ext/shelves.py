@@ -9,6 +9,7 @@ import inspect
 import io
 import re
 from contextlib import redirect_stdout, suppress
+from itertools import zip_longest
 from pathlib import Path
 
 import hushbandits as hb
@@ -68,7 +69,7 @@ def explained(entry):
     said = {}
     for it in inspect.getmro(entry)[::-1] if inspect.isclass(entry) else [entry]:
         names, lines = [], parts(it).get("Parameters", "").rstrip().splitlines()
-        for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        for line, below in zip_longest(lines, lines[1:], fillvalue=""):
             if line.startswith(" "):
                 said |= {name: f"{said[name]} {line.strip()}" for name in names}
             else:
