@@ -9,6 +9,7 @@ import inspect
 import io
 import re
 from contextlib import redirect_stdout, suppress
+from itertools import zip_longest
 from pathlib import Path
 
 import hushbandits as hb
@@ -68,7 +69,7 @@ def explained(entry):
     said = {}
     for it in inspect.getmro(entry)[::-1] if inspect.isclass(entry) else [entry]:
         names, lines = [], parts(it).get("Parameters", "").rstrip().splitlines()
-        for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        for line, below in zip_longest(lines, lines[1:], fillvalue=""):
             if line.startswith(" "):
                 said |= {name: f"{said[name]} {line.strip()}" for name in names}
             else:
@@ -107,6 +108,15 @@ def documented(it, members=False):
     return rst(f".. auto{kind}:: {it.__module__}.{it.__qualname__}" + "\n   :members:" * (members and kind == "class"))
 
 
+def film(id):
+    """Return an env's moving picture with its command."""
+    player = PLAYERS.get(id, "Random")
+    return (
+        f"```{{image}} /_static/films/{id}.gif\n:alt: {player} plays {id}\n```\n\n"
+        f"*{player} plays: `hushbandits watch {id} --agent {player} --rounds 200`*"
+    )
+
+
 def env_page(id):
     """Return an env's page, in the order of PettingZoo's."""
     spec = ENVS[id]
@@ -122,13 +132,8 @@ def env_page(id):
         ("Wrappers inside", ", ".join(f"`{name}`" for name in spec.wrappers) or "none"),
     ]
     measures = [(f"`{name}`", measure.label, measure.nature) for name, measure in core.measures.items()]
-    player = PLAYERS.get(id, "Random")
-    film = (
-        f"```{{image}} /_static/films/{id}.gif\n:alt: {player} plays {id}\n```\n\n"
-        f"*{player} plays: `hushbandits watch {id} --agent {player} --rounds 200`*"
-    )
     return "\n\n".join([
-        f"# {id}", rst(said[""]), film, table(("", ""), facts),
+        f"# {id}", rst(said[""]), film(id), table(("", ""), facts),
         "## Parameters", settings(spec, spec.wrappers),
         "## Metrics", table(("metric", "what it is", "kind"), measures),
         "## Notes", rst(said.get("Notes", "")),
@@ -218,10 +223,24 @@ def api_page():
     return "\n\n".join(page)
 
 
+def gallery():
+    """Return what the gallery shows: figures that were drawn at their papers' scale, and the moving pictures."""
+    made = []
+    for _, (about, declared) in modules().items():
+        drawn = [e for e in declared if (DOCS / "images" / "gallery" / f"{e.name}.png").exists()]
+        made += [f"## {about}"] * bool(drawn)
+        for e in drawn:
+            picture = f"```{{image}} /images/gallery/{e.name}.png\n:alt: {e.title}\n```"
+            made += [f"### {e.title}", picture, f"*{e.source}*: `hushbandits run {e.name}`"]
+    made += ["## Envs at play", *(f"### {id}\n\n{film(id)}" for id in hb.list_envs())]
+    return "\n\n".join(made)
+
+
 def write(app=None):
     """Write what has changed: what has not is not read again."""
-    for name, text in pages().items():
-        path = MADE / f"{name}.md"
+    made = {f"{name}.md": text for name, text in pages().items()} | {"gallery.txt": gallery()}
+    for name, text in made.items():
+        path = MADE / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf8") != text:
             path.write_text(text, encoding="utf8")
