@@ -72,7 +72,6 @@ def test_wheel_from_the_sdist_holds_each_file_once(wheel):
     assert {n for n in names if "/show/page/" in n} == page
 
 
-@pytest.mark.session
 def test_every_subpackage_imports_from_the_wheel(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
@@ -88,7 +87,6 @@ for name in {names!r}:
     run("-c", code, cwd=tmp_path)
 
 
-@pytest.mark.session
 def test_an_edited_rule_is_compiled_anew(tmp_path):
     """Numba's own cache would go on serving the callee that was edited in another module."""
     package = tmp_path / "hushbandits"

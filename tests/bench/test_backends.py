@@ -60,7 +60,6 @@ def csv(store, path):
 
 @pytest.mark.filterwarnings("default")  # the packages' own
 @pytest.mark.parametrize("backend", marked(*HERE))
-@pytest.mark.session
 def test_the_same_table_to_the_byte(tmp_path, backend):
     with run(FEW, tmp_path / "here", progress=False).store as store:
         alone = csv(store, tmp_path / "here.csv")
@@ -115,7 +114,6 @@ def pool(kind):
 
 @pytest.mark.filterwarnings("default")  # the packages' own
 @pytest.mark.parametrize("kind", ["futures", "loky", pytest.param("dask", marks=pytest.mark.dask), "mpi"])
-@pytest.mark.session
 def test_any_executor_plays_the_same_table_to_the_byte_and_stays_open(tmp_path, kind):
     with run(FEW, tmp_path / "here", progress=False).store as store:
         alone = csv(store, tmp_path / "here.csv")
@@ -147,7 +145,6 @@ class Fatal(hb.Team):
         return np.zeros(obs.who.shape, int)
 
 
-@pytest.mark.session
 def test_a_pool_that_breaks_is_named_and_the_rest_is_kept(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setenv("PARENT", str(os.getpid()))
@@ -164,7 +161,6 @@ def test_a_pool_that_breaks_is_named_and_the_rest_is_kept(tmp_path, monkeypatch)
         list(kept.verify())
 
 
-@pytest.mark.session
 def test_who_hangs_is_ended_and_named(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setenv("PARENT", str(os.getpid()))
@@ -259,7 +255,6 @@ def begun(folder, backend, runs):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 @pytest.mark.parametrize("backend", marked("processes", "dask", "slurm"))
-@pytest.mark.session
 def test_workers_end_with_their_parent_and_leave_nothing(tmp_path, backend):
     (tmp_path / "slow.toml").write_text(SLOW)
     before = semaphores()

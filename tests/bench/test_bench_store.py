@@ -93,7 +93,6 @@ def test_a_crash_in_one_cell_is_reported_and_the_rest_go_on(tmp_path):
         assert (again.played, len(again.failures)) == (0, 1)
 
 
-@pytest.mark.session
 def test_a_dead_worker_is_one_sentence_and_the_rest_is_kept(tmp_path, monkeypatch):
     (tmp_path / "deadly.py").write_text(
         "import os, hushbandits as hb\n"

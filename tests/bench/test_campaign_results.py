@@ -68,7 +68,6 @@ MANY = [pytest.param(2), pytest.param(100, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("pairs", MANY)
-@pytest.mark.session
 def test_first_runs_that_meet_all_end_with_the_whole_table(tmp_path, spec, pairs):
     whole = played(read_toml(spec), tmp_path / "alone")
     codes = together(spec, tmp_path, pairs, [0], crew=3)
@@ -85,7 +84,6 @@ def test_first_runs_that_meet_all_end_with_the_whole_table(tmp_path, spec, pairs
 
 
 @pytest.mark.parametrize("pairs", MANY)
-@pytest.mark.session
 def test_of_first_runs_with_two_seeds_one_is_refused(tmp_path, spec, pairs):
     whole = [played(read_toml(spec), tmp_path / f"alone{seed}", seed=seed) for seed in (0, 1)]
     codes = together(spec, tmp_path, pairs, [0, 1])

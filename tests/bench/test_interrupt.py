@@ -85,7 +85,6 @@ def test_ctrl_c_in_a_command_is_one_line(tmp_path, module, said):
 
 
 @pytest.mark.parametrize("after", [0.0, 0.5, 2.0])
-@pytest.mark.session
 def test_ctrl_c_reaches_workers_silently(tmp_path, after):
     """A terminal sends it to all processes of the command, also to those that are just being started."""
     (tmp_path / "slow.toml").write_text(SPEC)
@@ -163,7 +162,6 @@ def test_a_torn_cache_costs_nothing(monkeypatch, error):
 
 
 @pytest.mark.parametrize("place", ["file/below", "missing/deep/er", "readonly"])
-@pytest.mark.session
 def test_a_cache_folder_that_cannot_be_made_costs_nothing(tmp_path, place):
     (tmp_path / "file").touch()
     (tmp_path / "readonly").mkdir(mode=0o500)

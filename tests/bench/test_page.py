@@ -149,7 +149,6 @@ MEASURED = """function () {
 
 
 @pytest.mark.parametrize(("width", "letters"), [(390, 11), (320, 9), (768, 9), (1280, 11)])
-@pytest.mark.session
 def test_nothing_runs_out_of_the_page(page, tmp_path, width, letters):
     """On a phone every number is in sight without scrolling sideways, and axes can be read."""
     answer = opened(page, tmp_path, width, False, MEASURED)

@@ -239,7 +239,6 @@ def test_what_a_worker_cannot_send_back_is_an_error_and_no_loss():
     assert isinstance(reply, Failed)
 
 
-@pytest.mark.session
 def test_a_script_needs_no_guard(tmp_path):
     """Workers do not run it again; its own classes reach them all the same."""
     (tmp_path / "script.py").write_text(

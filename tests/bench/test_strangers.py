@@ -217,7 +217,6 @@ NASTY = ["$\\frac{1$", "$x", "$$", "\\", "%", "_^{", "<script>alert(1)</script>"
 
 
 @pytest.mark.parametrize("text", NASTY)
-@pytest.mark.session
 def test_texts_are_texts_in_pictures_pages_and_tables(tmp_path, text, capsys):
     figures = (
         Figure(y="regret", title=text, bounds={text: "hushbandits.experiments.feraud2019:theorem_1"}),

@@ -90,7 +90,6 @@ def test_options_change_what_is_run(spec, capsys):
     assert "env.n_agents" not in rows[0]
 
 
-@pytest.mark.session
 def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
     (spec / "bold.py").write_text(
         "class Bold:\n"

@@ -43,7 +43,6 @@ def said(*args, **env):
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-@pytest.mark.session
 def test_output_in_a_narrow_encoding_works(folder, encoding, monkeypatch):
     # What is printed is looked at; the files of pictures, most of the time that this takes, are not.
     monkeypatch.setattr(plots, "pictures", lambda store, experiment, folder, trusted: [folder / "mine.png"])
@@ -100,7 +99,6 @@ def test_a_full_disk_is_one_line(folder, args):
 
 
 @pytest.mark.parametrize("args", [["list", "envs"], ["report", "runs/mine"]])
-@pytest.mark.session
 def test_a_reader_that_goes_ends_it_quietly(folder, args):
     assert cli.main(["run", "mine.toml", "--jobs", "1"]) == 0
     code = "import sys; from hushbandits.cli.main import main; sys.exit(main(sys.argv[1:]))"
@@ -184,7 +182,6 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
         pass
 
 
-@pytest.mark.session
 def test_simultaneous_reports_of_one_folder_do_not_meet(folder):
     assert cli.main(["run", "mine.toml", "--jobs", "1"]) == 0
     page = Path("runs/mine/report.html").read_bytes()

@@ -85,7 +85,6 @@ def test_bad_input_is_one_line(here, capsys, line, message):
 
 
 @pytest.mark.parametrize("missing", ["torch", "stable_baselines3", "sb3_contrib"])
-@pytest.mark.session
 def test_a_missing_extra_is_one_line(missing):
     code = f"""
 import sys
@@ -105,7 +104,6 @@ from hushbandits.cli.main import main
 
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.session
 def test_stopped_it_leaves_a_policy_and_goes_on(here, capsys, how):
     line = SMALL.replace("--steps 60 --evaluations 2", "--steps 600 --evaluations 20")
     command = [sys.executable, "-m", "hushbandits.cli", *shlex.split(line), "--out"]

@@ -22,7 +22,6 @@ def findings(seed, calls):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.session
 def test_a_small_campaign_finds_nothing(seed):
     assert not findings(seed, 2500)
 

@@ -145,7 +145,6 @@ def test_workers_know_what_was_registered_here():
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.session
 def test_a_file_and_its_options_name_them(own, capsys, jobs):
     args = ["run", "mine.toml", "--jobs", jobs, "--out", "o", "--agents", f"{own}:Plain2"]
     Path(f"{own}.py").write_text(OWN + "\nclass Plain2(Plain):\n    pass\n")

@@ -58,7 +58,6 @@ def test_pettingzoo_finds_nothing(env_id, beats):
 
 
 @pytest.mark.parametrize("env_id", hb.list_envs())
-@pytest.mark.session
 def test_pettingzoo_renders_it(env_id):
     matplotlib.use("agg")
     render_test(lambda render_mode: hb.make_aec(env_id, render_mode=render_mode, **small(env_id)))

@@ -255,7 +255,6 @@ def test_the_checker_itself_leaves_no_trace():
     assert env.agents == []  # it played copies
 
 
-@pytest.mark.session
 def test_python_without_asserts_still_catches():
     here = Path(__file__).parent
     code = (

@@ -75,7 +75,6 @@ def test_pettingzoo_makes_and_cuts_it(env_id):
 
 
 @pytest.mark.parametrize("env_id", hb.list_envs())
-@pytest.mark.session
 def test_pettingzoo_renders_it(env_id):
     matplotlib.use("agg")
     render_test(lambda render_mode: parallel_to_aec(hb.make(env_id, render_mode=render_mode, **small(env_id))))
