@@ -10,7 +10,7 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -245,7 +245,7 @@ class Task(ABC):
         """``(R, M, C)`` bool: which of an action's choices count in the next round (`hushbandits.core.actions`)."""
         return self._coding.mask()
 
-    def sample_masks(self, run: int = 0) -> list[Any]:
+    def sample_masks(self, run: int = 0) -> list[object]:
         """Each agent's mask in one run, as ``action_space.sample`` takes it."""
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 

@@ -14,9 +14,10 @@ import signal
 import time
 import uuid
 from collections.abc import Iterable
+from concurrent.futures import Future
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Protocol, cast
 
 from hushbandits.bench.play.crew import Crew, workers
 from hushbandits.bench.play.errors import RunError
@@ -52,7 +53,7 @@ class Dask(Crew):
     """Workers of the Dask scheduler at `address`, or of a cluster of our own on this machine."""
 
     def __init__(self, jobs: int, address: str | None):
-        distributed: Any = needed("dask")
+        distributed = needed("dask")
         self._cluster = None
         self.deaths = (*Crew.deaths, distributed.KilledWorker)
         if address is None:
@@ -75,12 +76,20 @@ class Dask(Crew):
         slots = asked or max(1, sum(self._client.nthreads().values()))
         super().__init__("dask", slots, asked, self._client.get_executor(pure=False))
 
-    def _close(self, pending: list[Any]) -> None:
+    def _close(self, pending: list[Future[bytes]]) -> None:
         super()._close(pending)
         for close in (self._client.close, getattr(self._cluster, "close", None)):
             with contextlib.suppress(Exception):
                 if close is not None:
                     close(timeout=10)
+
+
+class _Job(Protocol):
+    """What submitit's futures have besides."""
+
+    job_id: str
+
+    def cancel(self, check: bool = True) -> object: ...
 
 
 class Slurm(Crew):
@@ -93,7 +102,7 @@ class Slurm(Crew):
     _POLL = 0.2
 
     def __init__(self, jobs: int, address: str | None, folder: Path):
-        submitit: Any = needed("slurm")
+        submitit = needed("slurm")
         local = address == "local"
         jobs = _SLURM_JOBS if jobs == -1 and not local else workers(jobs)
         super().__init__("slurm", jobs, jobs)
@@ -101,7 +110,7 @@ class Slurm(Crew):
         self._errors = submitit.core.utils
         if local:
             self.parent = platform.node(), os.getpid()
-        options: dict[str, Any] = {"timeout_min": 24 * 60}
+        options: dict[str, object] = {"timeout_min": 24 * 60}
         for pair in address.split(",") if address and not local else ():
             key, equals, value = pair.partition("=")
             if not equals:
@@ -113,17 +122,17 @@ class Slurm(Crew):
         except (RuntimeError, NameError, TypeError, ValueError) as error:
             raise RunError(f"Slurm cannot be used with address={shown(address)} ({words(error)})") from None
 
-    def _start(self, load: bytes) -> Any:
+    def _start(self, load: bytes) -> Future[bytes]:
         with held_back():
             return self._jobs.submit(work, load)
 
-    def _done(self, futures: list[Any], patience: float | None) -> Iterable[Any]:
+    def _done(self, futures: list[Future[bytes]], patience: float | None) -> Iterable[Future[bytes]]:
         end = time.monotonic() + (math.inf if patience is None else patience)
         while not (done := [job for job in futures if job.done()]) and time.monotonic() < end:
             time.sleep(self._POLL)
         return done
 
-    def _result(self, future: Any) -> bytes | None:
+    def _result(self, future: Future[bytes]) -> bytes | None:
         try:
             answer: bytes = future.result()
         except self._errors.UncompletedJobError as error:
@@ -132,15 +141,15 @@ class Slurm(Crew):
             return None
         return answer
 
-    def _close(self, pending: list[Any]) -> None:
+    def _close(self, pending: list[Future[bytes]]) -> None:
         patience = time.monotonic() + 10
         while pending and time.monotonic() < patience:
-            for job in pending:
+            for job in cast("list[_Job]", pending):
                 with contextlib.suppress(Exception):
                     # Locally its number is a process, which passes the signal on once it has got so far.
                     os.kill(int(job.job_id), signal.SIGTERM) if self.parent else job.cancel(check=False)
             if self.parent is None:
                 break
             time.sleep(self._POLL)
-            pending = [job for job in pending if not job.done()]
+            pending = [future for future in pending if not future.done()]
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -6,7 +6,6 @@ import contextlib
 import uuid
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from typing import Any
 
 import loky
 
@@ -55,7 +54,7 @@ class Crew:
 
     def __init__(self, name: str, width: int, most: int | None = None, pool: Executor | None = None):
         self.name, self.width, self.most, self._pool = name, width, most or 2 * width, pool
-        self._pending: dict[Any, list[Task]] = {}
+        self._pending: dict[Future[bytes], list[Task]] = {}
         self._call = uuid.uuid4().hex
 
     @property
@@ -113,11 +112,11 @@ class Crew:
 
     # -- what differs from one kind of workers to the next ---------------------------------------------------------
 
-    def _start(self, load: bytes) -> Any:
+    def _start(self, load: bytes) -> Future[bytes]:
         assert self._pool is not None
         return self._pool.submit(work, load)
 
-    def _done(self, futures: list[Any], patience: float | None) -> Iterable[Any]:
+    def _done(self, futures: list[Future[bytes]], patience: float | None) -> Iterable[Future[bytes]]:
         return wait(futures, timeout=patience, return_when=FIRST_COMPLETED).done
 
     def _result(self, future: Future[bytes]) -> bytes | None:
@@ -127,7 +126,7 @@ class Crew:
         except self.deaths:
             return None
 
-    def _close(self, pending: list[Any]) -> None:
+    def _close(self, pending: list[Future[bytes]]) -> None:
         for future in pending:
             future.cancel()
 

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import threading
+from concurrent.futures import Future
 from typing import Any
 
 import loky
@@ -48,7 +49,7 @@ class Processes(Crew):
         self._pool.shutdown(wait=True, kill_workers=True)
         return lost
 
-    def _start(self, load: bytes) -> Any:
+    def _start(self, load: bytes) -> Future[bytes]:
         # Workers inherit the mask: ctrl-C is the parent's business, from their first instruction on.
         with held_back():
             try:
@@ -56,11 +57,11 @@ class Processes(Crew):
             except self.deaths:  # it broke while it was idle
                 return self._sent(load)
 
-    def _sent(self, load: bytes) -> Any:
+    def _sent(self, load: bytes) -> Future[bytes]:
         self._pool = loky.get_reusable_executor(self.width, **self._how)
         return self._pool.submit(work, load)
 
-    def _close(self, pending: list[Any]) -> None:
+    def _close(self, pending: list[Future[bytes]]) -> None:
         # A worker lives no longer than the thread that started it, and only the main one is sure to stay.
         if self._pool is not None and (pending or threading.current_thread() is not threading.main_thread()):
             self._pool.shutdown(wait=True, kill_workers=bool(pending))

@@ -232,7 +232,7 @@ class CoopNetwork(Rounds):
         """(G,) hops that a post of a flood may take."""
         return self.slots.life if self.life is not None else np.full(len(self.adjacency), max(1, self.n_agents - 1))
 
-    def _check_action(self, action: Any) -> Array:
+    def _check_action(self, action: object) -> Array:
         action = as_array(action)
         if action.shape != self._who.shape or action.dtype.kind not in "iu":
             raise ValueError(

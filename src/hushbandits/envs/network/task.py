@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hushbandits.envs.network import picture
 from hushbandits.envs.rounds.task import ArmTask
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["NetworkTask"]
 
@@ -24,5 +27,5 @@ class NetworkTask(ArmTask):
     def say(self) -> list[str]:
         return picture.say(self)
 
-    def draw(self, figure: Any) -> None:
+    def draw(self, figure: Figure) -> None:
         picture.draw(self, figure)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -235,7 +235,7 @@ class Rounds(Env):
         """What pulls pay, ``(R, M)``: arms, where these stand, and one uniform each."""
         return self.law.quantile(u, location)
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> dict[str, Array]:
         return {"arm": self._arm, "reward": self._told}
 
     def _counted(self, message: Payload) -> Payload:
