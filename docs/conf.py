@@ -23,7 +23,7 @@ numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autosummary_generate = False
-highlight_language = "python"
+highlight_language = "none"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "hushbandits"

@@ -227,10 +227,10 @@ def gallery():
     """Return what the gallery shows: figures that were drawn at their papers' scale, and the moving pictures."""
     made = []
     for _, (about, declared) in modules().items():
-        drawn = [e for e in declared if (DOCS / "images" / "gallery" / f"{e.name}.png").exists()]
+        drawn = [e for e in declared if (DOCS / "images" / "gallery" / f"{e.name}.webp").exists()]
         made += [f"## {about}"] * bool(drawn)
         for e in drawn:
-            picture = f"```{{image}} /images/gallery/{e.name}.png\n:alt: {e.title}\n```"
+            picture = f"```{{image}} /images/gallery/{e.name}.webp\n:alt: {e.title}\n```"
             made += [f"### {e.title}", picture, f"*{e.source}*: `hushbandits run {e.name}`"]
     made += ["## Envs at play", *(f"### {id}\n\n{film(id)}" for id in hb.list_envs())]
     return "\n\n".join(made)
