@@ -23,8 +23,8 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play import player
-from hushbandits.bench.play.clusters import BACKENDS
 from hushbandits.bench.play.errors import RunError
+from hushbandits.bench.play.players import BACKENDS
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
 from hushbandits.bench.show.export import export

@@ -23,7 +23,14 @@ def test_four_cells_read_no_paper_and_nothing_of_other_settings(tmp_path):
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     names = told.splitlines()[-1].split()
     assert "hushbandits.envs.network.env" in names
-    others = ("experiments.", "agents.", "envs.exploration", "envs.feedback", "baselines.sb3")
+    others = (
+        "experiments.",
+        "agents.rio2023",
+        "agents.howson2024",
+        "envs.exploration",
+        "envs.feedback",
+        "baselines.sb3",
+    )
     others += ("audits", "learning", "testing", "views.make", "cli.audit")
     assert [n for n in names if n.startswith(tuple(f"hushbandits.{other}" for other in others))] == []
     assert len(names) <= 150

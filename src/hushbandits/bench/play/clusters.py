@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import logging
 import math
 import multiprocessing
@@ -16,7 +15,6 @@ import uuid
 from collections.abc import Iterable
 from concurrent.futures import Future
 from pathlib import Path
-from types import ModuleType
 from typing import Protocol, cast
 
 from hushbandits.bench.play.crew import Crew, workers
@@ -26,10 +24,7 @@ from hushbandits.core.ground.names import words
 from hushbandits.core.ground.validate import shown
 from hushbandits.interrupt import held_back
 
-__all__ = ["BACKENDS", "Dask", "Slurm", "needed"]
-
-#: Backends, and of those beyond the standard ones the package that each needs.
-BACKENDS = {"serial": "", "processes": "", "dask": "distributed", "slurm": "submitit"}
+__all__ = ["Dask", "Slurm"]
 
 _KNOCK = 20.0  # seconds in which a scheduler must answer
 _UNGUARDED = (
@@ -39,21 +34,12 @@ _UNGUARDED = (
 _SLURM_JOBS = 32  # at once, where --jobs does not say
 
 
-def needed(backend: str) -> ModuleType:
-    """Return the package that a backend needs."""
-    try:
-        return importlib.import_module(BACKENDS[backend])
-    except ImportError:
-        raise ValueError(
-            f"backend={backend!r} needs {BACKENDS[backend]}: pip install 'hushbandits[{backend}]'"
-        ) from None
-
-
 class Dask(Crew):
     """Workers of the Dask scheduler at `address`, or of a cluster of our own on this machine."""
 
     def __init__(self, jobs: int, address: str | None):
-        distributed = needed("dask")
+        import distributed
+
         self._cluster = None
         self.deaths = (*Crew.deaths, distributed.KilledWorker)
         if address is None:
@@ -102,7 +88,8 @@ class Slurm(Crew):
     _POLL = 0.2
 
     def __init__(self, jobs: int, address: str | None, folder: Path):
-        submitit = needed("slurm")
+        import submitit
+
         local = address == "local"
         jobs = _SLURM_JOBS if jobs == -1 and not local else workers(jobs)
         super().__init__("slurm", jobs, jobs)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
-from hushbandits.bench.play.clusters import BACKENDS, Dask, Slurm, needed
 from hushbandits.bench.play.crew import Crew, workers
-from hushbandits.bench.play.processes import Processes
 from hushbandits.core.ground.validate import choice, real, shown
 
-__all__ = ["Players"]
+__all__ = ["BACKENDS", "Players"]
+
+#: Backends, and of those beyond the standard ones the package that each needs.
+BACKENDS = {"serial": "", "processes": "", "dask": "distributed", "slurm": "submitit"}
 
 _UNTOLD = 16  # chunks at once, where neither the user nor the executor says
 
@@ -53,8 +55,8 @@ class Players:
         package = BACKENDS[self.backend or "serial"]
         if self.address is not None and not package:
             raise ValueError(f"address={shown(self.address)} is for backend 'dask' or 'slurm'")
-        if package:
-            needed(self.backend or "")
+        if package and importlib.util.find_spec(package) is None:
+            raise ValueError(f"backend={self.backend!r} needs {package}: pip install 'hushbandits[{self.backend}]'")
         if self.executor is not None:
             if self.backend is not None:
                 raise ValueError(f"backend={self.backend!r} beside executor=: give one of the two")
@@ -80,13 +82,22 @@ class Players:
         """
         if self.executor is not None:
             return Crew(type(self.executor).__name__, self._width(), pool=self.executor)
+        # Each backend's code, and its package, is read where it plays.
         if self.backend == "dask":
+            from hushbandits.bench.play.clusters import Dask
+
             return Dask(self.jobs, self.address)
         if self.backend == "slurm":
+            from hushbandits.bench.play.clusters import Slurm
+
             return Slurm(self.jobs, self.address, folder)
         jobs = workers(self.jobs)
         here = self.backend is None and self.patience is None and min(jobs, tasks) == 1
-        return contextlib.nullcontext() if here or self.backend == "serial" else Processes(jobs)
+        if here or self.backend == "serial":
+            return contextlib.nullcontext()
+        from hushbandits.bench.play.processes import Processes
+
+        return Processes(jobs)
 
     def _width(self) -> int:
         """Chunks at once: what was asked for, else the workers that an executor says it has."""
