@@ -3,7 +3,7 @@
 import costs
 import pytest
 from children import hears_ctrl_c
-from registries import kept
+from registries import kept, strangers
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +32,8 @@ def pytest_collection_modifyitems(config, items):
     """
     if addresses := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"give these parameters an id: {addresses}")
+    if names := strangers():  # every table of the registry in other files would hold them
+        raise pytest.UsageError(f"register these in a fixture, not where a test file is imported: {names}")
     asked = [arg for arg in config.invocation_params.args if ".py" in str(arg)]
     if config.getoption("--all") or asked or config.getoption("keyword") or config.getoption("markexpr") != "not slow":
         return

@@ -36,12 +36,15 @@ class Declared(DiscreteLaplace):
     noise_as = "DiscreteLaplace"
 
 
-hb.register_wrapper("Mine-calibrated-test", Mine)
-hb.register_wrapper("Declared-calibrated-test", Declared)
-hb.register_env("Mine-calibrated-test-v0", type(hb.make_core("DistDP-v0")), wrappers=("Mine-calibrated-test", "SecAgg"))
-hb.register_env(
-    "Declared-calibrated-test-v0", type(hb.make_core("DistDP-v0")), wrappers=("Declared-calibrated-test", "SecAgg")
-)
+@pytest.fixture(autouse=True)
+def strangers(registries):
+    """Two mechanisms of one's own, each with an env."""
+    core = type(hb.make_core("DistDP-v0"))
+    for name, wrapper in (("Mine-calibrated-test", Mine), ("Declared-calibrated-test", Declared)):
+        hb.register_wrapper(name, wrapper)
+        hb.register_env(f"{name}-v0", core, wrappers=(name, "SecAgg"))
+
+
 NO_SCALE = ("CentralDP-v0", "LocalDP-v0", "DistDP-v0", "ShuffleDP-v0", "Mine-calibrated-test-v0",
             "Declared-calibrated-test-v0")  # fmt: skip
 LACKS = {

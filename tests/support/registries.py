@@ -7,10 +7,18 @@ import pettingzoo
 
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 
+OURS = ENVS, AGENTS, WRAPPERS
+SHIPPED = {name for registry in OURS for name in registry.entries}
+
+
+def strangers():
+    """Names that do not ship."""
+    return sorted({name for registry in OURS for name in registry.entries} - SHIPPED)
+
 
 @contextmanager
 def kept():
-    ours = ENVS.entries, AGENTS.entries, WRAPPERS.entries
+    ours = [registry.entries for registry in OURS]
     tables = (*ours, pettingzoo.parallel_registry, pettingzoo.aec_registry, gymnasium.registry)
     before = [dict(table) for table in tables]
     try:

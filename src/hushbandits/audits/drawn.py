@@ -19,6 +19,7 @@ from hushbandits.audits.laws import planned_law
 from hushbandits.audits.uniforms import Draws, against_law
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
+from hushbandits.privacy.plans import Plan
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["drawn", "drawn_law", "long_run"]
@@ -93,7 +94,8 @@ def drawn(
     groups = _labels(found, sizes, own) | ({} if own else {"background": kinds})
     draws = Draws.of(parts, noise, rng.random(noise.shape), groups=groups, again=("size",), beside=found.tape)
     yield from against_law(draws, budget.level, case.subject, where, case.promises[0])
-    if hasattr(mechanism.planned(sizes[0]), "tau") and "modulus" in found.env.sent_fields:
+    modular = type(mechanism.planned(sizes[0])).decode is Plan.decode  # an analyzer of one's own need not wrap
+    if modular and "modulus" in found.env.sent_fields:
         yield _decoded(found, mechanism, sizes, case.subject, where)
 
 

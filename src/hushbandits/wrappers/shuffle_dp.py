@@ -162,7 +162,7 @@ def _shares(mechanism: Mechanism, n: int, m: int, security: int) -> int:
 
 @dataclass(frozen=True)
 class _Bits(Plan):
-    """A block of the binary-sum protocol."""
+    """A block of the binary-sum protocol; its τ is 0, for no tail is cut: nothing wraps."""
 
     noise: ExtraBits
 
