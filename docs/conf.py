@@ -29,6 +29,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "hushbandits"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {"index": [], "start": [], "gallery": []}  # they stand alone: nothing to list beside them
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -102,10 +102,11 @@ def rst(text):
     return f"````{{eval-rst}}\n{text.strip()}\n````"
 
 
-def documented(it, members=False):
-    """Return the directive that shows a class or function whole."""
+def documented(it, members=False, path=""):
+    """Return the directive that shows a class or function whole; `path`: where one imports it from."""
     kind = "class" if inspect.isclass(it) else "function"
-    return rst(f".. auto{kind}:: {it.__module__}.{it.__qualname__}" + "\n   :members:" * (members and kind == "class"))
+    directive = f".. auto{kind}:: {path or f'{it.__module__}.{it.__qualname__}'}"
+    return rst(directive + "\n   :members:" * (members and kind == "class"))
 
 
 def film(id):
@@ -210,16 +211,16 @@ def pages():
 
 def api_page():
     """Return what `import hushbandits as hb` gives, and the public parts that are imported from further down."""
-    named = [getattr(hb, name) for name in hb.__all__]
-    own = [it for it in named if callable(it) and not inspect.ismodule(it)]
+    own = {f"hushbandits.{name}": getattr(hb, name) for name in hb.__all__}
+    own = {path: it for path, it in own.items() if callable(it) and not inspect.ismodule(it)}
     page = ["# API", "What `import hushbandits as hb` gives, then what stands further down."]
     for title, its in {
-        "Functions": [it for it in own if not inspect.isclass(it)],
-        "Classes": [it for it in own if inspect.isclass(it)],
-        "Tests of your own": [getattr(hb.testing, name) for name in hb.testing.__all__],
-        "Luck, pictures and noise": FURTHER,
+        "Functions": {path: it for path, it in own.items() if not inspect.isclass(it)},
+        "Classes": {path: it for path, it in own.items() if inspect.isclass(it)},
+        "Tests of your own": {f"hushbandits.testing.{name}": getattr(hb.testing, name) for name in hb.testing.__all__},
+        "Luck, pictures and noise": {f"{it.__module__}.{it.__qualname__}": it for it in FURTHER},
     }.items():
-        page += [f"## {title}", *(documented(it, members=True) for it in its)]
+        page += [f"## {title}", *(documented(it, members=True, path=path) for path, it in its.items())]
     return "\n\n".join(page)
 
 
@@ -230,7 +231,8 @@ def gallery():
         drawn = [e for e in declared if (DOCS / "images" / "gallery" / f"{e.name}.webp").exists()]
         made += [f"## {about}"] * bool(drawn)
         for e in drawn:
-            picture = f"```{{image}} /images/gallery/{e.name}.webp\n:alt: {e.title}\n```"
+            file = f"{e.name}.webp"
+            picture = f"```{{image}} /images/gallery/{file}\n:alt: {e.title}\n:target: _images/{file}\n```"
             made += [f"### {e.title}", picture, f"*{e.source}*: `hushbandits run {e.name}`"]
     made += ["## Envs at play", *(f"### {id}\n\n{film(id)}" for id in hb.list_envs())]
     return "\n\n".join(made)
