@@ -143,8 +143,8 @@ class Uniforms:
         return rows
 
     def _read(self, rows: int) -> None:
-        """Have so many rows of all runs ready, if a block holds them, and as many more as the runs have come."""
-        ahead = max(rows * self._width, int(self._ahead.max()))
+        """Have so many rows of all runs ready, if a block holds them, and as many more as the shortest run has come."""
+        ahead = max(rows * self._width, int(self._ahead.min()))  # where runs start afresh, little is read in vain
         rows = max(1, min(ahead, _BLOCK) // self._width)
         if len(self._rows) != rows:
             self._rows = np.empty((rows, *self._rows.shape[1:]))
@@ -176,12 +176,14 @@ class Uniforms:
 
     def put_rows(self, fresh: Uniforms, rows: Sequence[int] | Array) -> None:
         """Put the tapes of `fresh`, as far as they are read, into the runs `rows`."""
-        self._settle()
         fresh._settle()
+        ready = self._rows[-self._left :] if self._left else self._rows[:0]  # the other runs' are not touched
+        for i, row in enumerate(rows):
+            ready[:, row] = fresh.take(i, len(ready) * self._width).reshape(len(ready), *self._shape)
+            self._rngs[row], self._ahead[row] = fresh._rngs[i], fresh._ahead[i]
         self._widen(fresh.block.shape[1])
         for i, row in enumerate(rows):
             rest = fresh.block[i, fresh.at[i] :]
-            self._rngs[row], self._ahead[row] = fresh._rngs[i], fresh._ahead[i]
             self.at[row] = self.block.shape[1] - len(rest)
             self.block[row, self.at[row] :] = rest
 
