@@ -170,14 +170,13 @@ class LaplaceUCB(Index):
 
 
 class Thompson(Naive):
-    """Arms in order: a Beta each; then, for a reward inside (0, 1), a coin."""
+    """The largest of a Beta an arm (its law: tests/policies/test_luck.py); for a reward inside (0, 1), a coin."""
 
     def begin(self):
         self.wins, self.losses = [1] * self.arms, [1] * self.arms
 
     def choose(self):
-        theta = [draws.beta(self.words, 0, float(a), float(b)) for a, b in zip(self.wins, self.losses, strict=True)]
-        return theta.index(max(theta))
+        return draws.largest_beta(self.words, 0, np.array(self.wins, float), np.array(self.losses, float), 0.0)
 
     def update(self, arm, x):
         won = self.uniform() < x if 0 < x < 1 else x >= 1

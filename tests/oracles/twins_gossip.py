@@ -170,7 +170,7 @@ def naive_dec_ts(seed, graph, m, horizon, rate=0.0, eta=None):
     wins, losses = [[1.0] * K for _ in range(m)], [[1.0] * K for _ in range(m)]
     actions = []
     for t in range(1, horizon + 1):
-        arms = [highest([draws.beta(luck, a, wins[a][k], losses[a][k]) for k in range(K)]) for a in range(m)]
+        arms = [draws.largest_beta(luck, a, np.array(wins[a]), np.array(losses[a]), 0.0) for a in range(m)]
         for a, arm in enumerate(arms):
             x = world.pull(t, a, arm)
             wins[a][arm] += eta * x

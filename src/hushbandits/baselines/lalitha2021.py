@@ -12,7 +12,7 @@ from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import real
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.world import World
-from hushbandits.policies.luck import beta, words
+from hushbandits.policies.luck import largest_beta, words
 
 __all__ = ["DecTS"]
 
@@ -27,13 +27,8 @@ class _Posteriors(NamedTuple):
 @jit
 def _choose(own, t, r, arms):
     for m in range(arms.shape[1]):
-        best, top = 0, -1.0
-        row = r * arms.shape[1] + m
-        for k in range(own.sums.shape[2]):
-            x = beta(own.luck, row, own.sums[r, m, k, 0], own.sums[r, m, k, 1])
-            if x > top:
-                best, top = k, x
-        arms[r, m] = best
+        alpha, beta = own.sums[r, m, :, 0], own.sums[r, m, :, 1]
+        arms[r, m] = largest_beta(own.luck, r * arms.shape[1] + m, alpha, beta, 0.0)
 
 
 @jit

@@ -14,7 +14,7 @@ import numpy as np
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 
-__all__ = ["below", "beta", "gamma", "normal", "uniform", "words"]
+__all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform", "words"]
 
 
 def words(rngs: Sequence[np.random.Generator], each: int = 1) -> Array:
@@ -91,3 +91,81 @@ def beta(luck, r, a, b):
     """Beta(a, b) as ``G_a / (G_a + G_b)``."""
     x, y = gamma(luck, r, a), gamma(luck, r, b)
     return x / (x + y) if x + y > 0.0 else (1.0 if uniform(luck, r) * (a + b) < a else 0.0)
+
+
+_FAR = 3.0  # an arm is far where its bound on passing the best is at most e⁻³
+_NEVER = 40.0  # e⁻⁴⁰ is below what a uniform resolves
+
+
+@jit
+def _exponent(a, b, x):
+    """q with ``P(X > x) ≤ e^(−q)`` of X from Beta(a, b): variance proxy ``1/(4(a + b + 1))`` (Marchal & Arbel 2017)."""
+    ahead = x - a / (a + b)
+    return 2.0 * (a + b + 1.0) * ahead * ahead if ahead > 0.0 and a >= 1.0 and b >= 1.0 else 0.0
+
+
+@jit
+def _beyond(luck, r, a, b, x, chance):
+    """A draw from Beta(a, b) given that it passes x, with probability ``P(X > x) / chance``; else x.
+
+    A Beta density with a, b ≥ 1 is log-concave: beyond x it lies below the exponential that touches it there.  The
+    exponential's mass is at most a quarter of ``chance = e^(−q)`` wherever q ≥ 3.
+    """
+    if x >= 1.0:
+        return x
+    fall = (b - 1.0) / (1.0 - x) - (a - 1.0) / x
+    density = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    density += (a - 1.0) * math.log(x) + (b - 1.0) * math.log1p(-x)
+    if uniform(luck, r) * chance * fall >= math.exp(density):
+        return x
+    more = -math.log1p(-uniform(luck, r)) / fall
+    y = x + more
+    if y >= 1.0:
+        return x
+    ratio = (a - 1.0) * math.log(y / x) + (b - 1.0) * math.log((1.0 - y) / (1.0 - x)) + fall * more
+    return y if uniform(luck, r) < math.exp(ratio) else x
+
+
+@jit
+def largest_beta(luck, r, wins, losses, prior):
+    """Which of K draws from ``Beta(wins_k + prior, losses_k + prior)`` is the largest, in law.
+
+    The arm of the largest mean is drawn, and whoever is near it.  Of the far ones, one uniform tells whether any can
+    have passed; mostly none has, and none is drawn.
+    """
+    lead, mean = 0, -1.0
+    for k in range(len(wins)):
+        m = (wins[k] + prior) / (wins[k] + losses[k] + 2.0 * prior)
+        if m > mean:
+            lead, mean = k, m
+    best, start = lead, beta(luck, r, wins[lead] + prior, losses[lead] + prior)
+    top, any_passes = start, 0.0
+    for k in range(len(wins)):
+        if k == lead:
+            continue
+        a, b = wins[k] + prior, losses[k] + prior
+        q = _exponent(a, b, start)
+        if q < _FAR:
+            x = beta(luck, r, a, b)
+            if x > top:
+                best, top = k, x
+        elif q < _NEVER:
+            any_passes += math.exp(-q)
+    u = uniform(luck, r) if any_passes > 0.0 else 1.0
+    if u >= any_passes:
+        return best
+    none_before = 1.0  # the chance that no far arm before this one is looked at
+    for k in range(len(wins)):
+        a, b = wins[k] + prior, losses[k] + prior
+        if k == lead or not _FAR <= _exponent(a, b, start) < _NEVER:
+            continue
+        chance = math.exp(-_exponent(a, b, top))
+        if u >= none_before * chance:
+            u -= none_before * chance
+            none_before *= 1.0 - chance
+            continue
+        x = _beyond(luck, r, a, b, top, chance)
+        if x > top:
+            best, top = k, x
+        u, none_before = uniform(luck, r), 1.0
+    return best

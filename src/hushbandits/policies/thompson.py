@@ -10,7 +10,7 @@ import numpy as np
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import real
-from hushbandits.policies.luck import beta, normal, uniform
+from hushbandits.policies.luck import largest_beta, normal, uniform
 from hushbandits.policies.policy import Policy
 
 __all__ = ["GaussianTS", "ThompsonSampling"]
@@ -24,12 +24,7 @@ class _Counts(NamedTuple):
 
 @jit
 def _draw_beta(state, r):
-    best, top = 0, -1.0
-    for k in range(state.wins.shape[1]):
-        x = beta(state.luck, r, state.wins[r, k] + 1.0, state.losses[r, k] + 1.0)
-        if x > top:
-            best, top = k, x
-    return best
+    return largest_beta(state.luck, r, state.wins[r], state.losses[r], 1.0)
 
 
 @jit
