@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.quantiles import Tabled, tabled
+from hushbandits.core.luck.quantiles import WORTH, Tabled
 from hushbandits.core.luck.rewards import Bernoulli, Beta, UniformMeans
 
 MEANS = (0.01, 0.1, 0.3, 0.5, 0.8, 0.99)
@@ -17,7 +17,7 @@ def points(seed=3):
     """Everywhere in [0, 1), more of them towards both ends, and beyond where the tables end."""
     rng = np.random.default_rng(seed)
     near = 2.0 ** -rng.uniform(1, 40, 4000)
-    return np.concatenate([[0.0, 0.25, 0.5, 2.0**-35, 1 - 2.0**-35, 1 - 2.0**-53], rng.random(4000), near, 1 - near])
+    return np.concatenate([[0.0, 0.25, 0.5, 2.0**-21, 1 - 2.0**-21, 1 - 2.0**-53], rng.random(4000), near, 1 - near])
 
 
 @pytest.mark.parametrize("concentration", [0.5, 1.0, 4.0, 50.0])
@@ -48,21 +48,35 @@ def test_a_quantile_that_no_table_is_near_has_none():
     assert Tabled(law, (0.5,)).quantile(u, np.array(0.5)).tolist() == law.quantile(u, np.array(0.5)).tolist()
 
 
-def test_arms_look_up_what_stands_still_and_is_given():
-    law = Beta()
-    assert isinstance(tabled(law, np.array(MEANS)), Tabled)
-    assert tabled(law, None) is law
-    assert tabled(law, np.linspace(0, 1, 65)) is law
-    assert tabled(Bernoulli(), np.array(MEANS)) == Bernoulli()
-    assert isinstance(Arms(MEANS, law)._pays, Tabled)
-    assert Arms(MEANS, law, drift=1e-3, horizon=9)._pays is law
-    assert Arms(UniformMeans(), law, n_arms=3)._pays is law
+@pytest.mark.parametrize("means", [MEANS, UniformMeans()])
+def test_arms_that_are_pulled_often_are_looked_up(means):
+    def tables(law, pulls, **kwargs):
+        arms = Arms(means, law, n_arms=len(MEANS), horizon=9, **kwargs)
+        arms.expect(pulls)
+        arms.reset(hb.run_seeds(0, 2))
+        return arms._tables
+
+    often = WORTH * len(MEANS)
+    assert tables(Beta(), often).law == Beta()
+    assert tables(Beta(), often - 1) is None
+    assert tables(Beta(), often, drift=1e-3) is None
+    assert tables(Bernoulli(), often) == Bernoulli()
 
 
-@pytest.mark.parametrize(("id", "agent"), [("CoopNetwork-v0", "UCB1"), ("DPMASE-v0", "Random")])
-def test_a_run_alone_meets_the_rewards_of_its_row(id, agent):
-    env = {"rewards": "beta", "means": (0.8, 0.4, 0.2), "n_agents": 8, "horizon": 60}
-    together, alone = hb.evaluate(id, agent, runs=3, env=env), hb.evaluate(id, agent, runs=1, env=env)
-    assert together.finals.keys() == alone.finals.keys()
-    for name in alone.finals:
-        np.testing.assert_array_equal(together.final(name)[:1], alone.final(name))
+@pytest.mark.parametrize("means", [(0.8, 0.4, 0.2), UniformMeans()])
+def test_a_run_alone_meets_the_rewards_of_its_row_also_where_it_starts_afresh(means):
+    env = {"rewards": "beta", "means": means, "n_arms": 3, "n_agents": 4, "horizon": 20_000}
+    together, alone = (hb.make_core("CoopNetwork-v0", runs=runs, **env) for runs in (3, 1))
+    together.reset(5)
+    arms = np.array([[0, 1, 2, 1]])
+    together.pull(np.repeat(arms, 3, 0))
+    together.talk(None)
+    seeds = hb.run_seeds(9, 2)
+    together.reset(seeds[:1], rows=[1])
+    alone.reset(seeds[:1])
+    for _ in range(50):
+        rewards = [core.pull(np.repeat(arms, core.runs, 0)).reward for core in (together, alone)]
+        assert rewards[0][1].tolist() == rewards[1][0].tolist()
+        for core in (together, alone):
+            core.talk(None)
+    assert together.arms._tables is not None

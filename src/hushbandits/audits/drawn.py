@@ -19,7 +19,6 @@ from hushbandits.audits.laws import planned_law
 from hushbandits.audits.uniforms import Draws, against_law
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.plans import Plan
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["drawn", "drawn_law", "long_run"]
@@ -94,8 +93,7 @@ def drawn(
     groups = _labels(found, sizes, own) | ({} if own else {"background": kinds})
     draws = Draws.of(parts, noise, rng.random(noise.shape), groups=groups, again=("size",), beside=found.tape)
     yield from against_law(draws, budget.level, case.subject, where, case.promises[0])
-    modular = type(mechanism.planned(sizes[0])).decode is Plan.decode  # an analyzer of one's own need not wrap
-    if modular and "modulus" in found.env.sent_fields:
+    if mechanism.planned(sizes[0]).wraps and "modulus" in found.env.sent_fields:
         yield _decoded(found, mechanism, sizes, case.subject, where)
 
 

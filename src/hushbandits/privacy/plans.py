@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,6 +57,8 @@ class Plan:
     g: int
     tau: int
     noise: NoiseLaw | None
+    #: Whether a sum beyond the modulus comes back at the other end.
+    wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.modulus >= _MAX_MODULUS:

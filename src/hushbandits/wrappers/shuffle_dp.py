@@ -162,9 +162,10 @@ def _shares(mechanism: Mechanism, n: int, m: int, security: int) -> int:
 
 @dataclass(frozen=True)
 class _Bits(Plan):
-    """A block of the binary-sum protocol; its τ is 0, for no tail is cut: nothing wraps."""
+    """A block of the binary-sum protocol."""
 
     noise: ExtraBits
+    wraps = False
 
     @property
     def modulus(self) -> int:

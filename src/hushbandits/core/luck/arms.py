@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import count, flag, real
-from hushbandits.core.luck.quantiles import tabled
+from hushbandits.core.luck.quantiles import WORTH, tabled
 from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.luck.tapes import LONGEST
 
@@ -104,7 +104,7 @@ class Arms:
     """
 
     #: Not a run's own (`hushbandits.core.rows`).
-    not_rows = ("_runs",)
+    not_rows = ("_runs", "_tables")
     #: What an arm is called in a picture, and what its mean is.
     words = ("arm", "mean")
 
@@ -131,11 +131,20 @@ class Arms:
         self._last: float = math.inf if horizon is None else count("horizon", horizon, 1, LONGEST) - 1
         self._period = (self._last + 1) / (self.switches + 1) if self.switches else math.inf
         self.moving = self.drift > 0 or self.switches > 0
-        self._pays = tabled(self.law, self.given if type(self) is Arms and not self.drift else None)
+        self._looked_up = False
+        self._tables: Law | None = None
+
+    def expect(self, pulls: float) -> None:
+        """Say how often a run will pull: where it is often, the quantiles of a smooth law are looked up in tables."""
+        self._looked_up = type(self) is Arms and not self.drift and pulls >= WORTH * self.n_arms
+
+    def fit(self) -> None:
+        """Make ready for `pays`, once arms stand where they do."""
+        self._tables = tabled(self.law, self.locations) if self._looked_up else None
 
     def pays(self, u: Array, location: Array) -> Array:
-        """Rewards at the uniforms `u`, of arms that stand at `location`: the law's quantiles, or a table of them."""
-        return self._pays.quantile(u, location)
+        """Rewards at the uniforms `u`, of arms that stand at `location`."""
+        return (self._tables or self.law).quantile(u, location)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -152,6 +161,7 @@ class Arms:
         self.locations = draw_locations(self._source, self.n_arms, self.permute, seeds)
         self._still = self._stand(self.locations)
         self._runs = np.arange(len(seeds))[:, None]
+        self.fit()
 
     def _stand(self, location: Array) -> Standing:
         mean = self.law.mean(location)

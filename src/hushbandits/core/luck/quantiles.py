@@ -14,12 +14,13 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.law import Law
 
-__all__ = ["Smooth", "Tabled", "tabled"]
+__all__ = ["WORTH", "Smooth", "Tabled", "tabled"]
 
-_OCTAVES, _PIECES, _DEGREE = 34, 16, 5  # 2⁻³⁵ ≤ min(u, 1 − u) ≤ ½, each octave in 16 pieces
-_LEAST = 2.0**-35
+_OCTAVES, _PIECES, _DEGREE = 20, 16, 5  # 2⁻²¹ ≤ min(u, 1 − u) ≤ ½, each octave in 16 pieces
+_LEAST = 2.0**-21
 _NEAR = 5e-11  # a table is at most this far from the quantile function, or there is none
-_MOST = 64  # locations that are worth 10 ms and 50 KB each
+#: Pulls of an arm that are worth a table, 6 ms and 31 KB.
+WORTH = 20_000
 
 
 class Smooth(Law):
@@ -34,7 +35,7 @@ class _Ends(Protocol):
     def __call__(self, u: Array) -> Array: ...
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _table(law: Smooth, location: float) -> Array | None:
     """``(2, octaves, pieces, degree + 1)`` coefficients, highest first, or ``None`` where they are not near it."""
     at = np.array(location)
@@ -56,10 +57,10 @@ def _table(law: Smooth, location: float) -> Array | None:
     return table
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2)
 def _tables(law: Smooth, locations: tuple[float, ...]) -> tuple[Array, Array]:
-    """Locations that have a table, ascending, and their tables."""
-    found = {location: table for location in sorted(set(locations)) if (table := _table(law, location)) is not None}
+    """Those of the ascending locations that have a table, and their tables."""
+    found = {location: table for location in locations if (table := _table(law, location)) is not None}
     shape = 2, _OCTAVES, _PIECES, _DEGREE + 1
     return np.array(list(found)), np.array(list(found.values())).reshape(-1, *shape)
 
@@ -96,7 +97,7 @@ class Tabled(Law):
     ----------
     law : Smooth
     fixed : tuple of float
-        Locations that are worth a table.
+        Locations that are worth a table, ascending.
 
     Notes
     -----
@@ -122,8 +123,6 @@ class Tabled(Law):
         return out
 
 
-def tabled(law: Law, fixed: Array | None) -> Law:
-    """Return the law by tables where it is smooth and its arms stand at few fixed locations; else the law itself."""
-    if fixed is None or not isinstance(law, Smooth) or len(fixed) > _MOST:
-        return law
-    return Tabled(law, tuple(fixed.tolist()))
+def tabled(law: Law, locations: Array) -> Law:
+    """Return the law by tables at these locations, where it is smooth; else the law itself."""
+    return Tabled(law, tuple(np.unique(locations).tolist())) if isinstance(law, Smooth) else law

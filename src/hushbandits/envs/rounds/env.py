@@ -165,6 +165,7 @@ class Rounds(Env):
         )
         self.law = self.arms.law
         n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
+        self.arms.expect(self.horizon * n_agents)
         own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms)
         if type(self)._transport is Rounds._transport:  # everybody's inbox has a slot for everybody
             own += (9.0 + 17.0 * runs) * n_agents**2
@@ -218,6 +219,7 @@ class Rounds(Env):
 
     def _restarted(self, rows: Array) -> None:
         self._abreast = False
+        self.arms.fit()
 
     def _pull(self, action: Array) -> Array:
         self._arm = action
