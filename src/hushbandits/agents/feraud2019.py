@@ -121,5 +121,4 @@ class Decentralized(ArmSelection):
         return Protocol(env={**end, **vote})
 
     def routine(self, n_arms: int) -> Routine:
-        """Arm selection at confidence 1 − η."""
         return self.selection(n_arms, self.eta)

@@ -81,7 +81,6 @@ def _hear(own, r, mail, t):
 
 
 def _around(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
-    """The leader's rules around the policy's."""
 
     @turned
     def act(own, t, r, arms):
@@ -168,7 +167,6 @@ class QuACK(PolicyTeam):
         return f"QuACK-{self.policy.name}"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """A tree, where asked for, has its root at the leader; the mechanism gets the policy's ε."""
         tree = {"routing": "tree", "root": "median" if self.leader is None else self.leader}
         return Protocol(env={**super().protocol(settings).env, **(tree if self.routing == "tree" else {})})
 
@@ -183,7 +181,6 @@ class QuACK(PolicyTeam):
             self._leaders(env)
 
     def _leaders(self, env: World) -> Array:
-        """``(G,)`` who leads on each graph; raises ``ValueError`` where not all hear of it."""
         distance: Array = env.distance
         leaders: Array = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
         if env.routing == "tree" and (leaders != env.root).any():
@@ -199,7 +196,6 @@ class QuACK(PolicyTeam):
         return leaders
 
     def begin(self, env: World, seeds: Seeds) -> _Queues:
-        """Choose leaders; the queues are empty."""
         runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
         leaders = self._leaders(env)
         self._setup(env, runs)
@@ -220,7 +216,6 @@ class QuACK(PolicyTeam):
             self._paid = np.array([election.messages for election in found])[np.arange(runs) % len(found)]
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """What the search for the leader took; of a tree, what its busiest agent sends."""
         found: dict[str, Array] = {}
         if self.elects:
             found |= {"setup_rounds": np.full(len(self._paid), self._pause), "setup_messages": self._paid}
@@ -239,17 +234,14 @@ class QuACK(PolicyTeam):
 
     @property
     def _looks(self) -> bool:
-        """Whether they still look for their leader."""
         return self._t <= self._pause
 
     def speak(self, reward: Array) -> Message | None:
-        """Π takes the leader's own reward; everyone reports."""
         if self._looks:
             return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
         return super().speak(reward)
 
     def hear(self, inbox: Inbox) -> None:
-        """Followers take the instruction, the leader the rewards."""
         if self._looks:
             return
         own = self.state

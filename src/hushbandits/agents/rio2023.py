@@ -55,7 +55,6 @@ class DPMASE(VotingTeam):
         return Protocol(env={**vote, "comparison": ">", "idle": "leaves"})
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε for the votes (proposition 4.1)."""
         return (
             Guarantee(
                 mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",
@@ -73,7 +72,6 @@ class DPMASE(VotingTeam):
         )
 
     def routine(self, n_arms: int) -> Routine:
-        """DP successive elimination (Sajed & Sheffet 2019)."""
         return private_elimination(n_arms, self.epsilon, self.beta)
 
 
@@ -113,5 +111,4 @@ class CorruptedElimination(VotingTeam):
         return Protocol(env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "comparison": ">", "idle": "leaves"})
 
     def routine(self, n_arms: int) -> Routine:
-        """Successive elimination at confidence 1 − η_ξ."""
         return successive_elimination(confidence_under_loss(self.eta, self.xi, n_arms))

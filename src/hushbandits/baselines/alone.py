@@ -54,7 +54,6 @@ class Alone(PolicyTeam):
         return self.policy.name
 
     def meets(self, env: World) -> None:
-        """Raise ``ValueError`` where the policy cannot play."""
         tried(self.policy, env, env.horizon)
 
     def begin(self, env: World, seeds: Seeds) -> _Learners:

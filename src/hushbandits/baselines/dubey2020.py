@@ -52,5 +52,4 @@ class MultiUCB(NetworkTeam):
     rules = Rules(_act, _learn, _hear, takes="tally")
 
     def begin(self, env: World, seeds: Seeds) -> Sums:
-        """A learner per run and agent, who knows nothing."""
         return sums(len(seeds) * env.n_agents, env.n_arms)

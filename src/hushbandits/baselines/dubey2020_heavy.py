@@ -93,7 +93,6 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
 
 @lru_cache(maxsize=64)
 def _leaders(graph: str | nx.Graph, n_agents: int, how: str) -> dict[int, int]:
-    """How many leaders each γ ≥ 1 up to the diameter gives."""
     distance = hop_distances(adjacency(graph, n_agents))
     return {life: len(partition(distance, life, how)[0]) for life in range(1, int(distance.max()) + 1)}
 
@@ -205,7 +204,6 @@ class CMPUCB(NetworkTeam):
         return "CMP-UCB" if self.leaders is None else "CMP-UCB-leaders"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Messages live as long as that number of leaders needs; ``ValueError`` where no fixed graph says how long."""
         if self.leaders is None:
             return Protocol()
         graph, agents = settings.get("graph", "cycle"), integer("n_agents", settings.get("n_agents", 16), 1)
@@ -222,7 +220,6 @@ class CMPUCB(NetworkTeam):
         tried(self.policy, env, env.n_agents * env.horizon)
 
     def _partitions(self, env: World) -> list[tuple[Array, Array]]:
-        """`partition` of each graph; raises ``ValueError`` where a tree does not serve its leaders."""
         lives: Array = env.slots.life
         found = [partition(d, int(lives[g % len(lives)]), self.partition) for g, d in enumerate(env.distance)]
         if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
@@ -232,7 +229,6 @@ class CMPUCB(NetworkTeam):
         return found
 
     def begin(self, env: World, seeds: Seeds) -> _Leaders:
-        """Choose leaders, who know nothing."""
         runs, agents = len(seeds), env.n_agents
         found = self._partitions(env)
         most = max(len(leaders) for leaders, _ in found)
@@ -246,12 +242,10 @@ class CMPUCB(NetworkTeam):
         return _Leaders(leader, follows, self._arm, started(self.policy, env, runs * most, agents * env.horizon))
 
     def act(self, obs: Obs) -> Array:
-        """Leaders ask their policy; followers repeat, or guess until the first instruction."""
         guess(self._rngs, self._n_arms, self._told, self._arm)
         return super().act(obs)
 
     def hear(self, inbox: Inbox) -> None:
-        """Followers take instructions, leaders rewards."""
         own, arms = self.state, self._arm.copy()
         for i, leader in enumerate(own.leader.T):
             there = leader >= 0
@@ -266,5 +260,4 @@ class CMPUCB(NetworkTeam):
         self._arm[:] = arms
 
     def ahead(self) -> int:
-        """Nobody guesses any more."""
         return super().ahead() if self._told.all() else 0

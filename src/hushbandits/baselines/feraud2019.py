@@ -35,7 +35,6 @@ class ZeroPrivacy(ArmSelection):
         return _ask(self, threshold=0, comparison=">", round_cost="others", **end)
 
     def routine(self, n_arms: int) -> Routine:
-        """Arm selection at confidence 1 − δ."""
         return self.selection(n_arms, self.delta)
 
 
@@ -59,15 +58,12 @@ class OnePrivacy(ArmSelection):
         return _ask(self, judge="everyone", stop="players" if self.phi is None else "horizon")
 
     def meets(self, env: World) -> None:
-        """As its base, at the players' confidence."""
         self._confidence = self.delta / env.n_agents
         super().meets(env)
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """δ is split among the players."""
         self._confidence = self.delta / env.n_agents
         super().reset(env, seeds)
 
     def routine(self, n_arms: int) -> Routine:
-        """Arm selection at confidence 1 − δ/N."""
         return self.selection(n_arms, self._confidence, alone=True)

@@ -92,7 +92,6 @@ class Gossip(NetworkTeam):
     fields: Mapping[str, Field] = {"sums": Field(shape=(2,), per_arm=True)}
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Messages go to neighbours alone, over every edge in every round; ``ValueError`` where `settings` differ."""
         for parameter, needed in _NEEDED.items():
             if settings.get(parameter, needed) != needed:
                 raise ValueError(

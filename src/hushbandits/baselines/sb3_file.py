@@ -297,7 +297,6 @@ _FRAME = 4096
 
 
 def _arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:
-    """The arrays of a file, read only where size, names, shapes and types are as expected."""
     most = sum(4 * math.prod(shape) + _FRAME for shape in shapes.values()) + _FRAME
     try:
         with opened(path) as file:

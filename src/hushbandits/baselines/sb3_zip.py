@@ -104,7 +104,6 @@ def _policy(name: str, told: object, state: Mapping[str, Array]) -> Learned:
 
 
 def _numbers(what: str, space: object, name: str) -> Array:
-    """Numbers as NumPy prints an array of them."""
     text = table(what, space).get(name)
     if isinstance(text, str) and "..." in text:
         raise ValueError(f"{what} is written in part; {_YOURSELF}")
@@ -117,7 +116,6 @@ def _numbers(what: str, space: object, name: str) -> Array:
 
 
 def _actions(space: Params) -> tuple[str, tuple[int, ...]]:
-    """As `heads_of`."""
     said = str(space.get(":type:"))
     found = re.fullmatch(r"<class 'gymnasium\.spaces\.\w+\.(Discrete|MultiDiscrete|MultiBinary)'>", said)
     if found is None:
@@ -161,7 +159,6 @@ _MARK = object()
 
 
 def _state(content: bytes) -> dict[str, Array]:
-    """The weights that decide what is done, of a file as ``torch.save`` writes it."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         table = next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
         if table is None or sum(entry.file_size for entry in archive.infolist()) > len(content):
@@ -236,7 +233,6 @@ def _tensors(pickled: bytes) -> dict[str, _Tensor]:
 
 
 def _depth(stack: list[object]) -> int:
-    """How many lie above the last mark."""
     above = next((i for i, value in enumerate(reversed(stack)) if value is _MARK), None)
     if above is None:
         raise ValueError("policy.pth is damaged")

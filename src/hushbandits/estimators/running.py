@@ -139,7 +139,6 @@ class Tails(Samples):
         self._memo = np.zeros((*shape, 7))  # the last estimate and what it was made of
 
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
-        """Merge what falls into the tails; add up the rest."""
         new = (_arrivals(arm, arrived, self.shape) + 1) // 2
         lists = self._lists
         lists.reserve(lists.size + np.repeat(new, 2))
@@ -147,7 +146,6 @@ class Tails(Samples):
         absorb(arm, reward, arrived, self.keep, *state)
 
     def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        """Walk the tails that have changed."""
         lists = self._lists
         state = self.n, self._pending, lists.start, lists.size, lists.data, self._bulk, self._changed, self._memo
         trim(self._clips, log_inverse_delta, self._epsilon, *state, out)

@@ -161,7 +161,6 @@ class EXP3(Policy):
         self.gamma = gamma if gamma is None else real("gamma", gamma, 0, 1, closed="high")
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Weights:
-        """Equal weights."""
         assert luck is not None
         tuned = min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1.0) * plays)))
         shape = learners, n_arms

@@ -54,7 +54,6 @@ class ThompsonSampling(Policy):
     random = True
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Counts:
-        """Uniform priors."""
         assert luck is not None
         return _Counts(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck)
 
@@ -103,6 +102,5 @@ class GaussianTS(Policy):
         self.sigma = real("sigma", sigma, 0)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Normal:
-        """Standard priors."""
         assert luck is not None
         return _Normal(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck, self.sigma)

@@ -50,7 +50,6 @@ def tried(policy: Policy, env: World, plays: int) -> None:
 
 
 def _tied(policy: Policy, env: World) -> Policy:
-    """Return the policy with the parameters that it shares with the mechanism before it."""
     for wrapper in env.wrappers if policy.shared else ():
         if type(wrapper).tell is Wrapper.tell:  # it leaves alone what agents are told
             continue

@@ -165,7 +165,6 @@ class NoiseLaw:
 
 @lru_cache(maxsize=256)
 def _table(law: NoiseLaw) -> tuple[Array, Array]:
-    """The integers within `far`, and their probabilities."""
     x = np.arange(-law.far(), law.far() + 1)
     p = law.pmf(x)
     if abs(p.sum() - 1) > 1e-9:

@@ -57,18 +57,15 @@ class PolyaDifference(NoiseLaw):
         return -math.expm1(-1 / self.b)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Two Pólya draws each."""
         return rng.negative_binomial(self.r, self._p, size) - rng.negative_binomial(self.r, self._p, size)
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Two Pólya draws of shape nr."""
         if n == 0:
             return 0
         return int(rng.negative_binomial(n * self.r, self._p)) - int(rng.negative_binomial(n * self.r, self._p))
 
     @property
     def t_max(self) -> float:
-        """1/b."""
         return 1 / self.b
 
     def log_mgf(self, t: float) -> float:
@@ -83,7 +80,6 @@ class PolyaDifference(NoiseLaw):
 
     @property
     def variance(self) -> float:
-        """``2rβ/(1−β)²``."""
         return 2 * self.r * (1 - self._p) / self._p**2
 
     def exactly(self) -> Callable[[Source], int]:
@@ -108,7 +104,6 @@ class PolyaDifference(NoiseLaw):
         return discrete_laplace_profile(self.b, shift)
 
     def curve(self, n: int, shift: int) -> Curve:
-        """That of its pure ε."""
         return pure_curve(polya_epsilon(n * self.r, self.b, shift))
 
 
@@ -128,7 +123,6 @@ class DiscreteLaplace(PolyaDifference):
         return f"DiscreteLaplace(b={self.b})"
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Two geometric draws each."""
         return rng.geometric(self._p, size) - rng.geometric(self._p, size)
 
     def exactly(self) -> Callable[[Source], int]:
@@ -193,11 +187,9 @@ class Skellam(NoiseLaw):
         real("sigma2", self.sigma2, 0)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Two Poisson draws each."""
         return rng.poisson(self.sigma2 / 2, size) - rng.poisson(self.sigma2 / 2, size)
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Two Poisson draws of mean nσ²/2."""
         return int(rng.poisson(n * self.sigma2 / 2)) - int(rng.poisson(n * self.sigma2 / 2))
 
     def log_mgf(self, t: float) -> float:
@@ -210,7 +202,6 @@ class Skellam(NoiseLaw):
 
     @property
     def variance(self) -> float:
-        """σ²."""
         return self.sigma2
 
     def pmf(self, x: Array) -> Array:
@@ -218,12 +209,10 @@ class Skellam(NoiseLaw):
         return special.ive(np.abs(x), self.sigma2)
 
     def exactly(self) -> Callable[[Source], int]:
-        """Two Poisson draws."""
         mean = exact.ratio(self.sigma2 / 2)
         return lambda source: exact.poisson(source, *mean) - exact.poisson(source, *mean)
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
-        """Two Poisson draws, of means ``nσ²e^t/2`` and ``nσ²e^(−t)/2``."""
         theta, half = 2 * np.pi * np.arange(m // 2 + 1) / m, n * self.sigma2 / 2
         up, down = half * math.exp(t), half * math.exp(-t)
         power = np.exp(up * np.expm1(-1j * theta) + down * np.expm1(1j * theta))
@@ -307,7 +296,6 @@ class Laplace(NoiseLaw):
         real("b", self.b, 0)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """NumPy's sampler."""
         return rng.laplace(0.0, self.b, size)
 
     def total(self, rng: np.random.Generator, n: int) -> float:
@@ -316,20 +304,16 @@ class Laplace(NoiseLaw):
 
     @property
     def t_max(self) -> float:
-        """1/b."""
         return 1 / self.b
 
     def log_mgf(self, t: float) -> float:
-        """``−ln(1 − b²t²)``."""
         return -math.log1p(-((self.b * t) ** 2))
 
     def cf(self, theta: Array) -> Array:
-        """``1/(1 + b²θ²)``."""
         return 1 / (1 + (self.b * np.asarray(theta)) ** 2)
 
     @property
     def variance(self) -> float:
-        """2b²."""
         return 2 * self.b**2
 
     def cdf(self, x: Array) -> Array:

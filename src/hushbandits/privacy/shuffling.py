@@ -96,20 +96,16 @@ class ExtraBits(NoiseLaw):
 
     @property
     def mean(self) -> float:  # type: ignore[override]
-        """``kq``, of k bits that are 1 with probability q."""
         return self.k * self.q
 
     @property
     def variance(self) -> float:
-        """kq(1 − q)."""
         return self.k * self.q * (1 - self.q)
 
     def line(self, n: int) -> Array:
-        """``Bin(nk, q)``."""
         return stats.binom.pmf(np.arange(n * self.k + 1), n * self.k, self.q)
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        """That of the binomial, on a sum of sensitivity 1."""
         return binomial_profile(n * self.k, self.q) if shift == 1 else None
 
 

@@ -84,7 +84,6 @@ class DiscreteLaplace(_Distributed):
     source = "Chowdhury & Zhou 2023, theorem 1"
 
     def plan(self, n: int) -> Plan:
-        """Theorem 1."""
         return distributed_pure(n, self.epsilon, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
@@ -92,7 +91,6 @@ class DiscreteLaplace(_Distributed):
         return polya_price(self.planned(n), self.epsilon, survivors)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε where a secure function hides the individual messages; nothing where it does not."""
         text = f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares"
         return self._guarantee(text)
 
@@ -141,11 +139,9 @@ class Skellam(_Distributed):
         self.delta = real("delta", delta, 0, 1)
 
     def plan(self, n: int) -> Plan:
-        """Theorem 2."""
         return distributed_renyi(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
-        """ε at δ, of the Rényi curve of the survivors' noise and of the block's own g."""
         plan = self.planned(n)
         assert plan.noise is not None
         curve = plan.noise.curve(survivors, plan.g)
@@ -153,7 +149,6 @@ class Skellam(_Distributed):
         return Spent(to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, δ) at the given δ, from the Rényi curve of the smallest block."""
         g = precision(2, self.epsilon, self.scale)
         converted = to_epsilon(skellam_curve((g / self.epsilon) ** 2, g), self.delta)
         text = (
@@ -183,7 +178,6 @@ class DiscreteGaussian(Skellam):
     source = "Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021, proposition 13"
 
     def plan(self, n: int) -> Plan:
-        """Theorem 4."""
         return distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:

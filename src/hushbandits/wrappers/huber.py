@@ -68,11 +68,9 @@ class Huber(Wrapper):
 
     @property
     def verbs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """It also changes what is passed on, if asked to."""
         return ("replace", "relay") if self.relays else ("replace",)
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Draw who is byzantine."""
         self._luck = env.payload.luck("replace", self.name, env, seeds)
         self._relays = streams(seeds, f"wrapper/{self.name}/relays")
         #: (R, M) bool
@@ -83,7 +81,6 @@ class Huber(Wrapper):
         self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Replace the rewards that luck picks."""
         return message.replace(self._rate, self.law, self.location, self._luck)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:

@@ -56,7 +56,6 @@ class LocalBernoulli(Wrapper):
         self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Rewards in [0, 1] of agents who come back, or ``ValueError``; what they send is made of bits already."""
         if "add" not in env.payload.verbs:
             raise ValueError(f"{self.name} needs rewards that can be noised one by one: {env.payload.noun} cannot")
         if not env.law.unit_interval:
@@ -66,7 +65,6 @@ class LocalBernoulli(Wrapper):
         return fields
 
     def tells(self, fields: Fields, env: World) -> Fields:
-        """A bit in the place of each reward."""
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
@@ -87,7 +85,6 @@ class LocalBernoulli(Wrapper):
         return np.less(self._luck.next(), self.chance(np.clip(reward, 0.0, 1.0))).astype(float)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε per reward, against everyone."""
         return (
             Guarantee(
                 mechanism=f"a bit with P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1), ε = {self.epsilon:g}, for each reward",

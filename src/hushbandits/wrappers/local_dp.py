@@ -46,10 +46,8 @@ class LocalDiscreteLaplace(Mechanism):
         super().__init__(epsilon, confidence, 1.0, sampler, name=name)
 
     def plan(self, n: int) -> Plan:
-        """Theorem 6."""
         return local_pure(n, self.epsilon, self._p)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε against everyone."""
         text = f"Lap_ℤ(g/ε) on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}"
         return self._promise(text, "everyone but the user", "Chowdhury & Zhou 2023, theorem 6")

@@ -109,7 +109,6 @@ class LocalLaplace(Wrapper):
             )
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Raise ``ValueError`` unless ``reward`` is there, raw and in [0, 1]."""
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         if not env.law.unit_interval:
@@ -117,7 +116,6 @@ class LocalLaplace(Wrapper):
         return fields
 
     def tells(self, fields: Fields, env: World) -> Fields:
-        """With ``own="noised"`` the noised reward."""
         if not self._first(env) or "reward" not in fields:
             return fields
         return {**fields, "reward": Field(low=-self.reach, high=1.0 + self.reach)}
@@ -142,7 +140,6 @@ class LocalLaplace(Wrapper):
         return _Noise(DiscreteLaplace(self.grid / self.epsilon), self.grid)
 
     def tell(self, reward: Array, env: World) -> Array:
-        """Tell agents the noised reward, where they go by it."""
         return self._noise.onto(np.clip(reward, 0.0, 1.0), self._luck.next()) if self._first(env) else reward
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -155,7 +152,6 @@ class LocalLaplace(Wrapper):
         return message.add(lambda n: noise, self._luck)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε per report; with exact own rewards of a report by itself."""
         if self.grid is None:
             noise = f"Laplace(1/{self.epsilon:g})"
             arithmetic = (

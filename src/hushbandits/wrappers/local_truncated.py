@@ -54,7 +54,6 @@ class TruncatedGeometric(NoiseLaw):
         return self.bound
 
     def exactly(self) -> Callable[[Source], int]:
-        """Discrete Laplace draws, until one lies within B."""
         scale = exact.ratio(self.b)
 
         def one(source: Source) -> int:
@@ -65,7 +64,6 @@ class TruncatedGeometric(NoiseLaw):
         return one
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        """Of one draw, from its probabilities."""
         return shift_profile(self.pmf(np.arange(-self.bound, self.bound + 1)), shift) if n == 1 else None
 
     def outside(self, shift: int) -> float:
@@ -115,7 +113,6 @@ class LocalTruncated(Mechanism):
         self.delta = real("delta", delta, 0, 1)
 
     def plan(self, n: int) -> Plan:
-        """τ is the 1 − p quantile of the sum, computed."""
         g = precision(n, self.epsilon)
         low, high = g - 1, 2 * g
         while TruncatedGeometric(g / self.epsilon, high).outside(g) > self.delta:
@@ -128,6 +125,5 @@ class LocalTruncated(Mechanism):
         return Plan(n, g, tail_quantile(noise, n, self._p), noise)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, δ) against everyone."""
         text = f"Lap_ℤ(g/ε) cut off at ±B on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}, δ = {self.delta:g}"
         return self._promise(text, "everyone but the user", "Geng, Ding, Guo & Kumar 2020 (truncated Laplace)")

@@ -79,7 +79,6 @@ class SecAgg(Passage, SecureFunction):
         return env.payload.sealed(self, env)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """Hides messages among their cohort; the sum itself is not noised here."""
         cohort = self.channel(env).cohort
         between = (
             "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that "

@@ -45,7 +45,6 @@ class Shuffle(Passage):
         return env.payload.shuffled(self, env)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """Anonymity among the cohort; no differential privacy by itself."""
         return (
             Guarantee(
                 mechanism="ideal shuffle: a uniform permutation, senders removed",

@@ -89,14 +89,12 @@ class ShuffledLaplace(Mechanism):
         self.delta = 0.0 if shuffle == "pure" else _split_delta(self.epsilon, self.security)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """As `Mechanism`; theorem 3 fixes p."""
         fields = super().sends(fields, env)
         if self.shuffle == "pure":
             self._p = 1 / (2 * env.horizon)
         return fields
 
     def plan(self, n: int) -> Plan:
-        """Theorem 1, at ε′ = ε/2 for ``pure``."""
         share = self.epsilon / 2 if self.shuffle == "pure" else self.epsilon
         return distributed_pure(n, share, self._p, self.sure(n))
 
@@ -111,12 +109,10 @@ class ShuffledLaplace(Mechanism):
         return Spent(noise.epsilon, delta, profile=partial(self.seen, n, survivors))
 
     def _secure(self, n: int, survivors: int) -> float:
-        """Bits of security that the survivors' shares attain."""
         modulus = self.planned(n).modulus
         return min(self.security, shares_security(_shares(self, n, modulus, self.security), survivors, modulus))
 
     def seals(self, wrapper: Wrapper) -> bool:
-        """The sum of its own protocol."""
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
 
     @property
@@ -125,7 +121,6 @@ class ShuffledLaplace(Mechanism):
         return SMALLEST if self.shuffle == "split-and-mix" else 2
 
     def release(self, n: int, survivors: int) -> Release | None:
-        """The noise, and what the shuffled sum gives away on top of it."""
         noise = super().release(n, survivors)
         if noise is None:
             return None
@@ -134,7 +129,6 @@ class ShuffledLaplace(Mechanism):
         return replace(noise, far=2.0 ** -self._secure(n, survivors))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε where the protocol's own sum is behind it."""
         pure = self.shuffle == "pure"
         total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation" if pure else "ε in the noise"
         secure = (
@@ -168,7 +162,6 @@ class _Bits(Plan):
 
     @property
     def modulus(self) -> int:
-        """Never reached: nothing wraps."""
         return self.n * (1 + self.noise.k) + 1
 
     @property
@@ -214,7 +207,6 @@ class BinarySum(Mechanism):
         self.calibrate = choice("calibrate", calibrate, ("paper", "exact"))
 
     def plan(self, n: int) -> Plan:
-        """Noise bits for n users."""
         return _Bits(n, 1, 0, extra_bits(n, self.epsilon, self.delta, self.calibrate))
 
     def price(self, n: int, survivors: int) -> Spent:
@@ -228,7 +220,6 @@ class BinarySum(Mechanism):
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, δ) of a block's bits."""
         return self._promise(
             f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
             "the server: shuffled bits of blocks",
@@ -272,7 +263,6 @@ class ShuffledSum(SecureFunction):
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Integer messages with a ``modulus``, from a mechanism that accounts for this sum, or ``ValueError``."""
         require(self.name, ("reward", "n", "modulus"), fields)
         before = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if not isinstance(before, Mechanism) or getattr(before, "shuffle", None) != self.shuffle:

@@ -38,7 +38,6 @@ class VoteCorruption(Loss):
         return fields
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, η)-privacy as the paper claims it: no differential privacy."""
         return (
             Guarantee(
                 mechanism=f"each vote lost with probability {self.rate:g}",
