@@ -36,11 +36,6 @@ def private_regret(gaps: Array, t: Array, agents: int, life: int, cover: int, ep
         M, γ and χ̄.
     epsilon : float
         ε of the private means; ``inf`` for the non-private algorithm.
-
-    Examples
-    --------
-    >>> float(private_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=1.0).round(2))
-    83.91
     """
     gaps = _positive(gaps)
     constant = cover * (agents * life + 2) + agents * (1 / epsilon + float(scipy.special.zeta(1.5)))
@@ -54,13 +49,6 @@ def byzantine_regret(
 
     ``χ̄ Σ_k Δ_k 8σ² ln t/(Δ_k − 2σ√ϵ)² + (3M + γχ̄(M − 1)) Σ_k Δ_k``; infinite unless ``√ϵ < Δ_min/(2σ)``.  The printed
     bound lacks the factor Δ_k, the 2 that ``ln(1/δ) = 2 ln t`` brings, and the root in its condition.
-
-    Examples
-    --------
-    >>> float(byzantine_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=0.0).round(2))
-    25.92
-    >>> float(byzantine_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=0.25))
-    inf
     """
     gaps = _positive(gaps)
     slack = gaps - 2 * sigma * math.sqrt(epsilon)

@@ -61,11 +61,6 @@ def bellman_ford(adjacency: Array, sources: Array) -> Ways:
     least of its own and theirs plus one; whoever gets nearer takes that neighbour for its parent (the lowest on ties).
     At the end everyone tells its parents, who so learn their children.
 
-    Parameters
-    ----------
-    adjacency : (M, M) bool
-    sources : (V,) int
-
     Examples
     --------
     >>> from hushbandits.envs.network.graphs import adjacency
@@ -97,12 +92,6 @@ def elect(adjacency: Array, cost: Array) -> Election:
 
     States are compared as pairs; as printed, a tie takes the smaller of two *names*, which may be that of an agent with
     another cost.
-
-    Examples
-    --------
-    >>> from hushbandits.envs.network.graphs import adjacency
-    >>> elect(adjacency("cycle", 4), np.array([3, 1, 1, 2]))
-    Election(leader=1, rounds=4, messages=32)
     """
     agents = len(adjacency)
     state = [(float(cost[v]), v) for v in range(agents)]
@@ -117,12 +106,6 @@ def best_leader(adjacency: Array) -> Election:
     """The graph median by messages alone (algorithm 4): Bellman–Ford, distances back to their sources, an election.
 
     All sources at once, where the paper takes them one after the other: 3M rounds instead of some 2M².
-
-    Examples
-    --------
-    >>> from hushbandits.envs.network.graphs import adjacency
-    >>> best_leader(adjacency("path", 5)).leader
-    2
     """
     agents = len(adjacency)
     ways = bellman_ford(adjacency, np.arange(agents))

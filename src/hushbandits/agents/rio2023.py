@@ -35,11 +35,6 @@ class DPMASE(VotingTeam):
         δ: failure probability of the whole.
     beta : float
         β: failure probability of one agent; the vote threshold is ``M = ⌊ln δ/ln β⌋``, exceeded.
-
-    Raises
-    ------
-    ValueError
-        ε ≤ 0; δ or β outside (0, 1); an epoch longer than 2⁵³ activations.
     """
 
     name = "DP-MASE"
@@ -92,11 +87,6 @@ class CorruptedElimination(VotingTeam):
         δ: failure probability of the whole.
     xi : float
         ξ: corruption probability; at most ``1 − (1 − η)^(1/(K−1))``.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range; an inadmissible ξ (the message names the largest).
     """
 
     name = "Corrupted-Elimination"

@@ -112,14 +112,7 @@ class Learned:
 
 
 def parts_of(task: Task) -> tuple[Seen, ...]:
-    """Return what an agent is shown in a task: equal for two envs in which one policy can play.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> parts_of(hb.make_core("CoopNetwork-v0", n_agents=4).task())[0]
-    ('own_mean', 10, 0.0, 1.0)
-    """
+    """Return what an agent is shown in a task: equal for two envs in which one policy can play."""
     low, high = task.observation_space.low, task.observation_space.high
 
     def bound(values: Array) -> float | None:
@@ -129,13 +122,7 @@ def parts_of(task: Task) -> tuple[Seen, ...]:
 
 
 def heads_of(space: Space) -> tuple[str, tuple[int, ...]]:
-    """Return an action space's class, and how many choices each part of an action has.
-
-    Examples
-    --------
-    >>> heads_of(spaces.Discrete(3)), heads_of(spaces.MultiBinary(2))
-    (('Discrete', (3,)), ('MultiBinary', (2, 2)))
-    """
+    """Return an action space's class, and how many choices each part of an action has."""
     if isinstance(space, spaces.Discrete):
         return "Discrete", (int(space.n),)
     if isinstance(space, spaces.MultiDiscrete):

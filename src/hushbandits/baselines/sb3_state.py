@@ -69,11 +69,6 @@ def activation(name: str) -> str:
 def needed(names: Iterable[str]) -> list[str]:
     """Return those weights that decide what is done.
 
-    Raises
-    ------
-    ValueError
-        There are some of a network that is not the library's own.
-
     Examples
     --------
     >>> needed(["action_net.bias", "value_net.bias"])

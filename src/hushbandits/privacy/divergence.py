@@ -121,11 +121,6 @@ def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
         The sensitivity.
     lost : float
         Mass beyond the array's ends; it counts towards δ.
-
-    Examples
-    --------
-    >>> shift_profile(np.array([0.25, 0.5, 0.25]), 1)(np.array([0.0, math.log(2)])).round(4).tolist()
-    [0.5, 0.25]
     """
     return _of_logs(_log(pmf), shift, lost)
 
@@ -150,13 +145,7 @@ def _any_shift(log_pmf: Array, shifts: range, lost: float, x: Array) -> Array:
 
 
 def circle_profile(pmf: Array, sensitivity: int) -> Profile:
-    """Of noise on ℤ_m with this law, ``(m,)``, on a sum of the given sensitivity mod m: every shift is tried.
-
-    Examples
-    --------
-    >>> circle_profile(np.array([0.5, 0.25, 0.25]), 1)(np.array([0.0, math.log(2)])).round(4).tolist()
-    [0.25, 0.0]
-    """
+    """Of noise on ℤ_m with this law, ``(m,)``, on a sum of the given sensitivity mod m: every shift is tried."""
     return partial(_any_turn, _log(pmf), sensitivity)
 
 
@@ -242,13 +231,7 @@ def _worst(profiles: tuple[Profile, ...], x: Array) -> Array:
 
 
 def epsilon_at(profile: Profile, delta: float) -> float:
-    """Return the smallest ε at δ, infinite where no ε will do.
-
-    Examples
-    --------
-    >>> round(epsilon_at(pure_profile(1.0), 0.0), 9), epsilon_at(pure_profile(1.0, 0.1), 0.01)
-    (1.0, inf)
-    """
+    """Return the smallest ε at δ, infinite where no ε will do."""
     low, high = 0.0, 1.0
     while profile(np.array([high]))[0] > delta:
         low, high = high, 2 * high
@@ -267,24 +250,6 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
 
     The pair of laws on a grid of privacy losses whose divergence is the profile at every point of the grid and above
     it between them ("connect the dots": Doroshenko et al. 2022) is composed by one fast Fourier transform.
-
-    Parameters
-    ----------
-    profile : Profile
-    times : int
-        At least 1.
-    delta : float
-        At least 1e-10.
-
-    Returns
-    -------
-    float
-        Infinite where so small a δ is not attained.
-
-    Raises
-    ------
-    ValueError
-        Times or δ out of range.
 
     Examples
     --------

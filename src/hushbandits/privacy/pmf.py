@@ -1,4 +1,4 @@
-"""Laws of what a server sees: pmfs on ℤ_m, and tails of sums."""
+"""Tails of sums of noise."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ import math
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
 from hushbandits.privacy.noise import NoiseLaw
 
-__all__ = ["chernoff", "tail_quantile", "wrapped_discrete_laplace"]
-
-
-def wrapped_discrete_laplace(b: float, m: int) -> Array:
-    """``(m,)`` law of Lap_ℤ(b) mod m: ``(1−β)/(1+β)·(β^d + β^(m−d))/(1−β^m)``, ``β = e^(−1/b)``."""
-    d = np.arange(m)
-    # Lap_ℤ puts (1−β)/(1+β)·β^d at every d + jm with j ≥ 0, and β^(m−d)·β^(jm) on the other side.
-    return math.tanh(1 / (2 * b)) * (np.exp(-d / b) + np.exp(-(m - d) / b)) / -math.expm1(-m / b)
+__all__ = ["chernoff", "tail_quantile"]
 
 
 def chernoff(law: NoiseLaw, n: int, p: float) -> float:
@@ -46,12 +38,6 @@ def tail_quantile(law: NoiseLaw, n: int, p: float) -> int:
 
     The sum is wrapped on a circle so long that what wraps is below 1e-15 (`chernoff`); there
     ``P(|S| ≤ τ) = (1/N) Σ_j cf(θ_j)^n sin((2τ+1)θ_j/2)/sin(θ_j/2)``, ``θ_j = 2πj/N``.
-
-    Examples
-    --------
-    >>> from hushbandits.privacy.samplers import DiscreteLaplace
-    >>> tail_quantile(DiscreteLaplace(10.0), 1, 0.1)
-    23
     """
     size = 2 * math.ceil(chernoff(law, n, 1e-15)) + 1
     # cf falls towards π: the terms beyond the first negligible one are negligible.

@@ -32,11 +32,6 @@ def lucb_rate(n_arms: int, t: int, eta: float) -> float:
     """``½ ln(5Kt⁴/(4η))``: in round t the radius of an arm pulled N times is ``√(rate/N)``.
 
     Source: Kalyanakrishnan et al. 2012, section 3.1, with ``k₁ = 5/4``.
-
-    Examples
-    --------
-    >>> round((lucb_rate(10, 100, 0.9) / 40) ** 0.5, 4)
-    0.513
     """
     return 0.5 * math.log(1.25 * n_arms * float(t) ** 4 / eta)
 
@@ -46,11 +41,6 @@ def ugapec_rate(n_arms: int, total: int, eta: float) -> float:
     """``½ ln(4K(t − 1)³/η)`` after ``t − 1`` pulls in all: the radius of an arm pulled N times is ``√(rate/N)``.
 
     Source: Gabillon, Ghavamzadeh & Lazaric 2012, eq. 3 with ``c = 1/2`` and ``b = 1``.
-
-    Examples
-    --------
-    >>> round((ugapec_rate(10, 100, 0.9) / 40) ** 0.5, 4)
-    0.4692
     """
     return 0.5 * math.log(4.0 * n_arms * float(total) ** 3 / eta)
 

@@ -20,11 +20,6 @@ def pass_gap(n_arms: int, tau: int, eta: float) -> float:
     """``2√(ln(4Kτ²/η)/(2τ))``: k is given up after pass τ when ``μ̂_max − μ̂_k + ε`` reaches it.
 
     Source: Even-Dar et al. 2006, algorithm 2; Allesiardo, Féraud & Maillard 2017, SER3.
-
-    Examples
-    --------
-    >>> round(pass_gap(10, 100, 0.9), 4)
-    0.51
     """
     return 2.0 * math.sqrt(math.log(4.0 * n_arms * float(tau) * float(tau) / eta) / (2.0 * tau))
 
@@ -34,11 +29,6 @@ def kl_level(n_arms: int, t: int, eta: float) -> float:
     """``ln(405.5 K t^1.1/η)``: exploration rate of KL-Racing and KL-LUCB.
 
     Source: Kaufmann & Kalyanakrishnan 2013, theorem 1, at α = 1.1 (whose k₁ is 405.5).
-
-    Examples
-    --------
-    >>> round(kl_level(10, 1, 0.9), 4)
-    8.4131
     """
     return math.log(405.5 * n_arms * float(t) ** 1.1 / eta)
 
@@ -114,16 +104,7 @@ def _learn_kl(state, r, n, p, arms, reward, luck, vote):
 
 
 def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Passes in index order; after pass τ, `pass_gap` (Even-Dar et al. 2006, algorithm 2).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hushbandits.routines.best_arm import identify
-    >>> rng = np.random.default_rng(0)
-    >>> identify(successive_elimination_by_passes(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
-    (1, 60)
-    """
+    """Passes in index order; after pass τ, `pass_gap` (Even-Dar et al. 2006, algorithm 2)."""
     return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in)
 
 

@@ -27,18 +27,8 @@ class CentralLaplace(Mechanism):
 
     Parameters
     ----------
-    epsilon : float
-        ε > 0.
-    confidence : float or "1/T"
-        p of the tail bound τ (discrete).
     discrete : bool
         Integer noise on encoded rewards.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_core("CentralDP-v0", epsilon=0.5).privacy()[0].view
-    'whoever sees the decoded sums; the server itself is trusted with the rewards'
     """
 
     def __init__(

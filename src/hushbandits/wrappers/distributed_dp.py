@@ -58,18 +58,7 @@ class DiscreteLaplace(_Distributed):
     """Distributed pure DP: every user adds a difference of Pólya draws, and the sum is discrete Laplace.
 
     For n users: ``g = ⌈ε√n⌉``, ``η = γ⁺ − γ⁻`` with γ ~ Pólya(1/n, e^(−ε/g)), ``τ = ⌈(g/ε) ln(2/p)⌉``,
-    ``m = ng + 2τ + 1``.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε > 0.
-    confidence : float or "1/T"
-        p.
-
-    References
-    ----------
-    Chowdhury & Zhou 2023, theorem 1.
+    ``m = ng + 2τ + 1``.  Source: Chowdhury & Zhou 2023, theorem 1.
 
     Examples
     --------
@@ -98,21 +87,17 @@ class DiscreteLaplace(_Distributed):
 class Skellam(_Distributed):
     """Distributed Rényi DP: every user adds Skellam noise of variance g²/(nε²), ``g = ⌈sε√n⌉``.
 
+    Source: Chowdhury & Zhou 2023, theorem 2; accounted from the Skellam bound with the actual g and σ² of the smallest
+    block of two users, for the theorem's branch 3ε²/(2s) should read 3ε/(2s√n).
+
     Parameters
     ----------
     epsilon : float
         ε > 0: about αε²/2-Rényi DP of every order α.
-    confidence : float or "1/T"
-        p.
     scale : float
         s ≥ 1: a finer grid costs bits and buys privacy and accuracy.
     delta : float
         δ at which `privacy` states the converted ε.
-
-    References
-    ----------
-    Chowdhury & Zhou 2023, theorem 2; accounted from the Skellam bound with the actual g and σ² of the smallest block
-    of two users, for the theorem's branch 3ε²/(2s) should read 3ε/(2s√n).
 
     Examples
     --------
@@ -162,11 +147,7 @@ class DiscreteGaussian(Skellam):
     """Distributed concentrated DP: every user adds a discrete Gaussian of σ² = g²/(nε²), ``g = ⌈sε√n⌉``.
 
     Their sum is not a discrete Gaussian, but close to one: ½ε̄²-zCDP with ε̄ a little above ε
-    (`accounting.concentrated_sum`).
-
-    References
-    ----------
-    Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021.
+    (`accounting.concentrated_sum`).  Source: Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021.
 
     Examples
     --------

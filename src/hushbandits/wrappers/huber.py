@@ -20,7 +20,8 @@ __all__ = ["Huber"]
 class Huber(Wrapper):
     """ϵ-contamination of what is *reported*; an agent's own statistics stay clean.
 
-    With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.
+    With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.  Source:
+    Dubey & Pentland 2020, section 4; Huber 1964.
 
     Parameters
     ----------
@@ -36,16 +37,6 @@ class Huber(Wrapper):
     relays : bool
         Byzantine agents also corrupt, with the same probability, each report of others that they send on (network):
         then a report that took h hops is corrupt with probability at most hϵ.
-    name : str, optional
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range; a message without ``reward``.
-
-    References
-    ----------
-    Dubey & Pentland 2020, section 4; Huber 1964.
     """
 
     def __init__(

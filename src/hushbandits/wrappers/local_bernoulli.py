@@ -25,23 +25,19 @@ class LocalBernoulli(Wrapper):
     """Each reward x in [0, 1] is replaced by a bit, ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before anybody sees it.
 
     The agents themselves are told the bit alone, so whatever they do and say is made of bits.  A bit's mean is
-    ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.
+    ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.  Source: Ren, Zhou, Liu & Shroff 2020,
+    "Multi-Armed Bandits with Local Differential Privacy", convert-to-Bernoulli.
 
     Parameters
     ----------
     epsilon : float
         ε per reward, at most 20: from 37 on a double's 53 bits of luck cannot toss the coin's rarer side.
-    name : str, optional
 
     Raises
     ------
     ValueError
         ε ≤ 0 or > 20; a reward law outside [0, 1]; the feedback setting, whose users are met once and sum their
         rewards.
-
-    References
-    ----------
-    Ren, Zhou, Liu & Shroff 2020, "Multi-Armed Bandits with Local Differential Privacy", convert-to-Bernoulli.
 
     Examples
     --------
@@ -71,13 +67,7 @@ class LocalBernoulli(Wrapper):
         self._luck = env.payload.luck("add", self.name, env, seeds)
 
     def chance(self, reward: Array) -> Array:
-        """``P(1 | x)`` of a `reward` x, of any shape.
-
-        Examples
-        --------
-        >>> LocalBernoulli(1.0).chance(np.array([0.0, 0.5, 1.0])).round(3).tolist()
-        [0.269, 0.5, 0.731]
-        """
+        """``P(1 | x)`` of a `reward` x, of any shape."""
         lean = math.exp(-self.epsilon)
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 

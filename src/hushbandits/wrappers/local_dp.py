@@ -14,23 +14,7 @@ class LocalDiscreteLaplace(Mechanism):
     """Every user adds Lap_ℤ(g/ε) to its encoded reward: nobody needs to be trusted, and the noise adds up.
 
     ``g = ⌈ε√n⌉``; τ is the 1 − p quantile of the sum of n draws, computed (the paper leaves a constant unnamed).
-
-    Parameters
-    ----------
-    epsilon : float
-        ε > 0.
-    confidence : float or "1/T"
-        p.
-
-    References
-    ----------
-    Chowdhury & Zhou 2023, theorem 6.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_core("LocalDP-v0", epsilon=0.5).privacy()[0].view
-    'everyone but the user'
+    Source: Chowdhury & Zhou 2023, theorem 6.
     """
 
     hidden_by = "noise"

@@ -60,7 +60,9 @@ class LocalLaplace(Wrapper):
     reward may change with certainty which arm is played next, and so which law the next reports have.  Then a report is
     covered by itself, and nothing is promised about a run.
 
-    Rewards are clipped to [0, 1] before the noise: a sender that says more gains nothing.
+    Rewards are clipped to [0, 1] before the noise: a sender that says more gains nothing.  Source: Dwork, McSherry,
+    Nissim & Smith 2006 (Laplace mechanism); Ghosh, Roughgarden & Sundararajan 2012 (discrete); Mironov 2012 (the last
+    bits).
 
     Parameters
     ----------
@@ -72,18 +74,12 @@ class LocalLaplace(Wrapper):
     grid : int, optional
         G ≤ 2²⁴ε: rewards are rounded to multiples of 1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default
         noise is a double, whose last bits tell on it.
-    name : str, optional
 
     Raises
     ------
     ValueError
         ε ≤ 0; a grid so fine for its ε that 53 bits of luck leave gaps in its support; a reward law outside [0, 1]; a
         message without ``reward``, or with one that is encoded already.
-
-    References
-    ----------
-    Dwork, McSherry, Nissim & Smith 2006 (Laplace mechanism); Ghosh, Roughgarden & Sundararajan 2012 (discrete);
-    Mironov 2012 (the last bits).
 
     Examples
     --------

@@ -24,20 +24,7 @@ __all__ = ["LocalTruncated", "TruncatedGeometric"]
 
 @dataclass(frozen=True)
 class TruncatedGeometric(NoiseLaw):
-    """``P(x) ∝ e^(−|x|/b)`` on the integers from −B to B.
-
-    Parameters
-    ----------
-    b : float
-        Scale, > 0.
-    bound : int
-        B ≥ 1.
-
-    Examples
-    --------
-    >>> TruncatedGeometric(2.0, 1).pmf(np.arange(3)).round(4).tolist()
-    [0.4519, 0.2741, 0.0]
-    """
+    """``P(x) ∝ e^(−|x|/b)`` on the integers from −B to B."""
 
     b: float
     bound: int
@@ -74,20 +61,13 @@ class TruncatedGeometric(NoiseLaw):
 class LocalTruncated(Mechanism):
     """Every user adds noise that never exceeds B: `LocalDiscreteLaplace` without its tails, (ε, δ) by itself.
 
-    ``g = ⌈ε√n⌉``, scale g/ε, and B the smallest whose last g values have probability at most δ.
+    ``g = ⌈ε√n⌉``, scale g/ε, and B the smallest whose last g values have probability at most δ.  Source: Geng, Ding,
+    Guo & Kumar 2020 cut off the Laplace law; on the integers, with B computed from δ, it is our own.
 
     Parameters
     ----------
-    epsilon : float
-        ε > 0.
     delta : float
         δ in (0, 1).
-    confidence : float or "1/T"
-        p.
-
-    References
-    ----------
-    Geng, Ding, Guo & Kumar 2020 cut off the Laplace law; on the integers, with B computed from δ, it is our own.
 
     Examples
     --------

@@ -52,7 +52,6 @@ class Mechanism(Privatizer):
     sampler : str
         ``"fast"``: NumPy, seeded, floating point, a simulation; ``"exact"``: integers only, on a seeded source
         (`privacy.exact`), user by user but for the sum of all Pólya shares, so for small blocks.
-    name : str, optional
     """
 
     verbs = ("encode", "add", "modulo")

@@ -50,7 +50,6 @@ class PrivateMeans(Wrapper):
         of them finds in its inbox (``inbox.own``), and nothing else.  ``"exact"``: they see their rewards.
     delta : float
         δ′ at which `metrics` and `privacy` compose the releases.
-    name : str, optional
 
     Notes
     -----

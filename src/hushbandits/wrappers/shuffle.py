@@ -25,7 +25,6 @@ class Shuffle(Passage):
         Exploration only, and needed there: activations per shuffle.
     min_cohort : int
         Exploration only: fewest different agents per window.
-    name : str, optional
 
     Examples
     --------

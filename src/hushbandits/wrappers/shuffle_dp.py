@@ -48,28 +48,14 @@ class ShuffledLaplace(Mechanism):
 
     ``split-and-mix``: the full ε in the noise; (ε, δ) with ``δ = (1 + e^ε) 2^(−σ)``.  ``pure``: ``ε′ = ε/2`` in the
     noise (the printed theorem keeps e^(−ε/g) and would spend 1.5 ε), ε/4 twice in the relaxed secure aggregation,
-    ``p = q̂ = 1/(2T)``.
+    ``p = q̂ = 1/(2T)``.  Source: Balle et al. 2020 (split-and-mix); Chowdhury & Zhou 2023, theorem 3 (pure).
 
     Parameters
     ----------
-    epsilon : float
-        ε > 0, of the whole protocol.
-    confidence : float or "1/T"
-        p of ``split-and-mix``.
     shuffle : str
         ``"split-and-mix"`` or ``"pure"``.
     security : int
         σ, bits of statistical security; its `ShuffledSum` has the same.
-
-    References
-    ----------
-    Balle et al. 2020 (split-and-mix); Chowdhury & Zhou 2023, theorem 3 (pure).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_core("ShuffleDP-v0", epsilon=1.0).privacy()[0].delta < 1e-11
-    True
     """
 
     def __init__(
@@ -175,6 +161,8 @@ class _Bits(Plan):
 class BinarySum(Mechanism):
     """Every user sends its (randomly rounded) reward as a bit, and noise bits; the shuffler hides which is which.
 
+    Source: Tenenbaum, Kaplan, Mansour & Stemmer 2021; Cheu, Smith, Ullman, Zeber & Zhilyaev 2019.
+
     Parameters
     ----------
     epsilon, delta : float
@@ -184,11 +172,6 @@ class BinarySum(Mechanism):
     calibrate : str
         ``"paper"``: ``τ = 96 ln(2/δ)/ε²`` fair bits' worth of noise, or more where that falls short of (ε, δ) (from
         ε ≈ 7 on); ``"exact"``: as little as (ε, δ) needs.
-    name : str, optional
-
-    References
-    ----------
-    Tenenbaum, Kaplan, Mansour & Stemmer 2021; Cheu, Smith, Ullman, Zeber & Zhilyaev 2019.
     """
 
     shuffle = "binary-sum"
@@ -234,8 +217,9 @@ class ShuffledSum(SecureFunction):
 
     ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
     the mechanism is sure of (`t_min`), each counted in ``bits``; where fewer than 19 are left the block is refused:
-    nothing of it arrives.  ``pure``: an ideal (ε̂, q̂)-relaxed secure
-    aggregation; with probability ``q̂ = 1/(2T)`` a block's sum is a uniform number.  ``binary-sum``: the bits' sum.
+    nothing of it arrives.  ``pure``: an ideal (ε̂, q̂)-relaxed secure aggregation; with probability ``q̂ = 1/(2T)`` a
+    block's sum is a uniform number.  ``binary-sum``: the bits' sum.  Source: Balle et al. 2020; Chowdhury & Zhou 2023,
+    theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
 
     Parameters
     ----------
@@ -245,11 +229,6 @@ class ShuffledSum(SecureFunction):
         σ of ``split-and-mix``, the mechanism's.
     min_cohort : int
         Fewest users whose sum is opened.
-    name : str, optional
-
-    References
-    ----------
-    Balle et al. 2020; Chowdhury & Zhou 2023, theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
     """
 
     verbs = ("seal",)
