@@ -1,4 +1,4 @@
-"""How a network that nobody oversees finds its leader and the ways to it (Howson et al. 2024, appendix A).
+"""How a network finds its leader and the ways to it (Howson et al. 2024, appendix A), message by message.
 
 Each algorithm is played round by round: in a round everyone sends one message to each neighbour (or to its parent), and
 knows of the others only what has arrived.  All come with the number of rounds and of messages.
@@ -10,25 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
-
-__all__ = ["Election", "Ways", "bellman_ford", "best_leader", "elect"]
 
 
 class Ways(NamedTuple):
-    """Shortest paths to each source v.
-
-    Parameters
-    ----------
-    distance : (V, M) int
-        Hops of agent w to source v.
-    parent : (V, M) int
-        The next agent on w's way to v; −1 for v itself.
-    rounds, messages : int
-        What it took.
-    """
-
     distance: Array
     parent: Array
     rounds: int
@@ -36,22 +21,18 @@ class Ways(NamedTuple):
 
 
 class Election(NamedTuple):
-    """Who leads, and what it took."""
-
     leader: int
     rounds: int
     messages: int
 
 
-@jit
 def _forward(parent, before, known):
     # everyone's set goes to its parent, for each source v
     for v in range(parent.shape[0]):
         for w in range(parent.shape[1]):
             p = parent[v, w]
             if p >= 0:
-                for z in range(known.shape[2]):
-                    known[v, p, z] |= before[v, w, z]
+                known[v, p] |= before[v, w]
 
 
 def bellman_ford(adjacency: Array, sources: Array) -> Ways:
@@ -60,13 +41,6 @@ def bellman_ford(adjacency: Array, sources: Array) -> Ways:
     Everyone starts at d = ∞, sources at 0.  For M − 1 rounds everyone tells its neighbours its distances, and takes the
     least of its own and theirs plus one; whoever gets nearer takes that neighbour for its parent (the lowest on ties).
     At the end everyone tells its parents, who so learn their children.
-
-    Examples
-    --------
-    >>> from hushbandits.envs.network.graphs import adjacency
-    >>> ways = bellman_ford(adjacency("path", 4), np.array([0]))
-    >>> ways.distance.tolist(), ways.parent.tolist(), ways.rounds, ways.messages
-    ([[0, 1, 2, 3]], [[-1, 0, 1, 2]], 4, 21)
     """
     agents, sources = len(adjacency), np.asarray(sources)
     distance = np.full((len(sources), agents), agents)  # ∞: no way is so long
