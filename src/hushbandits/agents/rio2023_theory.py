@@ -6,6 +6,7 @@ The propositions give orders; where a constant is needed to draw a line it is th
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 import scipy
@@ -53,13 +54,10 @@ def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
 
 def first_below(radius: Callable[[int], float], bound: float) -> int:
     """Smallest t ≥ 1 at which `radius`, which falls (but for its first steps), is at most `bound`."""
-    low, high = 0, 1
+    high = 1
     while radius(high) > bound:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if radius(middle) > bound else (low, middle)
-    return high
+        high *= 2
+    return bisect_left(range(high), True, high // 2 + 1, key=lambda t: radius(t) <= bound)
 
 
 def most_likely(weights: Sequence[float], m: int) -> float:

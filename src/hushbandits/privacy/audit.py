@@ -65,18 +65,13 @@ def epsilon_lower_bound(hits: int, others: int, samples: int, delta: float, leve
     (ε, δ)-DP has ``p ≤ e^ε q + δ``.  With Clopper–Pearson bounds at level/2 each, ε is at least
     ``ln((p_lo − δ)/q_hi)`` but for a probability `level`.
     """
-    return float(_lower_bounds(np.array(hits), np.array(others), samples, delta, level))
-
-
-def _lower_bounds(hits: Array, others: Array, samples: int, delta: float, level: float) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        low = np.where(hits > 0, stats.beta.ppf(level / 2, hits, samples - hits + 1), 0.0)
-        high = np.where(others < samples, stats.beta.isf(level / 2, others + 1, samples - others), 1.0)
-        return np.where(low > delta, np.maximum(np.log((low - delta) / high), 0.0), 0.0)
+    low = stats.beta.ppf(level / 2, hits, samples - hits + 1) if hits else 0.0
+    high = stats.beta.isf(level / 2, others + 1, samples - others) if others < samples else 1.0
+    return max(math.log((low - delta) / high), 0.0) if low > delta else 0.0
 
 
 def _quick_bounds(hits: Array, others: Array, samples: int, delta: float, z: float) -> Array:
-    """`_lower_bounds` by Wilson's intervals: to choose by, not to refute by."""
+    """`epsilon_lower_bound` by Wilson's intervals: to choose by, not to refute by."""
 
     def bound(count: Array, sign: int) -> Array:
         p = count / samples

@@ -60,11 +60,7 @@ def laplace_profile(epsilon: float) -> Profile:
 
     Source: Balle, Barthe & Gaboardi 2018, theorem 3.
     """
-    return partial(_laplace, epsilon)
-
-
-def _laplace(epsilon: float, x: Array) -> Array:
-    return np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0) / 2), 0.0)
+    return lambda x: np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0) / 2), 0.0)
 
 
 def discrete_laplace_profile(b: float, shift: int) -> Profile:
@@ -137,20 +133,13 @@ def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
         return _shifted(log_pmf, shift, lost)
     if shift * len(log_pmf) > 64 * _WIDEST:
         raise NotImplementedError(f"{shift} shifts of a law on {len(log_pmf)} integers are too many to try")
-    return partial(_any_shift, log_pmf, range(1, shift + 1), lost)
-
-
-def _any_shift(log_pmf: Array, shifts: range, lost: float, x: Array) -> Array:
-    return np.max([_shifted(log_pmf, s, lost)(x) for s in shifts], axis=0)
+    return lambda x: np.max([_shifted(log_pmf, s, lost)(x) for s in range(1, shift + 1)], axis=0)
 
 
 def circle_profile(pmf: Array, sensitivity: int) -> Profile:
     """Of noise on ℤ_m with this law, ``(m,)``, on a sum of the given sensitivity mod m: every shift is tried."""
-    return partial(_any_turn, _log(pmf), sensitivity)
-
-
-def _any_turn(log_pmf: Array, sensitivity: int, x: Array) -> Array:
-    return np.max([_Pair(log_pmf, np.roll(log_pmf, s))(x) for s in range(1, sensitivity + 1)], axis=0)
+    log_pmf = _log(pmf)
+    return lambda x: np.max([_Pair(log_pmf, np.roll(log_pmf, s))(x) for s in range(1, sensitivity + 1)], axis=0)
 
 
 @lru_cache(maxsize=256)
@@ -205,9 +194,10 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     x = np.arange(reach + 1)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
-        centre, log_mgf, pmf = _tilted(law, n, 2 * reach + 1, tilt)
+        centre, log_mgf, transform = law.tilted(n, 2 * reach + 1, tilt)
         if centre > reach:  # all further out, and wrapped
             break
+        pmf = np.fft.irfft(transform, 2 * reach + 1)[: reach + 1]  # it wraps, far from its mean
         away = np.abs(x - centre)
         good = (away < best) & (pmf > 1e-13 * pmf.max())
         out[good] = np.log(pmf[good]) - tilt * x[good] + log_mgf
@@ -215,19 +205,9 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     return np.append(out[:0:-1], out)
 
 
-def _tilted(law: NoiseLaw, n: int, m: int, tilt: float) -> tuple[float, float, Array]:
-    """Mean of a tilted sum, ``n ln M(t)``, and its law on 0 … ⌊m/2⌋ (it wraps on a circle of m, far from its mean)."""
-    centre, log_mgf, transform = law.tilted(n, m, tilt)
-    return centre, log_mgf, np.fft.irfft(transform, m)[: m // 2 + 1]
-
-
 def worst_profile(profiles: Sequence[Profile]) -> Profile:
     """Return the pointwise largest δ: no mixture of the mechanisms, in whatever order, costs more than it."""
-    return partial(_worst, tuple(profiles))
-
-
-def _worst(profiles: tuple[Profile, ...], x: Array) -> Array:
-    return np.max([profile(x) for profile in profiles], axis=0)
+    return lambda x: np.max([profile(x) for profile in profiles], axis=0)
 
 
 def epsilon_at(profile: Profile, delta: float) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -94,15 +96,15 @@ class LocalTruncated(Mechanism):
 
     def plan(self, n: int) -> Plan:
         g = precision(n, self.epsilon)
-        low, high = g - 1, 2 * g
-        while TruncatedGeometric(g / self.epsilon, high).outside(g) > self.delta:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            small = TruncatedGeometric(g / self.epsilon, middle).outside(g) <= self.delta
-            low, high = (low, middle) if small else (middle, high)
-        noise = TruncatedGeometric(g / self.epsilon, high)
+        high = 2 * g
+        while not self._hides(g, high):
+            high *= 2
+        bound = bisect_left(range(high), True, g, key=partial(self._hides, g))
+        noise = TruncatedGeometric(g / self.epsilon, bound)
         return Plan(n, g, tail_quantile(noise, n, self._p), noise)
+
+    def _hides(self, g: int, bound: int) -> bool:
+        return TruncatedGeometric(g / self.epsilon, bound).outside(g) <= self.delta
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         text = f"Lap_ℤ(g/ε) cut off at ±B on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}, δ = {self.delta:g}"
