@@ -10,7 +10,6 @@ from scipy import stats
 
 from hushbandits.privacy.divergence import (
     _discounted,
-    circle_profile,
     composed_epsilon,
     epsilon_at,
     pure_profile,
@@ -34,14 +33,6 @@ def test_shifts_on_a_line(weights, shift, lost, x):
     nobody = [[0.0] * s for s in range(shift + 1)]
     worst = max(hockey([*pmf, *nobody[s]], [*nobody[s], *pmf], x) for s in range(1, shift + 1))
     assert shift_profile(pmf, shift, lost)(np.array([x]))[0] == pytest.approx(min(worst + lost, 1.0), abs=1e-9)
-
-
-@settings(deadline=None)
-@given(WEIGHTS, st.integers(1, 5), st.floats(0, 3))
-def test_turns_of_a_circle(weights, sensitivity, x):
-    pmf = np.array(weights) / sum(weights)
-    worst = max(hockey(pmf, np.roll(pmf, s), x) for s in range(1, sensitivity + 1))
-    assert circle_profile(pmf, sensitivity)(np.array([x]))[0] == pytest.approx(worst, abs=1e-9)
 
 
 @pytest.mark.parametrize(("n", "step"), [(1, 1.0), (40, 0.1), (1700, 1.0), (700, 2.5), (999, 0.5)])

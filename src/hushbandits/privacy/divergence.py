@@ -23,7 +23,6 @@ __all__ = [
     "RESOLVED",
     "Profile",
     "binomial_profile",
-    "circle_profile",
     "composed_epsilon",
     "discrete_laplace_profile",
     "epsilon_at",
@@ -136,12 +135,6 @@ def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
     return lambda x: np.max([_shifted(log_pmf, s, lost)(x) for s in range(1, shift + 1)], axis=0)
 
 
-def circle_profile(pmf: Array, sensitivity: int) -> Profile:
-    """Of noise on ℤ_m with this law, ``(m,)``, on a sum of the given sensitivity mod m: every shift is tried."""
-    log_pmf = _log(pmf)
-    return lambda x: np.max([_Pair(log_pmf, np.roll(log_pmf, s))(x) for s in range(1, sensitivity + 1)], axis=0)
-
-
 @lru_cache(maxsize=256)
 def binomial_profile(trials: int, q: float) -> Profile:
     """Of Bin(trials, q) added to a sum of sensitivity 1."""
@@ -151,11 +144,10 @@ def binomial_profile(trials: int, q: float) -> Profile:
 
 
 @lru_cache(maxsize=256)
-def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Profile:
+def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
     """Of the sum of n draws of `law`, all that an observer of a modular sum can see of the noise.
 
-    By its own `NoiseLaw.profile`, or by its transforms.  Where they do not do, a `NoiseLaw.wrapped_pmf` of its own on
-    the circle of `modulus` stands in.
+    By its own `NoiseLaw.profile`, its `NoiseLaw.line`, or its transforms.
 
     Raises
     ------
@@ -171,13 +163,9 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Pr
     """
     if (own := law.profile(n, sensitivity)) is not None:
         return own
-    try:
-        log_pmf = _log_pmf_of_sum(law, n, sensitivity)
-    except NotImplementedError:
-        if type(law).wrapped_pmf is NoiseLaw.wrapped_pmf:  # by its transforms, whose rounding would pass for tails
-            raise
-        return circle_profile(law.wrapped_pmf(n, modulus), sensitivity)
-    return _of_logs(log_pmf, sensitivity, 2 * _LOST)
+    if (line := law.line(n)) is not None:
+        return shift_profile(line, sensitivity)
+    return _of_logs(_log_pmf_of_sum(law, n, sensitivity), sensitivity, 2 * _LOST)
 
 
 def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:

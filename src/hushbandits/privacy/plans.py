@@ -109,7 +109,7 @@ class Release:
 
     def profile(self) -> Profile:
         """Its exact divergence."""
-        noise = law_profile(self.law, self.draws, self.shift, self.modulus)
+        noise = law_profile(self.law, self.draws, self.shift)
         return partial(_on_top, noise, self.epsilon, self.far) if self.epsilon or self.far else noise
 
 
