@@ -21,7 +21,7 @@ from hushbandits.core.team import Protocol, Team
 from hushbandits.core.world import World
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import follow, values_kept
-from hushbandits.policies.policy import Sums, by_index, everyone
+from hushbandits.policies.policy import Sums, by_index, everyone, nothing_shared
 from hushbandits.policies.ucb import UCB1
 
 __all__ = ["ByzantineUCB", "PrivateUCB"]
@@ -105,20 +105,15 @@ class _Robust(NamedTuple):
 
 
 @jit
-def _level(state, r):
-    return state.log_inverse_delta
-
-
-@jit
-def _robust_index(state, r, k, log_inverse_delta):
+def _robust_index(state, r, k, _):
     # μ̂_k + σ√ϵ + σ√(ln(1/δ)/|S_k|); an arm never seen comes first
     if not state.n[r, k]:
         return math.inf
-    radius = state.sigma * math.sqrt(log_inverse_delta / state.n[r, k])
+    radius = state.sigma * math.sqrt(state.log_inverse_delta / state.n[r, k])
     return state.mean[r, k] + (state.sigma * math.sqrt(state.epsilon) + radius)
 
 
-_choose_robust = by_index(_robust_index, _level)
+_choose_robust = by_index(_robust_index, nothing_shared)
 
 
 class ByzantineUCB(Team):

@@ -11,7 +11,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -84,10 +84,6 @@ class Learned:
     """
 
     algorithm: str
-    setting: str
-    env: Params
-    options: Params
-    parts: tuple[Seen, ...]
     kind: str
     heads: tuple[int, ...]
     layers: tuple[int, ...]
@@ -95,9 +91,13 @@ class Learned:
     lstm: int
     deterministic: bool
     masked: bool
-    beats: int
     weights: Mapping[str, Array]
-    told: Params
+    setting: str = ""
+    env: Params = field(default_factory=dict)
+    options: Params = field(default_factory=dict)
+    parts: tuple[Seen, ...] = ()
+    beats: int = 1
+    told: Params = field(default_factory=dict)
     bounds: tuple[Array, Array] | None = None
 
     @property

@@ -96,9 +96,8 @@ def _policy(name: str, told: object, state: Mapping[str, Array]) -> Learned:
     action, heads = _actions(table("action_space", data.get("action_space")))
     weights, net = network(state, len(heads) if action == "MultiBinary" else 0)
     policy = Learned(
-        algorithm=name, setting="", env={}, options={}, parts=(), kind=action, heads=heads,
-        layers=tuple(net["layers"]), activation=made or kind.activation, lstm=net["lstm"],
-        deterministic=kind.deterministic, masked=kind.masked, beats=1, weights=weights, told={}, bounds=(low, high),
+        algorithm=name, kind=action, heads=heads, layers=tuple(net["layers"]), activation=made or kind.activation,
+        lstm=net["lstm"], deterministic=kind.deterministic, masked=kind.masked, weights=weights, bounds=(low, high),
     )  # fmt: skip
     return sound(policy)
 

@@ -11,7 +11,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import real
 from hushbandits.policies.luck import beta, normal, uniform
-from hushbandits.policies.policy import Policy
+from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
 
 __all__ = ["GaussianTS", "ThompsonSampling"]
 
@@ -23,13 +23,8 @@ class _Counts(NamedTuple):
 
 
 @jit
-def _draw_beta(state, r):
-    best, top = 0, -1.0
-    for k in range(state.wins.shape[1]):
-        x = beta(state.luck, r, state.wins[r, k] + 1.0, state.losses[r, k] + 1.0)
-        if x > top:
-            best, top = k, x
-    return best
+def _draw_beta(state, r, k, _):
+    return beta(state.luck, r, state.wins[r, k] + 1.0, state.losses[r, k] + 1.0)
 
 
 @jit
@@ -49,7 +44,7 @@ class ThompsonSampling(Policy):
     """
 
     name = "TS"
-    choose = staticmethod(_draw_beta)
+    choose = staticmethod(by_index(_draw_beta, nothing_shared))
     update = staticmethod(_toss)
     random = True
 
@@ -61,25 +56,15 @@ class ThompsonSampling(Policy):
 class _Normal(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
+    t: Array  # (L,)
     luck: Array  # (L, 4)
     sigma: float
 
 
 @jit
-def _draw_normal(state, r):
-    best, top = 0, -math.inf
-    for k in range(state.n.shape[1]):
-        n = state.n[r, k] + 1.0
-        x = state.s[r, k] / n + state.sigma * normal(state.luck, r) / math.sqrt(n)
-        if x > top:
-            best, top = k, x
-    return best
-
-
-@jit
-def _count(state, r, arm, reward):
-    state.n[r, arm] += 1.0
-    state.s[r, arm] += reward
+def _draw_normal(state, r, k, _):
+    n = state.n[r, k] + 1.0
+    return state.s[r, k] / n + state.sigma * normal(state.luck, r) / math.sqrt(n)
 
 
 class GaussianTS(Policy):
@@ -94,8 +79,8 @@ class GaussianTS(Policy):
     """
 
     name = "TS-Gaussian"
-    choose = staticmethod(_draw_normal)
-    update = staticmethod(_count)
+    choose = staticmethod(by_index(_draw_normal, nothing_shared))
+    update = staticmethod(add)
     random = True
 
     def __init__(self, sigma: float = 1.0):
@@ -103,4 +88,4 @@ class GaussianTS(Policy):
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Normal:
         assert luck is not None
-        return _Normal(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck, self.sigma)
+        return _Normal(*sums(learners, n_arms), luck, self.sigma)
