@@ -46,7 +46,7 @@ class PolicyTeam(NetworkTeam):
 
     around: Around
 
-    def __init__(self, policy: AnyPolicy, **params: object):
+    def __init__(self, policy: AnyPolicy = "UCB1", **params: object):
         self.policy = make_policy(policy, **params)
         self._ships = self.policy.ships
         if not self._ships:

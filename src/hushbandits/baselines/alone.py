@@ -10,7 +10,6 @@ from hushbandits.core.ground.types import Seeds
 from hushbandits.core.luck.tapes import LONGEST
 from hushbandits.core.world import World
 from hushbandits.envs.network.rules import Rules, nothing
-from hushbandits.policies.shelf import AnyPolicy
 from hushbandits.policies.watched import tried
 
 __all__ = ["Alone", "each_alone"]
@@ -43,9 +42,6 @@ class Alone(PolicyTeam):
 
     quiet = LONGEST
     around = staticmethod(each_alone)
-
-    def __init__(self, policy: AnyPolicy = "UCB1", **params: object):
-        super().__init__(policy, **params)
 
     @property
     def name(self) -> str:

@@ -231,8 +231,8 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     if math.isinf(top) or top > 690:
         return math.inf
     step = max(top, 1e-9) / 4096
-    step = max(step, _window(*_dots(profile, step), times)[1] / _POINTS)
-    x, p, infinite = _dots(profile, step)
+    step = max(step, _window(*_dots(profile, top, step), times)[1] / _POINTS)
+    x, p, infinite = _dots(profile, top, step)
     low, width = _window(x, p, infinite, times)
     size = math.ceil(width / step) + len(x)
     circle = np.zeros(size)
@@ -250,9 +250,8 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     return float(losses[found[0]]) if len(found) else math.inf
 
 
-def _dots(profile: Profile, step: float) -> tuple[Array, Array, float]:
+def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
     """Losses, their probabilities and that of an infinite loss, such that the divergence is `profile` at every loss."""
-    top = epsilon_at(profile, max(profile(np.array([700.0]))[0] * (1 + 1e-9), 1e-16))
     half = max(1, math.ceil(top / step))
     x = np.arange(-half, half + 1) * step
     above = profile(x[half:])

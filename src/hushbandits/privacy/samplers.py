@@ -265,16 +265,6 @@ class Laplace(NoiseLaw):
         return self.b * (rng.standard_gamma(n) - rng.standard_gamma(n)) if n else 0.0
 
     @property
-    def t_max(self) -> float:
-        return 1 / self.b
-
-    def log_mgf(self, t: float) -> float:
-        return -math.log1p(-((self.b * t) ** 2))
-
-    def cf(self, theta: Array) -> Array:
-        return 1 / (1 + (self.b * np.asarray(theta)) ** 2)
-
-    @property
     def variance(self) -> float:
         return 2 * self.b**2
 
