@@ -24,18 +24,8 @@ def _positive(gaps: Array) -> Array:
 def private_regret(gaps: Array, t: Array, agents: int, life: int, cover: int, epsilon: float) -> Array:
     """Group regret of Private Multi-Agent UCB after t rounds (theorem of section 3.3).
 
-    ``χ̄ Σ_k 8 ln t/Δ_k + Σ_k Δ_k (χ̄(Mγ + 2) + M(1/ε + ζ(1.5)))``, sums over the arms with Δ_k > 0.
-
-    Parameters
-    ----------
-    gaps : (K,) array
-        Δ_k.
-    t : array
-        Rounds.
-    agents, life, cover : int
-        M, γ and χ̄.
-    epsilon : float
-        ε of the private means; ``inf`` for the non-private algorithm.
+    ``χ̄ Σ_k 8 ln t/Δ_k + Σ_k Δ_k (χ̄(Mγ + 2) + M(1/ε + ζ(1.5)))``, sums over the arms with Δ_k > 0
+    (`gaps`); M `agents`, γ `life`, χ̄ `cover`; ε = ``inf`` is the algorithm without noise.
     """
     gaps = _positive(gaps)
     constant = cover * (agents * life + 2) + agents * (1 / epsilon + float(scipy.special.zeta(1.5)))

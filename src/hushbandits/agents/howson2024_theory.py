@@ -25,15 +25,5 @@ def reach(distance: Array) -> int:
 
 
 def quack_regret(alone: Array, gaps: Array, way: int) -> Array:
-    """Group regret of QuACK (theorem 1): ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a``.
-
-    Parameters
-    ----------
-    alone : array
-        S_π(Mn), the regret of π alone after Mn plays.
-    gaps : (K,) array
-        Δ_a.
-    way : int
-        ``Σ_w d(v, w)``, as `reach`.
-    """
+    """Group regret of QuACK (theorem 1): ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a``, where S is `alone` and Σ d `way`."""
     return np.asarray(alone, float) + 3.0 * way * float(np.sum(gaps))

@@ -37,7 +37,7 @@ PARTITIONS, LARGEST = ("largest", "greedy"), 64
 
 
 def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, Array]:
-    """Leaders, and the leader that each agent follows.
+    """Leaders, ascending, and the index of the leader that each agent follows; of hops (M, M) and γ, `life`.
 
     The leaders are an independent set of 𝒢_γ to which nobody can be added; everyone else has one within γ hops, and
     follows the nearest, the lowest index on ties.
@@ -45,30 +45,11 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
     ``"largest"``: as many as there can be.  Howson et al. 2024 choose them "such that they form the maximal weighted
     independent set", whose size, α(𝒢_γ), stands before the logarithm of CMP-UCB's bound (appendix C.2); they state no
     weights, so all agents weigh the same.  Of several largest sets it is the one with the largest γ-neighbourhoods in
-    sum, whose leaders hear most, and then the first in order of names.
+    sum, whose leaders hear most, and then the first in order of names.  Of more than 64
+    agents it is refused (``ValueError``): the search may take exponentially long.
 
     ``"greedy"``: whoever has most γ-neighbours among those left, the lowest index on ties.  It may be smaller: at γ = 2
     a grid of 16 has four leaders and three here.
-
-    Parameters
-    ----------
-    distance : (M, M) int
-        Hops.
-    life : int
-        γ.
-    how : str
-        ``"largest"`` or ``"greedy"``.
-
-    Returns
-    -------
-    leaders : (n,) int, ascending
-    follows : (M,) int
-        Index into `leaders`.
-
-    Raises
-    ------
-    ValueError
-        A largest set of more than 64 agents is asked for: the search may take exponentially long.
 
     Examples
     --------

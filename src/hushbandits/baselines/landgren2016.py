@@ -30,11 +30,6 @@ def smallest_exploration(matrix: Array) -> Array:
     The sum ends where what is left of it, which is bounded by powers of ``|λ₂|`` and added, is a billionth: some
     20/(1 − ``|λ₂|``) products with P.
 
-    Parameters
-    ----------
-    matrix : (M, M) array
-        P, symmetric and doubly stochastic, of a connected graph.
-
     Examples
     --------
     >>> from hushbandits.baselines.gossip import gossip_matrix

@@ -151,13 +151,7 @@ def expected(inputs: int, lstm: int, layers: tuple[int, ...], choices: int) -> d
 
 
 def read(folder: str | Path) -> Learned:
-    """Read a policy.
-
-    Raises
-    ------
-    ValueError
-        There is no policy, or it breaks its format; the sentence says where.
-    """
+    """Read a policy, or raise ``ValueError`` with what breaks its format."""
     if not isinstance(folder, str | Path) or "\0" in str(folder):
         raise ValueError(f"folder={shown(folder)} must be a path")
     path = Path(folder).expanduser()

@@ -27,13 +27,7 @@ class Whole(Net):
 
 
 def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], Whole]:
-    """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is.
-
-    Raises
-    ------
-    ValueError
-        A network other than the algorithms' own: layers of one activation, at most one LSTM before them.
-    """
+    """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is."""
     its = model.policy
     cls = type(its)
     kind = KINDS.get(cls.__module__)
@@ -52,12 +46,7 @@ def policy_of(model: Model) -> Learned:
     """Return what a model does, as it is now.
 
     Of one that was trained in `hb.make_sb3`, and still has that env, it is known what it was shown, part by part;
-    else how wide that is and in which bounds.
-
-    Raises
-    ------
-    ValueError
-        A model that is not played here; the sentence says what to do with it.
+    else how wide that is and in which bounds.  A model that is not played here is refused (``ValueError``).
     """
     name = type(model).__name__
     try:

@@ -42,13 +42,7 @@ _YOURSELF = "if you trust the file, load it yourself and hand over the model, hb
 
 
 def read_zip(path: Path) -> Learned:
-    """Read a zip.
-
-    Raises
-    ------
-    ValueError
-        The file is no zip, or is damaged, or would have to be run to be read; the sentence says which.
-    """
+    """Read a zip, or raise ``ValueError``: it is none, is damaged, or would have to be run to be read."""
     try:
         with opened(path) as file, zipfile.ZipFile(file) as archive:
             if "policy.pth" not in archive.namelist():

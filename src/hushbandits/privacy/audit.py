@@ -88,13 +88,7 @@ def learned_epsilon(innocent: Array, guilty: Array, delta: float, level: float) 
 
     Of every feature the events ``≤ t``, ``≥ t`` and, where it has few values, ``= t`` are tried on the first half; the
     one with the largest bound (Wilson's, which is quick), in its better direction, is tested once, on the second half.
-
-    Parameters
-    ----------
-    innocent, guilty : (F, N) arrays
-        F features of N runs on either of two neighbouring inputs.
-    delta, level : float
-        As in `epsilon_lower_bound`.
+    `innocent` and `guilty` are F features of N runs on either of two neighbouring inputs, (F, N).
 
     Examples
     --------

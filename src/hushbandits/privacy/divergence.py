@@ -103,19 +103,10 @@ def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> _Pair:
 
 
 def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
-    """Of noise on the integers on a sum of sensitivity `shift`: exact.
+    """Of noise with this law on consecutive integers, on a sum of sensitivity `shift`; `lost` mass counts towards δ.
 
     A log-concave law has monotone likelihood ratios: its largest shift is the worst one, at every ε.  Of another law
     every shift is tried.
-
-    Parameters
-    ----------
-    pmf : (m,) array
-        The law, on consecutive integers.
-    shift : int
-        The sensitivity.
-    lost : float
-        Mass beyond the array's ends; it counts towards δ.
     """
     return _of_logs(_log(pmf), shift, lost)
 

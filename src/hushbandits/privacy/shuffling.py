@@ -108,11 +108,6 @@ def extra_bits(n: int, epsilon: float, delta: float, calibrate: str = "paper") -
 
     Whatever is returned has been checked against the exact divergence.
 
-    Raises
-    ------
-    ValueError
-        ``2^50`` bits are not enough.
-
     Examples
     --------
     >>> extra_bits(10_000, 1.0, 1e-6)

@@ -33,12 +33,6 @@ class LocalBernoulli(Wrapper):
     epsilon : float
         ε per reward, at most 20: from 37 on a double's 53 bits of luck cannot toss the coin's rarer side.
 
-    Raises
-    ------
-    ValueError
-        ε ≤ 0 or > 20; a reward law outside [0, 1]; the feedback setting, whose users are met once and sum their
-        rewards.
-
     Examples
     --------
     >>> import hushbandits as hb

@@ -72,14 +72,8 @@ class LocalLaplace(Wrapper):
         Where agents come back: ``"noised"``, they are told what they report; ``"exact"``, they go by their exact own
         rewards.  A user who is met once goes by nothing.
     grid : int, optional
-        G ≤ 2²⁴ε: rewards are rounded to multiples of 1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default
-        noise is a double, whose last bits tell on it.
-
-    Raises
-    ------
-    ValueError
-        ε ≤ 0; a grid so fine for its ε that 53 bits of luck leave gaps in its support; a reward law outside [0, 1]; a
-        message without ``reward``, or with one that is encoded already.
+        G ≤ 2²⁴ε (else ``ValueError``: 53 bits of luck leave gaps in its support): rewards are rounded to multiples of
+        1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise is a double, whose last bits tell on it.
 
     Examples
     --------
