@@ -7,7 +7,7 @@ from functools import partial
 
 from hushbandits.core.ground.jit import jit
 from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read, samples
+from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, pick, read, samples
 
 __all__ = ["median_elimination", "median_length", "naive_elimination", "naive_length"]
 
@@ -65,7 +65,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
 
 def _routine(halved: bool, first: int, eta: float, epsilon: float) -> Routine:
     state = partial(samples, mark=first)  # the pulls of each arm that are due in this epoch
-    return Routine(state, (float(halved), eta, epsilon), _plan, _learn, nothing_to_take_in)
+    return Routine(state, (float(halved), eta, epsilon), _plan, _learn)
 
 
 def naive_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:

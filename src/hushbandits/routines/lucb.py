@@ -14,15 +14,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.racing import kl_level
 from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import (
-    best_mean,
-    fewest_pulls,
-    keep_only,
-    nothing_to_take_in,
-    observe,
-    samples,
-    settle,
-)
+from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, observe, samples, settle
 
 __all__ = ["kl_lucb", "lucb", "lucb_rate", "ugapec", "ugapec_rate"]
 
@@ -157,12 +149,12 @@ def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
 
     Source: Kalyanakrishnan, Tewari, Auer & Stone 2012, algorithm LUCB1 with m = 1.
     """
-    return Routine(_state, (eta, epsilon, 0.0), _plan_pair, _learn_pair, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon, 0.0), _plan_pair, _learn_pair)
 
 
 def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
     """LUCB with KL bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1)."""
-    return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair)
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -170,4 +162,4 @@ def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
 
     Source: Gabillon et al. 2012, figures 1 and 2 with m = 1.
     """
-    return Routine(_state, (eta, epsilon), _plan_one, _learn_one, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon), _plan_one, _learn_one)

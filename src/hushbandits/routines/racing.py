@@ -10,7 +10,7 @@ import math
 from hushbandits.core.ground.jit import jit
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.routine import RESETS, SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, nothing_to_take_in, observe, pick, read, samples
+from hushbandits.routines.selection import best_mean, fewest_pulls, observe, pick, read, samples
 
 __all__ = ["kl_level", "kl_racing", "pass_gap", "ser3", "ser4", "successive_elimination_by_passes"]
 
@@ -105,12 +105,12 @@ def _learn_kl(state, r, n, p, arms, reward, luck, vote):
 
 def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) -> Routine:
     """Passes in index order; after pass τ, `pass_gap` (Even-Dar et al. 2006, algorithm 2)."""
-    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn)
 
 
 def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
     """Successive elimination that shuffles every pass (Allesiardo et al. 2017, algorithm SER3)."""
-    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in, draws=1)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, draws=1)
 
 
 def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool = False) -> Routine:
@@ -124,7 +124,7 @@ def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool
         A reset concerns this player only, who never votes; otherwise everybody and all votes.
     """
     params, resets = (eta, epsilon, phi, float(alone)), phi > 0 and not alone
-    return Routine(samples, params, _plan, _learn, nothing_to_take_in, draws=2, resets=resets)
+    return Routine(samples, params, _plan, _learn, draws=2, resets=resets)
 
 
 def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -133,4 +133,4 @@ def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
     Source: Kaufmann & Kalyanakrishnan 2013, algorithm 1 with m = 1, where the best can be accepted only once the
     worst can be given up, and the worst comes first.
     """
-    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl, nothing_to_take_in)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl)
