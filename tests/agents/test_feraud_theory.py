@@ -7,6 +7,7 @@ from scipy import stats
 
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory as theory
+from hushbandits.agents.rio2023_theory import mase_confidence, mase_rounds
 from hushbandits.bench.declare.catalog import find
 from hushbandits.bench.play.observe import observe
 from hushbandits.core.play import play
@@ -50,10 +51,10 @@ def test_successive_elimination_stays_below_the_samples_of_corollary_2(routine):
 
 def test_theorem_2_bounds_the_stopping_time_and_says_how_surely():
     own, weights = theory.elimination_samples(GAPS, 0.9, 0.25), [1 / 64] * 64
-    bound = theory.stopping_samples(own, weights, 28, 0.05)
+    bound = mase_rounds(own, weights, 28, 0.05)
     rounds = hb.evaluate(ID, "Decentralized-SER3", runs=20, env={"permute_arms": True}).final("rounds")
     assert rounds.max() < bound
-    sure = [theory.stopping_confidence(bound * x, own, weights, 28, 0.05) for x in (0.5, 0.9, 1.0, 1.2)]
+    sure = [mase_confidence(bound * x, own, weights, 28, 0.05) for x in (0.5, 0.9, 1.0, 1.2)]
     assert sure == sorted(sure)
     assert sure[0] < 0.01
     assert 0.94 < sure[-1] <= 0.95
@@ -63,18 +64,18 @@ def test_theorem_2_bounds_the_stopping_time_and_says_how_surely():
 def test_theorem_2_counts_on_the_most_likely_players(m, p):
     """p* is the probability of the M-th most likely player, or of the last where there are fewer."""
     weights = [0.2 / 32] * 32 + [0.8 / 32] * 32
-    t = theory.stopping_samples(500, weights, m, 0.05)
+    t = mase_rounds(500, weights, m, 0.05)
     assert p * t - np.sqrt(t * np.log(1 / 0.05) / 2) == pytest.approx(500)  # Hoeffding's inequality
     # I_{1−p}(T − T_Py, 1 + T_Py) = P[Bin(T, p) ≤ T_Py]
     late = stats.binom.cdf(500, 90_000, p)
-    assert theory.stopping_confidence(90_000, 500, weights, m, 0.05) == pytest.approx(0.95 * (1 - late) ** m)
+    assert mase_confidence(90_000, 500, weights, m, 0.05) == pytest.approx(0.95 * (1 - late) ** m)
 
 
 def test_theorem_4_bounds_the_messages_of_dser4():
     env = {"n_agents": 32, "horizon": 200_000, "permute_arms": True}
     sent = play(*build(ID, "Decentralized-SER4", 10, env, {"phi": 5e-5}))["messages"]
     # one elimination more than resets; 10 resets each, 10 runs
-    assert sent.mean() < theory.reset_messages(0.05, 0.9, 10, 5e-5, 200_000) + theory.message_bound(0.05, 0.9, 10)
+    assert sent.mean() < (5e-5 * 200_000 + 1) * theory.message_bound(0.05, 0.9, 10)  # φT(MK − 1)
 
 
 def test_dashed_lines_belong_to_agents_that_vote():

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 import pytest
+from election import best_leader
 from helpers import arms_pulled, build, equal
 from numba import njit
 from scipy import stats
@@ -15,7 +16,6 @@ from twins_network import MEANS, naive_quack
 
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
-from hushbandits.agents.howson2024_setup import best_leader
 from hushbandits.baselines.alone import Alone
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances, shortest_path_tree

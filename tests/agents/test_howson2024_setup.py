@@ -3,11 +3,12 @@
 import networkx as nx
 import numpy as np
 import pytest
+from election import bellman_ford, best_leader, elect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.agents.howson2024_setup import bellman_ford, best_leader, elect
-from hushbandits.envs.network.graphs import adjacency
+from hushbandits.agents.howson2024 import search_messages
+from hushbandits.envs.network.graphs import adjacency, hop_distances
 
 
 @st.composite
@@ -43,6 +44,7 @@ def test_on_random_graphs_they_are_networkxs(graph, data):
     assert found.leader == total.index(min(total))
     assert found.leader in nx.barycenter(graph)
     assert found.rounds == 3 * m
+    assert found.messages == search_messages(matrix, hop_distances(matrix))
 
 
 def test_counts_by_hand():
@@ -58,4 +60,6 @@ def test_counts_by_hand():
 
 @pytest.mark.parametrize(("m", "messages"), [(1, 0), (2, 2 * 1 + 2 + 2 * 2 + 2 * 2)])
 def test_the_smallest_networks(m, messages):
-    assert tuple(best_leader(adjacency("path", m))) == (0, 3 * m, messages)
+    path = adjacency("path", m)
+    assert tuple(best_leader(path)) == (0, 3 * m, messages)
+    assert search_messages(path, hop_distances(path)) == messages

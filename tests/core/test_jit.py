@@ -112,6 +112,20 @@ def test_switched_off_a_rule_is_its_function(tmp_path):
     assert done.stdout.strip() == "[1, {}]"
 
 
+def test_code_on_disk_for_a_class_that_is_gone_is_forgotten(tmp_path):
+    (tmp_path / "kit.py").write_text(
+        "from hushbandits.core.ground.jit import jit\n@jit\ndef first(state):\n    return state[0]\n"
+    )
+    for name in ("Old", "New", "New"):
+        (tmp_path / "shape.py").write_text(f"from typing import NamedTuple\nclass {name}(NamedTuple):\n    x: float\n")
+        play = (
+            f"import kit, shape; print(kit.first(shape.{name}(1.0)), sum(kit.first.compiled.stats.cache_hits.values()))"
+        )
+        done = subprocess.run([sys.executable, "-c", play], capture_output=True, text=True, check=True, cwd=tmp_path)
+        said = done.stdout.split()
+    assert said == ["1.0", "1"]
+
+
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     """A package of three modules in place of ours: a imports b late, b imports c, d stands alone."""

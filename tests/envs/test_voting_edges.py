@@ -15,7 +15,7 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.play import meet, play
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble
-from hushbandits.routines.best_arm import arm_selection, identify
+from hushbandits.routines.best_arm import ROUTINES, identify
 from hushbandits.routines.routine import RESETS, SILENT, Routine
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.vote_corruption import VoteCorruption
@@ -276,7 +276,7 @@ def test_identify_needs_more_pulls_where_ser4_resets():
     rng = np.random.default_rng(0)
 
     def pulls(phi, seed):
-        routine = arm_selection("SER4", 3, 0.5, 0.3, phi)
+        routine = ROUTINES["SER4"](3, 0.5, 0.3, phi)
         return identify(routine, lambda k: float(rng.random() < 0.2 + 0.3 * k), 3, seed=seed)[1]
 
     plain, reset = (np.mean([pulls(phi, seed) for seed in range(20)]) for phi in (0.0, 0.02))

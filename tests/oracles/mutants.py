@@ -44,9 +44,8 @@ class OneSidedLaw(NoiseLaw):
     def draw(self, rng, size):
         return rng.negative_binomial(self.r, -math.expm1(-1 / self.b), size)
 
-    def wrapped_pmf(self, n, m):
-        k = np.arange(20 * m)
-        return np.bincount(k % m, weights=stats.nbinom.pmf(k, n * self.r, -math.expm1(-1 / self.b)), minlength=m)
+    def line(self, n):
+        return stats.nbinom.pmf(np.arange(math.ceil(60 * self.b) + 1), n * self.r, -math.expm1(-1 / self.b))
 
 
 @refuted_by("white box", "promise")

@@ -15,7 +15,7 @@ from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import distributed_pure
-from hushbandits.privacy.pmf import chernoff, tail_quantile, wrapped_discrete_laplace
+from hushbandits.privacy.pmf import chernoff, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import modular_sum, split_and_mix
 from hushbandits.wrappers.huber import Huber
@@ -72,9 +72,6 @@ def test_continuous_laplace_follows_its_law():
     u = (np.arange(200_000) + 0.5) / 200_000
     x = stats.laplace(scale=2.5).ppf(u)
     assert law.variance == pytest.approx((x**2).mean(), rel=1e-2)
-    for t in (0.1, 0.2):
-        assert law.log_mgf(t) == pytest.approx(math.log(np.exp(t * x).mean()), rel=1e-2)
-        assert law.cf(t) == pytest.approx(np.cos(t * x).mean(), rel=1e-4)
 
 
 class Ones(NoiseLaw):
@@ -248,7 +245,7 @@ def test_the_wrapped_pmf_is_the_law_that_the_server_sees():
     plan = distributed_pure(16, 1.0, 0.5)
     rng = np.random.default_rng(0)
     seen = np.array([plan.noise.draw(rng, 16).sum() for _ in range(20_000)]) % plan.modulus
-    pmf = wrapped_discrete_laplace(plan.g, plan.modulus)
+    pmf = np.exp(log_wrapped_discrete_laplace(plan.g, plan.modulus))
     assert chi_square(seen, lambda x: pmf[x], np.arange(plan.modulus)) > LEVEL
 
 

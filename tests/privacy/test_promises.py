@@ -16,7 +16,6 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.divergence import (
     binomial_profile,
-    circle_profile,
     epsilon_at,
     law_profile,
     pure_profile,
@@ -73,8 +72,6 @@ def test_profiles_by_their_definition(weights, shift, epsilon):
     pmf = np.array(weights) / sum(weights)  # of any shape: every shift is tried where it is not log-concave
     by_hand = max(hockey_stick(*neighbours(pmf, s), epsilon) for s in range(1, shift + 1))
     assert shift_profile(pmf, shift)(np.array([epsilon]))[0] == pytest.approx(by_hand, abs=1e-12)
-    turns = max(hockey_stick(pmf, np.roll(pmf, s), epsilon) for s in range(1, shift + 1))
-    assert circle_profile(pmf, shift)(np.array([epsilon]))[0] == pytest.approx(turns, abs=1e-12)
 
 
 @pytest.mark.parametrize("q", [0.001, 0.03, 0.5])
@@ -204,9 +201,6 @@ class Mine(Mechanism):
 class Unknown(NoiseLaw):
     def draw(self, rng, size):
         return np.zeros(size, np.int64)
-
-    def wrapped_pmf(self, n, m):
-        raise NotImplementedError
 
 
 def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():

@@ -75,7 +75,8 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
         env, team = build("LocalDPNetwork-v0", agent, 2, {**world, "mechanism": mechanism, **given}, own)
         assert [g.epsilon for g in env.privacy()] == [4.0]
         found.append(hb.play(env, team, seed=3)["regret"].tolist())
-        assert team.state.pi.epsilon == 4.0
+        state = team.state.pi if agent.startswith("QuACK") else team.state  # alone, the policy's own
+        assert state.epsilon == 4.0
     assert found[0] == found[1] == found[2]
     with pytest.raises(ValueError, match=r"epsilon=2.0 conflicts with epsilon=4.0 of agent"):
         build("LocalDPNetwork-v0", agent, 2, {**world, "epsilon": 2.0}, {"epsilon": 4.0})

@@ -61,7 +61,6 @@ class BatchedSE(SuccessiveElimination):
         raise NotImplementedError(f"{type(self).__name__} must define noise()")
 
     def length(self, m: int, b: int) -> float:
-        """``l(b) = ⌈l(1) η^(b−1)⌉``."""
         if b * math.log2(self.batch_base) > 60:
             return math.inf
         return math.ceil((self.first or self.batch_base) * self.batch_base ** (b - 1))
@@ -204,7 +203,6 @@ class ShuffleDPSE(BatchedSE):
         return super()._meets(mechanism)
 
     def noise(self) -> tuple[float, float]:
-        """As `DistDPSE`, at the ε that the noise takes; ``ValueError`` for another shuffle."""
         share = {"split-and-mix": 1.0, "pure": 0.5}.get(self._shuffle)
         if share is None:
             raise ValueError(f"{self.name} needs shuffle='split-and-mix' or 'pure'; 'binary-sum' is VB-SDP-AE's")

@@ -100,7 +100,6 @@ class SuccessiveElimination(Team):
             )
 
     def _meets(self, mechanism: Wrapper) -> bool:
-        """Whether the radius is this mechanism's; raises ``ValueError`` where it must be."""
         if not self.mechanisms:
             return True
         noise = str(getattr(mechanism, "noise_as", "") or type(mechanism).__name__)
@@ -137,7 +136,6 @@ class SuccessiveElimination(Team):
         self._p = confidence_level(self._confidence, env.horizon)
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Phase 1, all arms active."""
         self.meets(env)  # a team may be started without a meeting
         shape = (len(seeds), env.n_agents)
         self._horizon = env.horizon
@@ -163,11 +161,9 @@ class SuccessiveElimination(Team):
         return self.width(m, b, int(self._heard[r, i]))
 
     def act(self, obs: Obs) -> tuple[Array, Array]:
-        """The next active arm, for a block of users."""
         return self._arm, self._n
 
     def hear(self, inbox: Inbox) -> None:
-        """Keep the block's mean; after the last arm of the phase, eliminate."""
         total, n = inbox.total("reward"), inbox.total("n")
         for r, i in zip(*np.nonzero(inbox.arrived[:, :, 0]), strict=True):
             active, k = self._active[r, i], self._arm[r, i]

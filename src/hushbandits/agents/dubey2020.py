@@ -62,7 +62,6 @@ class PrivateUCB(Team):
         self.told = ("reward",) if self.own == "exact" else ("mean", "count")
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Private means at the source."""
         return Protocol(wrappers=(("PrivateMeans", {"epsilon": self.epsilon, "v": self.v, "own": self.own}),))
 
     def reset(self, env: World, seeds: Seeds) -> None:
@@ -84,7 +83,6 @@ class PrivateUCB(Team):
         return self._arm
 
     def speak(self, reward: Array) -> Message | None:
-        """Count the own pull exactly, where it is told; the report is made private on its way out."""
         if self.own == "noised":
             return None
         self._own_n[(*self._seat, self._arm)] += 1

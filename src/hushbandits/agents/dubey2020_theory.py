@@ -24,23 +24,8 @@ def _positive(gaps: Array) -> Array:
 def private_regret(gaps: Array, t: Array, agents: int, life: int, cover: int, epsilon: float) -> Array:
     """Group regret of Private Multi-Agent UCB after t rounds (theorem of section 3.3).
 
-    ``χ̄ Σ_k 8 ln t/Δ_k + Σ_k Δ_k (χ̄(Mγ + 2) + M(1/ε + ζ(1.5)))``, sums over the arms with Δ_k > 0.
-
-    Parameters
-    ----------
-    gaps : (K,) array
-        Δ_k.
-    t : array
-        Rounds.
-    agents, life, cover : int
-        M, γ and χ̄.
-    epsilon : float
-        ε of the private means; ``inf`` for the non-private algorithm.
-
-    Examples
-    --------
-    >>> float(private_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=1.0).round(2))
-    83.91
+    ``χ̄ Σ_k 8 ln t/Δ_k + Σ_k Δ_k (χ̄(Mγ + 2) + M(1/ε + ζ(1.5)))``, sums over the arms with Δ_k > 0
+    (`gaps`); M `agents`, γ `life`, χ̄ `cover`; ε = ``inf`` is the algorithm without noise.
     """
     gaps = _positive(gaps)
     constant = cover * (agents * life + 2) + agents * (1 / epsilon + float(scipy.special.zeta(1.5)))
@@ -54,13 +39,6 @@ def byzantine_regret(
 
     ``χ̄ Σ_k Δ_k 8σ² ln t/(Δ_k − 2σ√ϵ)² + (3M + γχ̄(M − 1)) Σ_k Δ_k``; infinite unless ``√ϵ < Δ_min/(2σ)``.  The printed
     bound lacks the factor Δ_k, the 2 that ``ln(1/δ) = 2 ln t`` brings, and the root in its condition.
-
-    Examples
-    --------
-    >>> float(byzantine_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=0.0).round(2))
-    25.92
-    >>> float(byzantine_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=0.25))
-    inf
     """
     gaps = _positive(gaps)
     slack = gaps - 2 * sigma * math.sqrt(epsilon)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hushbandits.core.ground.validate import choice, divisor, real
+from hushbandits.core.ground.validate import choice, divisor, probability, real, shown
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Protocol
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.routines.best_arm import ROUTINES, arm_selection, reset_rate
+from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.routines.routine import Routine
 
 __all__ = ["ArmSelection", "Decentralized"]
@@ -28,14 +28,10 @@ class ArmSelection(VotingTeam):
     routine : str
         One of `hushbandits.routines.best_arm.ROUTINES`.
     epsilon, delta : float
-        ε and δ.
+        ε, an arm within ε of the best will do; and δ, failure probability of the whole.
     phi : float, optional
-        φ of SER4, which plays on to the horizon: probability of a reset per activation, 1e-4 unless given.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range, an unknown routine, φ with one that never resets.
+        φ of SER4 (``ValueError`` with another routine), which plays on to the horizon: probability of a reset per
+        activation, 1e-4 unless given; theorem 4 wants it near the number of switches over the horizon.
     """
 
     #: What stands before the routine's name.
@@ -46,7 +42,9 @@ class ArmSelection(VotingTeam):
         self.routine_name = choice("routine", routine, ROUTINES)
         self.epsilon = divisor("epsilon", epsilon, 1, closed="high")
         self.delta = real("delta", delta, 0, 1)
-        self.phi = reset_rate(self.routine_name, phi)
+        if routine != "SER4" and phi is not None:
+            raise ValueError(f"phi={shown(phi)} is how often SER4 resets; routine={routine!r} never does")
+        self.phi = probability("phi", 1e-4 if phi is None else phi) if routine == "SER4" else None
 
     @property
     def name(self) -> str:
@@ -54,7 +52,8 @@ class ArmSelection(VotingTeam):
 
     def selection(self, n_arms: int, failure: float, alone: bool = False) -> Routine:
         """Return the routine for `n_arms` arms at confidence 1 − `failure`; `alone`: a reset concerns one player."""
-        return arm_selection(self.routine_name, n_arms, failure, self.epsilon, self.phi, alone)
+        own = {} if self.phi is None else {"phi": self.phi, "alone": alone}
+        return ROUTINES[self.routine_name](n_arms, failure, self.epsilon, **own)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """Return none: ε says how far below the best an arm may lie."""
@@ -74,21 +73,11 @@ class Decentralized(ArmSelection):
 
     Parameters
     ----------
-    epsilon : float
-        ε: an arm within ε of the best will do.
     eta : float
         η: failure probability of one player's routine; an observer of one player's messages should find an ε-optimal
         arm with probability at most 1 − η (see `docs/exploration.md` for what is measured).
     delta : float
         δ: failure probability of the whole; in ``[η^N, η²]``, unless the env is not strict.
-    phi : float, optional
-        φ of SER4: probability of a reset per activation, 1e-4 unless given; theorem 4 wants it near the number of
-        switches over the horizon.
-
-    Raises
-    ------
-    ValueError
-        As its base; when env and team meet, a δ outside ``[η^N, η²]``.
 
     Examples
     --------
@@ -121,5 +110,4 @@ class Decentralized(ArmSelection):
         return Protocol(env={**end, **vote})
 
     def routine(self, n_arms: int) -> Routine:
-        """Arm selection at confidence 1 − η."""
         return self.selection(n_arms, self.eta)

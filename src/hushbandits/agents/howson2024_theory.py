@@ -13,11 +13,6 @@ def ucb_regret(gaps: Array, plays: Array, sigma: float = 0.5) -> Array:
     """Regret of UCB with δ = 1/n² after n plays: ``3 Σ_a Δ_a + Σ_a 16σ² ln n / Δ_a`` over the arms with Δ_a > 0.
 
     Source: Lattimore & Szepesvári 2020, "Bandit Algorithms", theorem 7.1; corollary 1 of the paper.
-
-    Examples
-    --------
-    >>> float(ucb_regret([0, 0.5], 100).round(2))
-    38.34
     """
     gaps = np.asarray(gaps, float)
     gaps = gaps[gaps > 0]
@@ -25,32 +20,10 @@ def ucb_regret(gaps: Array, plays: Array, sigma: float = 0.5) -> Array:
 
 
 def reach(distance: Array) -> int:
-    """``Σ_w d(v, w)`` of the graph median v.
-
-    Examples
-    --------
-    >>> from hushbandits.envs.network.graphs import adjacency, hop_distances
-    >>> [reach(hop_distances(adjacency(graph, 16))) for graph in ("cycle", "grid", "star")]
-    [64, 32, 15]
-    """
+    """``Σ_w d(v, w)`` of the graph median v."""
     return int(np.asarray(distance).sum(1).min())
 
 
 def quack_regret(alone: Array, gaps: Array, way: int) -> Array:
-    """Group regret of QuACK (theorem 1): ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a``.
-
-    Parameters
-    ----------
-    alone : array
-        S_π(Mn), the regret of π alone after Mn plays.
-    gaps : (K,) array
-        Δ_a.
-    way : int
-        ``Σ_w d(v, w)``, as `reach`.
-
-    Examples
-    --------
-    >>> float(quack_regret(100.0, [0, 0.5], 10))
-    115.0
-    """
+    """Group regret of QuACK (theorem 1): ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a``, where S is `alone` and Σ d `way`."""
     return np.asarray(alone, float) + 3.0 * way * float(np.sum(gaps))

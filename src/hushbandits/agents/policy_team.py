@@ -46,7 +46,7 @@ class PolicyTeam(NetworkTeam):
 
     around: Around
 
-    def __init__(self, policy: AnyPolicy, **params: object):
+    def __init__(self, policy: AnyPolicy = "UCB1", **params: object):
         self.policy = make_policy(policy, **params)
         self._ships = self.policy.ships
         if not self._ships:
@@ -67,7 +67,7 @@ class PolicyTeam(NetworkTeam):
         """Return the policy's state in `env`: `each` learners for every one of `seeds`, of so many `plays`."""
         luck = words(streams(seeds, f"policy/{self.policy.name}"), each) if self.policy.random else None
         state = started(self.policy, env, len(seeds) * each, plays, luck)
-        self._watched = Watched(self.policy, state, env.n_arms)
+        self._watched = Watched(self.policy, env.n_arms)
         return state
 
     def act(self, obs: Obs) -> Array:

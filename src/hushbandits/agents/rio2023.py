@@ -35,11 +35,6 @@ class DPMASE(VotingTeam):
         δ: failure probability of the whole.
     beta : float
         β: failure probability of one agent; the vote threshold is ``M = ⌊ln δ/ln β⌋``, exceeded.
-
-    Raises
-    ------
-    ValueError
-        ε ≤ 0; δ or β outside (0, 1); an epoch longer than 2⁵³ activations.
     """
 
     name = "DP-MASE"
@@ -55,7 +50,6 @@ class DPMASE(VotingTeam):
         return Protocol(env={**vote, "comparison": ">", "idle": "leaves"})
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε for the votes (proposition 4.1)."""
         return (
             Guarantee(
                 mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",
@@ -73,7 +67,6 @@ class DPMASE(VotingTeam):
         )
 
     def routine(self, n_arms: int) -> Routine:
-        """DP successive elimination (Sajed & Sheffet 2019)."""
         return private_elimination(n_arms, self.epsilon, self.beta)
 
 
@@ -94,11 +87,6 @@ class CorruptedElimination(VotingTeam):
         δ: failure probability of the whole.
     xi : float
         ξ: corruption probability; at most ``1 − (1 − η)^(1/(K−1))``.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range; an inadmissible ξ (the message names the largest).
     """
 
     name = "Corrupted-Elimination"
@@ -113,5 +101,4 @@ class CorruptedElimination(VotingTeam):
         return Protocol(env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "comparison": ">", "idle": "leaves"})
 
     def routine(self, n_arms: int) -> Routine:
-        """Successive elimination at confidence 1 − η_ξ."""
         return successive_elimination(confidence_under_loss(self.eta, self.xi, n_arms))

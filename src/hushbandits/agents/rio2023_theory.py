@@ -6,6 +6,7 @@ The propositions give orders; where a constant is needed to draw a line it is th
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 import scipy
@@ -15,7 +16,6 @@ from hushbandits.routines.elimination import elimination_gap
 from hushbandits.routines.successive import epoch_length
 
 __all__ = [
-    "apparent_privacy",
     "corrupted_failure",
     "corrupted_rounds",
     "dp_local_samples",
@@ -33,18 +33,6 @@ def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
 
     ``Σ_e R(e)`` over epochs ``e = 1..⌈log₂(1/Δ₂)⌉``, each with the arms whose gap is below ``Δ_{e−1}``: R(e) makes
     h and c at most Δ_e/8 each, so epoch e drops every arm with ``Δ_k ≥ Δ_e`` (Sajed & Sheffet 2019, lemma 4.2).
-
-    Parameters
-    ----------
-    gaps : sequence of K floats
-        Δ_k, 0 for the best arm.
-    epsilon, beta : float
-        ε and β.
-
-    Examples
-    --------
-    >>> dp_local_samples([0, 0.2, 0.4, 0.6], epsilon=0.5, beta=0.5)
-    14823
     """
     smallest = min(g for g in gaps if g > 0)
     total = 0
@@ -59,41 +47,21 @@ def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
 
     The smallest t whose elimination gap ``2√(ln(Kt²/η)/t)`` is at most Δ₂/2: empirical means are then within a
     quarter of Δ₂ (Even-Dar et al. 2006, theorem 8).
-
-    Examples
-    --------
-    >>> elimination_local_samples([0, 0.2, 0.4, 0.6], 0.9)
-    7763
     """
     smallest = min(g for g in gaps if g > 0)
     return first_below(lambda t: elimination_gap(len(gaps), t, failure), smallest / 2)
 
 
 def first_below(radius: Callable[[int], float], bound: float) -> int:
-    """Smallest t ≥ 1 at which `radius`, which falls (but for its first steps), is at most `bound`.
-
-    Examples
-    --------
-    >>> first_below(lambda t: 1 / t, 0.01)
-    100
-    """
-    low, high = 0, 1
+    """Smallest t ≥ 1 at which `radius`, which falls (but for its first steps), is at most `bound`."""
+    high = 1
     while radius(high) > bound:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if radius(middle) > bound else (low, middle)
-    return high
+        high *= 2
+    return bisect_left(range(high), True, high // 2 + 1, key=lambda t: radius(t) <= bound)
 
 
 def most_likely(weights: Sequence[float], m: int) -> float:
-    """p*: the probability of the m-th most likely agent, or of the least likely one of fewer.
-
-    Examples
-    --------
-    >>> most_likely([0.2, 0.5, 0.3], 2)
-    0.3
-    """
+    """p*: the probability of the m-th most likely agent, or of the least likely one of fewer."""
     return sorted(weights, reverse=True)[min(max(m, 1), len(weights)) - 1]
 
 
@@ -103,11 +71,6 @@ def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, 
     The root of the proof's quadratic ``p*T − √(T ln(1/δ)/2) = T(β)`` (its eq. 4):
     ``T = ((a + √(a² + 4p*T(β)))/(2p*))²`` with ``a = √(ln(1/δ)/2)``; p* is the probability of the M-th most likely
     agent.
-
-    Examples
-    --------
-    >>> round(mase_rounds(1000, [0.25] * 4, 2, 0.05))
-    4322
     """
     p = most_likely(weights, threshold)
     a = math.sqrt(math.log(1 / delta) / 2)
@@ -117,29 +80,9 @@ def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, 
 def mase_confidence(
     rounds: float, local_samples: float, weights: Sequence[float], threshold: int, delta: float
 ) -> float:
-    """Proposition 4.3: ``(1 − δ)(1 − I_{1−p*}(T − T(β), 1 + T(β)))^M``, the probability that it comes with.
-
-    Examples
-    --------
-    >>> 0 < mase_confidence(4300, 1000, [0.25] * 4, 2, 0.05) < 0.95
-    True
-    """
+    """Proposition 4.3: ``(1 − δ)(1 − I_{1−p*}(T − T(β), 1 + T(β)))^M``, the probability that it comes with."""
     late = scipy.special.betainc(rounds - local_samples, 1 + local_samples, 1 - most_likely(weights, threshold))
     return float((1 - delta) * (1 - late) ** threshold)
-
-
-def apparent_privacy(eta_xi: float, xi: float, n_arms: int) -> float:
-    """Proposition 5.1: ``(1 − η_ξ)(1 − ξ)^(K−1)``, how often an observer of one agent may name its best arm.
-
-    The proof bounds that probability from *below* where privacy needs a bound from above.
-
-    Examples
-    --------
-    >>> from hushbandits.routines.elimination import confidence_under_loss
-    >>> round(apparent_privacy(confidence_under_loss(0.9, 0.1, 10), 0.1, 10), 12)
-    0.1
-    """
-    return (1 - eta_xi) * (1 - xi) ** (n_arms - 1)
 
 
 def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) -> float:
@@ -148,11 +91,6 @@ def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) ->
     The proposition takes the minimum over all α ∈ ℕ, but the expression falls to 0 as α grows, and no failure
     probability does: the proof multiplies the chance of M + α wrong eliminations, which a failure does not need.
     `failure_by_count` with ``p = η_ξ(1 − ξ)`` is a bound that holds.
-
-    Examples
-    --------
-    >>> corrupted_failure(0.05, 0.9, 0.0) == 0.9**28
-    True
     """
     m = vote_threshold(delta, eta_xi)
     enough_votes = 1.0 - scipy.special.betainc(alpha + 1, m, xi)
@@ -163,11 +101,6 @@ def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> 
     """``P[Bin(N, p) ≥ votes needed]``: any M of N agents can outvote the best arm, not M fixed ones.
 
     The bound that the independence of the agents does prove; above the papers' ``p^M``.
-
-    Examples
-    --------
-    >>> failure_by_count(64, 0.5, 5) > 0.99
-    True
     """
     return float(scipy.stats.binom.sf(votes_needed - 1, n_agents, local_failure))
 
@@ -176,10 +109,5 @@ def corrupted_rounds(local_samples: float, n_agents: int, threshold: int, probab
     """Proposition 5.3: ``T ≈ N Q⁻¹(T(η_ξ), 1 − α^(1/M))`` rounds with probability α, for uniform agents.
 
     Q is the regularised upper gamma function, inverted in its second argument.
-
-    Examples
-    --------
-    >>> round(corrupted_rounds(500, 64, 28))
-    34879
     """
     return float(n_agents * scipy.special.gammainccinv(local_samples, 1 - probability ** (1 / threshold)))

@@ -148,9 +148,6 @@ def planned_law(mechanism: Mechanism, n: int, survivors: int) -> PlannedLaw | No
     try:
         # all of the circle, or as far as noise ever gets
         near = m if wrong else min(m, 2 * math.ceil(45 * math.sqrt(draws * law.variance) + g) + 65)
-    except NotImplementedError:  # a law that knows itself on its own circle alone
-        near = m
-    try:
         if near > _WIDEST:
             return None
         pmf = (1 - wrong) * np.roll(_on_circle(law, draws, near), near // 2) + wrong / near

@@ -10,28 +10,25 @@ from hushbandits.core.ground.types import Seeds
 from hushbandits.core.luck.tapes import LONGEST
 from hushbandits.core.world import World
 from hushbandits.envs.network.rules import Rules, nothing
-from hushbandits.policies.shelf import AnyPolicy
 from hushbandits.policies.watched import tried
 
-__all__ = ["Alone"]
+__all__ = ["Alone", "each_alone"]
 
 
-class _Learners(NamedTuple):
-    pi: NamedTuple  # the policy's, one learner per run and agent
+def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
+    """Return the rules of agents who play a policy each, row by row of its state, and hear nothing."""
 
-
-def _around(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
     @turned
     def act(own, t, r, arms):
         agents = arms.shape[1]
         for m in range(agents):
-            arms[r, m] = choose(own.pi, r * agents + m)
+            arms[r, m] = choose(own, r * agents + m)
 
     @turned
     def learn(own, r, arms, rewards):
         agents = arms.shape[1]
         for m in range(agents):
-            update(own.pi, r * agents + m, arms[r, m], rewards[r, m])
+            update(own, r * agents + m, arms[r, m], rewards[r, m])
 
     return Rules(act, learn, nothing)
 
@@ -44,21 +41,17 @@ class Alone(PolicyTeam):
     """
 
     quiet = LONGEST
-    around = staticmethod(_around)
-
-    def __init__(self, policy: AnyPolicy = "UCB1", **params: object):
-        super().__init__(policy, **params)
+    around = staticmethod(each_alone)
 
     @property
     def name(self) -> str:
         return self.policy.name
 
     def meets(self, env: World) -> None:
-        """Raise ``ValueError`` where the policy cannot play."""
         tried(self.policy, env, env.horizon)
 
-    def begin(self, env: World, seeds: Seeds) -> _Learners:
-        return _Learners(self.learners(env, seeds, env.n_agents, env.horizon))
+    def begin(self, env: World, seeds: Seeds) -> NamedTuple:
+        return self.learners(env, seeds, env.n_agents, env.horizon)
 
     def ahead(self) -> int:
         """One's own policy goes by the beats, where it is watched."""

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
+from hushbandits.baselines.alone import each_alone
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Seeds
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam
-from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.policy import Sums, sums
 from hushbandits.policies.ucb import UCB1
 
 __all__ = ["MultiUCB"]
-
-
-_choose = UCB1.choose
-
-
-@jit
-def _act(own, t, r, arms):
-    agents = arms.shape[1]
-    for m in range(agents):
-        own.t[r * agents + m] = t - 1
-        arms[r, m] = _choose(own, r * agents + m)
-
-
-@jit
-def _learn(own, r, arms, rewards):
-    agents = arms.shape[1]
-    for m in range(agents):
-        own.n[r * agents + m, arms[r, m]] += 1.0
-        own.s[r * agents + m, arms[r, m]] += rewards[r, m]
 
 
 @jit
@@ -49,8 +30,7 @@ class MultiUCB(NetworkTeam):
     """
 
     hears: tuple[str, ...] = ("tally",)
-    rules = Rules(_act, _learn, _hear, takes="tally")
+    rules = each_alone(UCB1.choose, UCB1.update, jit)._replace(hear=_hear, takes="tally")
 
     def begin(self, env: World, seeds: Seeds) -> Sums:
-        """A learner per run and agent, who knows nothing."""
         return sums(len(seeds) * env.n_agents, env.n_arms)

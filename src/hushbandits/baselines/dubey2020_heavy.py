@@ -37,7 +37,7 @@ PARTITIONS, LARGEST = ("largest", "greedy"), 64
 
 
 def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, Array]:
-    """Leaders, and the leader that each agent follows.
+    """Leaders, ascending, and the index of the leader that each agent follows; of hops (M, M) and γ, `life`.
 
     The leaders are an independent set of 𝒢_γ to which nobody can be added; everyone else has one within γ hops, and
     follows the nearest, the lowest index on ties.
@@ -45,30 +45,11 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
     ``"largest"``: as many as there can be.  Howson et al. 2024 choose them "such that they form the maximal weighted
     independent set", whose size, α(𝒢_γ), stands before the logarithm of CMP-UCB's bound (appendix C.2); they state no
     weights, so all agents weigh the same.  Of several largest sets it is the one with the largest γ-neighbourhoods in
-    sum, whose leaders hear most, and then the first in order of names.
+    sum, whose leaders hear most, and then the first in order of names.  Of more than 64
+    agents it is refused (``ValueError``): the search may take exponentially long.
 
     ``"greedy"``: whoever has most γ-neighbours among those left, the lowest index on ties.  It may be smaller: at γ = 2
     a grid of 16 has four leaders and three here.
-
-    Parameters
-    ----------
-    distance : (M, M) int
-        Hops.
-    life : int
-        γ.
-    how : str
-        ``"largest"`` or ``"greedy"``.
-
-    Returns
-    -------
-    leaders : (n,) int, ascending
-    follows : (M,) int
-        Index into `leaders`.
-
-    Raises
-    ------
-    ValueError
-        A largest set of more than 64 agents is asked for: the search may take exponentially long.
 
     Examples
     --------
@@ -93,7 +74,6 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
 
 @lru_cache(maxsize=64)
 def _leaders(graph: str | nx.Graph, n_agents: int, how: str) -> dict[int, int]:
-    """How many leaders each γ ≥ 1 up to the diameter gives."""
     distance = hop_distances(adjacency(graph, n_agents))
     return {life: len(partition(distance, life, how)[0]) for life in range(1, int(distance.max()) + 1)}
 
@@ -205,7 +185,6 @@ class CMPUCB(NetworkTeam):
         return "CMP-UCB" if self.leaders is None else "CMP-UCB-leaders"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Messages live as long as that number of leaders needs; ``ValueError`` where no fixed graph says how long."""
         if self.leaders is None:
             return Protocol()
         graph, agents = settings.get("graph", "cycle"), integer("n_agents", settings.get("n_agents", 16), 1)
@@ -222,7 +201,6 @@ class CMPUCB(NetworkTeam):
         tried(self.policy, env, env.n_agents * env.horizon)
 
     def _partitions(self, env: World) -> list[tuple[Array, Array]]:
-        """`partition` of each graph; raises ``ValueError`` where a tree does not serve its leaders."""
         lives: Array = env.slots.life
         found = [partition(d, int(lives[g % len(lives)]), self.partition) for g, d in enumerate(env.distance)]
         if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
@@ -232,7 +210,6 @@ class CMPUCB(NetworkTeam):
         return found
 
     def begin(self, env: World, seeds: Seeds) -> _Leaders:
-        """Choose leaders, who know nothing."""
         runs, agents = len(seeds), env.n_agents
         found = self._partitions(env)
         most = max(len(leaders) for leaders, _ in found)
@@ -246,12 +223,10 @@ class CMPUCB(NetworkTeam):
         return _Leaders(leader, follows, self._arm, started(self.policy, env, runs * most, agents * env.horizon))
 
     def act(self, obs: Obs) -> Array:
-        """Leaders ask their policy; followers repeat, or guess until the first instruction."""
         guess(self._rngs, self._n_arms, self._told, self._arm)
         return super().act(obs)
 
     def hear(self, inbox: Inbox) -> None:
-        """Followers take instructions, leaders rewards."""
         own, arms = self.state, self._arm.copy()
         for i, leader in enumerate(own.leader.T):
             there = leader >= 0
@@ -266,5 +241,4 @@ class CMPUCB(NetworkTeam):
         self._arm[:] = arms
 
     def ahead(self) -> int:
-        """Nobody guesses any more."""
         return super().ahead() if self._told.all() else 0

@@ -16,15 +16,7 @@ def _ask(team: ArmSelection, **env: object) -> Protocol:
 
 
 class ZeroPrivacy(ArmSelection):
-    """One player on all samples, at confidence 1 − δ; each sample goes to the other N − 1 (Féraud et al. 2019, § 5.1).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate("DecentralizedExploration-v0", "0-Privacy-LUCB", runs=2, env={"n_agents": 4})
-    >>> bool((results.final("messages") == 3 * results.final("rounds")).all())
-    True
-    """
+    """One player on all samples, at confidence 1 − δ; each goes to the other N − 1 (Féraud et al. 2019, § 5.1)."""
 
     role = "0-Privacy"
     shared = True
@@ -35,7 +27,6 @@ class ZeroPrivacy(ArmSelection):
         return _ask(self, threshold=0, comparison=">", round_cost="others", **end)
 
     def routine(self, n_arms: int) -> Routine:
-        """Arm selection at confidence 1 − δ."""
         return self.selection(n_arms, self.delta)
 
 
@@ -43,13 +34,6 @@ class OnePrivacy(ArmSelection):
     """Every player alone, at confidence 1 − δ/N, until each holds one arm; no messages (Féraud et al. 2019, § 5.1).
 
     A reset of SER4 concerns only the player that it happens to.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> results = hb.evaluate("DecentralizedExploration-v0", "1-Privacy-LUCB", runs=2, env={"n_agents": 4})
-    >>> int(results.final("messages").max())
-    0
     """
 
     role = "1-Privacy"
@@ -59,15 +43,12 @@ class OnePrivacy(ArmSelection):
         return _ask(self, judge="everyone", stop="players" if self.phi is None else "horizon")
 
     def meets(self, env: World) -> None:
-        """As its base, at the players' confidence."""
         self._confidence = self.delta / env.n_agents
         super().meets(env)
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """δ is split among the players."""
         self._confidence = self.delta / env.n_agents
         super().reset(env, seeds)
 
     def routine(self, n_arms: int) -> Routine:
-        """Arm selection at confidence 1 − δ/N."""
         return self.selection(n_arms, self._confidence, alone=True)

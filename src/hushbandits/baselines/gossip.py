@@ -19,14 +19,6 @@ __all__ = ["Gossip", "gossip", "gossip_matrix", "second_eigenvalue"]
 def gossip_matrix(adjacency: Array) -> Array:
     """``P = I − (D − A)/(1 + max degree)``, symmetric and doubly stochastic.
 
-    Parameters
-    ----------
-    adjacency : (G, M, M) bool
-
-    Returns
-    -------
-    (G, M, M) array
-
     Examples
     --------
     >>> from hushbandits.envs.network.graphs import adjacency
@@ -43,14 +35,7 @@ def gossip_matrix(adjacency: Array) -> Array:
 
 
 def second_eigenvalue(matrix: Array) -> Array:
-    """``(G,)`` |λ₂|, the second largest modulus of P's eigenvalues; 0 for a single agent.
-
-    Examples
-    --------
-    >>> from hushbandits.envs.network.graphs import adjacency
-    >>> second_eigenvalue(gossip_matrix(adjacency("path", 3)[None])).round(6).tolist()
-    [0.666667]
-    """
+    """``(G,)`` |λ₂|, the second largest modulus of P's eigenvalues; 0 for a single agent."""
     if matrix.shape[1] == 1:
         return np.zeros(len(matrix))
     values: Array = np.sort(np.abs(np.linalg.eigvalsh(matrix)), axis=1)[:, -2]
@@ -92,7 +77,6 @@ class Gossip(NetworkTeam):
     fields: Mapping[str, Field] = {"sums": Field(shape=(2,), per_arm=True)}
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Messages go to neighbours alone, over every edge in every round; ``ValueError`` where `settings` differ."""
         for parameter, needed in _NEEDED.items():
             if settings.get(parameter, needed) != needed:
                 raise ValueError(

@@ -58,7 +58,6 @@ class DecTS(Gossip):
         self.rate = rate if rate is None else real("rate", rate, 0)
 
     def begin(self, env: World, seeds: Seeds) -> _Posteriors:
-        """Uniform priors."""
         sums = np.ones((len(seeds), env.n_agents, env.n_arms, 2))
         luck = words(streams(seeds, f"agent/{self.name}"), env.n_agents)
         rate = float(env.n_agents) if self.rate is None else self.rate

@@ -30,15 +30,6 @@ def smallest_exploration(matrix: Array) -> Array:
     The sum ends where what is left of it, which is bounded by powers of ``|λ₂|`` and added, is a billionth: some
     20/(1 − ``|λ₂|``) products with P.
 
-    Parameters
-    ----------
-    matrix : (M, M) array
-        P, symmetric and doubly stochastic, of a connected graph.
-
-    Returns
-    -------
-    (M,) array
-
     Examples
     --------
     >>> from hushbandits.baselines.gossip import gossip_matrix
@@ -88,20 +79,6 @@ def published_exploration(matrix: Array) -> Array:
 
     It depends on the eigenvectors that are taken where an eigenvalue is repeated, as on cycles and grids; here those
     that Gram and Schmidt make of the projections of the agents' unit vectors, in their order.
-
-    Parameters
-    ----------
-    matrix : (M, M) array
-        P.
-
-    Returns
-    -------
-    (M,) array
-
-    Examples
-    --------
-    >>> published_exploration(np.full((2, 2), 0.5)).round(6).tolist()
-    [0.0, 0.0]
     """
     agents = len(matrix)
     values, vectors = np.linalg.eigh(matrix)

@@ -19,13 +19,7 @@ __all__ = ["DDUCB", "chebyshev", "stage_length"]
 
 
 def stage_length(agents: int, second: float, epsilon: float) -> int:
-    """``C = ⌈ln(2M/ε) / √(2 ln(1/|λ₂|))⌉``, at least 1: rounds until a mixed sum is within ε of the average.
-
-    Examples
-    --------
-    >>> stage_length(16, 0.9, 1 / 22), stage_length(16, 0.0, 1 / 22)
-    (15, 1)
-    """
+    """``C = ⌈ln(2M/ε) / √(2 ln(1/|λ₂|))⌉``, at least 1: rounds until a mixed sum is within ε of the average."""
     if second <= 0.0:
         return 1
     return max(1, math.ceil(math.log(2 * agents / epsilon) / math.sqrt(-2 * math.log(second))))
@@ -36,11 +30,6 @@ def chebyshev(second: float, steps: int) -> Array:
 
     After r steps y is ``T_r(P/|λ₂|) y₀ / T_r(1/|λ₂|)`` with T the Chebyshev polynomials: ``w_{r+1} = 2w_r/|λ₂| −
     w_{r−1}`` from w₀ = 1 and w₁ = 1/|λ₂|, ``a = 2w_r/(|λ₂| w_{r+1})``, ``b = w_{r−1}/w_{r+1}``; the first step is P.
-
-    Examples
-    --------
-    >>> chebyshev(0.5, 2).round(4).tolist()
-    [[1.0, 0.0], [1.1429, 0.1429]]
     """
     found = np.zeros((steps, 2))
     found[0] = 1.0, 0.0

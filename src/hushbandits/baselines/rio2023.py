@@ -24,7 +24,6 @@ class _Compared(VotingTeam):
         self.delta = real("delta", delta, 0, 1)
 
     def routine(self, n_arms: int) -> Routine:
-        """Successive elimination at confidence 1 − δ."""
         return successive_elimination(self.delta)
 
 

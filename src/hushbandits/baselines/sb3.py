@@ -68,12 +68,10 @@ class Trained(TaskTeam):
 
     @property
     def name(self) -> str:
-        """What trained it, and where, as far as that is known."""
         where = self.policy.env.get("use")
         return f"{self.policy.algorithm} of {where}" if where else self.policy.algorithm
 
     def meets(self, env: World) -> None:
-        """Raise ``ValueError`` where `env` shows something else than was seen in training, or has other actions."""
         task, policy = self.look(face(env)), self.policy
         if policy.parts:
             self._same_parts(task)
@@ -119,7 +117,6 @@ class Trained(TaskTeam):
         return f"; it knows {use}{f' with {given}' if given else ''}"[:300]
 
     def look(self, its: Face) -> Task:
-        """Return the env's task, as it was in training; ``ValueError`` where there is none such."""
         try:
             task = self.looking(its, self._options)
             if not self.policy.parts and "actions" not in self._options:

@@ -11,7 +11,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -84,10 +84,6 @@ class Learned:
     """
 
     algorithm: str
-    setting: str
-    env: Params
-    options: Params
-    parts: tuple[Seen, ...]
     kind: str
     heads: tuple[int, ...]
     layers: tuple[int, ...]
@@ -95,9 +91,13 @@ class Learned:
     lstm: int
     deterministic: bool
     masked: bool
-    beats: int
     weights: Mapping[str, Array]
-    told: Params
+    setting: str = ""
+    env: Params = field(default_factory=dict)
+    options: Params = field(default_factory=dict)
+    parts: tuple[Seen, ...] = ()
+    beats: int = 1
+    told: Params = field(default_factory=dict)
     bounds: tuple[Array, Array] | None = None
 
     @property
@@ -112,14 +112,7 @@ class Learned:
 
 
 def parts_of(task: Task) -> tuple[Seen, ...]:
-    """Return what an agent is shown in a task: equal for two envs in which one policy can play.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> parts_of(hb.make_core("CoopNetwork-v0", n_agents=4).task())[0]
-    ('own_mean', 10, 0.0, 1.0)
-    """
+    """Return what an agent is shown in a task: equal for two envs in which one policy can play."""
     low, high = task.observation_space.low, task.observation_space.high
 
     def bound(values: Array) -> float | None:
@@ -129,13 +122,7 @@ def parts_of(task: Task) -> tuple[Seen, ...]:
 
 
 def heads_of(space: Space) -> tuple[str, tuple[int, ...]]:
-    """Return an action space's class, and how many choices each part of an action has.
-
-    Examples
-    --------
-    >>> heads_of(spaces.Discrete(3)), heads_of(spaces.MultiBinary(2))
-    (('Discrete', (3,)), ('MultiBinary', (2, 2)))
-    """
+    """Return an action space's class, and how many choices each part of an action has."""
     if isinstance(space, spaces.Discrete):
         return "Discrete", (int(space.n),)
     if isinstance(space, spaces.MultiDiscrete):
@@ -164,13 +151,7 @@ def expected(inputs: int, lstm: int, layers: tuple[int, ...], choices: int) -> d
 
 
 def read(folder: str | Path) -> Learned:
-    """Read a policy.
-
-    Raises
-    ------
-    ValueError
-        There is no policy, or it breaks its format; the sentence says where.
-    """
+    """Read a policy, or raise ``ValueError`` with what breaks its format."""
     if not isinstance(folder, str | Path) or "\0" in str(folder):
         raise ValueError(f"folder={shown(folder)} must be a path")
     path = Path(folder).expanduser()
@@ -297,7 +278,6 @@ _FRAME = 4096
 
 
 def _arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:
-    """The arrays of a file, read only where size, names, shapes and types are as expected."""
     most = sum(4 * math.prod(shape) + _FRAME for shape in shapes.values()) + _FRAME
     try:
         with opened(path) as file:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -26,13 +27,7 @@ class Whole(Net):
 
 
 def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], Whole]:
-    """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is.
-
-    Raises
-    ------
-    ValueError
-        A network other than the algorithms' own: layers of one activation, at most one LSTM before them.
-    """
+    """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is."""
     its = model.policy
     cls = type(its)
     kind = KINDS.get(cls.__module__)
@@ -51,12 +46,7 @@ def policy_of(model: Model) -> Learned:
     """Return what a model does, as it is now.
 
     Of one that was trained in `hb.make_sb3`, and still has that env, it is known what it was shown, part by part;
-    else how wide that is and in which bounds.
-
-    Raises
-    ------
-    ValueError
-        A model that is not played here; the sentence says what to do with it.
+    else how wide that is and in which bounds.  A model that is not played here is refused (``ValueError``).
     """
     name = type(model).__name__
     try:
@@ -75,27 +65,27 @@ def _policy_of(model: BaseAlgorithm, name: str) -> Learned:
     if not isinstance(seen, spaces.Box) or len(seen.shape) != 1:
         raise ValueError(f"it was trained with observations in {type(seen).__name__}, and here they are flat arrays")
     action, heads = heads_of(model.action_space)
-    return sound(
-        Learned(
-            algorithm=name, kind=action, heads=heads, layers=tuple(net["layers"]), activation=net["activation"],
-            lstm=net["lstm"], deterministic=kind.deterministic, masked=kind.masked, beats=1, weights=weights, told={},
-            bounds=(np.array(seen.low, float), np.array(seen.high, float)), **_home(model),
-        )
+    policy = Learned(
+        algorithm=name, kind=action, heads=heads, layers=tuple(net["layers"]), activation=net["activation"],
+        lstm=net["lstm"], deterministic=kind.deterministic, masked=kind.masked, weights=weights,
+        bounds=(np.array(seen.low, float), np.array(seen.high, float)),
     )  # fmt: skip
+    return sound(_at_home(policy, model))
 
 
-def _home(model: BaseAlgorithm) -> dict[str, Any]:
-    """What the env of a training tells: setting, env, options of its task, and the parts of an observation."""
+def _at_home(policy: Learned, model: BaseAlgorithm) -> Learned:
+    """With what the env of a training tells: setting, env, options of its task, and the parts of an observation."""
     env = model.get_env() if hasattr(model, "get_env") else None
     rows = getattr(getattr(env, "unwrapped", None), "rows", None)
     task = getattr(rows, "task", None)
     if not isinstance(task, Task) or task.observation_space != model.observation_space:
-        return {"setting": "", "env": {}, "options": {}, "parts": ()}
+        return policy
     assert rows is not None
     spec = rows.core.spec
-    return {
-        "setting": rows.core.setting,
-        "env": {} if spec is None else {"use": title(spec[0]), **spec[1]},
-        "options": {option: value for option, value in rows.options.items() if option not in EARNED},
-        "parts": parts_of(task),
-    }
+    return replace(
+        policy,
+        setting=rows.core.setting,
+        env={} if spec is None else {"use": title(spec[0]), **spec[1]},
+        options={option: value for option, value in rows.options.items() if option not in EARNED},
+        parts=parts_of(task),
+    )

@@ -117,7 +117,6 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _drawn(scores: Array, luck: Array) -> Array:
-    """The choice at which the softmax's distribution function passes the uniform."""
     total = np.cumsum(np.exp(scores - scores.max(-1, keepdims=True)), -1)
     # Below the last value, however it was rounded: what cannot be taken is not.
     at = np.minimum(luck * total[..., -1], np.nextafter(total[..., -1], 0.0))

@@ -69,11 +69,6 @@ def activation(name: str) -> str:
 def needed(names: Iterable[str]) -> list[str]:
     """Return those weights that decide what is done.
 
-    Raises
-    ------
-    ValueError
-        There are some of a network that is not the library's own.
-
     Examples
     --------
     >>> needed(["action_net.bias", "value_net.bias"])
@@ -95,11 +90,6 @@ def network(state: Mapping[str, Array], bits: int) -> tuple[dict[str, Array], Ne
         float32, as in the policy's ``state_dict``.
     bits : int
         Of how many an action is; 0: it is of choices.
-
-    Raises
-    ------
-    ValueError
-        A network other than the library's own: layers one after another, at most one LSTM before them.
     """
     left = {name: np.asarray(state[name]) for name in needed(state)}
     weights: dict[str, Array] = {}

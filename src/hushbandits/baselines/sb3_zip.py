@@ -42,13 +42,7 @@ _YOURSELF = "if you trust the file, load it yourself and hand over the model, hb
 
 
 def read_zip(path: Path) -> Learned:
-    """Read a zip.
-
-    Raises
-    ------
-    ValueError
-        The file is no zip, or is damaged, or would have to be run to be read; the sentence says which.
-    """
+    """Read a zip, or raise ``ValueError``: it is none, is damaged, or would have to be run to be read."""
     try:
         with opened(path) as file, zipfile.ZipFile(file) as archive:
             if "policy.pth" not in archive.namelist():
@@ -96,15 +90,13 @@ def _policy(name: str, told: object, state: Mapping[str, Array]) -> Learned:
     action, heads = _actions(table("action_space", data.get("action_space")))
     weights, net = network(state, len(heads) if action == "MultiBinary" else 0)
     policy = Learned(
-        algorithm=name, setting="", env={}, options={}, parts=(), kind=action, heads=heads,
-        layers=tuple(net["layers"]), activation=made or kind.activation, lstm=net["lstm"],
-        deterministic=kind.deterministic, masked=kind.masked, beats=1, weights=weights, told={}, bounds=(low, high),
+        algorithm=name, kind=action, heads=heads, layers=tuple(net["layers"]), activation=made or kind.activation,
+        lstm=net["lstm"], deterministic=kind.deterministic, masked=kind.masked, weights=weights, bounds=(low, high),
     )  # fmt: skip
     return sound(policy)
 
 
 def _numbers(what: str, space: object, name: str) -> Array:
-    """Numbers as NumPy prints an array of them."""
     text = table(what, space).get(name)
     if isinstance(text, str) and "..." in text:
         raise ValueError(f"{what} is written in part; {_YOURSELF}")
@@ -117,7 +109,6 @@ def _numbers(what: str, space: object, name: str) -> Array:
 
 
 def _actions(space: Params) -> tuple[str, tuple[int, ...]]:
-    """As `heads_of`."""
     said = str(space.get(":type:"))
     found = re.fullmatch(r"<class 'gymnasium\.spaces\.\w+\.(Discrete|MultiDiscrete|MultiBinary)'>", said)
     if found is None:
@@ -161,7 +152,6 @@ _MARK = object()
 
 
 def _state(content: bytes) -> dict[str, Array]:
-    """The weights that decide what is done, of a file as ``torch.save`` writes it."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         table = next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
         if table is None or sum(entry.file_size for entry in archive.infolist()) > len(content):
@@ -236,7 +226,6 @@ def _tensors(pickled: bytes) -> dict[str, _Tensor]:
 
 
 def _depth(stack: list[object]) -> int:
-    """How many lie above the last mark."""
     above = next((i for i, value in enumerate(reversed(stack)) if value is _MARK), None)
     if above is None:
         raise ValueError("policy.pth is damaged")

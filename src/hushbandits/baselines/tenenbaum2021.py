@@ -33,7 +33,6 @@ class VBSDPAE(BatchedSE):
     wrappers = ("ShuffledNoise", "ShuffledSum")
 
     def meets(self, env: World) -> None:
-        """Raise ``ValueError`` as the base does, and where users add no noise: the interval counts its variance."""
         super().meets(env)
         self._horizon, self._mechanism = env.horizon, env.mechanism
         if self._mechanism.planned(self._block(env.n_arms, 1)).noise is None:

@@ -34,7 +34,6 @@ class Random(Team):
 
     @property
     def ends(self) -> bool:  # type: ignore[override]
-        """Whether every arm is voted out in the end."""
         return self.rate > 0
 
     def reset(self, env: World, seeds: Seeds) -> None:

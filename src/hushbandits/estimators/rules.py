@@ -17,13 +17,7 @@ __all__ = ["add", "clipped_points", "evaluate", "kept_points", "median_sorted", 
 
 @jit
 def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """``⌊N(1 − 2α − √(2αL) − L)⌋`` with ``α = max(ϵ, ln(1/δ)/N)``, ``L = ln(4/δ)/N``; not positive: undefined.
-
-    Examples
-    --------
-    >>> kept_points(1000, 2.0, 0.01)
-    968
-    """
+    """``⌊N(1 − 2α − √(2αL) − L)⌋`` with ``α = max(ϵ, ln(1/δ)/N)``, ``L = ln(4/δ)/N``; not positive: undefined."""
     ell = (log_inverse_delta + math.log(4.0)) / n
     alpha = max(epsilon, log_inverse_delta / n)
     return math.floor(n * (1.0 - 2.0 * alpha - math.sqrt(2.0 * alpha * ell) - ell))
@@ -31,13 +25,7 @@ def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
 
 @jit
 def clipped_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """``⌈ε N⌉`` with ``ε = 8η + 12 ln(4/δ)/N``: the points clipped at either end.
-
-    Examples
-    --------
-    >>> clipped_points(1000, 2.0, 0.01)
-    121
-    """
+    """``⌈ε N⌉`` with ``ε = 8η + 12 ln(4/δ)/N``: the points clipped at either end."""
     return math.ceil(8.0 * epsilon * n + 12.0 * (log_inverse_delta + math.log(4.0)))
 
 

@@ -129,16 +129,7 @@ def _mean(own, r, log_inverse_delta, out, n):
 
 
 class Sums(Samples):
-    """Plain means.
-
-    Examples
-    --------
-    >>> sums, out = Sums(Mean(), (1, 1, 2)), np.zeros((1, 1, 2))
-    >>> sums.add(np.array([[[1, 1]]]), np.array([[[0.5, 1.0]]]), np.array([[[True, True]]]))
-    >>> sums.estimates(1.0, out)
-    >>> out.tolist()
-    [[[0.0, 0.75]]]
-    """
+    """Plain means."""
 
     rules = Rules(_add, _mean)
 
@@ -185,17 +176,7 @@ def _evaluate(own, r, log_inverse_delta, out, n):
 
 
 class Log(Samples):
-    """All samples, in their order.
-
-    Examples
-    --------
-    >>> from hushbandits.estimators.robust import MedianOfMeans
-    >>> log, out = Log(MedianOfMeans(), (1, 1, 1)), np.zeros((1, 1, 1))
-    >>> log.add(np.zeros((1, 1, 6), int), np.array([[[0.0, 1, 0, 1, 0, 99]]]), np.ones((1, 1, 6), bool))
-    >>> log.estimates(2.0, out)
-    >>> out.tolist()
-    [[[0.5]]]
-    """
+    """All samples, in their order."""
 
     rules = Rules(_append, _evaluate)
 
@@ -226,16 +207,6 @@ class Tails(Samples):
         No arm's sample will ever be larger.
     log_inverse_delta : float
         ln(1/δ) will never be larger.
-
-    Examples
-    --------
-    >>> from hushbandits.estimators.robust import TrimmedMean
-    >>> tails, out = Tails(TrimmedMean(0.2), (1, 1, 1), 400, 1.0), np.zeros((1, 1, 1))
-    >>> rewards = np.tile([0.0, 0.5, 0.5, 0.5, 1.0], 80)
-    >>> tails.add(np.zeros((1, 1, 400), int), rewards[None, None], np.ones((1, 1, 400), bool))
-    >>> tails.estimates(1.0, out)
-    >>> out.tolist(), tails.keep
-    ([[[0.5]]], 99)
     """
 
     rules = Rules(take, trim)
@@ -284,14 +255,7 @@ def follow(estimator: Estimator, shape: tuple[int, int, int], most: int, log_inv
 
 
 def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
-    """About how many values `follow` holds of an arm at the end; parameters as in `Tails`.
-
-    Examples
-    --------
-    >>> from hushbandits.estimators.robust import TrimmedMean
-    >>> values_kept(TrimmedMean(0.0), 10**6, 14.0), values_kept(Mean(), 10**6, 14.0)
-    (268, 2)
-    """
+    """About how many values `follow` holds of an arm at the end; parameters as in `Tails`."""
     if isinstance(estimator, Mean):
         return 2
     if isinstance(estimator, Trimming):

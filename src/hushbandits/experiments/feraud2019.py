@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
+from hushbandits.agents.rio2023_theory import mase_rounds
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
@@ -55,7 +56,7 @@ def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
     if "eta" not in agent:
         return np.full(len(x), np.nan)
     m, p = vote_threshold(DELTA, ETA), env.get("agent_distribution", "uniform")
-    return np.array([theory.stopping_samples(own, agent_weights(p, int(n)).tolist(), m, DELTA) for n in x])
+    return np.array([mase_rounds(own, agent_weights(p, int(n)).tolist(), m, DELTA) for n in x])
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:

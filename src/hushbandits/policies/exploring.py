@@ -11,7 +11,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
 from hushbandits.policies.luck import below, uniform
-from hushbandits.policies.policy import Policy, add, sums
+from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
 
 __all__ = ["EXP3", "EpsilonGreedy", "ExploreThenCommit", "Softmax"]
 
@@ -25,14 +25,12 @@ class _Tossed(NamedTuple):
 
 
 @jit
-def _greedy(state, r):
-    best, top = 0, -math.inf
-    for k in range(state.n.shape[1]):
-        n = state.n[r, k]
-        x = math.inf if n == 0.0 else state.s[r, k] / n
-        if x > top:
-            best, top = k, x
-    return best
+def _mean(state, r, k, _):
+    n = state.n[r, k]
+    return math.inf if n == 0.0 else state.s[r, k] / n
+
+
+_greedy = by_index(_mean, nothing_shared)
 
 
 @jit
@@ -161,7 +159,6 @@ class EXP3(Policy):
         self.gamma = gamma if gamma is None else real("gamma", gamma, 0, 1, closed="high")
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Weights:
-        """Equal weights."""
         assert luck is not None
         tuned = min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1.0) * plays)))
         shape = learners, n_arms

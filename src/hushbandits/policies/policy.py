@@ -26,7 +26,7 @@ import numpy as np
 from hushbandits.core.ground.jit import Rule, jit, ours
 from hushbandits.core.ground.types import Array
 
-__all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "log_clock", "sums"]
+__all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "log_clock", "nothing_shared", "sums"]
 
 
 class Sums(NamedTuple):
@@ -110,6 +110,12 @@ def log_clock(state, r):
     return math.log(state.t[r] + 1.0)
 
 
+@jit
+def nothing_shared(state, r):
+    """The level of an index that needs none."""
+    return 0.0
+
+
 @lru_cache
 def by_index(index: Callable[..., float], level: Callable[..., float] = log_clock) -> Rule:
     """Return the rule that plays the arm of the largest index, the lowest one on ties.
@@ -117,7 +123,7 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
     Parameters
     ----------
     index : compiled ``(state, r, k, x) → float``
-        Asked for every arm of `state.n`.
+        Asked for every arm, of which the first array of the state, (L, K), has a column each.
     level : compiled ``(state, r) → float``
         The x that all arms share, worked out once per choice.
     """
@@ -125,7 +131,7 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
     @jit
     def choose(state, r):
         best, top, shared = 0, -math.inf, level(state, r)
-        for k in range(state.n.shape[1]):
+        for k in range(state[0].shape[1]):
             x = index(state, r, k, shared)
             if x > top:
                 best, top = k, x

@@ -11,7 +11,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import real
 from hushbandits.policies.luck import largest_beta, normal, uniform
-from hushbandits.policies.policy import Policy
+from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
 
 __all__ = ["GaussianTS", "ThompsonSampling"]
 
@@ -49,7 +49,6 @@ class ThompsonSampling(Policy):
     random = True
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Counts:
-        """Uniform priors."""
         assert luck is not None
         return _Counts(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck)
 
@@ -57,25 +56,15 @@ class ThompsonSampling(Policy):
 class _Normal(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
+    t: Array  # (L,)
     luck: Array  # (L, 4)
     sigma: float
 
 
 @jit
-def _draw_normal(state, r):
-    best, top = 0, -math.inf
-    for k in range(state.n.shape[1]):
-        n = state.n[r, k] + 1.0
-        x = state.s[r, k] / n + state.sigma * normal(state.luck, r) / math.sqrt(n)
-        if x > top:
-            best, top = k, x
-    return best
-
-
-@jit
-def _count(state, r, arm, reward):
-    state.n[r, arm] += 1.0
-    state.s[r, arm] += reward
+def _draw_normal(state, r, k, _):
+    n = state.n[r, k] + 1.0
+    return state.s[r, k] / n + state.sigma * normal(state.luck, r) / math.sqrt(n)
 
 
 class GaussianTS(Policy):
@@ -90,14 +79,13 @@ class GaussianTS(Policy):
     """
 
     name = "TS-Gaussian"
-    choose = staticmethod(_draw_normal)
-    update = staticmethod(_count)
+    choose = staticmethod(by_index(_draw_normal, nothing_shared))
+    update = staticmethod(add)
     random = True
 
     def __init__(self, sigma: float = 1.0):
         self.sigma = real("sigma", sigma, 0)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Normal:
-        """Standard priors."""
         assert luck is not None
-        return _Normal(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck, self.sigma)
+        return _Normal(*sums(learners, n_arms), luck, self.sigma)

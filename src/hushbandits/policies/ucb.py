@@ -17,25 +17,13 @@ __all__ = ["MOSS", "UCB", "UCB1", "UCBV", "ucb1_bonus", "ucb_bonus"]
 
 @jit
 def ucb1_bonus(log_t: float, n: float) -> float:
-    """``√(2 ln t / n)`` (Auer, Cesa-Bianchi & Fischer 2002, UCB1).
-
-    Examples
-    --------
-    >>> ucb1_bonus(2.0, 1.0)
-    2.0
-    """
+    """``√(2 ln t / n)`` (Auer, Cesa-Bianchi & Fischer 2002, UCB1)."""
     return math.sqrt(2.0 * log_t / n)
 
 
 @jit
 def ucb_bonus(sigma: float, log_inverse_delta: float, n: float) -> float:
-    """``σ √(2 ln(1/δ) / n)`` for σ-sub-Gaussian rewards (Lattimore & Szepesvári 2020, alg. 3).
-
-    Examples
-    --------
-    >>> ucb_bonus(0.5, 2.0, 4.0)
-    0.5
-    """
+    """``σ √(2 ln(1/δ) / n)`` for σ-sub-Gaussian rewards (Lattimore & Szepesvári 2020, alg. 3)."""
     return sigma * math.sqrt(2.0 * log_inverse_delta / n)
 
 
@@ -92,11 +80,6 @@ class UCB(Policy):
         Sub-Gaussian constant; ½ for rewards in [0, 1].
     delta : float, optional
         δ; default: 1/n² for n plays in all (theorem 7.1 there).
-
-    Examples
-    --------
-    >>> UCB().state(1, 2, plays=10).log_inverse_delta == 2 * math.log(10)
-    True
     """
 
     choose = staticmethod(_highest)
@@ -132,11 +115,6 @@ class MOSS(Policy):
 
     For rewards in [0, 1]; regret at most ``49 √(nK)``.  Source: Audibert & Bubeck 2009, "Minimax Policies for
     Adversarial and Stochastic Bandits", figure 1 and theorem 5.
-
-    Examples
-    --------
-    >>> MOSS().state(1, 2, plays=10).share
-    5.0
     """
 
     choose = staticmethod(_highest)

@@ -50,7 +50,6 @@ def tried(policy: Policy, env: World, plays: int) -> None:
 
 
 def _tied(policy: Policy, env: World) -> Policy:
-    """Return the policy with the parameters that it shares with the mechanism before it."""
     for wrapper in env.wrappers if policy.shared else ():
         if type(wrapper).tell is Wrapper.tell:  # it leaves alone what agents are told
             continue
@@ -68,55 +67,33 @@ def _tied(policy: Policy, env: World) -> Policy:
 class Watched:
     """The two rules of one's own policy, watched call by call.
 
-    Parameters
-    ----------
-    policy : Policy
-        Whose.
-    state : named tuple
-        Its state.
-    n_arms : int
-        K.
-
     Raises
     ------
     ValueError
         One's own policy raised, or answered with what is no arm; the sentence names policy, round and learner.
-
-    Examples
-    --------
-    >>> from hushbandits.policies.ucb import UCB1
-    >>> policy = UCB1()
-    >>> Watched(policy, policy.state(2, 3, 10), 3).ask(1, 1)
-    0
     """
 
-    def __init__(self, policy: Policy, state: NamedTuple, n_arms: int):
-        self._policy, self._state, self._n_arms = policy, state, n_arms
+    def __init__(self, policy: Policy, n_arms: int):
+        self._policy, self._n_arms = policy, n_arms
         self.t = 0  #: The round, for its sentences.
 
     def choose(self, state: NamedTuple, r: int) -> int:
-        """The policy's rule."""
-        return self.ask(r, self.t)
-
-    def update(self, state: NamedTuple, r: int, arm: int, reward: float) -> None:
-        """The policy's rule."""
-        self.tell(r, int(arm), float(reward), self.t)
-
-    def ask(self, r: int, t: int) -> int:
         """Return the arm of learner r, checked."""
         try:
-            arm = self._policy.choose(self._state, r)
+            arm = self._policy.choose(state, r)
         except Exception as error:
-            raise ValueError(f"policy {self._policy.name}, round {t}: choose raised {words(error)}") from error
+            raise ValueError(f"{self._where}: choose raised {words(error)}") from error
         if not isinstance(arm, (int, np.integer)) or isinstance(arm, bool) or not 0 <= arm < self._n_arms:
-            raise ValueError(
-                f"policy {self._policy.name}, round {t}: choose answered {shown(arm)}; arms are 0..{self._n_arms - 1}"
-            )
+            raise ValueError(f"{self._where}: choose answered {shown(arm)}; arms are 0..{self._n_arms - 1}")
         return int(arm)
 
-    def tell(self, r: int, arm: int, reward: float, t: int) -> None:
+    def update(self, state: NamedTuple, r: int, arm: int, reward: float) -> None:
         """Hand learner r a reward."""
         try:
-            self._policy.update(self._state, r, arm, reward)
+            self._policy.update(state, r, int(arm), float(reward))
         except Exception as error:
-            raise ValueError(f"policy {self._policy.name}, round {t}: update raised {words(error)}") from error
+            raise ValueError(f"{self._where}: update raised {words(error)}") from error
+
+    @property
+    def _where(self) -> str:
+        return f"policy {self._policy.name}, round {self.t}"

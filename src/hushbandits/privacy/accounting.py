@@ -74,11 +74,6 @@ def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
     ------
     ValueError
         σ_u² < ¼, where the statement does not hold.
-
-    Examples
-    --------
-    >>> round(concentrated_sum(1024, 100.0, 320), 12)  # s = 10, ε = 1: as good as one draw
-    0.5
     """
     real("sigma2", sigma2, 0.25, closed="low")
     epsilon = sensitivity / math.sqrt(n * sigma2)
@@ -99,13 +94,7 @@ def _composed(curves: list[Curve], alpha: float) -> float:
 
 
 def largest(curves: Iterable[Curve]) -> Curve:
-    """The pointwise largest curve: it bounds any mixture of blocks, in whatever order they come.
-
-    Examples
-    --------
-    >>> largest([zcdp_curve(0.1), pure_curve(0.5)])(2), largest([zcdp_curve(0.1), pure_curve(0.5)])(64)
-    (0.22..., 6.4)
-    """
+    """The pointwise largest curve: it bounds any mixture of blocks, in whatever order they come."""
     return partial(_largest, list(curves))
 
 
@@ -114,13 +103,7 @@ def _largest(curves: list[Curve], alpha: float) -> float:
 
 
 def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> float:
-    """ε at δ: ``min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` (Chowdhury & Zhou 2023, lemma 10).
-
-    Examples
-    --------
-    >>> round(to_epsilon(zcdp_curve(0.5), 1e-6), 3)
-    5.222
-    """
+    """ε at δ: ``min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` (Chowdhury & Zhou 2023, lemma 10)."""
     real("delta", delta, 0, 1)
     best = min(curve(a) + math.log(1 / (a * delta)) / (a - 1) + math.log1p(-1 / a) for a in orders)
     return max(best, 0.0)

@@ -23,7 +23,6 @@ __all__ = [
     "RESOLVED",
     "Profile",
     "binomial_profile",
-    "circle_profile",
     "composed_epsilon",
     "discrete_laplace_profile",
     "epsilon_at",
@@ -60,11 +59,7 @@ def laplace_profile(epsilon: float) -> Profile:
 
     Source: Balle, Barthe & Gaboardi 2018, theorem 3.
     """
-    return partial(_laplace, epsilon)
-
-
-def _laplace(epsilon: float, x: Array) -> Array:
-    return np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0) / 2), 0.0)
+    return lambda x: np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0) / 2), 0.0)
 
 
 def discrete_laplace_profile(b: float, shift: int) -> Profile:
@@ -108,24 +103,10 @@ def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> _Pair:
 
 
 def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
-    """Of noise on the integers on a sum of sensitivity `shift`: exact.
+    """Of noise with this law on consecutive integers, on a sum of sensitivity `shift`; `lost` mass counts towards δ.
 
     A log-concave law has monotone likelihood ratios: its largest shift is the worst one, at every ε.  Of another law
     every shift is tried.
-
-    Parameters
-    ----------
-    pmf : (m,) array
-        The law, on consecutive integers.
-    shift : int
-        The sensitivity.
-    lost : float
-        Mass beyond the array's ends; it counts towards δ.
-
-    Examples
-    --------
-    >>> shift_profile(np.array([0.25, 0.5, 0.25]), 1)(np.array([0.0, math.log(2)])).round(4).tolist()
-    [0.5, 0.25]
     """
     return _of_logs(_log(pmf), shift, lost)
 
@@ -142,26 +123,7 @@ def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
         return _shifted(log_pmf, shift, lost)
     if shift * len(log_pmf) > 64 * _WIDEST:
         raise NotImplementedError(f"{shift} shifts of a law on {len(log_pmf)} integers are too many to try")
-    return partial(_any_shift, log_pmf, range(1, shift + 1), lost)
-
-
-def _any_shift(log_pmf: Array, shifts: range, lost: float, x: Array) -> Array:
-    return np.max([_shifted(log_pmf, s, lost)(x) for s in shifts], axis=0)
-
-
-def circle_profile(pmf: Array, sensitivity: int) -> Profile:
-    """Of noise on ℤ_m with this law, ``(m,)``, on a sum of the given sensitivity mod m: every shift is tried.
-
-    Examples
-    --------
-    >>> circle_profile(np.array([0.5, 0.25, 0.25]), 1)(np.array([0.0, math.log(2)])).round(4).tolist()
-    [0.25, 0.0]
-    """
-    return partial(_any_turn, _log(pmf), sensitivity)
-
-
-def _any_turn(log_pmf: Array, sensitivity: int, x: Array) -> Array:
-    return np.max([_Pair(log_pmf, np.roll(log_pmf, s))(x) for s in range(1, sensitivity + 1)], axis=0)
+    return lambda x: np.max([_shifted(log_pmf, s, lost)(x) for s in range(1, shift + 1)], axis=0)
 
 
 @lru_cache(maxsize=256)
@@ -173,11 +135,10 @@ def binomial_profile(trials: int, q: float) -> Profile:
 
 
 @lru_cache(maxsize=256)
-def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Profile:
+def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
     """Of the sum of n draws of `law`, all that an observer of a modular sum can see of the noise.
 
-    By its own `NoiseLaw.profile`, or by its transforms.  Where they do not do, a `NoiseLaw.wrapped_pmf` of its own on
-    the circle of `modulus` stands in.
+    By its own `NoiseLaw.profile`, its `NoiseLaw.line`, or its transforms.
 
     Raises
     ------
@@ -193,13 +154,9 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int, modulus: int = 0) -> Pr
     """
     if (own := law.profile(n, sensitivity)) is not None:
         return own
-    try:
-        log_pmf = _log_pmf_of_sum(law, n, sensitivity)
-    except NotImplementedError:
-        if type(law).wrapped_pmf is NoiseLaw.wrapped_pmf:  # by its transforms, whose rounding would pass for tails
-            raise
-        return circle_profile(law.wrapped_pmf(n, modulus), sensitivity)
-    return _of_logs(log_pmf, sensitivity, 2 * _LOST)
+    if (line := law.line(n)) is not None:
+        return shift_profile(line, sensitivity)
+    return _of_logs(_log_pmf_of_sum(law, n, sensitivity), sensitivity, 2 * _LOST)
 
 
 def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
@@ -216,9 +173,10 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     x = np.arange(reach + 1)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
-        centre, log_mgf, pmf = _tilted(law, n, 2 * reach + 1, tilt)
+        centre, log_mgf, transform = law.tilted(n, 2 * reach + 1, tilt)
         if centre > reach:  # all further out, and wrapped
             break
+        pmf = np.fft.irfft(transform, 2 * reach + 1)[: reach + 1]  # it wraps, far from its mean
         away = np.abs(x - centre)
         good = (away < best) & (pmf > 1e-13 * pmf.max())
         out[good] = np.log(pmf[good]) - tilt * x[good] + log_mgf
@@ -226,29 +184,13 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     return np.append(out[:0:-1], out)
 
 
-def _tilted(law: NoiseLaw, n: int, m: int, tilt: float) -> tuple[float, float, Array]:
-    """Mean of a tilted sum, ``n ln M(t)``, and its law on 0 … ⌊m/2⌋ (it wraps on a circle of m, far from its mean)."""
-    centre, log_mgf, transform = law.tilted(n, m, tilt)
-    return centre, log_mgf, np.fft.irfft(transform, m)[: m // 2 + 1]
-
-
 def worst_profile(profiles: Sequence[Profile]) -> Profile:
     """Return the pointwise largest δ: no mixture of the mechanisms, in whatever order, costs more than it."""
-    return partial(_worst, tuple(profiles))
-
-
-def _worst(profiles: tuple[Profile, ...], x: Array) -> Array:
-    return np.max([profile(x) for profile in profiles], axis=0)
+    return lambda x: np.max([profile(x) for profile in profiles], axis=0)
 
 
 def epsilon_at(profile: Profile, delta: float) -> float:
-    """Return the smallest ε at δ, infinite where no ε will do.
-
-    Examples
-    --------
-    >>> round(epsilon_at(pure_profile(1.0), 0.0), 9), epsilon_at(pure_profile(1.0, 0.1), 0.01)
-    (1.0, inf)
-    """
+    """Return the smallest ε at δ, infinite where no ε will do."""
     low, high = 0.0, 1.0
     while profile(np.array([high]))[0] > delta:
         low, high = high, 2 * high
@@ -268,24 +210,6 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     The pair of laws on a grid of privacy losses whose divergence is the profile at every point of the grid and above
     it between them ("connect the dots": Doroshenko et al. 2022) is composed by one fast Fourier transform.
 
-    Parameters
-    ----------
-    profile : Profile
-    times : int
-        At least 1.
-    delta : float
-        At least 1e-10.
-
-    Returns
-    -------
-    float
-        Infinite where so small a δ is not attained.
-
-    Raises
-    ------
-    ValueError
-        Times or δ out of range.
-
     Examples
     --------
     >>> round(composed_epsilon(pure_profile(0.5), 1, 1e-6), 3), round(composed_epsilon(pure_profile(0.5), 100, 1e-6), 1)
@@ -298,8 +222,8 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     if math.isinf(top) or top > 690:
         return math.inf
     step = max(top, 1e-9) / 4096
-    step = max(step, _window(*_dots(profile, step), times)[1] / _POINTS)
-    x, p, infinite = _dots(profile, step)
+    step = max(step, _window(*_dots(profile, top, step), times)[1] / _POINTS)
+    x, p, infinite = _dots(profile, top, step)
     low, width = _window(x, p, infinite, times)
     size = math.ceil(width / step) + len(x)
     circle = np.zeros(size)
@@ -317,9 +241,8 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     return float(losses[found[0]]) if len(found) else math.inf
 
 
-def _dots(profile: Profile, step: float) -> tuple[Array, Array, float]:
+def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
     """Losses, their probabilities and that of an infinite loss, such that the divergence is `profile` at every loss."""
-    top = epsilon_at(profile, max(profile(np.array([700.0]))[0] * (1 + 1e-9), 1e-16))
     half = max(1, math.ceil(top / step))
     x = np.arange(-half, half + 1) * step
     above = profile(x[half:])

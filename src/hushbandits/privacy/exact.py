@@ -42,20 +42,7 @@ class SeededSource:
 
 
 class SecretSource:
-    """Integers from the operating system; it cannot be seeded.
-
-    Raises
-    ------
-    ValueError
-        A seed is given.
-
-    Examples
-    --------
-    >>> SecretSource(seed=1)
-    Traceback (most recent call last):
-        ...
-    ValueError: seed=1: randomness from the operating system cannot be seeded
-    """
+    """Integers from the operating system; it cannot be seeded."""
 
     def __init__(self, seed: object = None):
         if seed is not None:
@@ -166,17 +153,7 @@ def reciprocal(x: float, most: int = 1 << 40) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Exact:
-    """A noise law, drawn exactly; ``draw`` and ``total`` take a seeded generator or an integer source.
-
-    Parameters
-    ----------
-    law : NoiseLaw
-
-    Raises
-    ------
-    ValueError
-        A law that has no exact sampler.
-    """
+    """A noise law, drawn exactly; ``draw`` and ``total`` take a seeded generator or an integer source."""
 
     law: NoiseLaw
 

@@ -131,13 +131,6 @@ class Ledger:
         -------
         epsilon, delta : float
             At the given δ; where no bound attains that, what adding up gives, with its own, larger δ.
-
-        Examples
-        --------
-        >>> book = Ledger("Laplace", "one reward", "server", (), lambda n, s: Spent(0.5), lambda n: {}, 1)
-        >>> book.use(0, 0, 64, 64)
-        >>> [round(x, 6) for x in book.returning(0, 100, 1e-6)]  # not 50
-        [33.31..., 1e-06]
         """
         integer("blocks", blocks, 1)
         real("delta", delta, 0, 1, closed="low")

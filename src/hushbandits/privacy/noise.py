@@ -120,23 +120,21 @@ class NoiseLaw:
         x, p = _table(self)
         return (np.cos(np.multiply.outer(np.ravel(theta), x)) @ p).reshape(np.shape(theta))
 
-    def transform(self, n: int, m: int) -> Array:
-        """``E e^(−iθS)`` of the sum S over n users, at ``θ = 2πj/m``, ``j ≤ m/2``; by `cf` where a law has its own."""
-        if type(self).cf is not NoiseLaw.cf:
-            return self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
-        x, p = _table(self)
-        return np.fft.rfft(np.bincount(x % m, weights=p, minlength=m)) ** n
-
     def wrapped_pmf(self, n: int, m: int) -> Array:
-        """``(m,)`` law mod m of the sum over n users."""
-        return np.fft.irfft(self.transform(n, m), m)
+        """``(m,)`` law mod m of the sum over n users, from its transform; by `cf` where a law has its own."""
+        if type(self).cf is not NoiseLaw.cf:
+            power = self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
+        else:
+            x, p = _table(self)
+            power = np.fft.rfft(np.bincount(x % m, weights=p, minlength=m)) ** n
+        return np.fft.irfft(power, m)
 
     def line(self, n: int) -> Array | None:
         """Probabilities of 0, 1, … of the sum over n users, where it cannot be negative; ``None``: it can."""
         return None
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
-        """The sum over n users, tilted by ``e^(tx)``: mean, ``n ln M(t)``, and its `transform`.
+        """The sum over n users, tilted by ``e^(tx)``: mean, ``n ln M(t)``, and ``E e^(−iθS)`` at ``θ = 2πj/m``.
 
         The mean is ∞ where so large a tilt says nothing: of tails that would wrap on the circle.
         """
@@ -147,9 +145,8 @@ class NoiseLaw:
         weight = np.exp(log_weight - top)
         total = float(weight.sum())
         mean = float((support * weight).sum()) / total
-        if (
-            t and n * weight[np.abs(support - mean) > 0.75 * m].sum() > 1e-14 * total
-        ):  # what wraps would blur its middle
+        wrapped = weight[np.abs(support - mean) > 0.75 * m].sum()
+        if t and n * wrapped > 1e-14 * total:  # it would blur its middle
             return math.inf, 0.0, np.ones(m // 2 + 1)
         power = np.fft.rfft(np.bincount(support % m, weights=weight / total, minlength=m)) ** n
         return n * mean, n * (math.log(total) + top), power
@@ -165,7 +162,6 @@ class NoiseLaw:
 
 @lru_cache(maxsize=256)
 def _table(law: NoiseLaw) -> tuple[Array, Array]:
-    """The integers within `far`, and their probabilities."""
     x = np.arange(-law.far(), law.far() + 1)
     p = law.pmf(x)
     if abs(p.sum() - 1) > 1e-9:

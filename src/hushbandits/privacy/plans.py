@@ -75,14 +75,7 @@ class Plan:
         return (self.modulus - 1).bit_length()
 
     def decode(self, y: int, survivors: int) -> float:
-        """The analyzer A: ``z = (ŷ − m)/g`` if ``ŷ > sg + τ`` (an underflow of the modular sum), else ``ŷ/g``.
-
-        Examples
-        --------
-        >>> plan = Plan(n=2, g=2, tau=5, noise=None)
-        >>> plan.modulus, plan.decode(3, 2), plan.decode(14, 2)
-        (15, 1.5, -0.5)
-        """
+        """The analyzer A: ``z = (ŷ − m)/g`` if ``ŷ > sg + τ`` (an underflow of the modular sum), else ``ŷ/g``."""
         return ((y - self.modulus) if y > survivors * self.g + self.tau else y) / self.g
 
 
@@ -106,12 +99,6 @@ class Release:
         What comes on top of the noise: a further ε, or a view within the statistical distance `far` of this one.
     wrong : float
         How often the sum is a uniform number instead.
-
-    Examples
-    --------
-    >>> release = Release(DiscreteLaplace(8.0), 1, 64, 8, 0)
-    >>> release.profile()(np.array([0.9, 1.0])).round(4).tolist()
-    [0.0506, 0.0]
     """
 
     law: NoiseLaw
@@ -124,14 +111,8 @@ class Release:
     wrong: float = 0.0
 
     def profile(self) -> Profile:
-        """Its exact divergence.
-
-        Raises
-        ------
-        NotImplementedError
-            As `law_profile`.
-        """
-        noise = law_profile(self.law, self.draws, self.shift, self.modulus)
+        """Its exact divergence."""
+        noise = law_profile(self.law, self.draws, self.shift)
         return partial(_on_top, noise, self.epsilon, self.far) if self.epsilon or self.far else noise
 
 
@@ -147,24 +128,12 @@ def ceiling(x: float) -> int:
 
 
 def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
-    """``g = ⌈sε√n⌉``.
-
-    Examples
-    --------
-    >>> precision(1024, 1.0), precision(1024, 0.1), precision(900, 0.1), precision(1024, 0.5, 10)
-    (32, 4, 3, 160)
-    """
+    """``g = ⌈sε√n⌉``."""
     return ceiling(scale * epsilon * math.sqrt(n))
 
 
 def guaranteed(t_min: float, n: int) -> int:
-    """Users of a block of `n` that are sure to take part, for `t_min` a share (float in (0, 1]) or a count (int).
-
-    Examples
-    --------
-    >>> guaranteed(1.0, 1024), guaranteed(0.9, 1024), guaranteed(100, 1024), guaranteed(100, 64)
-    (1024, 921, 100, 64)
-    """
+    """Users of a block of `n` that are sure to take part, for `t_min` a share (float in (0, 1]) or a count (int)."""
     return min(n, t_min if isinstance(t_min, int) else max(1, math.floor(t_min * n)))
 
 
@@ -195,14 +164,7 @@ def distributed_pure(n: int, epsilon: float, p: float, t_min: int | None = None)
 
 
 def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: int | None = None) -> Plan:
-    """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``.
-
-    Examples
-    --------
-    >>> plan = distributed_renyi(1024, 1.0, 0.1, 10)
-    >>> plan.g, plan.tau, plan.noise
-    (320, 1112, Skellam(sigma2=100.0))
-    """
+    """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
     g, t, log = precision(n, epsilon, scale), t_min or n, math.log(2 / p)
     noise = Skellam(g * g / (t * epsilon**2))
     tau = ceiling(2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log) if t == n else tail_quantile(noise, n, p)
@@ -210,14 +172,7 @@ def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: int
 
 
 def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_min: int | None = None) -> Plan:
-    """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``.
-
-    Examples
-    --------
-    >>> plan = distributed_concentrated(1024, 1.0, 0.1, 10)
-    >>> plan.g, plan.tau, plan.noise
-    (320, 784, DiscreteGaussian(sigma2=100.0))
-    """
+    """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
     g, t = precision(n, epsilon, scale), t_min or n
     noise = DiscreteGaussian(g * g / (t * epsilon**2))
     tau = ceiling(g / epsilon * math.sqrt(2 * math.log(2 / p))) if t == n else tail_quantile(noise, n, p)

@@ -45,16 +45,8 @@ def compose_releases(pure: Array, squares: Array, delta: float) -> Array:
     """ε′ of adaptively composed ε_n-private releases at δ′, given ``Σ ε_n`` and ``Σ ε_n²``.
 
     The smaller of ``Σ ε_n`` (which holds at δ′ = 0) and ``Σ ε_n²/2 + √(2 ln(1/δ′) Σ ε_n²)``: a release that is ε-DP is
-    ε²/2-zero-concentrated, these add up, and ρ turns into ``ρ + 2√(ρ ln(1/δ′))``.
-
-    References
-    ----------
-    Dwork, Rothblum & Vadhan 2010; Bun & Steinke 2016, propositions 1.3, 1.4 and lemma 1.7.
-
-    Examples
-    --------
-    >>> compose_releases(np.array([10.0]), np.array([0.1]), 1e-5).round(3)
-    array([1.567])
+    ε²/2-zero-concentrated, these add up, and ρ turns into ``ρ + 2√(ρ ln(1/δ′))``.  Source: Dwork, Rothblum & Vadhan
+    2010; Bun & Steinke 2016, propositions 1.3, 1.4 and lemma 1.7.
     """
     strong = squares / 2 + np.sqrt(2 * math.log(1 / real("delta", delta, 0, 1)) * squares)
     return np.minimum(pure, strong)
@@ -67,11 +59,6 @@ def lemma(epsilon: float, v: float, t: Array | float, delta: float) -> Array:
     A receiver d hops away stands at t − d.
 
     Source: Dubey & Pentland 2020, lemma "Privacy Guarantee".
-
-    Examples
-    --------
-    >>> lemma(1.0, 1.1, np.array([1.0, 1e6]), math.exp(-10)).round(2)
-    array([ 2.22, 35.72])
     """
     tail = epsilon * float(special.zeta(v))
     second = 2 * tail + math.sqrt(2 * tail * math.log(1 / real("delta", delta, 0, 1)))

@@ -31,11 +31,6 @@ def shares_needed(n: int, m: int, security: int = 40) -> int:
     """``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` shares per user, for statistical distance 2^(−σ).
 
     Source: Balle, Bell, Gascón & Nissim 2020; it needs n ≥ 19.
-
-    Examples
-    --------
-    >>> shares_needed(1024, 32961)
-    14
     """
     if n < SMALLEST:
         raise ValueError(f"n={n}: split-and-mix needs blocks of at least {SMALLEST} users")
@@ -43,25 +38,12 @@ def shares_needed(n: int, m: int, security: int = 40) -> int:
 
 
 def shares_security(k: int, n: int, m: int) -> float:
-    """σ that k shares of each of n users give: the inverse of `shares_needed`.
-
-    Examples
-    --------
-    >>> round(shares_security(14, 1024, 32961), 1), round(shares_security(14, 512, 32961), 1)
-    (43.8, 37.8)
-    """
+    """σ that k shares of each of n users give: the inverse of `shares_needed`."""
     return ((k - 2) * (math.log2(n) - math.log2(math.e)) - math.log2(m)) / 2
 
 
 def split_and_mix(y: Array, k: int, m: int, rng: np.random.Generator) -> Array:
-    """Every message becomes k uniform shares in ℤ_m that sum to it; all of them, in one uniform order.
-
-    Examples
-    --------
-    >>> shares = split_and_mix(np.array([3, 4]), 5, 11, np.random.default_rng(0))
-    >>> shares.shape, modular_sum(shares, 11)
-    ((10,), 7)
-    """
+    """Every message becomes k uniform shares in ℤ_m that sum to it; all of them, in one uniform order."""
     shares = rng.integers(m, size=(len(y), k))
     shares[:, -1] = y % m
     for j in range(k - 1):
@@ -77,13 +59,7 @@ def modular_sum(x: Array, m: int) -> int:
 
 @dataclass(frozen=True)
 class ExtraBits(NoiseLaw):
-    """k extra bits of probability q beside a user's own: noise whose mean the analyzer subtracts.
-
-    Parameters
-    ----------
-    k : int
-    q : float
-    """
+    """k extra bits of probability q beside a user's own: noise whose mean the analyzer subtracts."""
 
     k: int
     q: float
@@ -96,20 +72,16 @@ class ExtraBits(NoiseLaw):
 
     @property
     def mean(self) -> float:  # type: ignore[override]
-        """``kq``, of k bits that are 1 with probability q."""
         return self.k * self.q
 
     @property
     def variance(self) -> float:
-        """kq(1 − q)."""
         return self.k * self.q * (1 - self.q)
 
     def line(self, n: int) -> Array:
-        """``Bin(nk, q)``."""
         return stats.binom.pmf(np.arange(n * self.k + 1), n * self.k, self.q)
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        """That of the binomial, on a sum of sensitivity 1."""
         return binomial_profile(n * self.k, self.q) if shift == 1 else None
 
 
@@ -135,11 +107,6 @@ def extra_bits(n: int, epsilon: float, delta: float, calibrate: str = "paper") -
       to 3 times at ε = 5.
 
     Whatever is returned has been checked against the exact divergence.
-
-    Raises
-    ------
-    ValueError
-        ``2^50`` bits are not enough.
 
     Examples
     --------

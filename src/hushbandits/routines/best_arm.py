@@ -7,13 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import probability, shown
 from hushbandits.routines.fixed_design import median_elimination, naive_elimination
 from hushbandits.routines.lucb import kl_lucb, lucb, ugapec
 from hushbandits.routines.racing import kl_racing, ser3, ser4, successive_elimination_by_passes
 from hushbandits.routines.routine import RESETS, Routine
 
-__all__ = ["ROUTINES", "arm_selection", "identify", "reset_rate"]
+__all__ = ["ROUTINES", "identify"]
 
 #: Arm-selection routines by name: ``f(n_arms, eta, epsilon)``, an ε-optimal arm at confidence 1 − η.
 ROUTINES: dict[str, Callable[..., Routine]] = {
@@ -27,34 +26,6 @@ ROUTINES: dict[str, Callable[..., Routine]] = {
     "KL-LUCB": kl_lucb,
     "UGapEc": ugapec,
 }
-
-
-def reset_rate(routine: str, phi: float | None) -> float | None:
-    """Return φ of SER4, 1e-4 unless given; ``None`` for the routines that never reset.
-
-    Raises
-    ------
-    ValueError
-        φ outside [0, 1], or given with another routine.
-
-    Examples
-    --------
-    >>> reset_rate("SER4", None), reset_rate("SER3", None)
-    (0.0001, None)
-    """
-    if routine == "SER4":
-        return probability("phi", 1e-4 if phi is None else phi)
-    if phi is not None:
-        raise ValueError(f"phi={shown(phi)} is how often SER4 resets; routine={routine!r} never does")
-    return None
-
-
-def arm_selection(
-    name: str, n_arms: int, failure: float, epsilon: float, phi: float | None = None, alone: bool = False
-) -> Routine:
-    """Return the routine of that name at confidence 1 − failure; `phi` and `alone` are SER4's."""
-    own = {} if phi is None else {"phi": phi, "alone": alone}
-    return ROUTINES[name](n_arms, failure, epsilon, **own)
 
 
 def identify(

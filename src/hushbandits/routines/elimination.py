@@ -30,11 +30,6 @@ def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
     ------
     ValueError
         η_ξ ≤ 0: the method ends at ``ξ = 1 − (1 − η)^(1/(K−1))``.
-
-    Examples
-    --------
-    >>> round(confidence_under_loss(0.9, 0.1, 10), 4)
-    0.7419
     """
     value = 1 - (1 - eta) / (1 - xi) ** (n_arms - 1) if xi < 1 else -math.inf
     if value <= 0:
@@ -48,11 +43,6 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
     """``2√(ln(K t²/p)/t)``: an arm this far below the best after t pulls of each is dropped.
 
     Source: Even-Dar et al. 2006, algorithm 3; Rio et al. 2023, algorithm 3.
-
-    Examples
-    --------
-    >>> round(elimination_gap(10, 400, 0.9), 4)
-    0.3794
     """
     return 2.0 * math.sqrt(math.log(n_arms * float(t) * float(t) / failure) / t)
 
@@ -115,11 +105,5 @@ def _sync(state, r, n, p, active):
 
 
 def successive_elimination(failure: float) -> Routine:
-    """Pull all of 𝒦_n; after each activation drop (and vote out) what is `elimination_gap` below the best; sync.
-
-    Parameters
-    ----------
-    failure : float
-        p: failure probability of one agent.
-    """
+    """Pull all of 𝒦_n; after each activation drop (and vote out) what is `elimination_gap` below the best; sync."""
     return Routine(epochs, (failure,), plan_all, _learn, _sync, several=True)

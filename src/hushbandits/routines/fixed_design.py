@@ -7,19 +7,13 @@ from functools import partial
 
 from hushbandits.core.ground.jit import jit
 from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, nothing_to_take_in, pick, read, samples
+from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, pick, read, samples
 
 __all__ = ["median_elimination", "median_length", "naive_elimination", "naive_length"]
 
 
 def naive_length(n_arms: int, eta: float, epsilon: float) -> int:
-    """``⌈(4/ε²) ln(2K/η)⌉`` pulls of each arm (Even-Dar et al. 2006, algorithm 1).
-
-    Examples
-    --------
-    >>> naive_length(10, 0.9, 0.25)
-    199
-    """
+    """``⌈(4/ε²) ln(2K/η)⌉`` pulls of each arm (Even-Dar et al. 2006, algorithm 1)."""
     return math.ceil(4 / epsilon**2 * math.log(2 * n_arms / eta))
 
 
@@ -28,11 +22,6 @@ def median_length(epoch: int, eta: float, epsilon: float) -> int:
     """``⌈(4/ε_l²) ln(3/η_l)⌉`` pulls of each arm in epoch l, with ``ε_l = (ε/4)(3/4)^(l−1)`` and ``η_l = η/2^l``.
 
     Source: Even-Dar et al. 2006, algorithm 3 (median elimination).
-
-    Examples
-    --------
-    >>> [median_length(l, 0.9, 0.25) for l in (1, 2)]
-    [1943, 4716]
     """
     precision = epsilon / 4.0 * 0.75 ** (epoch - 1)
     return math.ceil(4.0 / (precision * precision) * math.log(3.0 * 2.0**epoch / eta))
@@ -76,20 +65,11 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
 
 def _routine(halved: bool, first: int, eta: float, epsilon: float) -> Routine:
     state = partial(samples, mark=first)  # the pulls of each arm that are due in this epoch
-    return Routine(state, (float(halved), eta, epsilon), _plan, _learn, nothing_to_take_in)
+    return Routine(state, (float(halved), eta, epsilon), _plan, _learn)
 
 
 def naive_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Pull every arm `naive_length` times, in turn, and keep the best.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hushbandits.routines.best_arm import identify
-    >>> rng = np.random.default_rng(0)
-    >>> identify(naive_elimination(2, 0.1, 0.5), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
-    (1, 120)
-    """
+    """Pull every arm `naive_length` times, in turn, and keep the best."""
     return _routine(False, naive_length(n_arms, eta, epsilon), eta, epsilon)
 
 

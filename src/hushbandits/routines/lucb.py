@@ -14,15 +14,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.racing import kl_level
 from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import (
-    best_mean,
-    fewest_pulls,
-    keep_only,
-    nothing_to_take_in,
-    observe,
-    samples,
-    settle,
-)
+from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, observe, samples, settle
 
 __all__ = ["kl_lucb", "lucb", "lucb_rate", "ugapec", "ugapec_rate"]
 
@@ -32,11 +24,6 @@ def lucb_rate(n_arms: int, t: int, eta: float) -> float:
     """``½ ln(5Kt⁴/(4η))``: in round t the radius of an arm pulled N times is ``√(rate/N)``.
 
     Source: Kalyanakrishnan et al. 2012, section 3.1, with ``k₁ = 5/4``.
-
-    Examples
-    --------
-    >>> round((lucb_rate(10, 100, 0.9) / 40) ** 0.5, 4)
-    0.513
     """
     return 0.5 * math.log(1.25 * n_arms * float(t) ** 4 / eta)
 
@@ -46,11 +33,6 @@ def ugapec_rate(n_arms: int, total: int, eta: float) -> float:
     """``½ ln(4K(t − 1)³/η)`` after ``t − 1`` pulls in all: the radius of an arm pulled N times is ``√(rate/N)``.
 
     Source: Gabillon, Ghavamzadeh & Lazaric 2012, eq. 3 with ``c = 1/2`` and ``b = 1``.
-
-    Examples
-    --------
-    >>> round((ugapec_rate(10, 100, 0.9) / 40) ** 0.5, 4)
-    0.4692
     """
     return 0.5 * math.log(4.0 * n_arms * float(total) ** 3 / eta)
 
@@ -167,12 +149,12 @@ def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
 
     Source: Kalyanakrishnan, Tewari, Auer & Stone 2012, algorithm LUCB1 with m = 1.
     """
-    return Routine(_state, (eta, epsilon, 0.0), _plan_pair, _learn_pair, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon, 0.0), _plan_pair, _learn_pair)
 
 
 def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
     """LUCB with KL bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1)."""
-    return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair)
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -180,4 +162,4 @@ def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
 
     Source: Gabillon et al. 2012, figures 1 and 2 with m = 1.
     """
-    return Routine(_state, (eta, epsilon), _plan_one, _learn_one, nothing_to_take_in)
+    return Routine(_state, (eta, epsilon), _plan_one, _learn_one)

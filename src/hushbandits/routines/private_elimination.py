@@ -57,23 +57,7 @@ def _sync(state, r, n, p, active):
 def private_elimination(n_arms: int, epsilon: float, beta: float) -> Routine:
     """Pull all of 𝒦_n for R(e) activations; then noise the means, drop (and vote out) what is far below; sync; forget.
 
-    Parameters
-    ----------
-    n_arms : int
-        K.
-    epsilon : float
-        ε of the noise ``Lap(1/(εR))`` on a mean.
-    beta : float
-        β: failure probability of one agent.
-
-    Raises
-    ------
-    ValueError
-        The first epoch is longer than 2⁵³ activations.
-
-    References
-    ----------
-    Rio et al. 2023, algorithm 4; Sajed & Sheffet 2019.
+    Source: Rio et al. 2023, algorithm 4; Sajed & Sheffet 2019.
     """
     first = epoch_length(n_arms, 1, epsilon, beta)
     if first > 2**53:

@@ -10,7 +10,7 @@ import math
 from hushbandits.core.ground.jit import jit
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.routine import RESETS, SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, nothing_to_take_in, observe, pick, read, samples
+from hushbandits.routines.selection import best_mean, fewest_pulls, observe, pick, read, samples
 
 __all__ = ["kl_level", "kl_racing", "pass_gap", "ser3", "ser4", "successive_elimination_by_passes"]
 
@@ -20,11 +20,6 @@ def pass_gap(n_arms: int, tau: int, eta: float) -> float:
     """``2√(ln(4Kτ²/η)/(2τ))``: k is given up after pass τ when ``μ̂_max − μ̂_k + ε`` reaches it.
 
     Source: Even-Dar et al. 2006, algorithm 2; Allesiardo, Féraud & Maillard 2017, SER3.
-
-    Examples
-    --------
-    >>> round(pass_gap(10, 100, 0.9), 4)
-    0.51
     """
     return 2.0 * math.sqrt(math.log(4.0 * n_arms * float(tau) * float(tau) / eta) / (2.0 * tau))
 
@@ -34,11 +29,6 @@ def kl_level(n_arms: int, t: int, eta: float) -> float:
     """``ln(405.5 K t^1.1/η)``: exploration rate of KL-Racing and KL-LUCB.
 
     Source: Kaufmann & Kalyanakrishnan 2013, theorem 1, at α = 1.1 (whose k₁ is 405.5).
-
-    Examples
-    --------
-    >>> round(kl_level(10, 1, 0.9), 4)
-    8.4131
     """
     return math.log(405.5 * n_arms * float(t) ** 1.1 / eta)
 
@@ -114,22 +104,13 @@ def _learn_kl(state, r, n, p, arms, reward, luck, vote):
 
 
 def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Passes in index order; after pass τ, `pass_gap` (Even-Dar et al. 2006, algorithm 2).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hushbandits.routines.best_arm import identify
-    >>> rng = np.random.default_rng(0)
-    >>> identify(successive_elimination_by_passes(2, 0.1, 0.1), lambda k: float(rng.random() < (0.2, 0.9)[k]), 2)
-    (1, 60)
-    """
-    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in)
+    """Passes in index order; after pass τ, `pass_gap` (Even-Dar et al. 2006, algorithm 2)."""
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn)
 
 
 def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
     """Successive elimination that shuffles every pass (Allesiardo et al. 2017, algorithm SER3)."""
-    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, nothing_to_take_in, draws=1)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, draws=1)
 
 
 def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool = False) -> Routine:
@@ -143,7 +124,7 @@ def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool
         A reset concerns this player only, who never votes; otherwise everybody and all votes.
     """
     params, resets = (eta, epsilon, phi, float(alone)), phi > 0 and not alone
-    return Routine(samples, params, _plan, _learn, nothing_to_take_in, draws=2, resets=resets)
+    return Routine(samples, params, _plan, _learn, draws=2, resets=resets)
 
 
 def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -152,4 +133,4 @@ def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
     Source: Kaufmann & Kalyanakrishnan 2013, algorithm 1 with m = 1, where the best can be accepted only once the
     worst can be given up, and the worst comes first.
     """
-    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl, nothing_to_take_in)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl)

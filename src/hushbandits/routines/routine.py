@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 
 __all__ = ["RESETS", "SILENT", "VOTES", "Routine", "State"]
@@ -15,6 +16,11 @@ SILENT, VOTES, RESETS = 0, 1, 2
 
 #: A named tuple of arrays with leading axes (R, N); the first is bool, the arms that each agent has not given up.
 State = tuple[Array, ...]
+
+
+@jit
+def _nothing_to_take_in(state, r, n, p, active):
+    pass
 
 
 class Routine(NamedTuple):
@@ -33,7 +39,7 @@ class Routine(NamedTuple):
         ends, the votes are sent, `luck` is spent, and `sync` follows), or ``RESETS``: everybody begins afresh, where
         the env passes resets on (else the same as ``VOTES``).
     sync : compiled ``(state, r, n, p, active)``
-        Take in the global set after the votes were counted.
+        Take in the global set after the votes were counted; by default nothing, for who reads it before it plays.
     luck : int
         Uniforms spent by `learn` at the end of a phase.
     draws : int
@@ -48,7 +54,7 @@ class Routine(NamedTuple):
     params: tuple[float, ...]
     plan: Callable[..., int]
     learn: Callable[..., int]
-    sync: Callable[..., None]
+    sync: Callable[..., None] = _nothing_to_take_in
     luck: int = 0
     draws: int = 0
     resets: bool = False

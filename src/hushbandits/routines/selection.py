@@ -19,7 +19,6 @@ __all__ = [
     "best_mean",
     "fewest_pulls",
     "keep_only",
-    "nothing_to_take_in",
     "observe",
     "pick",
     "read",
@@ -126,8 +125,3 @@ def keep_only(local, best, vote):
         if local[k] and k != best:
             local[k] = False
             vote[k] = True
-
-
-@jit
-def nothing_to_take_in(state, r, n, p, active):
-    """A player reads 𝒦 before it plays, not after: the `sync` of all these routines."""

@@ -17,11 +17,6 @@ def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
     """``R(e) = ⌊max{32 ln(8me²/β)/Δ_e², 8 ln(4me²/β)/(εΔ_e)}⌋ + 1`` with ``Δ_e = 2^(−e)``.
 
     A float: beyond 2⁵³ it is no exact count, and callers refuse or cut it.
-
-    Examples
-    --------
-    >>> epoch_length(10, 1, 0.1, 0.5)
-    702.0
     """
     gap = 2.0**-e
     samples = 32.0 * math.log(8.0 * m * e * e / beta) / (gap * gap)
@@ -31,14 +26,7 @@ def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
 
 @jit
 def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float, float]:
-    """``h = √(ln(8me²/β)/(2R))`` and ``c = ln(4me²/β)/(εR)``.
-
-    Examples
-    --------
-    >>> h, c = radii(10, 1, 0.1, 0.5, 702.0)
-    >>> round(h, 4), round(c, 4)
-    (0.0601, 0.0624)
-    """
+    """``h = √(ln(8me²/β)/(2R))`` and ``c = ln(4me²/β)/(εR)``."""
     h = math.sqrt(math.log(8.0 * m * e * e / beta) / (2.0 * r))
     c = math.log(4.0 * m * e * e / beta) / (epsilon * r)
     return h, c
@@ -50,11 +38,6 @@ def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> 
 
     σ and h bound the protocol's noise on a sum: ``|noise| ≤ σ√ln(2/p) + h ln(2/p)`` with probability 1 − p
     (Chowdhury & Zhou 2023, lemma 2).
-
-    Examples
-    --------
-    >>> round(batch_radius(10, 3, 0.1, 8.0, 0.0, 0.0), 4)
-    0.7154
     """
     tail = math.log(2.0 * m * b * b / p)
     return math.sqrt(math.log(4.0 * m * b * b / p) / (2.0 * n)) + sigma * math.sqrt(tail) / n + h * tail / n

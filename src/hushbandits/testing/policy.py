@@ -80,14 +80,15 @@ def _arms(policy: Policy, n_arms: int, rewards: Array, luck: Array | None) -> Ar
         with calling(cls, "state"):
             state = policy.state(learners, n_arms, plays, None if luck is None else luck.copy())
         _check_state(cls, state, learners)
-        asked, arms = Watched(policy, state, n_arms), np.zeros((plays, learners), np.int64)
+        asked, arms = Watched(policy, n_arms), np.zeros((plays, learners), np.int64)
         for t in range(plays):
+            asked.t = t + 1
             for r in range(learners):
                 with calling(cls, "choose", f"play {t + 1} of learner {r}"):
-                    arms[t, r] = asked.ask(r, t + 1)
+                    arms[t, r] = asked.choose(state, r)
                 before = _others(state, r)
                 with calling(cls, "update", f"play {t + 1} of learner {r}"):
-                    asked.tell(r, int(arms[t, r]), float(rewards[r, t]), t + 1)
+                    asked.update(state, r, int(arms[t, r]), float(rewards[r, t]))
                 for name, now in _others(state, r).items():
                     found = difference(before[name], now)
                     required(found is None, f"{cls.__name__}.update of learner {r} writes to {name} of another learner")

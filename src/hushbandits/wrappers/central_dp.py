@@ -27,18 +27,8 @@ class CentralLaplace(Mechanism):
 
     Parameters
     ----------
-    epsilon : float
-        ε > 0.
-    confidence : float or "1/T"
-        p of the tail bound τ (discrete).
     discrete : bool
         Integer noise on encoded rewards.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_core("CentralDP-v0", epsilon=0.5).privacy()[0].view
-    'whoever sees the decoded sums; the server itself is trusted with the rewards'
     """
 
     def __init__(
@@ -60,15 +50,12 @@ class CentralLaplace(Mechanism):
         return DiscreteLaplace(self.planned(n).g / self.epsilon) if self.discrete else Laplace(1 / self.epsilon)
 
     def plan(self, n: int) -> Plan:
-        """Theorem 5."""
         return central_pure(n, self.epsilon, self._p)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs ``reward``; hides individual ones from the agent."""
         return super().sends(fields, env) if self.discrete else self._raw(fields, env)
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Encode (discrete), or leave as they are."""
         if self.discrete:
             return super().send(message, env)
         self._sizes = message["reward"].planned
@@ -85,7 +72,6 @@ class CentralLaplace(Mechanism):
         return tuple(void(g, why) for g in standing)
 
     def release(self, n: int, survivors: int) -> Release:
-        """The server's own noise, however many take part."""
         plan = self.planned(n)
         return Release(self.added(n), 1, 1, *((plan.g, plan.modulus) if self.discrete else (1, 0)))
 
@@ -96,7 +82,6 @@ class CentralLaplace(Mechanism):
         return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Add the noise; decode."""
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
         noised = np.zeros_like(y)
@@ -109,7 +94,6 @@ class CentralLaplace(Mechanism):
         return super().deliver(inbox, env) if self.discrete else inbox
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε for outsiders; nothing against the server."""
         noise = "Lap_ℤ(g/ε) on the encoded sum" if self.discrete else "Lap(1/ε) on the sum"
         return self._promise(
             f"{noise} of a block, ε = {self.epsilon:g}, added by the server",

@@ -58,18 +58,7 @@ class DiscreteLaplace(_Distributed):
     """Distributed pure DP: every user adds a difference of Pólya draws, and the sum is discrete Laplace.
 
     For n users: ``g = ⌈ε√n⌉``, ``η = γ⁺ − γ⁻`` with γ ~ Pólya(1/n, e^(−ε/g)), ``τ = ⌈(g/ε) ln(2/p)⌉``,
-    ``m = ng + 2τ + 1``.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε > 0.
-    confidence : float or "1/T"
-        p.
-
-    References
-    ----------
-    Chowdhury & Zhou 2023, theorem 1.
+    ``m = ng + 2τ + 1``.  Source: Chowdhury & Zhou 2023, theorem 1.
 
     Examples
     --------
@@ -84,7 +73,6 @@ class DiscreteLaplace(_Distributed):
     source = "Chowdhury & Zhou 2023, theorem 1"
 
     def plan(self, n: int) -> Plan:
-        """Theorem 1."""
         return distributed_pure(n, self.epsilon, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
@@ -92,7 +80,6 @@ class DiscreteLaplace(_Distributed):
         return polya_price(self.planned(n), self.epsilon, survivors)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε where a secure function hides the individual messages; nothing where it does not."""
         text = f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares"
         return self._guarantee(text)
 
@@ -100,21 +87,17 @@ class DiscreteLaplace(_Distributed):
 class Skellam(_Distributed):
     """Distributed Rényi DP: every user adds Skellam noise of variance g²/(nε²), ``g = ⌈sε√n⌉``.
 
+    Source: Chowdhury & Zhou 2023, theorem 2; accounted from the Skellam bound with the actual g and σ² of the smallest
+    block of two users, for the theorem's branch 3ε²/(2s) should read 3ε/(2s√n).
+
     Parameters
     ----------
     epsilon : float
         ε > 0: about αε²/2-Rényi DP of every order α.
-    confidence : float or "1/T"
-        p.
     scale : float
         s ≥ 1: a finer grid costs bits and buys privacy and accuracy.
     delta : float
         δ at which `privacy` states the converted ε.
-
-    References
-    ----------
-    Chowdhury & Zhou 2023, theorem 2; accounted from the Skellam bound with the actual g and σ² of the smallest block
-    of two users, for the theorem's branch 3ε²/(2s) should read 3ε/(2s√n).
 
     Examples
     --------
@@ -141,11 +124,9 @@ class Skellam(_Distributed):
         self.delta = real("delta", delta, 0, 1)
 
     def plan(self, n: int) -> Plan:
-        """Theorem 2."""
         return distributed_renyi(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
-        """ε at δ, of the Rényi curve of the survivors' noise and of the block's own g."""
         plan = self.planned(n)
         assert plan.noise is not None
         curve = plan.noise.curve(survivors, plan.g)
@@ -153,7 +134,6 @@ class Skellam(_Distributed):
         return Spent(to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, δ) at the given δ, from the Rényi curve of the smallest block."""
         g = precision(2, self.epsilon, self.scale)
         converted = to_epsilon(skellam_curve((g / self.epsilon) ** 2, g), self.delta)
         text = (
@@ -167,11 +147,7 @@ class DiscreteGaussian(Skellam):
     """Distributed concentrated DP: every user adds a discrete Gaussian of σ² = g²/(nε²), ``g = ⌈sε√n⌉``.
 
     Their sum is not a discrete Gaussian, but close to one: ½ε̄²-zCDP with ε̄ a little above ε
-    (`accounting.concentrated_sum`).
-
-    References
-    ----------
-    Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021.
+    (`accounting.concentrated_sum`).  Source: Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021.
 
     Examples
     --------
@@ -183,7 +159,6 @@ class DiscreteGaussian(Skellam):
     source = "Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021, proposition 13"
 
     def plan(self, n: int) -> Plan:
-        """Theorem 4."""
         return distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:

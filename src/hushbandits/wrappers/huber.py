@@ -20,7 +20,8 @@ __all__ = ["Huber"]
 class Huber(Wrapper):
     """ϵ-contamination of what is *reported*; an agent's own statistics stay clean.
 
-    With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.
+    With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.  Source:
+    Dubey & Pentland 2020, section 4; Huber 1964.
 
     Parameters
     ----------
@@ -36,16 +37,6 @@ class Huber(Wrapper):
     relays : bool
         Byzantine agents also corrupt, with the same probability, each report of others that they send on (network):
         then a report that took h hops is corrupt with probability at most hϵ.
-    name : str, optional
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range; a message without ``reward``.
-
-    References
-    ----------
-    Dubey & Pentland 2020, section 4; Huber 1964.
     """
 
     def __init__(
@@ -68,11 +59,9 @@ class Huber(Wrapper):
 
     @property
     def verbs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """It also changes what is passed on, if asked to."""
         return ("replace", "relay") if self.relays else ("replace",)
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Draw who is byzantine."""
         self._luck = env.payload.luck("replace", self.name, env, seeds)
         self._relays = streams(seeds, f"wrapper/{self.name}/relays")
         #: (R, M) bool
@@ -83,7 +72,6 @@ class Huber(Wrapper):
         self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Replace the rewards that luck picks."""
         return message.replace(self._rate, self.law, self.location, self._luck)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:

@@ -25,23 +25,13 @@ class LocalBernoulli(Wrapper):
     """Each reward x in [0, 1] is replaced by a bit, ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before anybody sees it.
 
     The agents themselves are told the bit alone, so whatever they do and say is made of bits.  A bit's mean is
-    ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.
+    ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.  Source: Ren, Zhou, Liu & Shroff 2020,
+    "Multi-Armed Bandits with Local Differential Privacy", convert-to-Bernoulli.
 
     Parameters
     ----------
     epsilon : float
         ε per reward, at most 20: from 37 on a double's 53 bits of luck cannot toss the coin's rarer side.
-    name : str, optional
-
-    Raises
-    ------
-    ValueError
-        ε ≤ 0 or > 20; a reward law outside [0, 1]; the feedback setting, whose users are met once and sum their
-        rewards.
-
-    References
-    ----------
-    Ren, Zhou, Liu & Shroff 2020, "Multi-Armed Bandits with Local Differential Privacy", convert-to-Bernoulli.
 
     Examples
     --------
@@ -56,7 +46,6 @@ class LocalBernoulli(Wrapper):
         self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Rewards in [0, 1] of agents who come back, or ``ValueError``; what they send is made of bits already."""
         if "add" not in env.payload.verbs:
             raise ValueError(f"{self.name} needs rewards that can be noised one by one: {env.payload.noun} cannot")
         if not env.law.unit_interval:
@@ -66,20 +55,13 @@ class LocalBernoulli(Wrapper):
         return fields
 
     def tells(self, fields: Fields, env: World) -> Fields:
-        """A bit in the place of each reward."""
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
         self._luck = env.payload.luck("add", self.name, env, seeds)
 
     def chance(self, reward: Array) -> Array:
-        """``P(1 | x)`` of a `reward` x, of any shape.
-
-        Examples
-        --------
-        >>> LocalBernoulli(1.0).chance(np.array([0.0, 0.5, 1.0])).round(3).tolist()
-        [0.269, 0.5, 0.731]
-        """
+        """``P(1 | x)`` of a `reward` x, of any shape."""
         lean = math.exp(-self.epsilon)
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 
@@ -87,7 +69,6 @@ class LocalBernoulli(Wrapper):
         return np.less(self._luck.next(), self.chance(np.clip(reward, 0.0, 1.0))).astype(float)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε per reward, against everyone."""
         return (
             Guarantee(
                 mechanism=f"a bit with P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1), ε = {self.epsilon:g}, for each reward",

@@ -14,23 +14,7 @@ class LocalDiscreteLaplace(Mechanism):
     """Every user adds Lap_ℤ(g/ε) to its encoded reward: nobody needs to be trusted, and the noise adds up.
 
     ``g = ⌈ε√n⌉``; τ is the 1 − p quantile of the sum of n draws, computed (the paper leaves a constant unnamed).
-
-    Parameters
-    ----------
-    epsilon : float
-        ε > 0.
-    confidence : float or "1/T"
-        p.
-
-    References
-    ----------
-    Chowdhury & Zhou 2023, theorem 6.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_core("LocalDP-v0", epsilon=0.5).privacy()[0].view
-    'everyone but the user'
+    Source: Chowdhury & Zhou 2023, theorem 6.
     """
 
     hidden_by = "noise"
@@ -46,10 +30,8 @@ class LocalDiscreteLaplace(Mechanism):
         super().__init__(epsilon, confidence, 1.0, sampler, name=name)
 
     def plan(self, n: int) -> Plan:
-        """Theorem 6."""
         return local_pure(n, self.epsilon, self._p)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε against everyone."""
         text = f"Lap_ℤ(g/ε) on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}"
         return self._promise(text, "everyone but the user", "Chowdhury & Zhou 2023, theorem 6")

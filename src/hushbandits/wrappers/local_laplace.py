@@ -60,7 +60,9 @@ class LocalLaplace(Wrapper):
     reward may change with certainty which arm is played next, and so which law the next reports have.  Then a report is
     covered by itself, and nothing is promised about a run.
 
-    Rewards are clipped to [0, 1] before the noise: a sender that says more gains nothing.
+    Rewards are clipped to [0, 1] before the noise: a sender that says more gains nothing.  Source: Dwork, McSherry,
+    Nissim & Smith 2006 (Laplace mechanism); Ghosh, Roughgarden & Sundararajan 2012 (discrete); Mironov 2012 (the last
+    bits).
 
     Parameters
     ----------
@@ -70,20 +72,8 @@ class LocalLaplace(Wrapper):
         Where agents come back: ``"noised"``, they are told what they report; ``"exact"``, they go by their exact own
         rewards.  A user who is met once goes by nothing.
     grid : int, optional
-        G ≤ 2²⁴ε: rewards are rounded to multiples of 1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default
-        noise is a double, whose last bits tell on it.
-    name : str, optional
-
-    Raises
-    ------
-    ValueError
-        ε ≤ 0; a grid so fine for its ε that 53 bits of luck leave gaps in its support; a reward law outside [0, 1]; a
-        message without ``reward``, or with one that is encoded already.
-
-    References
-    ----------
-    Dwork, McSherry, Nissim & Smith 2006 (Laplace mechanism); Ghosh, Roughgarden & Sundararajan 2012 (discrete);
-    Mironov 2012 (the last bits).
+        G ≤ 2²⁴ε (else ``ValueError``: 53 bits of luck leave gaps in its support): rewards are rounded to multiples of
+        1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise is a double, whose last bits tell on it.
 
     Examples
     --------
@@ -109,7 +99,6 @@ class LocalLaplace(Wrapper):
             )
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Raise ``ValueError`` unless ``reward`` is there, raw and in [0, 1]."""
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         if not env.law.unit_interval:
@@ -117,7 +106,6 @@ class LocalLaplace(Wrapper):
         return fields
 
     def tells(self, fields: Fields, env: World) -> Fields:
-        """With ``own="noised"`` the noised reward."""
         if not self._first(env) or "reward" not in fields:
             return fields
         return {**fields, "reward": Field(low=-self.reach, high=1.0 + self.reach)}
@@ -142,7 +130,6 @@ class LocalLaplace(Wrapper):
         return _Noise(DiscreteLaplace(self.grid / self.epsilon), self.grid)
 
     def tell(self, reward: Array, env: World) -> Array:
-        """Tell agents the noised reward, where they go by it."""
         return self._noise.onto(np.clip(reward, 0.0, 1.0), self._luck.next()) if self._first(env) else reward
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -155,7 +142,6 @@ class LocalLaplace(Wrapper):
         return message.add(lambda n: noise, self._luck)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε per report; with exact own rewards of a report by itself."""
         if self.grid is None:
             noise = f"Laplace(1/{self.epsilon:g})"
             arithmetic = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,20 +26,7 @@ __all__ = ["LocalTruncated", "TruncatedGeometric"]
 
 @dataclass(frozen=True)
 class TruncatedGeometric(NoiseLaw):
-    """``P(x) ∝ e^(−|x|/b)`` on the integers from −B to B.
-
-    Parameters
-    ----------
-    b : float
-        Scale, > 0.
-    bound : int
-        B ≥ 1.
-
-    Examples
-    --------
-    >>> TruncatedGeometric(2.0, 1).pmf(np.arange(3)).round(4).tolist()
-    [0.4519, 0.2741, 0.0]
-    """
+    """``P(x) ∝ e^(−|x|/b)`` on the integers from −B to B."""
 
     b: float
     bound: int
@@ -54,7 +43,6 @@ class TruncatedGeometric(NoiseLaw):
         return self.bound
 
     def exactly(self) -> Callable[[Source], int]:
-        """Discrete Laplace draws, until one lies within B."""
         scale = exact.ratio(self.b)
 
         def one(source: Source) -> int:
@@ -65,7 +53,6 @@ class TruncatedGeometric(NoiseLaw):
         return one
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        """Of one draw, from its probabilities."""
         return shift_profile(self.pmf(np.arange(-self.bound, self.bound + 1)), shift) if n == 1 else None
 
     def outside(self, shift: int) -> float:
@@ -76,20 +63,13 @@ class TruncatedGeometric(NoiseLaw):
 class LocalTruncated(Mechanism):
     """Every user adds noise that never exceeds B: `LocalDiscreteLaplace` without its tails, (ε, δ) by itself.
 
-    ``g = ⌈ε√n⌉``, scale g/ε, and B the smallest whose last g values have probability at most δ.
+    ``g = ⌈ε√n⌉``, scale g/ε, and B the smallest whose last g values have probability at most δ.  Source: Geng, Ding,
+    Guo & Kumar 2020 cut off the Laplace law; on the integers, with B computed from δ, it is our own.
 
     Parameters
     ----------
-    epsilon : float
-        ε > 0.
     delta : float
         δ in (0, 1).
-    confidence : float or "1/T"
-        p.
-
-    References
-    ----------
-    Geng, Ding, Guo & Kumar 2020 cut off the Laplace law; on the integers, with B computed from δ, it is our own.
 
     Examples
     --------
@@ -115,19 +95,17 @@ class LocalTruncated(Mechanism):
         self.delta = real("delta", delta, 0, 1)
 
     def plan(self, n: int) -> Plan:
-        """τ is the 1 − p quantile of the sum, computed."""
         g = precision(n, self.epsilon)
-        low, high = g - 1, 2 * g
-        while TruncatedGeometric(g / self.epsilon, high).outside(g) > self.delta:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            small = TruncatedGeometric(g / self.epsilon, middle).outside(g) <= self.delta
-            low, high = (low, middle) if small else (middle, high)
-        noise = TruncatedGeometric(g / self.epsilon, high)
+        high = 2 * g
+        while not self._hides(g, high):
+            high *= 2
+        bound = bisect_left(range(high), True, g, key=partial(self._hides, g))
+        noise = TruncatedGeometric(g / self.epsilon, bound)
         return Plan(n, g, tail_quantile(noise, n, self._p), noise)
 
+    def _hides(self, g: int, bound: int) -> bool:
+        return TruncatedGeometric(g / self.epsilon, bound).outside(g) <= self.delta
+
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, δ) against everyone."""
         text = f"Lap_ℤ(g/ε) cut off at ±B on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}, δ = {self.delta:g}"
         return self._promise(text, "everyone but the user", "Geng, Ding, Guo & Kumar 2020 (truncated Laplace)")

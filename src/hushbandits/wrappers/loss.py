@@ -22,13 +22,6 @@ class Loss(Wrapper):
     ----------
     rate : float
         Loss probability, in [0, 1].
-    name : str, optional
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_core("DPMASE-v0", wrappers=[Loss(0.1)]).wrappers
-    (Loss(rate=0.1),)
     """
 
     verbs = ("drop",)

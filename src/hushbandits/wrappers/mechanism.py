@@ -52,7 +52,6 @@ class Mechanism(Privatizer):
     sampler : str
         ``"fast"``: NumPy, seeded, floating point, a simulation; ``"exact"``: integers only, on a seeded source
         (`privacy.exact`), user by user but for the sum of all Pólya shares, so for small blocks.
-    name : str, optional
     """
 
     verbs = ("encode", "add", "modulo")
@@ -90,7 +89,6 @@ class Mechanism(Privatizer):
         raise NotImplementedError(f"{type(self).__name__} must define plan(n)")
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs ``reward``, not yet encoded; makes it integers with a ``modulus``."""
         return {**self._raw(fields, env), "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
     def _raw(self, fields: Fields, env: World) -> Fields:
@@ -129,7 +127,6 @@ class Mechanism(Privatizer):
         return Spent(self.epsilon, self.delta, curve, partial(self.seen, n, survivors))
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """``epsilon``, ``delta`` (R,): what no user has spent more than."""
         return {"epsilon": self.ledger.worst.copy(), "delta": self.ledger.worst_delta.copy()}
 
     def _details(self, n: int) -> dict[str, object]:
@@ -206,7 +203,6 @@ class Mechanism(Privatizer):
         epsilon: float | None = None,
         adjacency: Adjacency = ONE_USER,
     ) -> tuple[Guarantee, ...]:
-        """One promise about users who are met once, at its ε and δ."""
         assumptions = (*assumptions, *self.arithmetic)
         epsilon = self.epsilon if epsilon is None else epsilon
         return (Guarantee(mechanism, epsilon, self.delta, adjacency, view, assumptions, source, run=ONCE),)
@@ -244,7 +240,6 @@ class Mechanism(Privatizer):
         return tuple(self._lawful(g, int(env.horizon)) for g in promises)
 
     def _lawful(self, promise: Guarantee, horizon: int) -> Guarantee:
-        """Hold a promise against the law of the noise, at several block sizes."""
         for n in (n for n in _SIZES if self.smallest <= n <= max(horizon, self.smallest)):
             profile = self.seen(n, max(self.sure(n), self.smallest))
             if profile is None:

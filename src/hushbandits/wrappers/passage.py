@@ -31,9 +31,7 @@ class Passage(Wrapper):
         self._channel.reset(env, seeds)
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Let the channel carry the message out."""
         return self._channel.send(message, env)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Let the channel carry the inbox in."""
         return self._channel.deliver(inbox, env)

@@ -50,7 +50,6 @@ class PrivateMeans(Wrapper):
         of them finds in its inbox (``inbox.own``), and nothing else.  ``"exact"``: they see their rewards.
     delta : float
         δ′ at which `metrics` and `privacy` compose the releases.
-    name : str, optional
 
     Notes
     -----
@@ -93,21 +92,18 @@ class PrivateMeans(Wrapper):
         self.delta = real("delta", delta, 0, 1)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Needs arm and reward; replaces them by mean and count."""
         require(self.name, ("arm", "reward"), fields)
         kept = {k: f for k, f in fields.items() if k not in ("arm", "reward")}
         shape = (env.n_arms,)
         return {**kept, "mean": Field(shape, latest=True), "count": Field(shape, latest=True)}
 
     def tells(self, fields: Fields, env: World) -> Fields:
-        """With ``own="noised"`` what is published, in place of rewards."""
         if self.own == "exact":
             return fields
         shape = (env.n_arms,)
         return {**{k: f for k, f in fields.items() if k != "reward"}, "mean": Field(shape), "count": Field(shape)}
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Start with nothing published."""
         shape = (len(seeds), env.n_agents, env.n_arms)
         self._n, self._s = np.zeros(shape), np.zeros(shape)
         self._mean, self._released = np.zeros(shape), np.zeros(shape, bool)
@@ -142,13 +138,11 @@ class PrivateMeans(Wrapper):
         return Payload(kept, mean=self._mean, count=np.where(self._released, self._n, 0.0))
 
     def told(self, env: World) -> dict[str, Array]:
-        """What each agent has published, where it goes by that."""
         if self.own == "exact":
             return {}
         return {"mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Exact composition of the releases so far, and the paper's lemma beside it."""
         spent = self._spent.max(2)
         pure, squares = spent[..., 0].max(1), spent[..., 1].max(1)
         rounds = np.maximum(env.t - 1, 0)
@@ -160,7 +154,6 @@ class PrivateMeans(Wrapper):
         }
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """All releases of one arm over the horizon, at δ = 0 and δ′; with exact own rewards, one release by itself."""
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         costs = counts ** (-self.v / 2)
         pure, squares = float(costs.sum()), np.array((costs**2).sum())

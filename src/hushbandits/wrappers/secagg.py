@@ -19,12 +19,12 @@ class SecAgg(Passage, SecureFunction):
     """An ideal secure aggregation between senders and receivers: they get ``Σ y mod m`` and nothing else.
 
     Feedback: adds a block's messages up; a mechanism before it names the modulus, raw rewards are encoded on a
-    fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per
-    arm (codes one-hot in the arm, rewards rounded to the grid), so the inbox has a `tally` and nothing else.
-    Exploration: the coordinator gets the votes per arm of a window of activations.
-    A cohort smaller than `min_cohort` reveals nothing at all: in feedback its messages are lost, in exploration the
-    window stays open, and in network, where a cohort is those who report one arm to one receiver in one round, the arm
-    looks as if nobody had pulled it.
+    fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per arm
+    (codes one-hot in the arm, rewards rounded to the grid), so the inbox has a `tally` and nothing else.  Exploration:
+    the coordinator gets the votes per arm of a window of activations.  A cohort smaller than `min_cohort` reveals
+    nothing at all: in feedback its messages are lost, in exploration the window stays open, and in network, where a
+    cohort is those who report one arm to one receiver in one round, the arm looks as if nobody had pulled it.  Source:
+    Bonawitz et al. 2017 (the protocol that this idealises).
 
     Parameters
     ----------
@@ -36,18 +36,6 @@ class SecAgg(Passage, SecureFunction):
         Network: the largest reported ``|reward|`` that the modulus makes room for; a larger one raises.
     window : int, optional
         Exploration only, and needed there: activations per sum.
-    name : str, optional
-
-    References
-    ----------
-    Bonawitz et al. 2017 (the protocol that this idealises).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = hb.make_core("DistDP-v0", users="each")
-    >>> env.inbox_fields.keys()
-    dict_keys(['reward', 'n'])
     """
 
     verbs = ("seal",)
@@ -79,7 +67,6 @@ class SecAgg(Passage, SecureFunction):
         return env.payload.sealed(self, env)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """Hides messages among their cohort; the sum itself is not noised here."""
         cohort = self.channel(env).cohort
         between = (
             "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that "

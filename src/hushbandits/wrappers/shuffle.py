@@ -25,7 +25,6 @@ class Shuffle(Passage):
         Exploration only, and needed there: activations per shuffle.
     min_cohort : int
         Exploration only: fewest different agents per window.
-    name : str, optional
 
     Examples
     --------
@@ -45,7 +44,6 @@ class Shuffle(Passage):
         return env.payload.shuffled(self, env)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """Anonymity among the cohort; no differential privacy by itself."""
         return (
             Guarantee(
                 mechanism="ideal shuffle: a uniform permutation, senders removed",

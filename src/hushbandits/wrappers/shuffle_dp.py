@@ -48,28 +48,14 @@ class ShuffledLaplace(Mechanism):
 
     ``split-and-mix``: the full ε in the noise; (ε, δ) with ``δ = (1 + e^ε) 2^(−σ)``.  ``pure``: ``ε′ = ε/2`` in the
     noise (the printed theorem keeps e^(−ε/g) and would spend 1.5 ε), ε/4 twice in the relaxed secure aggregation,
-    ``p = q̂ = 1/(2T)``.
+    ``p = q̂ = 1/(2T)``.  Source: Balle et al. 2020 (split-and-mix); Chowdhury & Zhou 2023, theorem 3 (pure).
 
     Parameters
     ----------
-    epsilon : float
-        ε > 0, of the whole protocol.
-    confidence : float or "1/T"
-        p of ``split-and-mix``.
     shuffle : str
         ``"split-and-mix"`` or ``"pure"``.
     security : int
         σ, bits of statistical security; its `ShuffledSum` has the same.
-
-    References
-    ----------
-    Balle et al. 2020 (split-and-mix); Chowdhury & Zhou 2023, theorem 3 (pure).
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_core("ShuffleDP-v0", epsilon=1.0).privacy()[0].delta < 1e-11
-    True
     """
 
     def __init__(
@@ -89,14 +75,12 @@ class ShuffledLaplace(Mechanism):
         self.delta = 0.0 if shuffle == "pure" else _split_delta(self.epsilon, self.security)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """As `Mechanism`; theorem 3 fixes p."""
         fields = super().sends(fields, env)
         if self.shuffle == "pure":
             self._p = 1 / (2 * env.horizon)
         return fields
 
     def plan(self, n: int) -> Plan:
-        """Theorem 1, at ε′ = ε/2 for ``pure``."""
         share = self.epsilon / 2 if self.shuffle == "pure" else self.epsilon
         return distributed_pure(n, share, self._p, self.sure(n))
 
@@ -111,12 +95,10 @@ class ShuffledLaplace(Mechanism):
         return Spent(noise.epsilon, delta, profile=partial(self.seen, n, survivors))
 
     def _secure(self, n: int, survivors: int) -> float:
-        """Bits of security that the survivors' shares attain."""
         modulus = self.planned(n).modulus
         return min(self.security, shares_security(_shares(self, n, modulus, self.security), survivors, modulus))
 
     def seals(self, wrapper: Wrapper) -> bool:
-        """The sum of its own protocol."""
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
 
     @property
@@ -125,7 +107,6 @@ class ShuffledLaplace(Mechanism):
         return SMALLEST if self.shuffle == "split-and-mix" else 2
 
     def release(self, n: int, survivors: int) -> Release | None:
-        """The noise, and what the shuffled sum gives away on top of it."""
         noise = super().release(n, survivors)
         if noise is None:
             return None
@@ -134,7 +115,6 @@ class ShuffledLaplace(Mechanism):
         return replace(noise, far=2.0 ** -self._secure(n, survivors))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """ε where the protocol's own sum is behind it."""
         pure = self.shuffle == "pure"
         total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation" if pure else "ε in the noise"
         secure = (
@@ -169,7 +149,6 @@ class _Bits(Plan):
 
     @property
     def modulus(self) -> int:
-        """Never reached: nothing wraps."""
         return self.n * (1 + self.noise.k) + 1
 
     @property
@@ -183,6 +162,8 @@ class _Bits(Plan):
 class BinarySum(Mechanism):
     """Every user sends its (randomly rounded) reward as a bit, and noise bits; the shuffler hides which is which.
 
+    Source: Tenenbaum, Kaplan, Mansour & Stemmer 2021; Cheu, Smith, Ullman, Zeber & Zhilyaev 2019.
+
     Parameters
     ----------
     epsilon, delta : float
@@ -192,11 +173,6 @@ class BinarySum(Mechanism):
     calibrate : str
         ``"paper"``: ``τ = 96 ln(2/δ)/ε²`` fair bits' worth of noise, or more where that falls short of (ε, δ) (from
         ε ≈ 7 on); ``"exact"``: as little as (ε, δ) needs.
-    name : str, optional
-
-    References
-    ----------
-    Tenenbaum, Kaplan, Mansour & Stemmer 2021; Cheu, Smith, Ullman, Zeber & Zhilyaev 2019.
     """
 
     shuffle = "binary-sum"
@@ -215,7 +191,6 @@ class BinarySum(Mechanism):
         self.calibrate = choice("calibrate", calibrate, ("paper", "exact"))
 
     def plan(self, n: int) -> Plan:
-        """Noise bits for n users."""
         return _Bits(n, 1, 0, extra_bits(n, self.epsilon, self.delta, self.calibrate))
 
     def price(self, n: int, survivors: int) -> Spent:
@@ -229,7 +204,6 @@ class BinarySum(Mechanism):
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, δ) of a block's bits."""
         return self._promise(
             f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
             "the server: shuffled bits of blocks",
@@ -244,8 +218,9 @@ class ShuffledSum(SecureFunction):
 
     ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
     the mechanism is sure of (`t_min`), each counted in ``bits``; where fewer than 19 are left the block is refused:
-    nothing of it arrives.  ``pure``: an ideal (ε̂, q̂)-relaxed secure
-    aggregation; with probability ``q̂ = 1/(2T)`` a block's sum is a uniform number.  ``binary-sum``: the bits' sum.
+    nothing of it arrives.  ``pure``: an ideal (ε̂, q̂)-relaxed secure aggregation; with probability ``q̂ = 1/(2T)`` a
+    block's sum is a uniform number.  ``binary-sum``: the bits' sum.  Source: Balle et al. 2020; Chowdhury & Zhou 2023,
+    theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
 
     Parameters
     ----------
@@ -255,11 +230,6 @@ class ShuffledSum(SecureFunction):
         σ of ``split-and-mix``, the mechanism's.
     min_cohort : int
         Fewest users whose sum is opened.
-    name : str, optional
-
-    References
-    ----------
-    Balle et al. 2020; Chowdhury & Zhou 2023, theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
     """
 
     verbs = ("seal",)
@@ -273,7 +243,6 @@ class ShuffledSum(SecureFunction):
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Integer messages with a ``modulus``, from a mechanism that accounts for this sum, or ``ValueError``."""
         require(self.name, ("reward", "n", "modulus"), fields)
         before = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if not isinstance(before, Mechanism) or getattr(before, "shuffle", None) != self.shuffle:

@@ -20,13 +20,6 @@ class VoteCorruption(Loss):
     ----------
     xi : float
         ξ ∈ [0, 1).
-    name : str, optional
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> hb.make_core("CorruptedElimination-v0", xi=0.1).wrappers
-    (VoteCorruption(xi=0.1),)
     """
 
     def __init__(self, xi: float = 0.0, *, name: str | None = None):
@@ -38,7 +31,6 @@ class VoteCorruption(Loss):
         return fields
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, η)-privacy as the paper claims it: no differential privacy."""
         return (
             Guarantee(
                 mechanism=f"each vote lost with probability {self.rate:g}",

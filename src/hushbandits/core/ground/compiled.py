@@ -128,8 +128,12 @@ class _SourceCache(FunctionCache):
         self._turn(sig)
         try:
             return super().load_overload(sig, target_context)
+        except (AttributeError, ImportError):  # it names a class that is gone: whatever it knew is compiled anew
+            with contextlib.suppress(*_UNUSABLE):
+                self._cache_file.flush()
         except _UNUSABLE:
-            return None
+            pass
+        return None
 
     def save_overload(self, sig: object, data: object) -> None:
         self._turn(sig)

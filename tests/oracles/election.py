@@ -1,4 +1,4 @@
-"""How a network that nobody oversees finds its leader and the ways to it (Howson et al. 2024, appendix A).
+"""How a network finds its leader and the ways to it (Howson et al. 2024, appendix A), message by message.
 
 Each algorithm is played round by round: in a round everyone sends one message to each neighbour (or to its parent), and
 knows of the others only what has arrived.  All come with the number of rounds and of messages.
@@ -10,25 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
-
-__all__ = ["Election", "Ways", "bellman_ford", "best_leader", "elect"]
 
 
 class Ways(NamedTuple):
-    """Shortest paths to each source v.
-
-    Parameters
-    ----------
-    distance : (V, M) int
-        Hops of agent w to source v.
-    parent : (V, M) int
-        The next agent on w's way to v; −1 for v itself.
-    rounds, messages : int
-        What it took.
-    """
-
     distance: Array
     parent: Array
     rounds: int
@@ -36,22 +21,18 @@ class Ways(NamedTuple):
 
 
 class Election(NamedTuple):
-    """Who leads, and what it took."""
-
     leader: int
     rounds: int
     messages: int
 
 
-@jit
 def _forward(parent, before, known):
     # everyone's set goes to its parent, for each source v
     for v in range(parent.shape[0]):
         for w in range(parent.shape[1]):
             p = parent[v, w]
             if p >= 0:
-                for z in range(known.shape[2]):
-                    known[v, p, z] |= before[v, w, z]
+                known[v, p] |= before[v, w]
 
 
 def bellman_ford(adjacency: Array, sources: Array) -> Ways:
@@ -60,18 +41,6 @@ def bellman_ford(adjacency: Array, sources: Array) -> Ways:
     Everyone starts at d = ∞, sources at 0.  For M − 1 rounds everyone tells its neighbours its distances, and takes the
     least of its own and theirs plus one; whoever gets nearer takes that neighbour for its parent (the lowest on ties).
     At the end everyone tells its parents, who so learn their children.
-
-    Parameters
-    ----------
-    adjacency : (M, M) bool
-    sources : (V,) int
-
-    Examples
-    --------
-    >>> from hushbandits.envs.network.graphs import adjacency
-    >>> ways = bellman_ford(adjacency("path", 4), np.array([0]))
-    >>> ways.distance.tolist(), ways.parent.tolist(), ways.rounds, ways.messages
-    ([[0, 1, 2, 3]], [[-1, 0, 1, 2]], 4, 21)
     """
     agents, sources = len(adjacency), np.asarray(sources)
     distance = np.full((len(sources), agents), agents)  # ∞: no way is so long
@@ -97,12 +66,6 @@ def elect(adjacency: Array, cost: Array) -> Election:
 
     States are compared as pairs; as printed, a tie takes the smaller of two *names*, which may be that of an agent with
     another cost.
-
-    Examples
-    --------
-    >>> from hushbandits.envs.network.graphs import adjacency
-    >>> elect(adjacency("cycle", 4), np.array([3, 1, 1, 2]))
-    Election(leader=1, rounds=4, messages=32)
     """
     agents = len(adjacency)
     state = [(float(cost[v]), v) for v in range(agents)]
@@ -117,12 +80,6 @@ def best_leader(adjacency: Array) -> Election:
     """The graph median by messages alone (algorithm 4): Bellman–Ford, distances back to their sources, an election.
 
     All sources at once, where the paper takes them one after the other: 3M rounds instead of some 2M².
-
-    Examples
-    --------
-    >>> from hushbandits.envs.network.graphs import adjacency
-    >>> best_leader(adjacency("path", 5)).leader
-    2
     """
     agents = len(adjacency)
     ways = bellman_ford(adjacency, np.arange(agents))
