@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hushbandits.audits.laws import log_pair, profile
+from hushbandits.audits.laws import log_pair
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
@@ -19,6 +19,7 @@ from hushbandits.wrappers.mechanism import Mechanism
 __all__ = ["composed_delta", "compositions", "every_size", "white_box"]
 
 _RESOLUTION = 1e-12  # what rounding may add to a δ
+_law = Mechanism.seen  # a block's exact divergence by its release, whatever a subclass's `seen` says
 
 
 def _held(
@@ -42,7 +43,7 @@ def white_box(
     """
     s, subject = n if survivors is None else survivors, subject or mechanism.name
     where = f"white box, n = {n}" + (f", {s} left" if s < n else "")
-    law = profile(mechanism, n, s)
+    law = _law(mechanism, n, s)
     if law is None:
         return
     if promise is not None and math.isfinite(promise.epsilon) and s >= mechanism.sure(n):
@@ -66,7 +67,7 @@ def every_size(mechanism: Mechanism, subject: str, promise: Guarantee, sizes: Se
     unknown = []
     for n in sizes:
         try:
-            law = profile(mechanism, n, max(mechanism.sure(n), mechanism.smallest))
+            law = _law(mechanism, n, max(mechanism.sure(n), mechanism.smallest))
         except (ValueError, ArithmeticError, AssertionError) as error:
             yield Verdict(subject, f"white box, n = {n}: no plan ({error or type(error).__name__})", 0, math.inf)
             continue
@@ -147,7 +148,7 @@ def _worst(
     mechanism: Mechanism, book: Ledger, mixture: Sequence[tuple[int, int]], subject: str, kinds: str
 ) -> Iterator[Verdict]:
     epsilon, delta = float(book.worst[0]), float(book.worst_delta[0])
-    laws = [profile(mechanism, n, s) for n, s in dict.fromkeys(mixture)]
+    laws = [_law(mechanism, n, s) for n, s in dict.fromkeys(mixture)]
     if math.isfinite(epsilon) and all(laws):
         law = worst_profile([law for law in laws if law is not None])
         yield _held(law, epsilon, delta, subject, f"ledger, any one block ({kinds})")
