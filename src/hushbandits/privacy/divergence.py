@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import numpy as np
-from scipy import stats
+from scipy import fft, stats
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
@@ -213,23 +213,18 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
         raise NotImplementedError(f"{law!r} of n={n} is too wide to look at, or too narrow for {further}")
-    x = np.arange(reach + 1)
+    x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
-        centre, log_mgf, pmf = _tilted(law, n, 2 * reach + 1, tilt)
+        centre, log_mgf, transform = law.tilted(n, m, tilt)
         if centre > reach:  # all further out, and wrapped
             break
+        pmf = np.fft.irfft(transform, m)[: reach + 1]
         away = np.abs(x - centre)
         good = (away < best) & (pmf > 1e-13 * pmf.max())
         out[good] = np.log(pmf[good]) - tilt * x[good] + log_mgf
         best[good] = away[good]
     return np.append(out[:0:-1], out)
-
-
-def _tilted(law: NoiseLaw, n: int, m: int, tilt: float) -> tuple[float, float, Array]:
-    """Mean of a tilted sum, ``n ln M(t)``, and its law on 0 … ⌊m/2⌋ (it wraps on a circle of m, far from its mean)."""
-    centre, log_mgf, transform = law.tilted(n, m, tilt)
-    return centre, log_mgf, np.fft.irfft(transform, m)[: m // 2 + 1]
 
 
 def worst_profile(profiles: Sequence[Profile]) -> Profile:
