@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy import fft
 
 from hushbandits.audits.laws import log_pair
 from hushbandits.audits.verdict import Verdict
@@ -108,7 +109,7 @@ def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: f
             one, other = (p, q) if direction == 1 else (q, p)
             losses.append((np.floor((one - other) / step).astype(np.int64), np.exp(one)))
         low = sum(int(at.min()) for at, _ in losses)
-        size = sum(int(at.max() - at.min()) for at, _ in losses) + 1
+        size = fft.next_fast_len(sum(int(at.max() - at.min()) for at, _ in losses) + 1, True)
         power = np.ones(size // 2 + 1, complex)
         for at, weight in losses:
             power *= np.fft.rfft(np.bincount(at - at.min(), weights=weight, minlength=size), size)

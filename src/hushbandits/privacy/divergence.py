@@ -296,7 +296,7 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     step = max(step, _window(*_dots(profile, step), times)[1] / _POINTS)
     x, p, infinite = _dots(profile, step)
     low, width = _window(x, p, infinite, times)
-    size = math.ceil(width / step) + len(x)
+    size = fft.next_fast_len(math.ceil(width / step) + len(x), True)
     circle = np.zeros(size)
     np.add.at(circle, np.arange(len(x)) % size, p)
     total = np.fft.irfft(np.fft.rfft(circle) ** times, size)
