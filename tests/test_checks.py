@@ -7,10 +7,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-import pages
 import pytest
-
-from hushbandits.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -85,71 +82,3 @@ def test_one_version_stands_everywhere():
     version = PROJECT["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
-
-
-# -- the pages for those who join in -------------------------------------------------------------------------------
-
-JOINING = ["CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "RELEASING.md"]
-PAGES = [ROOT / name for name in ("README.md", *JOINING)] + pages.SITE
-#: What each program of a page comes from.
-PROGRAMS = {
-    "pytest": "test",
-    "ruff": "lint",
-    "mypy": "lint",
-    "nox": "dev",
-    "pre-commit": "dev",
-    "python": "",
-    "pip": "",
-}
-OPTIONS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_every_link_leads_somewhere(page):
-    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
-        if not target.startswith("https://"):
-            assert (page.parent / target.partition("#")[0]).exists(), target
-
-
-def commands(text):
-    """What stands in a block of the shell, or in a sentence as a program and its words."""
-    blocks = re.findall(r"^ *```bash\n(.*?)```", text, re.S | re.M)
-    prose = re.sub(r"```.*?```", "", text, flags=re.S)
-    named = re.findall(rf"`((?:hushbandits|{'|'.join(PROGRAMS)}|\.ci/run)(?: [^`]*)?)`", prose)
-    return [c.strip() for line in ("\n".join(blocks).splitlines() + named) for c in line.split("&&") if c.strip()]
-
-
-def sessions():
-    body = ast.parse((ROOT / "noxfile.py").read_text()).body
-    return {f.name for f in body if isinstance(f, ast.FunctionDef)}
-
-
-def exists(command):
-    """Whether there is such a command, with such an extra, mark, session or path."""
-    program, *rest = command.split()
-    if program == "hushbandits":
-        with pytest.raises(SystemExit) as stop:
-            main([*rest[:1], "--help"])
-        return stop.value.code == 0
-    if program in (".ci/run", "."):
-        return (ROOT / program).exists()
-    extras = PROJECT["optional-dependencies"]
-    from_extra = PROGRAMS[program]
-    assert not from_extra or any(re.match(rf"{program}\b", r) for r in extras[from_extra])
-    for extra in re.findall(r"\[([\w,]+)\]", command):
-        assert set(extra.split(",")) <= set(extras)
-    if program == "pytest" and "-m" in rest:
-        assert rest[rest.index("-m") + 1] in {mark.partition(":")[0] for mark in OPTIONS["markers"]}
-    if program == "nox" and "-s" in rest:
-        assert rest[rest.index("-s") + 1].partition("-")[0] in sessions()
-    return all((ROOT / word).exists() for word in rest if word.startswith(("tests/", "src/", "docs/")))
-
-
-@pytest.mark.parametrize("page", JOINING)
-def test_every_command_and_path_of_a_page_exists(page, capsys):
-    text = (ROOT / page).read_text()
-    for command in commands(text):
-        assert exists(command), command
-    for path in re.findall(r"`((?:tests|src|docs|\.ci)/[\w./-]+|[\w.]+\.(?:toml|cff|md))`", text):
-        assert (ROOT / path).exists(), path
-    assert page in ("CODE_OF_CONDUCT.md", "SECURITY.md") or len(commands(text)) >= 4

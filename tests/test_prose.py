@@ -51,6 +51,11 @@ SAYS = (
 )
 
 
+PROGRAMS = ("hushbandits ", "pytest ", "ruff ", "nox ", "pre-commit ", "python ", "pip ")
+#: A path of the repository, or a file at its root.
+PATH = re.compile(r"(?:tests|src|docs|\.ci)/[\w./-]+|[\w.]+\.(?:toml|cff|md)")
+
+
 def unfenced(text):
     """Return a page without its code blocks."""
     return FENCE.sub("", text)
@@ -66,8 +71,8 @@ def misnamed(text):
     for token in tokens(text):
         if name := re.match(r"(?:hb|hushbandits)\.(\w+)", token):
             known = hasattr(hb, name[1])
-        elif token.startswith("hushbandits "):
-            known = is_command(token)
+        elif token.startswith(PROGRAMS):
+            known = is_command(re.sub(r"-<\w+>", "", token))
         else:
             known = not token.startswith("--") or is_option(token)
         if not known:
@@ -92,6 +97,11 @@ def lines_of_commands(text):
 @each
 def test_commands_in_blocks_are_commands(page):
     assert [line for line in lines_of_commands(page.read_text()) if not is_command(line)] == []
+
+
+@pytest.mark.parametrize("page", pages.ROOTS, ids=pages.title)
+def test_paths_in_a_sentence_exist(page):
+    assert [token for token in tokens(page.read_text()) if PATH.fullmatch(token) and not (ROOT / token).exists()] == []
 
 
 def anchors(page):
@@ -279,6 +289,6 @@ def test_dead_links_and_numbers_without_a_command_are_found():
         assert missed
 
 
-@pytest.mark.parametrize("wrong", ["`hb.open_rum`", "`--jibs 2`", "`hushbandits rum quickstart`"])
+@pytest.mark.parametrize("wrong", ["`hb.open_rum`", "`--jibs 2`", "`hushbandits rum quickstart`", "`nox -s tsets`"])
 def test_a_misspelt_name_in_a_sentence_is_found(wrong):
     assert [f"`{token}`" for token in misnamed(f"Call {wrong}.")] == [wrong]

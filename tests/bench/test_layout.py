@@ -20,7 +20,7 @@ from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.picture import Picture, drawn, profiles
 from hushbandits.bench.show.plots import _grid, compose
 
-SIZES = [(3.4, 2.6), (3.4, 8.0), (5.0, 3.0), (8.0, 3.4), (12.0, 2.6), (12.0, 8.0)]
+SIZES = [(3.4, 2.6), (5.0, 3.0), (12.0, 2.6), (12.0, 8.0)]
 
 
 def boxes(picture):

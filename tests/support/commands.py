@@ -126,7 +126,7 @@ def is_command(line):
 
 def _python(words):
     if words[:1] == ["-m"]:
-        return words[1] in ("venv", "build", "pytest")
+        return words[1] in ("venv", "build", "pytest", "sphinx")
     path = ROOT / words[0]
     if not path.is_file():
         return bool(re.fullmatch(r"own\w*\.py", words[0]))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SITE = sorted(p for p in (ROOT / "docs").rglob("*.md") if "made" not in p.parts)
-ROOTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md")]
+ROOTS = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CODE_OF_CONDUCT", "RELEASING", "SECURITY")]
 
 
 def title(page):

@@ -74,10 +74,10 @@ def test_pettingzoo_makes_and_cuts_it(env_id):
         )
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
-def test_pettingzoo_renders_it(env_id):
+def test_pettingzoo_renders_it():
     matplotlib.use("agg")
-    render_test(lambda render_mode: parallel_to_aec(hb.make(env_id, render_mode=render_mode, **small(env_id))))
+    given = small("DPMASE-v0")
+    render_test(lambda render_mode: parallel_to_aec(hb.make("DPMASE-v0", render_mode=render_mode, **given)))
 
 
 # -- wrap, registry -----------------------------------------------------------------------------------------------

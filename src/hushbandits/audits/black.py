@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushbandits.audits.blocks import Seen, background, seen
-from hushbandits.audits.events import bounded, judged
+from hushbandits.audits.events import ABOVE, BEYOND, bounded, judged
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
@@ -28,8 +28,6 @@ _EVENTS: dict[str, Callable[[Array, Array], Array]] = {
 }
 #: Blocks of an episode: the user in question is in the first; or in all of them, where all of its rewards differ.
 _BLOCKS, _ALL = 2, 3
-#: A reward beyond [0, 1], such as a wrapper that scales may bring about.
-_BEYOND = -2.0, 3.0
 
 
 def _bits(x: Array) -> Array:
@@ -104,7 +102,7 @@ def neighbours(promise: Guarantee) -> Iterator[Change]:
     every = whole and (run is None or run.times > 1)
     ends = promise.adjacency.low, promise.adjacency.high
     yield Change("all rewards of a user" if every else "a reward", ends, every)
-    yield Change("a reward beyond [0, 1]", _BEYOND, every)
+    yield Change(ABOVE, BEYOND, every)
 
 
 def black_box(

@@ -11,9 +11,11 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon
 
-__all__ = ["bounded", "hopeless", "judged"]
+__all__ = ["ABOVE", "BEYOND", "bounded", "hopeless", "judged"]
 
 _BINS = 8
+#: A reward beyond [0, 1], such as a sender's own report or a wrapper that scales may bring about; and its words.
+BEYOND, ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"
 #: What stands for a value that was not there.
 NOTHING = -1e9
 

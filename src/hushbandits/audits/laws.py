@@ -10,18 +10,13 @@ from functools import lru_cache
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.noise import NoiseLaw, Profile
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["Continuous", "OnGrid", "PlannedLaw", "log_pair", "planned_law", "profile"]
+__all__ = ["Continuous", "OnGrid", "PlannedLaw", "log_pair", "planned_law"]
 
 #: Points of a law that draws are held against.
 _WIDEST = 1 << 20
-
-
-def profile(mechanism: Mechanism, n: int, survivors: int) -> Profile | None:
-    """Exact divergence of a block by its release, whatever a subclass's `seen` says; ``None``: it is not known."""
-    return Mechanism.seen(mechanism, n, survivors)
 
 
 def log_pair(mechanism: Mechanism, n: int, survivors: int) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hushbandits.audits.beats import Around, Mirror, Tap, Told, rounds
 from hushbandits.audits.cases import Budget, Case
-from hushbandits.audits.events import bounded, hopeless, judged
+from hushbandits.audits.events import ABOVE, BEYOND, bounded, hopeless, judged
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
@@ -25,8 +25,6 @@ __all__ = ["Shown", "messages", "neighbours", "promised", "shown", "stage"]
 #: Rounds of a short run, and of a long one.
 ROUNDS = 3, 16
 _AGENTS = 2
-#: A reward beyond [0, 1], such as a sender's own report or a wrapper that scales may bring about.
-_BEYOND, _ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def neighbours(promise: Guarantee, horizon: int) -> Iterator[tuple[str, list[Arr
     if not whole and horizon > 2:
         yield "a reward in the middle", *pair(0, range(horizon // 2, horizon // 2 + 1), (low, high), 1.0)
     beyond = range(horizon) if whole else range(1)
-    yield _ABOVE, *pair(0, beyond, _BEYOND, 0.5)
+    yield ABOVE, *pair(0, beyond, BEYOND, 0.5)
 
 
 def _features(it: Shown, alone: bool) -> dict[str, Array]:
@@ -165,7 +163,7 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[V
             continue
         note = " (neighbours are words alone: one reward is tried)" if promise.adjacency.replaced == "unknown" else ""
         for words, *sides in neighbours(promise, horizon):
-            if promise.alone and "agent 0's" not in words and words != _ABOVE:
+            if promise.alone and "agent 0's" not in words and words != ABOVE:
                 continue
             check = f"black box, {words}, {horizon} rounds, {runs:,} runs a side"
             if hopeless(promise.epsilon, promise.delta, runs, level):
@@ -174,7 +172,7 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[V
             try:
                 one, other = (features(promise, side, told) for side, told in enumerate(sides))
             except ValueError as error:
-                if words != _ABOVE:
+                if words != ABOVE:
                     raise
                 yield Verdict(subject, f"black box, {words}", 0, 0, promise=promise, untested=f"refused: {error}")
                 continue

@@ -45,7 +45,7 @@ def lines(
         yield "what every check could have caught:", False
         for v in found:
             if v.power:
-                yield f"  {v.subject}: {v.check.partition(' (')[0]}: {v.power}", False
+                yield f"  {v.subject}: {_short(v)}: {v.power}", False
     yield "what no black box can see:", False
     for what, why in UNSEEN.items():
         yield f"  {what}: {why}", False

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy import fft
 
-from hushbandits.audits.laws import log_pair, profile
+from hushbandits.audits.laws import log_pair
 from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
@@ -19,6 +20,7 @@ from hushbandits.wrappers.mechanism import Mechanism
 __all__ = ["composed_delta", "compositions", "every_size", "white_box"]
 
 _RESOLUTION = 1e-12  # what rounding may add to a δ
+_law = Mechanism.seen  # a block's exact divergence by its release, whatever a subclass's `seen` says
 
 
 def _held(
@@ -42,7 +44,7 @@ def white_box(
     """
     s, subject = n if survivors is None else survivors, subject or mechanism.name
     where = f"white box, n = {n}" + (f", {s} left" if s < n else "")
-    law = profile(mechanism, n, s)
+    law = _law(mechanism, n, s)
     if law is None:
         return
     if promise is not None and math.isfinite(promise.epsilon) and s >= mechanism.sure(n):
@@ -66,7 +68,7 @@ def every_size(mechanism: Mechanism, subject: str, promise: Guarantee, sizes: Se
     unknown = []
     for n in sizes:
         try:
-            law = profile(mechanism, n, max(mechanism.sure(n), mechanism.smallest))
+            law = _law(mechanism, n, max(mechanism.sure(n), mechanism.smallest))
         except (ValueError, ArithmeticError, AssertionError) as error:
             yield Verdict(subject, f"white box, n = {n}: no plan ({error or type(error).__name__})", 0, math.inf)
             continue
@@ -107,7 +109,7 @@ def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: f
             one, other = (p, q) if direction == 1 else (q, p)
             losses.append((np.floor((one - other) / step).astype(np.int64), np.exp(one)))
         low = sum(int(at.min()) for at, _ in losses)
-        size = sum(int(at.max() - at.min()) for at, _ in losses) + 1
+        size = fft.next_fast_len(sum(int(at.max() - at.min()) for at, _ in losses) + 1, True)
         power = np.ones(size // 2 + 1, complex)
         for at, weight in losses:
             power *= np.fft.rfft(np.bincount(at - at.min(), weights=weight, minlength=size), size)
@@ -147,7 +149,7 @@ def _worst(
     mechanism: Mechanism, book: Ledger, mixture: Sequence[tuple[int, int]], subject: str, kinds: str
 ) -> Iterator[Verdict]:
     epsilon, delta = float(book.worst[0]), float(book.worst_delta[0])
-    laws = [profile(mechanism, n, s) for n, s in dict.fromkeys(mixture)]
+    laws = [_law(mechanism, n, s) for n, s in dict.fromkeys(mixture)]
     if math.isfinite(epsilon) and all(laws):
         law = worst_profile([law for law in laws if law is not None])
         yield _held(law, epsilon, delta, subject, f"ledger, any one block ({kinds})")

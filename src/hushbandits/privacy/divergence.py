@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import numpy as np
-from scipy import stats
+from scipy import fft, stats
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
@@ -170,13 +170,13 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
         raise NotImplementedError(f"{law!r} of n={n} is too wide to look at, or too narrow for {further}")
-    x = np.arange(reach + 1)
+    x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
-        centre, log_mgf, transform = law.tilted(n, 2 * reach + 1, tilt)
+        centre, log_mgf, transform = law.tilted(n, m, tilt)
         if centre > reach:  # all further out, and wrapped
             break
-        pmf = np.fft.irfft(transform, 2 * reach + 1)[: reach + 1]  # it wraps, far from its mean
+        pmf = np.fft.irfft(transform, m)[: reach + 1]
         away = np.abs(x - centre)
         good = (away < best) & (pmf > 1e-13 * pmf.max())
         out[good] = np.log(pmf[good]) - tilt * x[good] + log_mgf
@@ -225,7 +225,7 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     step = max(step, _window(*_dots(profile, top, step), times)[1] / _POINTS)
     x, p, infinite = _dots(profile, top, step)
     low, width = _window(x, p, infinite, times)
-    size = math.ceil(width / step) + len(x)
+    size = fft.next_fast_len(math.ceil(width / step) + len(x), True)
     circle = np.zeros(size)
     np.add.at(circle, np.arange(len(x)) % size, p)
     total = np.fft.irfft(np.fft.rfft(circle) ** times, size)
