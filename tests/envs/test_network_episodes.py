@@ -18,6 +18,7 @@ from hushbandits.core.play import record
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import NetworkTeam
+from hushbandits.estimators.running import Samples
 from hushbandits.registry import assemble
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
@@ -53,7 +54,7 @@ class Tidal(CoopNetwork):
     arms_class = Tides
 
 
-COMPILED = ["Multi-UCB", "UCB1", "QuACK-UCB"]
+COMPILED = ["Multi-UCB", "UCB1", "QuACK-UCB", "Byzantine-UCB"]
 LAWS = ["bernoulli", "gaussian", "clipped-gaussian", "uniform", "constant", "beta", "truncated-gaussian", Own()]
 
 
@@ -69,17 +70,27 @@ def equal(one, two, path=""):
         assert one.keys() == two.keys(), path
         for name in one:
             equal(one[name], two[name], f"{path}.{name}")
+    elif type(one).__name__ == "_Robust":  # room, and what its `Samples` hold, which are compared
+        equal(*([x.mean, x.n, x.own_arm, x.own_reward] for x in (one, two)), path)
     elif isinstance(one, (list, tuple)):
         assert len(one) == len(two), path
         for i, pair in enumerate(zip(one, two, strict=True)):
             equal(*pair, f"{path}[{i}]")
     elif isinstance(one, Uniforms):  # what is unread; the rest is memory
         equal(*([copy.deepcopy(tape).take(r, 9) for r in range(len(tape.at))] for tape in (one, two)), path)
+    elif isinstance(one, Samples):  # where they lie is memory
+        equal(*([x.n, estimated(x, 0.7), estimated(x, 9.0)] for x in (one, two)), path)
     elif hasattr(one, "__dict__") and not callable(one):
         own = ({k: v for k, v in vars(x).items() if k not in ("episode", "seeds")} for x in (one, two))
         equal(*own, path)
     elif not callable(one):
         assert one == two or one is two, path
+
+
+def estimated(samples, log_inverse_delta):
+    out = np.zeros(samples.shape)
+    copy.deepcopy(samples).estimates(log_inverse_delta, out)
+    return out
 
 
 def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
@@ -133,16 +144,20 @@ def filled(env):
     env=networks(),
     runs=st.integers(1, 4),
     losses=st.lists(st.sampled_from([0.0, 0.3, 1.0]), max_size=2),
+    contaminated=st.lists(st.tuples(st.sampled_from([0.1, 0.9]), st.sampled_from(["beta", "constant"])), max_size=2),
     stops=st.lists(st.one_of(st.integers(-1, 50), st.floats(0, 50)), max_size=4),
     seed=st.integers(0, 2**32),
 )
-def test_episodes_and_beats_leave_the_same_behind_and_take_turns(agent, make, env, runs, losses, stops, seed):
+def test_episodes_and_beats_leave_the_same_behind_and_take_turns(
+    agent, make, env, runs, losses, contaminated, stops, seed
+):
     env = filled(env)
     if make is Tidal:
         env["switches"], env["rewards"] = 0, "beta"
     if agent == "QuACK-UCB":
         env["life"] = None
     wrappers = [Loss(rate, name=f"L{i}") for i, rate in enumerate(losses)]
+    wrappers[1:1] = [Huber(rate, law, name=f"H{i}", fraction=0.7) for i, (rate, law) in enumerate(contaminated)]
     core, team = begun(agent, runs, wrappers, seed, env, make)
     twin, other = begun(agent, runs, wrappers, seed, env, make)
     for i, stop in enumerate([*sorted(stops), math.inf]):
@@ -193,6 +208,13 @@ class Deaf(Loss):
         return inbox
 
 
+class Biased(Huber):
+    """Looks at what it replaces."""
+
+    def send(self, message, env):
+        return message.but(reward=message["reward"] * 0.5)
+
+
 class Charging(CoopNetwork):
     def _charge(self, arm, gap):
         return gap + 1.0
@@ -222,7 +244,8 @@ BEATS = {
     "another own beat": {"agent": OwnHear()},
     "an env that charges": {"make": Charging},
     "edges that fail": {"env": {"edge_loss": 0.5}},
-    "another wrapper": {"wrappers": [Huber(0.5)]},
+    "another wrapper": {"wrappers": [hb.make_wrapper("LocalLaplace")]},
+    "a contamination that does more": {"wrappers": [Biased(0.5)]},
     "relays": {"wrappers": [Huber(0.5, relays=True)]},
     "a loss that does more": {"wrappers": [Deaf(0.5)]},
 }

@@ -7,7 +7,8 @@ and the contamination in `Huber`; here are the decision rules.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +20,17 @@ from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.world import World
+from hushbandits.envs.network.episode import NetworkTeam
+from hushbandits.envs.network.rules import Rules
 from hushbandits.estimators.robust import Estimator, make_estimator
-from hushbandits.estimators.running import follow, values_kept
-from hushbandits.policies.policy import Sums, by_index, everyone
+from hushbandits.estimators.running import Rules as SampleRules
+from hushbandits.estimators.running import follow, kind, values_kept
+from hushbandits.policies.policy import Sums, everyone
 from hushbandits.policies.ucb import UCB1
 
 __all__ = ["ByzantineUCB", "PrivateUCB"]
+
+_AHEAD = 512  # values of an arm that there is room for before a block of rounds begins
 
 
 class PrivateUCB(Team):
@@ -99,31 +105,65 @@ class PrivateUCB(Team):
 
 
 class _Robust(NamedTuple):
-    n: Array  # (L, K)
-    mean: Array  # (L, K)
-    log_inverse_delta: float
+    samples: Any  # `Samples.state`
+    n: Array  # (R, M, K) |S_k|
+    mean: Array  # (R, M, K) μ̂_R
+    own_arm: Array  # (R, M) of the round, until the arrivals are there
+    own_reward: Array
+    arms: Array  # (1 + slots,) room for one agent's values of a round
+    rewards: Array
     sigma: float
     epsilon: float
 
 
-@jit
-def _level(state, r):
-    return state.log_inverse_delta
+@lru_cache
+def _byzantine(of: SampleRules) -> Rules:
+    take, estimate = of
+
+    @jit
+    def act(own, t, r, arms):
+        _, agents, n_arms = own.mean.shape
+        if t <= n_arms:
+            arms[r] = t - 1
+            return
+        log_inverse_delta = 2.0 * math.log(t)  # δ = 1/t²
+        estimate(own.samples, r, log_inverse_delta, own.mean, own.n)
+        bias = own.sigma * math.sqrt(own.epsilon)
+        for m in range(agents):
+            best, top = 0, -math.inf
+            for k in range(n_arms):
+                n, index = own.n[r, m, k], math.inf  # an arm never seen comes first
+                if n:  # μ̂_k + σ√ϵ + σ√(ln(1/δ)/|S_k|)
+                    index = own.mean[r, m, k] + (bias + own.sigma * math.sqrt(log_inverse_delta / n))
+                if index > top:
+                    best, top = k, index
+            arms[r, m] = best
+
+    @jit
+    def learn(own, r, arms, rewards):
+        own.own_arm[r], own.own_reward[r] = arms[r], rewards[r]
+
+    @jit
+    def hear(own, r, mail, posted):
+        arm, reward = mail.values
+        depth, _, agents = mail.sent.shape
+        g, arms, rewards = r % mail.sender.shape[0], own.arms, own.rewards
+        for m in range(agents):
+            arms[0], rewards[0], count = own.own_arm[r, m], own.own_reward[r, m], 1
+            for s in range(mail.degree[g, m]):
+                t = posted - mail.delay[g, m, s] + 1
+                if t < 1:  # slots come nearest first: all further ones are still on their way
+                    break
+                i, w = t % depth, mail.sender[g, m, s]
+                if mail.sent[i, r, w]:
+                    arms[count], rewards[count] = arm[i, r, w], reward[i, r, w]
+                    count += 1
+            take(own.samples, r, m, arms, rewards, count)
+
+    return Rules(act, learn, hear)
 
 
-@jit
-def _robust_index(state, r, k, log_inverse_delta):
-    # μ̂_k + σ√ϵ + σ√(ln(1/δ)/|S_k|); an arm never seen comes first
-    if not state.n[r, k]:
-        return math.inf
-    radius = state.sigma * math.sqrt(log_inverse_delta / state.n[r, k])
-    return state.mean[r, k] + (state.sigma * math.sqrt(state.epsilon) + radius)
-
-
-_choose_robust = by_index(_robust_index, _level)
-
-
-class ByzantineUCB(Team):
+class ByzantineUCB(NetworkTeam):
     """Byzantine-Proof Multi-Agent UCB (Dubey & Pentland 2020, algorithm 3).
 
     After one pull of each arm, ``argmax_k μ̂_R(S_k, δ) + σ√ϵ + σ√(ln(1/δ)/|S_k|)`` with ``δ = 1/t²``; S_k holds the
@@ -159,38 +199,41 @@ class ByzantineUCB(Team):
         """Nothing: its ε is a share of false reports, no privacy."""
         return ()
 
+    @property
+    def rules(self) -> Rules:  # type: ignore[override]
+        """Those of its estimator."""
+        return _byzantine(kind(self.mean).rules)
+
     def runs_at_once(self, env: World) -> int | None:
         """As many as keep their samples within some 8 MB."""
         most, log_inverse_delta = env.n_agents * int(env.horizon), 2 * math.log(max(2, env.horizon))
         values = values_kept(self.mean, most, log_inverse_delta)
         return max(1, 2**20 // (env.n_agents * env.n_arms * values))
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def begin(self, env: World, seeds: Seeds) -> _Robust:
+        """No samples."""
         shape = (len(seeds), env.n_agents, env.n_arms)
-        degree: Array = env.slots.degree
-        most = (int(degree.max(initial=0)) + 1) * int(env.horizon)
-        self._samples = follow(self.mean, shape, most, 2 * math.log(max(2, env.horizon)))
-        self._mean = np.zeros(shape)
-        self._arm = np.zeros(shape[:2], np.int64)
-        self._own = np.ones((*shape[:2], 1), bool)
+        each = int(env.slots.degree.max(initial=0)) + 1  # values of a round
+        horizon = int(env.horizon)
+        self._samples = follow(self.mean, shape, each * horizon, 2 * math.log(max(2, horizon)))
+        self._ahead = max(1, _AHEAD // each)
+        self._room = np.full(shape, self._ahead * each)
+        own = np.zeros(shape[:2], np.int64), np.zeros(shape[:2])
+        room = np.empty(each, np.int64), np.empty(each)
+        return _Robust(self._samples.state, np.zeros(shape), np.zeros(shape), *own, *room, self.sigma, self.epsilon)
 
-    def act(self, obs: Obs) -> Array:
-        """Each arm once, then the largest index (lines 4–12)."""
-        t = int(obs.t[0]) + 1
-        if t <= self._mean.shape[2]:
-            self._arm[:] = t - 1
-        else:
-            log_inverse_delta = 2.0 * math.log(t)
-            self._samples.estimates(log_inverse_delta, self._mean)
-            n, mean = (x.reshape(-1, self._mean.shape[2]) for x in (self._samples.n, self._mean))
-            state = _Robust(n, mean, log_inverse_delta, self.sigma, self.epsilon)
-            everyone(_choose_robust)(state, self._arm.reshape(-1))
-        return self._arm
+    def ahead(self) -> int:
+        """As many rounds as there is room for."""
+        self._samples.reserve(self._room)
+        self._refresh()
+        return self._ahead
 
-    def speak(self, reward: Array) -> None:
-        """Keep the own reward; send the standard report (lines 14–20)."""
-        self._samples.add(self._arm[..., None], reward[..., None], self._own)
+    def _refresh(self) -> None:
+        self.state = self.state._replace(samples=self._samples.state)
 
     def hear(self, inbox: Inbox) -> None:
-        """Add what arrived (lines 22–28)."""
-        self._samples.add(inbox["arm"], inbox["reward"], inbox.arrived)
+        """Add the own reward, then what arrived (lines 14–28)."""
+        own = self.state.own_arm[..., None], self.state.own_reward[..., None]
+        arm, reward = (np.concatenate([x, inbox[name]], 2) for x, name in zip(own, ("arm", "reward"), strict=True))
+        self._samples.add(arm, reward, np.concatenate([np.ones((*arm.shape[:2], 1), bool), inbox.arrived], 2))
+        self._refresh()

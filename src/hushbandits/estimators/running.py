@@ -19,6 +19,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,9 +29,16 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.estimators.robust import Estimator, LugosiMendelson, Mean, Trimming
 from hushbandits.estimators.rules import add, clipped_points, evaluate, kept_points
-from hushbandits.estimators.tails import absorb, trim
+from hushbandits.estimators.tails import Ends, take, trim
 
-__all__ = ["Log", "Samples", "Sums", "Tails", "follow", "values_kept"]
+__all__ = ["Log", "Rules", "Samples", "Sums", "Tails", "follow", "kind", "values_kept"]
+
+
+class Rules(NamedTuple):
+    """What compiled code does with samples of a kind; each gets their `Samples.state` first."""
+
+    take: Callable[..., None]  # (r, m, arm, reward, count): an agent's next values, the first `count`
+    estimate: Callable[..., None]  # (r, ln(1/δ), means, counts): write run r's, (R, M, K)
 
 
 class Samples(ABC):
@@ -40,19 +50,82 @@ class Samples(ABC):
     shape : (R, M, K)
     """
 
+    rules: ClassVar[Rules]
+
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int]):
         self.estimator = estimator
         self.shape = shape
-        #: (R, M, K) int: samples so far.
-        self.n = np.zeros(shape, np.int64)
 
+    @property
     @abstractmethod
+    def n(self) -> Array:
+        """``(R, M, K)`` whole numbers: samples so far."""
+
+    @property
+    @abstractmethod
+    def state(self) -> NamedTuple:
+        """What compiled code reads and writes; `reserve` replaces some of it."""
+
+    def reserve(self, most: Array) -> None:  # noqa: B027 (plain sums need none)
+        """Have room for so many more values ``(R, M, K)`` of each arm."""
+
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
         """Add what `arrived`, slot by slot in order: arms and rewards ``(R, M, S)``."""
+        counts = np.zeros(self.shape, np.int64)
+        _count(arm, arrived, counts)
+        self.reserve(counts)
+        _loops(self.rules)[0](self.state, arm, reward, arrived)
 
-    @abstractmethod
     def estimates(self, log_inverse_delta: float, out: Array) -> None:
         """Write the means at confidence δ to `out` ``(R, M, K)``; entries without a sample are left alone."""
+        _loops(self.rules)[1](self.state, log_inverse_delta, out, np.empty(self.shape))
+
+
+@lru_cache
+def _loops(rules: Rules) -> tuple[Callable[..., None], Callable[..., None]]:
+    take, estimate = rules
+
+    @jit
+    def add_all(own, arm, reward, arrived):
+        runs, agents, slots = arm.shape
+        arms, rewards = np.empty(slots, np.int64), np.empty(slots)
+        for r in range(runs):
+            for m in range(agents):
+                count = 0
+                for s in range(slots):
+                    if arrived[r, m, s]:
+                        arms[count], rewards[count] = arm[r, m, s], reward[r, m, s]
+                        count += 1
+                take(own, r, m, arms, rewards, count)
+
+    @jit
+    def estimate_all(own, log_inverse_delta, out, n):
+        for r in range(out.shape[0]):
+            estimate(own, r, log_inverse_delta, out, n)
+
+    return add_all, estimate_all
+
+
+class _Summed(NamedTuple):
+    n: Array  # (R, M, K)
+    sum: Array  # (R, M, K, 2) in double-double
+
+
+@jit
+def _add(own, r, m, arm, reward, count):
+    for s in range(count):
+        own.n[r, m, arm[s]] += 1
+        at = own.sum[r, m, arm[s]]
+        at[0], at[1] = add(at[0], at[1], reward[s])
+
+
+@jit
+def _mean(own, r, log_inverse_delta, out, n):
+    n[r] = own.n[r]
+    for m in range(out.shape[1]):
+        for k in range(out.shape[2]):
+            if own.n[r, m, k]:
+                out[r, m, k] = (own.sum[r, m, k, 0] + own.sum[r, m, k, 1]) / own.n[r, m, k]
 
 
 class Sums(Samples):
@@ -67,15 +140,48 @@ class Sums(Samples):
     [[[0.0, 0.75]]]
     """
 
+    rules = Rules(_add, _mean)
+
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int]):
         super().__init__(estimator, shape)
-        self._sum = np.zeros((*shape, 2))
+        self._state = _Summed(np.zeros(shape, np.int64), np.zeros((*shape, 2)))
 
-    def add(self, arm: Array, reward: Array, arrived: Array) -> None:
-        _add_up(arm, reward, arrived, self.n, self._sum)
+    @property
+    def n(self) -> Array:
+        return self._state.n
 
-    def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        np.divide(self._sum.sum(3), self.n, out=out, where=self.n > 0)
+    @property
+    def state(self) -> _Summed:
+        return self._state
+
+
+class _Logged(NamedTuple):
+    n: Array  # (R, M, K)
+    start: Array  # (RMK,) of an arm's samples in `data`
+    data: Array
+    kind: int
+    a: float
+    b: float
+
+
+@jit
+def _append(own, r, m, arm, reward, count):
+    first = (r * own.n.shape[1] + m) * own.n.shape[2]
+    for s in range(count):
+        k = arm[s]
+        own.data[own.start[first + k] + own.n[r, m, k]] = reward[s]
+        own.n[r, m, k] += 1
+
+
+@jit
+def _evaluate(own, r, log_inverse_delta, out, n):
+    n[r] = own.n[r]
+    for m in range(out.shape[1]):
+        for k in range(out.shape[2]):
+            if own.n[r, m, k]:
+                start = own.start[(r * own.n.shape[1] + m) * own.n.shape[2] + k]
+                sample = own.data[start : start + own.n[r, m, k]]
+                out[r, m, k] = evaluate(own.kind, sample, log_inverse_delta, own.a, own.b)
 
 
 class Log(Samples):
@@ -91,18 +197,24 @@ class Log(Samples):
     [[[0.5]]]
     """
 
+    rules = Rules(_append, _evaluate)
+
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int]):
         super().__init__(estimator, shape)
-        self._lists = _Lists(self.n.size)
+        self._n = np.zeros(shape, np.int64)
+        self._lists = _Lists(self._n.size)
 
-    def add(self, arm: Array, reward: Array, arrived: Array) -> None:
-        self._lists.reserve(self.n.ravel() + _arrivals(arm, arrived, self.shape))
-        _append(arm, reward, arrived, self.n, self._lists.start, self._lists.data)
+    @property
+    def n(self) -> Array:
+        return self._n
 
-    def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        lists = self._lists
-        parameters = self.estimator.parameters
-        _evaluate(self.estimator.kind, lists.start, lists.data, self.n, log_inverse_delta, *parameters, out)
+    def reserve(self, most: Array) -> None:
+        self._lists.reserve((self.n + most).ravel())
+
+    @property
+    def state(self) -> _Logged:
+        a, b = self.estimator.parameters
+        return _Logged(self._n, self._lists.start, self._lists.data, self.estimator.kind, float(a), float(b))
 
 
 class Tails(Samples):
@@ -126,40 +238,49 @@ class Tails(Samples):
     ([[[0.5]]], 99)
     """
 
+    rules = Rules(take, trim)
+
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int, log_inverse_delta: float):
         super().__init__(estimator, shape)
-        self._epsilon = estimator.parameters[0]
-        self._clips = isinstance(estimator, LugosiMendelson)
         #: B: order statistics kept at either end.
         self.keep = _ends(estimator, most, log_inverse_delta)
-        self._lists = _Lists(2 * self.n.size)  # Y and X of an arm, side by side
-        self._pending = np.zeros(shape)
-        self._bulk = np.zeros((*shape, 3))  # of the X between the tails: count, and sum in double-double
-        self._changed = np.zeros(shape, bool)
-        self._memo = np.zeros((*shape, 7))  # the last estimate and what it was made of
+        self._lists = lists = _Lists(2 * math.prod(shape))  # Y and X of an arm, side by side
+        head = np.zeros((*shape, 8))
+        head[..., 2:4] = math.inf, -math.inf
+        self._state = Ends(
+            head, lists.start, lists.size, lists.data, np.zeros((*shape, 7)), np.zeros((2, shape[2], 1)),
+            np.zeros(shape[2], np.int64), self.keep, isinstance(estimator, LugosiMendelson),
+            float(estimator.parameters[0]),
+        )  # fmt: skip
 
-    def add(self, arm: Array, reward: Array, arrived: Array) -> None:
-        """Merge what falls into the tails; add up the rest."""
-        new = (_arrivals(arm, arrived, self.shape) + 1) // 2
-        lists = self._lists
-        lists.reserve(lists.size + np.repeat(new, 2))
-        state = self.n, self._pending, lists.start, lists.size, lists.data, self._bulk, self._changed
-        absorb(arm, reward, arrived, self.keep, *state)
+    def reserve(self, most: Array) -> None:
+        lists, pairs = self._lists, (most + 1) // 2
+        lists.reserve(lists.size + np.repeat(pairs.ravel(), 2))
+        new, wide = self._state.new, int(pairs.max(initial=1))
+        if new.shape[2] < wide:
+            new = np.zeros((2, self.shape[2], 2 * wide))
+        self._state = self._state._replace(start=lists.start, data=lists.data, new=new)
 
-    def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        """Walk the tails that have changed."""
-        lists = self._lists
-        state = self.n, self._pending, lists.start, lists.size, lists.data, self._bulk, self._changed, self._memo
-        trim(self._clips, log_inverse_delta, self._epsilon, *state, out)
+    @property
+    def n(self) -> Array:
+        return self._state.head[..., 0]
+
+    @property
+    def state(self) -> Ends:
+        return self._state
+
+
+def kind(estimator: Estimator) -> type[Samples]:
+    """Return the class of structure for that estimator."""
+    if isinstance(estimator, Mean):
+        return Sums
+    return Tails if isinstance(estimator, Trimming) else Log
 
 
 def follow(estimator: Estimator, shape: tuple[int, int, int], most: int, log_inverse_delta: float) -> Samples:
     """Return the structure for that estimator; parameters as in `Tails`."""
-    if isinstance(estimator, Mean):
-        return Sums(estimator, shape)
-    if isinstance(estimator, Trimming):
-        return Tails(estimator, shape, most, log_inverse_delta)
-    return Log(estimator, shape)
+    made = kind(estimator)
+    return made(estimator, shape, most, log_inverse_delta) if made is Tails else made(estimator, shape)
 
 
 def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
@@ -220,12 +341,6 @@ def _move(old, old_start, length, new, new_start):
                 new[new_start[i] + j] = old[old_start[i] + j]
 
 
-def _arrivals(arm: Array, arrived: Array, shape: tuple[int, int, int]) -> Array:
-    counts = np.zeros(shape, np.int64)
-    _count(arm, arrived, counts)
-    return counts.ravel()
-
-
 @jit
 def _count(arm, arrived, counts):
     runs, agents, slots = arm.shape
@@ -234,37 +349,3 @@ def _count(arm, arrived, counts):
             for s in range(slots):
                 if arrived[r, m, s]:
                     counts[r, m, arm[r, m, s]] += 1
-
-
-@jit
-def _add_up(arm, reward, arrived, n, total):
-    runs, agents, slots = arm.shape
-    for r in range(runs):
-        for m in range(agents):
-            for s in range(slots):
-                if arrived[r, m, s]:
-                    k = arm[r, m, s]
-                    n[r, m, k] += 1
-                    at = total[r, m, k]
-                    at[0], at[1] = add(at[0], at[1], reward[r, m, s])
-
-
-@jit
-def _append(arm, reward, arrived, n, start, data):
-    runs, agents, slots = arm.shape
-    arms = n.shape[2]
-    for r in range(runs):
-        for m in range(agents):
-            for s in range(slots):
-                if arrived[r, m, s]:
-                    k = arm[r, m, s]
-                    data[start[(r * agents + m) * arms + k] + n[r, m, k]] = reward[r, m, s]
-                    n[r, m, k] += 1
-
-
-@jit
-def _evaluate(kind, start, data, n, log_inverse_delta, a, b, out):
-    size, values = n.ravel(), out.reshape(-1)
-    for i in range(size.size):
-        if size[i]:
-            values[i] = evaluate(kind, data[start[i] : start[i] + size[i]], log_inverse_delta, a, b)

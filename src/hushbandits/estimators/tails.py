@@ -1,18 +1,37 @@
-"""The tails of growing samples, compiled (see `hushbandits.estimators.running`).
-
-Per arm: ``n`` samples, the ``pending`` odd one, the sorted lists Y (at 2i) and X (at 2i + 1) in ``data``, and the
-``bulk``.  Y holds all of N values up to 2B, then the B lowest and the B highest; X what lies beyond the inner ends of
-those; the bulk the count and the double-double sum of the other X.
-"""
+"""The tails of growing samples, compiled (see `hushbandits.estimators.running`)."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array
 from hushbandits.estimators.rules import add, clipped_points, kept_points, shortest_window
 
-__all__ = ["absorb", "trim"]
+__all__ = ["Ends", "take", "trim"]
+
+
+class Ends(NamedTuple):
+    """The samples of all runs, agents and arms.
+
+    Y holds all of N values up to 2B, then the B lowest and the B highest; X what lies beyond the inner ends of those.
+    """
+
+    #: (R, M, K, 8), a cache line an arm: samples; the odd one; the inner ends of Y's tails, (∞, −∞) until they are
+    #: full; of the X between the tails count, and sum in double-double; whether the tails have changed since the last
+    #: estimate.
+    head: Array
+    start: Array  # (2RMK,) of the sorted lists Y (at 2i) and X (at 2i + 1) in `data`
+    size: Array
+    data: Array
+    memo: Array  # (R, M, K, 7) the last estimate and what it was made of
+    new: Array  # (2, K, …) one agent's new Y and X
+    fresh: Array  # (K,) how many
+    keep: int  # B
+    clips: bool
+    epsilon: float
 
 
 @jit
@@ -36,32 +55,36 @@ def _cut(data, start, size, low, high):
     return size - (high - low)
 
 
+_N, _ODD, _LOW, _HIGH, _BULK, _CHANGED = 0, 1, 2, 3, 4, 7
+
+
 @jit
-def absorb(arm, reward, arrived, keep, n, pending, start, size, data, bulk, changed):
-    """Split arrivals by turns into X and Y; merge what falls into the tails (then `changed`), add up the rest."""
-    runs, agents, slots = arm.shape
-    arms = n.shape[2]
-    new = np.empty((2, arms, slots // 2 + 1))  # this round's Y and X, arm by arm
-    fresh = np.zeros(arms, np.int64)
-    for r in range(runs):
-        for m in range(agents):
-            fresh[:] = 0
-            for s in range(slots):
-                if arrived[r, m, s]:
-                    k = arm[r, m, s]
-                    if n[r, m, k] % 2:
-                        new[0, k, fresh[k]] = reward[r, m, s]
-                        new[1, k, fresh[k]] = pending[r, m, k]
-                        fresh[k] += 1
-                    else:
-                        pending[r, m, k] = reward[r, m, s]
-                    n[r, m, k] += 1
-            for k in range(arms):
-                if fresh[k]:
-                    i = 2 * ((r * agents + m) * arms + k)
-                    y, x = new[0, k, : fresh[k]], new[1, k, : fresh[k]]
-                    if _grow(y, x, keep, i, start, size, data, bulk[r, m, k]):
-                        changed[r, m, k] = True
+def take(own, r, m, arm, reward, count):
+    """Take in agent m's first `count` values, to X and Y by turns: merge what falls into the tails, add up the rest."""
+    head, new, fresh = own.head[r, m], own.new, own.fresh
+    for s in range(count):
+        k, y = arm[s], reward[s]
+        head[k, _N] += 1.0
+        if head[k, _N] % 2.0:
+            head[k, _ODD] = y
+            continue
+        x, low, high = head[k, _ODD], head[k, _LOW], head[k, _HIGH]
+        if low <= y <= high and low <= x <= high:  # most pairs: Y stays as it is
+            head[k, _BULK] += 1.0
+            head[k, _BULK + 1], head[k, _BULK + 2] = add(head[k, _BULK + 1], head[k, _BULK + 2], x)
+        else:
+            new[0, k, fresh[k]], new[1, k, fresh[k]] = y, x
+            fresh[k] += 1
+    first = (r * own.head.shape[1] + m) * fresh.size
+    for k in range(fresh.size):
+        if fresh[k]:
+            i, bulk = 2 * (first + k), head[k, _BULK : _BULK + 3]
+            if _grow(new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.keep, i, own.start, own.size, own.data, bulk):
+                head[k, _CHANGED] = 1.0
+            fresh[k] = 0
+            if own.size[i] == 2 * own.keep:
+                inner = own.start[i] + own.keep
+                head[k, _LOW], head[k, _HIGH] = own.data[inner - 1], own.data[inner]
 
 
 @jit
@@ -160,47 +183,50 @@ def _inside(x, low, high, clips):
 
 
 @jit
-def trim(clips, log_inverse_delta, epsilon, n, pending, start, size, data, bulk, changed, memo, out):
-    """Write the trimmed (or clipped) means.
+def trim(own, r, log_inverse_delta, out, counts):
+    """Write run r's trimmed (or clipped) means, and its samples' sizes.
 
-    ``memo`` holds, per arm, n and the cut of the last estimate, the X of the tails that it counted (number, sum) and
+    `memo` holds, per arm, n and the cut of the last estimate, the X of the tails that it counted (number, sum) and
     the middle of its interval, and the estimate.  The cut (how many points are left out) fixes 𝒵 as long as the tails
     stay as they are, and what falls between them enters by the bulk.
     """
-    runs, agents, arms = n.shape
-    for r in range(runs):
-        for m in range(agents):
-            for k in range(arms):
-                if n[r, m, k] == 0:
-                    continue
-                half = n[r, m, k] // 2
-                if clips:
-                    q = clipped_points(half, log_inverse_delta, epsilon)
-                    cut = q if 2 * q <= half else -1
-                else:
-                    q = kept_points(half, log_inverse_delta, epsilon) if half else 0
-                    cut = half - q if q > 0 else -1
-                known = memo[r, m, k]
-                same = known[1] == cut
-                if same and known[0] == n[r, m, k]:
-                    out[r, m, k] = known[6]
-                    continue
-                i = 2 * ((r * agents + m) * arms + k)
-                y = data[start[i] : start[i] + size[i]]
-                x = data[start[i + 1] : start[i + 1] + size[i + 1]]
-                if cut < 0:
-                    known[6] = _middle(y, x, pending[r, m, k], n[r, m, k])
-                else:
-                    if changed[r, m, k] or not same:
-                        if clips:
-                            low, high = y[q - 1], y[y.size - q]
-                        else:
-                            low, high = shortest_window(y, half, q, half - y.size)
-                        known[2], known[3], known[4] = _inside(x, low, high, clips)
-                        known[5] = low + 0.5 * (high - low)
-                        changed[r, m, k] = False
-                    count = bulk[r, m, k, 0] + known[2]
-                    total, rest = add(bulk[r, m, k, 1], bulk[r, m, k, 2] + known[4], known[3])
-                    known[6] = (total + rest) / count if count else known[5]
-                known[0], known[1] = n[r, m, k], cut
-                out[r, m, k] = known[6]
+    _, agents, arms, _ = own.head.shape
+    for m in range(agents):
+        for k in range(arms):
+            n = int(own.head[r, m, k, _N])
+            counts[r, m, k] = n
+            if n == 0:
+                continue
+            half = n // 2
+            if own.clips:
+                q = clipped_points(half, log_inverse_delta, own.epsilon)
+                cut = q if 2 * q <= half else -1
+            else:
+                q = kept_points(half, log_inverse_delta, own.epsilon) if half else 0
+                cut = half - q if q > 0 else -1
+            known = own.memo[r, m, k]
+            same = known[1] == cut
+            if not (same and known[0] == n):
+                known[6] = _estimate(own, r, m, k, n, q, cut, same, known)
+                known[0], known[1] = n, cut
+            out[r, m, k] = known[6]
+
+
+@jit
+def _estimate(own, r, m, k, n, q, cut, same, known):
+    head, i = own.head[r, m, k], 2 * ((r * own.head.shape[1] + m) * own.head.shape[2] + k)
+    if cut < 0 or head[_CHANGED] or not same:
+        y = own.data[own.start[i] : own.start[i] + own.size[i]]
+        x = own.data[own.start[i + 1] : own.start[i + 1] + own.size[i + 1]]
+        if cut < 0:
+            return _middle(y, x, head[_ODD], n)
+        if own.clips:
+            low, high = y[q - 1], y[y.size - q]
+        else:
+            low, high = shortest_window(y, n // 2, q, n // 2 - y.size)
+        known[2], known[3], known[4] = _inside(x, low, high, own.clips)
+        known[5] = low + 0.5 * (high - low)
+        head[_CHANGED] = 0.0
+    count = head[_BULK] + known[2]
+    total, rest = add(head[_BULK + 1], head[_BULK + 2] + known[4], known[3])
+    return (total + rest) / count if count else known[5]

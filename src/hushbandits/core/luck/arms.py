@@ -10,6 +10,7 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import count, flag, real
+from hushbandits.core.luck.quantiles import tabled
 from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.luck.tapes import LONGEST
 
@@ -130,6 +131,11 @@ class Arms:
         self._last: float = math.inf if horizon is None else count("horizon", horizon, 1, LONGEST) - 1
         self._period = (self._last + 1) / (self.switches + 1) if self.switches else math.inf
         self.moving = self.drift > 0 or self.switches > 0
+        self._pays = tabled(self.law, self.given if type(self) is Arms and not self.drift else None)
+
+    def pays(self, u: Array, location: Array) -> Array:
+        """Rewards at the uniforms `u`, of arms that stand at `location`: the law's quantiles, or a table of them."""
+        return self._pays.quantile(u, location)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ that pull in the same round of the same run face the same luck whatever the law 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import integer, nearest, real, reals, shown
 from hushbandits.core.luck.law import WIDEST, Law
+from hushbandits.core.luck.quantiles import Smooth
 from hushbandits.core.luck.stable import Stable
 from hushbandits.core.luck.tapes import streams
 
@@ -140,7 +141,7 @@ class TruncatedGaussian(Law):
 
 
 @dataclass(frozen=True)
-class Beta(Law):
+class Beta(Smooth):
     """Beta with mean μ and concentration c: Beta(μc, (1 − μ)c).
 
     Parameters
@@ -153,9 +154,16 @@ class Beta(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Inverse of the regularised incomplete beta function; a mean of 0 or 1 is that constant."""
+        return self._inverse(scipy.special.betaincinv, u, location)
+
+    def upper(self, v: Array, location: Array) -> Array:
+        """Inverse of its complement."""
+        return self._inverse(scipy.special.betainccinv, v, location)
+
+    def _inverse(self, inverse: Callable[..., Array], u: Array, location: Array) -> Array:
         location = np.asarray(location, float)
         inner = np.clip(location, 1e-12, 1 - 1e-12)
-        x = scipy.special.betaincinv(inner * self.concentration, (1 - inner) * self.concentration, u)
+        x = inverse(inner * self.concentration, (1 - inner) * self.concentration, u)
         return np.where(location <= 0, 0.0, np.where(location >= 1, 1.0, x))
 
     def variance(self, location: Array) -> Array:

@@ -265,7 +265,7 @@ class Exploration(Env):
         luck, turns, book = self._reward_luck.next(), self._turn_luck.next(), self.book
         stand = self.arms.look(book.rounds)
         pulls = action[:, 0] & book.live[:, None]
-        reward = np.where(pulls, self.law.quantile(luck, stand.location), np.nan)
+        reward = np.where(pulls, self.arms.pays(luck, stand.location), np.nan)
         # The next agent is drawn here, so that it can be told that it is next before it must act.
         self._who = book.who.copy()
         votes.pull_rows(pulls, stand.gap, turns, book)
@@ -350,7 +350,7 @@ class Exploration(Env):
         stand = self.arms.look(np.arange(size) + self.book.rounds[r], run=r)
         luck = self._reward_luck.take(r, size * self.n_arms).reshape(size, self.n_arms)
         gaps = np.ascontiguousarray(np.atleast_2d(stand.gap))
-        return Outcomes(self.law.quantile(luck, stand.location), gaps, self._turn_luck.take(r, size))
+        return Outcomes(self.arms.pays(luck, stand.location), gaps, self._turn_luck.take(r, size))
 
     # -- the end ------------------------------------------------------------------------------------------------
 

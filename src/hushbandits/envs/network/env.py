@@ -294,7 +294,7 @@ class CoopNetwork(Rounds):
         return np.stack([via, to, who, posted, arm], 1)
 
     def course(self, fields: Sequence[str], law_of_ours: bool = False) -> Course | None:
-        """What compiled rounds need, where they are this class's own and only losses stand between the agents.
+        """What compiled rounds need, where they are this class's own and only luck stands between the agents.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class CoopNetwork(Rounds):
             or self._phase not in ("pull", "over")
             or self.edge_loss
             or self._meddlers
-            or not all(_only_drops(wrapper) for wrapper in self.wrappers)
+            or not all(_by_luck(wrapper, law_of_ours) for wrapper in self.wrappers)
         ):
             return None
         return Course(self)
@@ -326,9 +326,13 @@ _ROUND = {name for name in dir(CoopNetwork) if not name.startswith("__")} - {
 }  # fmt: skip
 
 
-def _only_drops(wrapper: Wrapper) -> bool:
+def _by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
+    """Whether what it does to a report is to drop it, or to replace its reward, whatever the report says."""
     cls = type(wrapper)
-    return wrapper.drops is not None and cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
+    if wrapper.drops is not None:
+        return cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
+    ours = all(map(wrapper.ships, ("send", "deliver", "tell")))
+    return not only_drops and wrapper.verbs == ("replace",) and ours
 
 
 class Course:

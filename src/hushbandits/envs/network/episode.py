@@ -23,7 +23,7 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
 from hushbandits.core.world import World
 from hushbandits.envs.network.env import CoopNetwork, Course
-from hushbandits.envs.network.rules import Books, Loops, Payment, Rules, compiled, standard_report
+from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
 from hushbandits.envs.network.slots import Mail, SlotInbox
 
 __all__ = ["NetworkTeam"]
@@ -155,8 +155,8 @@ def _by_blocks(env: CoopNetwork, course: Course, team: NetworkTeam, most: int) -
     low, high = _SHIFTS.get(type(law), (0.0, 1.0))
     payment = Payment(np.array(stand.location), np.array(stand.gap), type(law) is Bernoulli, low, high)
     posts, room, books = _mail(env, course, rules), _room(env), _books(course, team)
-    kept = _kept(env, rounds)
-    team.made(rules).rounds(team.state, posts, room, books, payment, _shifted(law, luck), kept, t, ring.t)
+    fates = _fates(env, rounds)
+    team.made(rules).rounds(team.state, posts, room, books, payment, _shifted(law, luck), fates, t, ring.t)
     # the standard report has the arms of the last round; after it a team may write its next ones to its own
     now = (ring.t + rounds) % ring.depth
     course.went(rounds, posts.values[0][now] if rules.post is standard_report else books.arms, books.rewards)
@@ -171,7 +171,7 @@ def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, rounds: int)
         t = course.t + 1
         made.act(team.state, t, books.arms)
         np.copyto(books.rewards, course.pull(books.arms.copy(), what))
-        made.close(team.state, posts, room, books, _kept(env, 1), t, course.ring.t)
+        made.close(team.state, posts, room, books, _fates(env, 1), t, course.ring.t)
         course.went(1)
 
 
@@ -215,17 +215,19 @@ def _shifted(law: Law, u: Array) -> Array:
     return law.quantile(u, np.array(0.0)) + np.zeros(u.shape)
 
 
-def _kept(env: CoopNetwork, rounds: int) -> Array:
-    """``(rounds, R, M)`` which messages the wrappers let through, or ``(0, R, M)``: all."""
+def _fates(env: CoopNetwork, rounds: int) -> Fates:
+    """What the wrappers do to the posts of the next rounds: asked with posts that show whatever is replaced."""
     shape = env.who.shape
     if not env.wrappers:
-        return np.empty((0, *shape), bool)
-    kept = np.empty((rounds, *shape), bool)
+        return Fates(np.empty((0, *shape), bool), np.empty((0, *shape)))
+    kept, reward = np.empty((rounds, *shape), bool), np.empty((rounds, *shape))
     values = {name: np.zeros((*shape, *field.shape), field.form) for name, field in env.sent_fields.items()}
+    if "reward" in values:
+        values["reward"][:] = math.nan
     everyone = env.payload(**values, sent=np.ones(shape, bool))
-    for row in kept:
+    for i in range(rounds):
         message: Payload = everyone
         for wrapper in env.wrappers:
             message = wrapper.send(message, env)
-        row[:] = message["sent"]
-    return kept
+        kept[i], reward[i] = message["sent"], message.get("reward", math.nan)
+    return Fates(kept, reward if not np.isnan(reward).all() else reward[:0])

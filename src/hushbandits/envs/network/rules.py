@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.envs.network.reductions import mix, tally
 
-__all__ = ["Books", "Loops", "Payment", "Rules", "compiled", "interpreted", "nothing", "standard_report"]
+__all__ = ["Books", "Fates", "Loops", "Payment", "Rules", "compiled", "interpreted", "nothing", "standard_report"]
 
 
 @jit
@@ -70,6 +71,13 @@ class Books(NamedTuple):
     quiet: int  # rounds before anybody sends
 
 
+class Fates(NamedTuple):
+    """What wrappers make of each post by luck alone, whatever it says."""
+
+    kept: Array  # (rounds, R, M) bool whether it leaves, or (0, R, M): all do
+    reward: Array  # (rounds, R, M) the reward in its place, NaN: its own; or (0, R, M): all their own
+
+
 class Payment(NamedTuple):
     """What a pull pays, given its luck: whether this is below the location, or the location plus it, clipped."""
 
@@ -95,16 +103,30 @@ def _pay(payment, luck, i, r, books):
 
 
 @jit
-def _leave(mail, books, kept, i, r, t, posted):
+def _leave(mail, books, fates, i, r, t, posted):
     # which posts leave, as in Ring.post, and the transmissions that each sets off
     depth, _, agents = mail.sent.shape
     before, now, spent, g = posted % depth, (posted + 1) % depth, 0, r % books.edges.shape[0]
     for m in range(agents):
-        leaves = t > books.quiet and (kept.shape[0] == 0 or kept[i, r, m])
+        leaves = t > books.quiet and (fates.kept.shape[0] == 0 or fates.kept[i, r, m])
         mail.sent[now, r, m], mail.held[now, r, m] = leaves, leaves or mail.held[before, r, m]
         if leaves:
             spent += books.edges[g, m]
     books.messages[r] += spent
+
+
+@jit
+def _replaced(values, now, r, fates, i):
+    if fates.reward.shape[0]:
+        reward = values[1][now, r]
+        for m in range(reward.size):
+            if not math.isnan(fates.reward[i, r, m]):
+                reward[m] = fates.reward[i, r, m]
+
+
+@jit
+def _as_posted(values, now, r, fates, i):
+    pass
 
 
 class Loops(NamedTuple):
@@ -134,6 +156,7 @@ def _written(rules: Rules, turned: Callable[..., Any]) -> Loops:
     act, learn, post = rules.act, rules.learn, rules.post
     hear, hear_mixed = rules.hear, _mixed(rules.hear, turned)
     hear_ring = _from_ring(rules, hear_mixed, turned)
+    amend = _replaced if post is standard_report else _as_posted
 
     @turned
     def act_all(state, t, arms):
@@ -161,23 +184,25 @@ def _written(rules: Rules, turned: Callable[..., Any]) -> Loops:
             hear_mixed(state, r, mail, posted, t)
 
     @turned
-    def rounds(state, mail, room, books, payment, luck, kept, t, posted):
+    def rounds(state, mail, room, books, payment, luck, fates, t, posted):
         for r in range(luck.shape[1]):  # run by run: what one touches stays in the caches
             for i in range(luck.shape[0]):
                 act(state, t + i + 1, r, books.arms)
                 _pay(payment, luck, i, r, books)
-                end(state, mail, room, books, kept, i, r, t + i + 1, posted + i)
+                end(state, mail, room, books, fates, i, r, t + i + 1, posted + i)
 
     @turned
-    def close(state, mail, room, books, kept, t, posted):
+    def close(state, mail, room, books, fates, t, posted):
         for r in range(books.arms.shape[0]):
-            end(state, mail, room, books, kept, 0, r, t, posted)
+            end(state, mail, room, books, fates, 0, r, t, posted)
 
     @turned
-    def end(state, mail, room, books, kept, i, r, t, posted):
+    def end(state, mail, room, books, fates, i, r, t, posted):
+        now = (posted + 1) % mail.sent.shape[0]
         learn(state, r, books.arms, books.rewards)
-        post(state, mail.values, (posted + 1) % mail.sent.shape[0], r, books.arms, books.rewards)
-        _leave(mail, books, kept, i, r, t, posted)
+        post(state, mail.values, now, r, books.arms, books.rewards)
+        amend(mail.values, now, r, fates, i)
+        _leave(mail, books, fates, i, r, t, posted)
         if t > books.quiet:
             hear_ring(state, r, mail, room, posted + 1, t)
 

@@ -49,7 +49,9 @@ class Reports(Payload):
     def replace(self, rate: Array | float, law: Law, location: float, luck: Uniforms) -> Self:
         """Another reward in the same report."""
         coin, u = np.moveaxis(luck.next(), 1, 0)
-        return self.but(reward=np.where(coin < rate, law.quantile(u, np.array(location)), self["reward"]))
+        hit, reward = coin < rate, np.array(self["reward"], float)
+        reward[hit] = law.quantile(u[hit], np.array(location))
+        return self.but(reward=reward)
 
     def map(self, function: Callable[[Array], Array]) -> Self:
         """The reported reward."""
