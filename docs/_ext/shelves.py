@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import json
 import re
 from contextlib import redirect_stdout, suppress
 from itertools import zip_longest
@@ -229,18 +230,41 @@ def gallery():
     made = []
     for _, (about, declared) in modules().items():
         drawn = [e for e in declared if (DOCS / "images" / "gallery" / f"{e.name}.webp").exists()]
+        missing = [f"`hushbandits run {e.name}` ({e.source})" for e in declared if e not in drawn]
         made += [f"## {about}"] * bool(drawn)
         for e in drawn:
             file = f"{e.name}.webp"
             picture = f"```{{image}} /images/gallery/{file}\n:alt: {e.title}\n:target: _images/{file}\n```"
             made += [f"### {e.title}", picture, f"*{e.source}*: `hushbandits run {e.name}`"]
+        made += [f"Not drawn at this scale: {', '.join(missing)}."] * bool(drawn and missing)
     made += ["## Envs at play", *(f"### {id}\n\n{film(id)}" for id in hb.list_envs())]
     return "\n\n".join(made)
 
 
+def reference_numbers():
+    """Return a table per instance, drawn from the files that hold the numbers."""
+    made = []
+    for path in sorted((DOCS.parent / "reference").glob("*.json")):
+        saved = json.loads(path.read_text(encoding="utf8"))
+        metrics = list(next(iter(saved["lines"].values()))["metrics"])
+        rows = [(line, *(shown_number(said["metrics"][m]) for m in metrics)) for line, said in saved["lines"].items()]
+        env = ", ".join([f"`{saved['env']['use']}`", *(f"`{k}={v!r}`" for k, v in saved["env"]["params"].items())])
+        made += [f"## {path.stem}", f"{saved['title']}: {env}; {saved['runs']} runs, seed {saved['seed']}."]
+        made += [table(("line", *metrics), rows), f"`{saved['command']}`"]
+    return "\n\n".join(made)
+
+
+def shown_number(said):
+    """Return a centre with its interval, as a table has it."""
+    (centre,) = (value for name, value in said.items() if name != "interval")
+    centre, low, high = (f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.4g}" for x in (centre, *said["interval"]))
+    return f"{centre} [{low}, {high}]"
+
+
 def write(app=None):
     """Write what has changed: what has not is not read again."""
-    made = {f"{name}.md": text for name, text in pages().items()} | {"gallery.txt": gallery()}
+    made = {f"{name}.md": text for name, text in pages().items()}
+    made |= {"gallery.txt": gallery(), "numbers.txt": reference_numbers()}
     for name, text in made.items():
         path = MADE / name
         path.parent.mkdir(parents=True, exist_ok=True)

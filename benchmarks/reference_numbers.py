@@ -1,0 +1,69 @@
+"""Reference numbers: what each agent reaches on a fixed instance, from ``reference/*.toml`` into ``reference/*.json``.
+
+Run: ``python benchmarks/reference_numbers.py`` (some minutes); names after it pick instances.  The page is
+docs/reference-numbers.md; ``tests/bench/test_reference_numbers.py`` plays some of them again.
+"""
+
+import json
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import hushbandits as hb
+from hushbandits.bench.declare.toml import read_toml
+from hushbandits.bench.judge.summary import summary
+
+FOLDER = Path(__file__).parents[1] / "reference"
+SEED, LEVEL = 0, 0.95
+
+
+def declared(name):
+    """The experiment that an instance is."""
+    (experiment,) = read_toml(FOLDER / f"{name}.toml")
+    return experiment
+
+
+def played(experiment):
+    """Of each line: the agent with its parameters, the env that it plays on, and its numbers by metric."""
+    lines = {}
+    with tempfile.TemporaryDirectory() as folder:
+        hb.run(experiment, folder, seed=SEED, jobs=-1, progress=False).store.close()
+        for cell, line in zip(experiment.cells(), hb.open_run(folder), strict=True):
+            measures = hb.make_core(cell.env.name, **cell.env.params).measures
+            metrics = {}
+            for metric in experiment.metrics:
+                found = summary(line.final(metric), measures[metric], level=LEVEL)
+                metrics[metric] = {found.statistic: found.centre, "interval": found.interval}
+            lines[cell.line] = {
+                "agent": cell.agent.name, "kwargs": cell.agent.params, "env": cell.env.name, "metrics": metrics,
+            }  # fmt: skip
+    return lines
+
+
+def artefact(experiment):
+    """What the file says: what was played, by what, and what came out."""
+    return {
+        "title": experiment.title,
+        "command": f"python benchmarks/reference_numbers.py {experiment.name}",
+        "versions": {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__},
+        "env": {"use": experiment.env.name, "params": experiment.env.params},
+        "runs": experiment.runs,
+        "seed": SEED,
+        "level": LEVEL,
+        "lines": played(experiment),
+    }
+
+
+def main():
+    """Make the files of the instances that are named; default: of all."""
+    for name in sys.argv[1:] or sorted(path.stem for path in FOLDER.glob("*.toml")):
+        made = json.dumps(artefact(declared(name)), indent=1, ensure_ascii=False, allow_nan=False)
+        (FOLDER / f"{name}.json").write_text(made + "\n", encoding="utf8")
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

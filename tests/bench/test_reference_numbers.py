@@ -1,0 +1,64 @@
+"""The reference numbers are of every agent, of what is declared beside them, and what the code still gives."""
+
+import json
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import costs
+import pytest
+
+import hushbandits as hb
+
+ROOT = Path(__file__).parents[2]
+MAKER = runpy.run_path(str(ROOT / "benchmarks/reference_numbers.py"))
+NAMES = sorted(path.stem for path in MAKER["FOLDER"].glob("*.toml"))
+DECLARED = {name: MAKER["declared"](name) for name in NAMES}
+SAVED = {name: json.loads((MAKER["FOLDER"] / f"{name}.json").read_text(encoding="utf8")) for name in NAMES}
+LINES = [(name, line) for name in NAMES for line in SAVED[name]["lines"]]
+#: In so many turns each line is played again.
+TURNS = 30
+
+
+def only(name, line):
+    """An instance with one line."""
+    experiment = DECLARED[name]
+    (agent,) = (use for use in experiment.agents if use.called == line)
+    return replace(experiment, agents=[agent])
+
+
+def assert_unmoved(again, saved):
+    """Whether numbers are those that are saved, up to the order in which a machine adds."""
+    assert again.keys() == saved.keys()
+    for metric, numbers in again.items():
+        assert {key: pytest.approx(value, rel=1e-9) for key, value in numbers.items()} == saved[metric], metric
+
+
+def test_every_agent_has_numbers():
+    assert {said["agent"] for saved in SAVED.values() for said in saved["lines"].values()} == set(hb.list_agents())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_is_of_what_is_declared_beside_it(name):
+    saved, experiment = SAVED[name], DECLARED[name]
+    assert saved["env"] == {"use": experiment.env.name, "params": experiment.env.params}
+    assert (saved["title"], saved["runs"]) == (experiment.title, experiment.runs)
+    assert list(saved["lines"]) == experiment.lines()
+    assert {tuple(said["metrics"]) for said in saved["lines"].values()} == {tuple(experiment.metrics)}
+
+
+def test_each_line_has_its_turn(request):
+    turn = costs.commits() % TURNS
+    chosen = LINES if request.config.getoption("--all") else LINES[turn::TURNS]
+    assert chosen
+    for name, line in chosen:
+        again = MAKER["played"](only(name, line))
+        assert_unmoved(again[line]["metrics"], SAVED[name]["lines"][line]["metrics"])
+
+
+def test_a_number_that_moved_is_refused():
+    saved = {"regret": {"mean": 10.0, "interval": [9.0, 11.0]}}
+    assert_unmoved({"regret": {"mean": 10.0, "interval": (9.0, 11.0)}}, saved)
+    for moved in ({"mean": 10.001, "interval": (9.0, 11.0)}, {"mean": 10.0, "interval": (9.0, 11.001)}):
+        with pytest.raises(AssertionError):
+            assert_unmoved({"regret": moved}, saved)
