@@ -51,13 +51,7 @@ asleep()  # from the first import on
 
 @contextmanager
 def later() -> Iterator[None]:
-    """Keep ctrl-C waiting until the block is over: what C code calls back, such as LLVM does, would swallow it.
-
-    Examples
-    --------
-    >>> with later():
-    ...     pass
-    """
+    """Keep ctrl-C waiting until the block is over: what C code calls back, such as LLVM does, would swallow it."""
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler) or threading.current_thread() is not threading.main_thread():
         yield
@@ -74,13 +68,7 @@ def later() -> Iterator[None]:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Keep ctrl-C waiting, and from processes that are started meanwhile for good.
-
-    Examples
-    --------
-    >>> with held_back():
-    ...     pass
-    """
+    """Keep ctrl-C waiting, and from processes that are started meanwhile for good."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

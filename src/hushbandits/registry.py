@@ -13,7 +13,6 @@ import numpy as np
 
 from hushbandits import shipped
 from hushbandits.announce import announce, announce_bandit
-from hushbandits.core.each import Each
 from hushbandits.core.edge import as_array
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS, AnyAgent, AnyEnv, AnyWrapper, Model, misplaced, title
 from hushbandits.core.env import Env
@@ -153,6 +152,8 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
         raise TypeError(
             f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
         )
+    from hushbandits.core.each import Each  # read where one class plays every seat
+
     return Each(entry)
 
 
@@ -185,13 +186,7 @@ def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
 
 
 def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
-    """Return wrappers as instances; a name or a class stands for one with its defaults.
-
-    Examples
-    --------
-    >>> known_wrappers(["Loss"])
-    (Loss(rate=0.1),)
-    """
+    """Return wrappers as instances; a name or a class stands for one with its defaults."""
     if not isinstance(wrappers, (list, tuple)):
         raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
     for w in wrappers:
@@ -258,13 +253,7 @@ def _means_of(entry: Callable[..., object], spec: Spec, given: Params) -> Params
 
 
 def takes(id: AnyEnv, name: str) -> bool:
-    """Whether an env has a parameter, and its id leaves it open.
-
-    Examples
-    --------
-    >>> takes("CoopNetwork-v0", "graph"), takes("CoopNetwork-v0", "epsilon")
-    (True, False)
-    """
+    """Whether an env has a parameter, and its id leaves it open."""
     spec = env_entry(id)
     inits = [vars(cls)["__init__"] for cls in getattr(spec.load(), "__mro__", ()) if "__init__" in vars(cls)]
     handed = {p for init in inits for p in parameters(init)} if open_ended(spec.load()) else set()

@@ -82,13 +82,7 @@ def sample_mask(space: Space, mask: Array) -> Any:
 
 
 def fits(space: Space, action: Stacked) -> bool:
-    """Whether stacked actions, one after the other, plainly all lie in `space`.
-
-    Examples
-    --------
-    >>> fits(spaces.Discrete(3), np.array([0, 2])), fits(spaces.Discrete(3), np.array([True, False]))
-    (True, False)
-    """
+    """Whether stacked actions, one after the other, plainly all lie in `space`."""
     if isinstance(space, spaces.Dict):
         return all(fits(part, action[name]) for name, part in space.items())
     kind, shape = action.dtype.kind, action.shape[1:]
@@ -104,13 +98,7 @@ def fits(space: Space, action: Stacked) -> bool:
 
 
 def shaped(action: Stacked, lead: tuple[int, int]) -> Stacked:
-    """Return the actions of R·M agents, one after the other, as ``(R, M, …)``.
-
-    Examples
-    --------
-    >>> shaped(np.arange(4), (2, 2)).tolist()
-    [[0, 1], [2, 3]]
-    """
+    """Return the actions of R·M agents, one after the other, as ``(R, M, …)``."""
     if isinstance(action, dict):
         return {name: shaped(part, lead) for name, part in action.items()}
     return action.reshape(*lead, *action.shape[1:])

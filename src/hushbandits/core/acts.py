@@ -98,13 +98,7 @@ class TaskTeam(Team):
 
 
 def given_options(task: object) -> dict[str, object]:
-    """Return what decides what is seen and how an action is written, checked as far as possible without an env.
-
-    Examples
-    --------
-    >>> given_options({"agent_id": True})
-    {'agent_id': True}
-    """
+    """Return what decides what is seen and how an action is written, checked as far as possible without an env."""
     if task is None:
         return {}
     if not isinstance(task, Mapping) or not all(isinstance(name, str) for name in task):

@@ -35,13 +35,7 @@ _FAST = (np.dtype("f8"), np.dtype("i8"))
 
 
 def locked(value: Array) -> Array:
-    """Return a read-only view, for use inside: whoever writes to it by mistake gets an error, and changes nothing.
-
-    Examples
-    --------
-    >>> locked(np.zeros(2)).flags.writeable
-    False
-    """
+    """Return a read-only view, for use inside: whoever writes to it by mistake gets an error, and changes nothing."""
     if not value.flags.writeable:
         return value
     view = value.view()
@@ -50,26 +44,14 @@ def locked(value: Array) -> Array:
 
 
 def handed(value: Array) -> Array:
-    """Return a read-only copy, for those who must not find what others hold behind it: its memory is its own.
-
-    Examples
-    --------
-    >>> handed(np.zeros((2, 3))[0]).base is None
-    True
-    """
+    """Return a read-only copy, for those who must not find what others hold behind it: its memory is its own."""
     copy = value.copy()
     copy.setflags(write=False)
     return copy
 
 
 def as_array(value: object) -> Array:
-    """Return an array, of shape () and dtype object where no other can be made (ragged lists).
-
-    Examples
-    --------
-    >>> as_array([[1], [2, 3]]).dtype
-    dtype('O')
-    """
+    """Return an array, of shape () and dtype object where no other can be made (ragged lists)."""
     if type(value) is np.ndarray:
         return value
     try:
@@ -119,13 +101,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
 
 
 def inside(values: Array, low: float, high: float) -> bool:
-    """Whether all numbers, int64 or float64 and contiguous, lie in the closed range; NaN does not.
-
-    Examples
-    --------
-    >>> inside(np.array([0.5, np.nan]), 0.0, 1.0)
-    False
-    """
+    """Whether all numbers, int64 or float64 and contiguous, lie in the closed range; NaN does not."""
     return bool(_inside(values.reshape(-1), low, high))
 
 
@@ -181,13 +157,7 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
 
 
 def checked_speech(what: str, speech: object, report: Fields, n_arms: int) -> Fields:
-    """Return declared fields of K arms, those of the standard report in its ranges, or raise ``ValueError``.
-
-    Examples
-    --------
-    >>> checked_speech("fields", {"arm": Field(dtype="i8")}, {"arm": Field(dtype="i8", low=0, high=4)}, 5)["arm"].high
-    4
-    """
+    """Return declared fields of K arms, those of the standard report in its ranges, or raise ``ValueError``."""
     if not isinstance(speech, Mapping) or not all(isinstance(k, str) for k in speech):
         raise ValueError(f"{what}={shown(speech)} must be a dict of fields by name")
     out = {}
@@ -209,13 +179,7 @@ def checked_speech(what: str, speech: object, report: Fields, n_arms: int) -> Fi
 
 
 def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, n_arms: int) -> Fields:
-    """Return what a team sends: the standard report, `speech` beside it, or `fields` instead of it.
-
-    Examples
-    --------
-    >>> list(spoken_fields({"reward": Field()}, {"bit": Field(dtype="?")}, None, 5))
-    ['reward', 'bit']
-    """
+    """Return what a team sends: the standard report, `speech` beside it, or `fields` instead of it."""
     if speech is None:
         return report if fields is None else checked_speech("fields", fields, report, n_arms)
     if fields is not None:
@@ -227,13 +191,7 @@ def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, 
 
 
 def checked_rows(rows: object, runs: int) -> Array:
-    """Return numbers of runs, all different, or raise ``ValueError``.
-
-    Examples
-    --------
-    >>> checked_rows([False, True, True], 3).tolist()
-    [1, 2]
-    """
+    """Return numbers of runs, all different, or raise ``ValueError``."""
     array = as_array(rows)
     if array.dtype == bool and array.shape == (runs,):
         array = np.flatnonzero(array)

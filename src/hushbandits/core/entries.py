@@ -46,13 +46,7 @@ WRAPPERS = Table("wrapper", Wrapper, "a Wrapper class", "wrappers stand in wrapp
 
 
 def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:
-    """Return what to call it: its name, or its class's.
-
-    Examples
-    --------
-    >>> title("UCB1"), title(Wrapper)
-    ('UCB1', 'Wrapper')
-    """
+    """Return what to call it: its name, or its class's."""
     if isinstance(given, str):
         return given
     return given.name if isinstance(given, (Team, Wrapper)) else str(getattr(given, "__name__", type(given).__name__))

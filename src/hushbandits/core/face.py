@@ -107,14 +107,7 @@ class Face(World):
 
 
 def face(env: World) -> Face:
-    """Return the face of an env; a face is its own.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> face(face(hb.make_core("DPMASE-v0"))).setting
-    'exploration'
-    """
+    """Return the face of an env; a face is its own."""
     return env if isinstance(env, Face) else Face(env)
 
 

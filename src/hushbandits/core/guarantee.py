@@ -31,11 +31,6 @@ class Adjacency:
         of one agent or user; ``"none"``, nothing that a mechanism would have to hide; ``"unknown"``.
     low, high : float
         Range of the rewards that are replaced and put in.
-
-    Examples
-    --------
-    >>> str(Adjacency("one reward of one agent replaced", "reward"))
-    'one reward of one agent replaced'
     """
 
     words: str

@@ -77,13 +77,7 @@ class Measure:
 
     @classmethod
     def of(cls, name: str) -> Measure:
-        """Return the measure of a metric that is not declared: any number, called by its `name`.
-
-        Examples
-        --------
-        >>> Measure.of("new_one")
-        Measure(label='new one', nature='measure')
-        """
+        """Return the measure of a metric that is not declared: any number, called by its `name`."""
         return cls(name.replace("_", " ") or "?")
 
     @property
@@ -98,13 +92,7 @@ class Measure:
         return nature.low, nature.high
 
     def per_time(self) -> Measure:
-        """Return what it is divided by a time: no rate any more, and no count.
-
-        Examples
-        --------
-        >>> Measure("messages sent", "count").per_time().nature
-        'amount'
-        """
+        """Return what it is divided by a time: no rate any more, and no count."""
         return Measure(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")
 
 

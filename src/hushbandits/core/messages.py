@@ -84,13 +84,7 @@ class Field:
     range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
 
     def sized(self, n_arms: int) -> Field:
-        """Return the field as it is in an env of `n_arms` arms.
-
-        Examples
-        --------
-        >>> Field(per_arm=True).sized(3).shape
-        (3,)
-        """
+        """Return the field as it is in an env of `n_arms` arms."""
         if not self.per_arm:
             return self
         return dataclasses.replace(self, shape=(n_arms, *self.shape), per_arm=False)

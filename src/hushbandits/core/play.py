@@ -113,16 +113,7 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
 
 
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
-    """Return the final metrics of an env, and what the team says of itself, held against what is declared of them.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env, team = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=2), hb.make_team("Multi-UCB")
-    >>> found, _ = played(env, team, 0, [], [])
-    >>> measured(env, team, found) == found
-    True
-    """
+    """Return the final metrics of an env, and what the team says of itself, held against what is declared of them."""
     if type(team).metrics is not Team.metrics:
         with steady(team.code), revealed(env) as its:
             finals = {**finals, **measurements(team.name, copy.deepcopy(team).metrics(its), env.runs, finals)}

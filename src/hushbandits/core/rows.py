@@ -64,16 +64,7 @@ def put_rows(into: T, fresh: T, rows: Sequence[int] | Array) -> T:
 
 
 def put_attributes(into: T, fresh: T, rows: Sequence[int] | Array) -> None:
-    """Do what `put_rows` does with an object that has no `put_rows` of its own; for use within one that has.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace as Books
-    >>> books = Books(rounds=np.array([7, 8]), horizon=9)
-    >>> put_attributes(books, Books(rounds=np.array([0]), horizon=9), [0])
-    >>> books.rounds.tolist()
-    [0, 8]
-    """
+    """Do what `put_rows` does with an object that has no `put_rows` of its own; for use within one that has."""
     put = _Put(rows)
     put.attributes(into, fresh, "")
     put.end()

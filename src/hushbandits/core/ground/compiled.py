@@ -148,7 +148,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     if numba.config.DISABLE_JIT:
         return function
-    dispatcher: CPUDispatcher = _Dispatcher(function, targetoptions={"nopython": True, "error_model": "numpy"})
+    dispatcher = _Dispatcher(function, targetoptions={"nopython": True, "error_model": "numpy"})
     # No file behind it (a notebook, a doctest), or no folder that can be written: compiled without a cache.
     with contextlib.suppress(RuntimeError, OSError):
         dispatcher._cache = _SourceCache(function)

@@ -63,25 +63,10 @@ class Rule:
 
 
 def jit(function: Callable[..., Any]) -> Rule:
-    """Compile `function` to machine code at its first call and keep the result on disk.
-
-    Examples
-    --------
-    >>> @jit
-    ... def half(x):
-    ...     return x / 2
-    >>> half(3.0)
-    1.5
-    """
+    """Compile `function` to machine code at its first call and keep the result on disk."""
     return Rule(function)
 
 
 def ours(rule: object) -> bool:
-    """Whether a compiled rule is of this package, and so are the rules that it is a closure over.
-
-    Examples
-    --------
-    >>> ours(jit(lambda x: x)), ours(len)
-    (True, False)
-    """
+    """Whether a compiled rule is of this package, and so are the rules that it is a closure over."""
     return identity(rule) is not None

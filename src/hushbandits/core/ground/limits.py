@@ -15,13 +15,7 @@ _GIB = 2.0**30
 
 
 def limit() -> float:
-    """Bytes that may be asked for at once: the environment variable ``HUSHBANDITS_MEMORY`` in GiB, by default 8.
-
-    Examples
-    --------
-    >>> limit() > 0
-    True
-    """
+    """Bytes that may be asked for at once: the environment variable ``HUSHBANDITS_MEMORY`` in GiB, by default 8."""
     text = os.environ.get(_NAME, "")
     try:
         size = float(text) if text else _DEFAULT

@@ -16,11 +16,6 @@ def imported(what: str, path: str) -> object:
     ------
     ValueError
         Nothing importable under that path; the message begins with `what`.
-
-    Examples
-    --------
-    >>> imported("agent", "hushbandits.baselines.alone:Alone").__name__
-    'Alone'
     """
     module, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), name)) or module.endswith(".py"):
@@ -82,11 +77,5 @@ def reached() -> list[str]:
 
 
 def words(error: BaseException) -> str:
-    """Return an error in one line: its class and message.
-
-    Examples
-    --------
-    >>> words(KeyError("a"))
-    "KeyError: 'a'"
-    """
+    """Return an error in one line: its class and message."""
     return " ".join(f"{type(error).__name__}: {error}".split())

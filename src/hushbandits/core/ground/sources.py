@@ -18,11 +18,6 @@ def source_digest(root: Path | None = None) -> str:
     ----------
     root : Path, optional
         Folder to digest; the package's own by default.
-
-    Examples
-    --------
-    >>> len(source_digest())
-    64
     """
     root = root or _ROOT
     digest = hashlib.sha256()

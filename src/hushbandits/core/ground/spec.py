@@ -147,34 +147,16 @@ def _signature(of: Spec | Callable[..., object]) -> Mapping[str, inspect.Paramet
 
 
 def parameters(of: Spec | Callable[..., object]) -> list[str]:
-    """Return the names of what it takes, without ``name``.
-
-    Examples
-    --------
-    >>> parameters(called)
-    ['what', 'entry', 'given']
-    """
+    """Return the names of what it takes, without ``name``."""
     return [name for name, p in _signature(of).items() if p.kind in _NAMED and name not in ("self", "name")]
 
 
 def default(of: Spec | Callable[..., object], name: str) -> object:
-    """Return what a parameter is by default; ``None`` where there is no such parameter.
-
-    Examples
-    --------
-    >>> default(Spec, "wrappers"), default(Spec, "nothing")
-    ((), None)
-    """
+    """Return what a parameter is by default; ``None`` where there is no such parameter."""
     parameter = _signature(of).get(name)
     return None if parameter is None else parameter.default
 
 
 def open_ended(of: Spec | Callable[..., object]) -> bool:
-    """Whether it takes any keyword.
-
-    Examples
-    --------
-    >>> open_ended(lambda **kwargs: 0), open_ended(parameters)
-    (True, False)
-    """
+    """Whether it takes any keyword."""
     return any(p.kind is p.VAR_KEYWORD for p in _signature(of).values())

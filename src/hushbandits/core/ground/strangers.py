@@ -109,11 +109,5 @@ def _number(letter: str) -> str:
 
 
 def ships(code: object) -> bool:
-    """Whether a class or function is code of this package; what has no module (a ``partial``) is not.
-
-    Examples
-    --------
-    >>> ships(printable), ships(print)
-    (True, False)
-    """
+    """Whether a class or function is code of this package; what has no module (a ``partial``) is not."""
     return str(getattr(code, "__module__", "")).partition(".")[0] == _PACKAGE

@@ -234,13 +234,7 @@ def reals(name: str, values: object) -> Array:
 
 
 def short(values: object) -> bool:
-    """Whether a sequence may be read to its end: what says that it has more than 2²⁸ values is no list of them.
-
-    Examples
-    --------
-    >>> short([1, 2]), short(range(2**40)), short(3)
-    (True, False, True)
-    """
+    """Whether a sequence may be read to its end: what says that it has more than 2²⁸ values is no list of them."""
     try:
         return not isinstance(values, Sized) or len(values) <= 1 << 28
     except (OverflowError, ValueError, TypeError):  # its length is no number

@@ -64,6 +64,6 @@ class Law(ABC):
             return None
         # (1 − |t|)₊ is a second difference of ramps; the top cell's outer ramp ends at X ≤ 1.
         beyond = (g + 1) / g - float(self.mean(np.array(location)))
-        pmf = g * np.diff(np.concatenate([[0.0], under, [beyond]]), 2)
-        pmf = np.maximum(pmf, 0.0)
-        return pmf / pmf.sum()
+        pmf: Array = np.maximum(g * np.diff(np.concatenate([[0.0], under, [beyond]]), 2), 0.0)
+        pmf /= pmf.sum()
+        return pmf

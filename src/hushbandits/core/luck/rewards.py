@@ -43,14 +43,7 @@ _TINY = 2.0**-54  # keeps the quantile of u = 0 finite
 
 @dataclass(frozen=True)
 class Bernoulli(Law):
-    """1 with probability p, else 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Bernoulli().quantile(np.array([0.1, 0.9]), np.array([0.5, 0.5]))
-    array([1., 0.])
-    """
+    """1 with probability p, else 0."""
 
     def quantile(self, u: Array, location: Array) -> Array:
         """1 where u < p."""
@@ -58,7 +51,8 @@ class Bernoulli(Law):
 
     def variance(self, location: Array) -> Array:
         """p(1 − p)."""
-        return np.asarray(location) * (1 - np.asarray(location))
+        variance: Array = np.asarray(location) * (1 - np.asarray(location))
+        return variance
 
     def shortfall(self, x: Array, location: float) -> Array:
         """(1 − p) x."""
@@ -81,7 +75,7 @@ class Gaussian(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(u)."""
-        return location + self.sigma * scipy.special.ndtri(np.maximum(u, _TINY))
+        return location + self.sigma * _normal(u)
 
     def variance(self, location: Array) -> Array:
         """σ²."""
@@ -102,7 +96,7 @@ class ClippedGaussian(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Clip of μ + σ Φ⁻¹(u)."""
-        return np.clip(location + self.sigma * scipy.special.ndtri(np.maximum(u, _TINY)), 0.0, 1.0)
+        return np.clip(location + self.sigma * _normal(u), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
         """Mean after the clip: E clip(X) = ∫₀¹ P(X > x) dx."""
@@ -131,13 +125,15 @@ class TruncatedGaussian(Law):
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped against rounding."""
         low, high = scipy.special.ndtr(-location / self.sigma), scipy.special.ndtr((1 - location) / self.sigma)
-        return np.clip(location + self.sigma * scipy.special.ndtri(low + np.maximum(u, _TINY) * (high - low)), 0.0, 1.0)
+        inside: Array = scipy.special.ndtri(low + np.maximum(u, _TINY) * (high - low))
+        return np.clip(location + self.sigma * inside, 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
         """μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a))."""
         location = np.asarray(location, float)
         a, b = -location / self.sigma, (1 - location) / self.sigma
-        return location + self.sigma * (_phi(a) - _phi(b)) / (scipy.special.ndtr(b) - scipy.special.ndtr(a))
+        mass: Array = scipy.special.ndtr(b) - scipy.special.ndtr(a)
+        return location + self.sigma * (_phi(a) - _phi(b)) / mass
 
 
 @dataclass(frozen=True)
@@ -168,7 +164,8 @@ class Beta(Smooth):
 
     def variance(self, location: Array) -> Array:
         """μ(1 − μ)/(c + 1)."""
-        return np.asarray(location) * (1 - np.asarray(location)) / (self.concentration + 1)
+        variance: Array = np.asarray(location) * (1 - np.asarray(location)) / (self.concentration + 1)
+        return variance
 
     def shortfall(self, x: Array, location: float) -> Array:
         """``x I_x(a, b) − μ I_x(a + 1, b)``; a mean of 0 or 1 is that constant."""
@@ -176,7 +173,8 @@ class Beta(Smooth):
         if not 0 < location < 1:
             return np.maximum(x - location, 0.0)
         a, b = location * self.concentration, (1 - location) * self.concentration
-        return x * scipy.special.betainc(a, b, x) - location * scipy.special.betainc(a + 1, b, x)
+        under: Array = x * scipy.special.betainc(a, b, x) - location * scipy.special.betainc(a + 1, b, x)
+        return under
 
 
 @dataclass(frozen=True)
@@ -218,13 +216,20 @@ class Constant(Law):
         return np.zeros_like(np.asarray(location, float))
 
 
+def _normal(u: Array) -> Array:
+    quantile: Array = scipy.special.ndtri(np.maximum(u, _TINY))
+    return quantile
+
+
 def _phi(x: Array) -> Array:
-    return np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)
+    density: Array = np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)
+    return density
 
 
 def _overshoot(x: Array) -> Array:
     # E (Z − x)₊ for standard normal Z
-    return _phi(x) - x * scipy.special.ndtr(-x)
+    mean: Array = _phi(x) - x * scipy.special.ndtr(-x)
+    return mean
 
 
 #: The laws by name.
@@ -267,7 +272,7 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
         raise ValueError(f"{name}={shown(rewards)} is no reward law{nearest(str(rewards), LAWS)}")
     if not isinstance(given, Mapping):
         raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
-    return Spec(made).build(Law, f"reward law {shown(rewards)}", given)  # type: ignore[type-abstract]
+    return Spec(made).build(made, f"reward law {shown(rewards)}", given)
 
 
 @dataclass(frozen=True)
@@ -278,11 +283,6 @@ class UniformMeans:
     ----------
     low, high : float
         In the units of a reward; low < high.
-
-    Examples
-    --------
-    >>> UniformMeans(0.25, 0.75)
-    UniformMeans(low=0.25, high=0.75)
     """
 
     low: float = 0.0
@@ -318,14 +318,7 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
 
 
 def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, seeds: Seeds) -> Array:
-    """``(R, K)`` arm locations of every run, from its ``instance`` tape: drawn or given, and shuffled if asked.
-
-    Examples
-    --------
-    >>> from hushbandits.core.luck.tapes import run_seeds
-    >>> draw_locations(np.array([0.9, 0.1]), 2, False, run_seeds(0, 1)).tolist()
-    [[0.9, 0.1]]
-    """
+    """``(R, K)`` arm locations of every run, from its ``instance`` tape: drawn or given, and shuffled if asked."""
     locations = np.empty((len(seeds), n_arms))
     for row, rng in zip(locations, streams(seeds, "instance"), strict=True):
         row[:] = rng.uniform(means.low, means.high, n_arms) if isinstance(means, UniformMeans) else means

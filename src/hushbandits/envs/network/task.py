@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hushbandits.envs.network import picture
 from hushbandits.envs.rounds.task import ArmTask
 
 if TYPE_CHECKING:
@@ -25,7 +24,11 @@ class NetworkTask(ArmTask):
     """
 
     def say(self) -> list[str]:
+        from hushbandits.envs.network import picture  # a run without pictures does not read it
+
         return picture.say(self)
 
     def draw(self, figure: Figure) -> None:
+        from hushbandits.envs.network import picture
+
         picture.draw(self, figure)
