@@ -54,7 +54,7 @@ def test_arms_that_are_pulled_often_are_looked_up(means):
         arms = Arms(means, law, n_arms=len(MEANS), horizon=9, **kwargs)
         arms.expect(pulls)
         arms.reset(hb.run_seeds(0, 2))
-        return arms._tables
+        return arms.tables
 
     often = WORTH * len(MEANS)
     assert tables(Beta(), often).law == Beta()
@@ -79,4 +79,4 @@ def test_a_run_alone_meets_the_rewards_of_its_row_also_where_it_starts_afresh(me
         assert rewards[0][1].tolist() == rewards[1][0].tolist()
         for core in (together, alone):
             core.talk(None)
-    assert together.arms._tables is not None
+    assert together.arms.tables is not None

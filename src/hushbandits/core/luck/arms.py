@@ -104,7 +104,7 @@ class Arms:
     """
 
     #: Not a run's own (`hushbandits.core.rows`).
-    not_rows = ("_runs", "_tables")
+    not_rows = ("_runs", "tables")
     #: What an arm is called in a picture, and what its mean is.
     words = ("arm", "mean")
 
@@ -132,19 +132,16 @@ class Arms:
         self._period = (self._last + 1) / (self.switches + 1) if self.switches else math.inf
         self.moving = self.drift > 0 or self.switches > 0
         self._looked_up = False
-        self._tables: Law | None = None
+        #: The law by tables, where it is worth it.
+        self.tables: Law | None = None
 
     def expect(self, pulls: float) -> None:
         """Say how often a run will pull: where it is often, the quantiles of a smooth law are looked up in tables."""
         self._looked_up = type(self) is Arms and not self.drift and pulls >= WORTH * self.n_arms
 
     def fit(self) -> None:
-        """Make ready for `pays`, once arms stand where they do."""
-        self._tables = tabled(self.law, self.locations) if self._looked_up else None
-
-    def pays(self, u: Array, location: Array) -> Array:
-        """Rewards at the uniforms `u`, of arms that stand at `location`."""
-        return (self._tables or self.law).quantile(u, location)
+        """Make the tables, once arms stand where they do."""
+        self.tables = tabled(self.law, self.locations) if self._looked_up else None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -235,7 +235,7 @@ class Rounds(Env):
 
     def _rewards(self, arm: Array, location: Array, u: Array) -> Array:
         """What pulls pay, ``(R, M)``: arms, where these stand, and one uniform each."""
-        return self.arms.pays(u, location)
+        return (self.arms.tables or self.law).quantile(u, location)
 
     def _report(self) -> dict[str, Array]:
         return {"arm": self._arm, "reward": self._told}
