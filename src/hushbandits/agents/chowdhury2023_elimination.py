@@ -165,11 +165,11 @@ class SuccessiveElimination(Team):
 
     def hear(self, inbox: Inbox) -> None:
         total, n = inbox.total("reward"), inbox.total("n")
-        for r, i in zip(*np.nonzero(inbox.arrived[:, :, 0]), strict=True):
+        for r, i in zip(*inbox.arrived[:, :, 0].nonzero(), strict=True):
             active, k = self._active[r, i], self._arm[r, i]
             self._mean[r, i, k] = self.estimate(r, i, k, total[r, i], n[r, i])
             self._heard[r, i] = min(self._heard[r, i], n[r, i])
-            later = np.flatnonzero(active[k + 1 :])
+            (later,) = active[k + 1 :].nonzero()
             if len(later):
                 self._arm[r, i] = k + 1 + later[0]
                 continue
@@ -180,7 +180,7 @@ class SuccessiveElimination(Team):
                 self._most[r, i, active] = np.minimum(self._most[r, i], self._mean[r, i] + width)[active]
                 m = eliminate(self._mean[r, i], active, width)
             self._phase[r, i], self._heard[r, i] = b + 1, self._horizon
-            self._arm[r, i] = np.flatnonzero(active)[0]
+            self._arm[r, i] = active.nonzero()[0][0]
             self._n[r, i] = self._block(m, b + 1)
 
     def metrics(self, env: World) -> dict[str, Array]:

@@ -234,7 +234,8 @@ class Env(Startable):
         return obs
 
     def _standard(self) -> Message:
-        message = {"sent": np.ones(self.who.shape, bool), **self._report()}
+        report = self._report()
+        message = report if "sent" in report else {**report, "sent": np.ones(self.who.shape, bool)}
         if self._strangers:  # what the env goes by is not theirs to change
             message = {k: handed(v) if isinstance(v, np.ndarray) else v for k, v in message.items()}
         if self._whole:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -64,12 +64,12 @@ class Plan:
         if self.modulus >= _MAX_MODULUS:
             raise ValueError(f"a block of n={self.n} users at precision g={self.g} needs a modulus beyond 2^62")
 
-    @property
+    @cached_property
     def modulus(self) -> int:
         """``m = ng + 2τ + 1``."""
         return self.n * self.g + 2 * self.tau + 1
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """``⌈log₂ m⌉``, a message's length."""
         return (self.modulus - 1).bit_length()

@@ -18,7 +18,7 @@ from hushbandits.core.payload import Noise, Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback.cohort import BlockInbox
+from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import epsilon_at, pure_profile
 from hushbandits.privacy.exact import Exact
@@ -143,31 +143,31 @@ class Mechanism(Privatizer):
             self._plans[n] = self.plan(n)
         return self._plans[n]
 
-    def _of(self, attribute: str) -> Array:
-        values = [[getattr(self.planned(n), attribute) if n else 1 for n in row] for row in self._sizes.tolist()]
-        return np.array(values, np.int64)
-
     def _law(self, law: NoiseLaw) -> Noise:
         return law if self.sampler == "fast" else Exact(law)
 
     def send(self, message: Payload, env: World) -> Payload:
         """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
         self._sizes = message["reward"].planned
-        message = self._noised(message.encode(self._of("g"), self._rngs)).modulo(self._of("modulus"))
-        return message.but(bits=self._of("bits"))
+        plans = [self.planned(n) if n else None for n in self._sizes.ravel().tolist()]
+        numbers = [(plan.g, plan.modulus, plan.bits) if plan else (1, 1, 1) for plan in plans]
+        g, modulus, bits = np.array(numbers, np.int64).T.reshape(3, *self._sizes.shape)
+        return self._noised(message.encode(g, self._rngs)).modulo(modulus).but(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
-        return message.add(lambda n: self._law(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
+        if self.sampler == "fast":
+            return message.add(lambda n: self.planned(n).noise, self._rngs)
+        return message.add(lambda n: Exact(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """The analyzer A (lines 26–31): the survivors' number is public."""
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
         z = np.zeros(y.shape)
-        for r, m in np.argwhere(n).tolist():
+        for r, m, left in blocks(n):
             plan = self.planned(int(self._sizes[r, m]))
-            z[r, m] = plan.decode(int(y[r, m]) % plan.modulus, int(n[r, m]))
-            self.ledger.use(r, m, plan.n, int(n[r, m]))
+            z[r, m] = plan.decode(int(y[r, m]) % plan.modulus, left)
+            self.ledger.use(r, m, plan.n, left)
         return inbox.decoded(z)
 
     # -- what it promises, and what of that holds ---------------------------------------------------------------------

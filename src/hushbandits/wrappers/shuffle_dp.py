@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -147,11 +147,11 @@ class _Bits(Plan):
     noise: ExtraBits
     wraps = False
 
-    @property
+    @cached_property
     def modulus(self) -> int:
         return self.n * (1 + self.noise.k) + 1
 
-    @property
+    @cached_property
     def bits(self) -> int:
         return 1 + self.noise.k
 

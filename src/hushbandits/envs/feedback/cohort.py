@@ -11,7 +11,7 @@ What wrappers do to users (`map`, `drop`, `replace`, `add`, `encode`) returns a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -23,14 +23,14 @@ from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Inbox
 from hushbandits.core.payload import Noise, check_noise
 
-__all__ = ["BlockInbox", "Cohort", "Individuals", "Rngs", "Sealed"]
+__all__ = ["BlockInbox", "Cohort", "Individuals", "Rngs", "Sealed", "blocks"]
 
 Rngs = Sequence[np.random.Generator]
 
 
-def blocks(n: Array) -> Iterator[tuple[int, int, int]]:
+def blocks(n: Array) -> list[tuple[int, int, int]]:
     """Return run, server and size of every block that is not empty."""
-    return ((r, m, size) for r, row in enumerate(n.tolist()) for m, size in enumerate(row) if size)
+    return [(r, m, size) for r, row in enumerate(n.tolist()) for m, size in enumerate(row) if size]
 
 
 def round_at_random(x: Array, g: int, rng: np.random.Generator) -> Array:
@@ -299,7 +299,10 @@ class BlockInbox(Inbox):
 
     def decoded(self, total: Array) -> BlockInbox:
         """Return this inbox with another sum, and without individuals."""
-        return BlockInbox(total, self._slots["n"], self._arrived)
+        inbox = object.__new__(BlockInbox)
+        inbox._slots = {**self._slots, "reward": locked(np.where(self._arrived, total, 0))}
+        inbox._arrived, inbox._individuals = self._arrived, None
+        return inbox
 
 
 def not_encoded(crowd: Cohort) -> None:
@@ -309,5 +312,5 @@ def not_encoded(crowd: Cohort) -> None:
 
 def fits(crowd: Cohort, noise: Callable[[int], Noise]) -> None:
     check_noise(noise)
-    if crowd.encoded and not noise(int(crowd.planned.max(initial=1))).integer:
+    if crowd.encoded and not noise(max(1, *crowd.planned.ravel().tolist())).integer:
         raise ValueError("rewards have been encoded as integers: only integer noise can be added to them")

@@ -21,7 +21,7 @@ from hushbandits.core.roles import Privatizer
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, blocks
 from hushbandits.envs.feedback.payload import Blocks
-from hushbandits.envs.feedback.pooled import Pooled, block_generator
+from hushbandits.envs.feedback.pooled import Pooled, Rounded, block_generator
 from hushbandits.envs.feedback.task import FeedbackTask
 
 __all__ = ["Feedback"]
@@ -97,6 +97,7 @@ class Feedback(Env):
     linear = True
     public = ("mechanism", "users", "served")
     learner = FeedbackTask
+    not_rows = (*Env.not_rows, "_rounded")
 
     def __init__(
         self,
@@ -157,6 +158,8 @@ class Feedback(Env):
         self.served = np.zeros(shape, np.int64)
         self._regret = np.zeros(shape)
         self._bits = np.zeros(shape, np.int64)
+        self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
+        self._rounded: Rounded = {}
 
     def _check_action(self, action: object) -> tuple[Array, Array]:
         if not isinstance(action, tuple) or len(action) != 2:
@@ -180,20 +183,20 @@ class Feedback(Env):
         left = self.horizon - self.served
         if self.arms.moving:
             left = np.minimum(left, self.arms.stretch(self.served))
-        self._n = np.where(self.served < self.horizon, np.minimum(n, left), 0).astype(np.int64)
-        self._arm = np.where(self._n > 0, arm, 0)
+        self._n = np.maximum(np.minimum(n, left), 0).astype(np.int64)
+        self._arm = arm * (self._n > 0)
         # One uniform of the tape seeds a block: however its rewards are drawn, the next block's are not moved.
         self._seed = (self._luck.next() * 2.0**53).astype(np.int64)
         self._location, gap = self.arms.pick(self._arm, self.served)
         self._regret += self._n * gap
         self.served += self._n
-        return np.full(self._n.shape, np.nan)
+        return self._unseen
 
     def _report(self) -> Message:
         location = self._location
         crowd: Cohort
         if self.users == "pooled":
-            crowd = Pooled(self._n, self.law, location, self._seed)
+            crowd = Pooled(self._n, self.law, location, self._seed, self._rounded)
         else:
             most = int(self._n.max())
             affordable(f"a block of {most} users one by one", 32.0 * self._n.size * most)
@@ -202,8 +205,7 @@ class Feedback(Env):
                 u = block_generator(self._seed[r, m].item()).random(n)
                 x[r, m, :n] = self.law.quantile(u, location[r, m, None])
             crowd = Individuals(x, self._n)
-        bits = np.full(self._n.shape, _RAW_BITS)
-        return {"reward": crowd, "n": self._n, "bits": bits, "sent": self._n > 0}
+        return {"reward": crowd, "n": self._n, "bits": self._raw, "sent": self._n > 0}
 
     def _said(self, message: Message) -> Message:
         raise ValueError("message: in the feedback setting users speak, not servers; talk() takes none")
@@ -212,9 +214,15 @@ class Feedback(Env):
         """Users' messages are a crowd; the rest are arrays."""
         shape = self._who.shape
         crowd = message.get("reward") if isinstance(message, dict) else None
-        if not isinstance(crowd, Cohort) or np.shape(crowd.n) != shape or not (crowd.n <= crowd.planned).all():
+        if (
+            not isinstance(crowd, Cohort)
+            or getattr(crowd.n, "shape", ()) != shape
+            or not (crowd.n <= crowd.planned).all()
+        ):
             raise ValueError(f"{what} must be a dict whose 'reward' is a Cohort of {shape} blocks, not {crowd!r}")
-        rest = {name: field for name, field in fields.items() if name not in ("reward", "users")}
+        rest = dict(fields)
+        for summed in ("reward", "users"):
+            rest.pop(summed, None)
         said = {name: value for name, value in message.items() if name in ("bits", *rest)}
         return {**checked_message(what, said, {"bits": _BITS, **rest}, shape), "reward": crowd}
 

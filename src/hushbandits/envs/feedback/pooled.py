@@ -15,6 +15,8 @@ from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_enc
 
 __all__ = ["Pooled", "block_generator"]
 
+Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
+
 _CHUNK = 1 << 16  # users simulated at once where a law has no shortcut
 
 
@@ -65,6 +67,8 @@ class Pooled(Cohort):
         Where the law stands for the block's arm.
     seeds : (R, M) ints
         Each block draws its rewards from its own generator (`block_generator`).
+    rounded : dict
+        Where roundings (`Law.rounding`) are kept from block to block.
 
     Examples
     --------
@@ -78,8 +82,9 @@ class Pooled(Cohort):
     ValueError: a pool has no individuals, only a sum; make the env with users="each"
     """
 
-    def __init__(self, planned: Array, law: Law, location: Array, seeds: Array):
+    def __init__(self, planned: Array, law: Law, location: Array, seeds: Array, rounded: Rounded | None = None):
         self.planned, self.n = planned, planned
+        self._rounded = {} if rounded is None else rounded
         self._parts: tuple[_Part, ...] = (_Part(planned, law, location),)
         self._seeds = seeds
         self._before: tuple[_Step, ...] = ()  # what happens to a reward before it is encoded
@@ -137,6 +142,8 @@ class Pooled(Cohort):
 
     def _fold(self) -> Pooled:
         # Noise that something follows is no longer a summand: it becomes a step of every user's pipeline.
+        if not self._noises:
+            return self
         steps = tuple(_noise_step(noises, self.planned) for noises in self._noises)
         return self._with(_before=(*self._before, *steps), _noises=())
 
@@ -146,7 +153,10 @@ class Pooled(Cohort):
             total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
             for r, m, planned in blocks(self.planned):
                 rng = block_generator(self._seeds[r, m].item())
-                drawn = sum(self._part_sum(part, r, m, rng) for part in self._parts if part.n[r, m])
+                drawn: float = 0
+                for part in self._parts:
+                    if part.n[r, m]:
+                        drawn += self._part_sum(part, r, m, rng)
                 for noises in self._noises:
                     drawn += noises.noise(planned).total(noises.rngs[r], int(self.n[r, m]))
                 total[r, m] = drawn
@@ -160,7 +170,7 @@ class Pooled(Cohort):
             if isinstance(law, Bernoulli):
                 return rng.binomial(n, location) * (1 if g is None else g)
             # Past g = n/2 cells it is cheaper to simulate the n users.
-            pmf = None if g is None or 2 * g > n else law.rounding(location, g)
+            pmf = None if g is None or 2 * g > n else self._rounding(law, float(location), g)
             if pmf is not None:
                 return int(rng.multinomial(n, pmf) @ np.arange(len(pmf)))
         total: float = 0 if g else 0.0
@@ -170,6 +180,12 @@ class Pooled(Cohort):
                 x = step(x, r, m, rng)
             total = _running_sum(x, total) if g is None else total + int(round_at_random(x, g, self._coins[r]).sum())
         return total
+
+    def _rounding(self, law: Law, location: float, g: int) -> Array | None:
+        key = id(law), location, g
+        if key not in self._rounded:
+            self._rounded[key] = law, law.rounding(location, g)  # held, so that no other law gets its id
+        return self._rounded[key][1]
 
     def values(self) -> Array:
         """Raise ``ValueError``: a pool knows no individuals."""
