@@ -7,7 +7,6 @@ enough; then all arms but the best are given up at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 from hushbandits.core.ground.jit import jit
@@ -64,14 +63,14 @@ def _simple_regret(state, r, n, p):
     # J = argmin_k B_k with B_k = max_{l ≠ k} U_l − L_k, the challenger u = argmax_{l ≠ J} U_l, and B_J.
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
     rate = ugapec_rate(local.size, pulls.sum(), p[0])
-    first, top, runner_up = -1, -math.inf, -math.inf
+    first, second, top, runner_up = -1, -1, -math.inf, -math.inf
     for k in range(local.size):
         if local[k]:
             upper = sums[k] / pulls[k] + math.sqrt(rate / pulls[k])
             if upper > top:
-                first, top, runner_up = k, upper, top
+                first, second, top, runner_up = k, first, upper, top
             elif upper > runner_up:
-                runner_up = upper
+                second, runner_up = k, upper
     best, least = -1, math.inf
     for k in range(local.size):
         if local[k]:
@@ -79,37 +78,40 @@ def _simple_regret(state, r, n, p):
             value = (runner_up if k == first else top) - lower
             if value < least:
                 best, least = k, value
-    rival, top = -1, -math.inf
-    for k in range(local.size):
-        if local[k] and k != best:
-            upper = sums[k] / pulls[k] + math.sqrt(rate / pulls[k])
-            if upper > top:
-                rival, top = k, upper
-    return best, rival, least
+    return best, second if best == first else first, least
 
 
-def _stopping(contest: Callable[..., tuple[int, int, float]]) -> Callable[..., int]:
-    """The rule that gives up all arms but the best one of a contest once its gap is below ε."""
-
-    @jit
-    def learn(state, r, n, p, arms, reward, luck, vote):
-        local, pulls = state.local[r, n], state.pulls[r, n]
-        pulled = observe(local, state.sums[r, n], pulls, arms, reward)
-        if pulled < 0 or fewest_pulls(local, pulls)[0] == 0:
-            return SILENT
-        second = state.mark[r, n]
-        if second >= 0:
-            if pulled != second:
-                return SILENT
-            state.mark[r, n] = -1
-            state.stage[r, n] += 1
-        best, _, gap = contest(state, r, n, p)
-        if gap < p[1]:
-            keep_only(local, best, vote)
-            return VOTES
+@jit
+def _learn_pair(state, r, n, p, arms, reward, luck, vote):
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    pulled = observe(local, state.sums[r, n], pulls, arms, reward)
+    if pulled < 0 or fewest_pulls(local, pulls)[0] == 0:
         return SILENT
+    second = state.mark[r, n]
+    if second >= 0:
+        if pulled != second:
+            return SILENT
+        state.mark[r, n] = -1
+        state.stage[r, n] += 1
+    best, _, gap = _duel(state, r, n, p)
+    if gap < p[1]:
+        keep_only(local, best, vote)
+        return VOTES
+    return SILENT
 
-    return learn
+
+@jit
+def _learn_one(state, r, n, p, arms, reward, luck, vote):
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    if observe(local, state.sums[r, n], pulls, arms, reward) < 0 or fewest_pulls(local, pulls)[0] == 0:
+        return SILENT
+    best, rival, gap = _simple_regret(state, r, n, p)
+    if gap < p[1]:
+        keep_only(local, best, vote)
+        return VOTES
+    state.mark[r, n] = rival if pulls[rival] < pulls[best] else best  # the larger radius is that of fewer pulls
+    state.stage[r, n] = local.sum()  # as long as 𝒦_n has so many arms
+    return SILENT
 
 
 @jit
@@ -134,14 +136,15 @@ def _plan_one(state, r, n, p, active, arms, luck):
     settled = settle(local, pulls, active, arms)
     if settled >= 0:
         return settled
-    best, rival, _ = _simple_regret(state, r, n, p)
-    arms[rival if pulls[rival] < pulls[best] else best] = True  # the larger radius is that of fewer pulls
+    if state.mark[r, n] < 0 or state.stage[r, n] != local.sum():
+        best, rival, _ = _simple_regret(state, r, n, p)
+        state.mark[r, n] = rival if pulls[rival] < pulls[best] else best
+    arms[state.mark[r, n]] = True
     return 1
 
 
-#: The challenger, while the best arm is played first; −1: a round begins.
+#: The arm that is played next, where it is known: of a pair, the challenger.
 _state = partial(samples, mark=-1)
-_learn_pair, _learn_one = _stopping(_duel), _stopping(_simple_regret)
 
 
 def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
