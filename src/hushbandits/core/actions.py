@@ -39,13 +39,7 @@ class Coding(NamedTuple):
 
 
 def choices(space: Space) -> int:
-    """Return C, how many choices an action offers: those of all its discrete parts in a row, two for a bit.
-
-    Examples
-    --------
-    >>> choices(spaces.Discrete(5)), choices(spaces.MultiDiscrete([5, 2])), choices(spaces.MultiBinary(3))
-    (5, 7, 6)
-    """
+    """Return C, how many choices an action offers: those of all its discrete parts in a row, two for a bit."""
     if isinstance(space, spaces.Discrete):
         return int(space.n)
     if isinstance(space, spaces.MultiDiscrete):
@@ -58,14 +52,7 @@ def choices(space: Space) -> int:
 
 
 def sample_mask(space: Space, mask: Array) -> Any:
-    """Return ``(C,)`` bools in the form that ``space.sample(mask)`` takes.
-
-    Examples
-    --------
-    >>> space = spaces.MultiDiscrete([2, 2])
-    >>> space.sample(sample_mask(space, np.array([False, True, True, False]))).tolist()
-    [1, 0]
-    """
+    """Return ``(C,)`` bools in the form that ``space.sample(mask)`` takes."""
     if isinstance(space, spaces.MultiDiscrete):
         ends = np.cumsum(space.nvec)[:-1]
         return tuple(part.astype(np.int8) for part in np.split(mask, ends))

@@ -118,15 +118,7 @@ class Guarantee:
 
 
 def void(guarantee: Guarantee, why: str) -> Guarantee:
-    """Return what is left of a promise where an assumption of it is known to fail: nothing, and why.
-
-    Examples
-    --------
-    >>> promise = Guarantee("Laplace(1)", 1.0, 0.0, "one reward", "everyone", ("seeded",), "Dwork et al. 2006")
-    >>> left = void(promise, "rewards have no bound")
-    >>> left.epsilon, left.void
-    (inf, 'rewards have no bound')
-    """
+    """Return what is left of a promise where an assumption of it is known to fail: nothing, and why."""
     return replace(guarantee, epsilon=math.inf, delta=0.0, void=why, run=None)
 
 

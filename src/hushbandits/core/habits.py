@@ -46,14 +46,6 @@ def misspelt(cls: type, hooks: Collection[str], base: type = object) -> Iterator
     """Yield the methods of a class, and of its bases up to `base`, that are one slip from a hook it does not write.
 
     A slip is a letter too many, too few, another one, or two that changed places; capitals and underscores are none.
-
-    Examples
-    --------
-    >>> class Quiet:
-    ...     def speek(self, reward): ...
-    ...     def learn(self): ...
-    >>> list(misspelt(Quiet, ["act", "speak", "hear"]))
-    [('speek', ['speak'])]
     """
     inherited = set(base.__mro__)
     mine = [c for c in cls.__mro__ if c not in inherited]

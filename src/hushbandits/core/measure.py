@@ -105,15 +105,6 @@ def gathered(*parts: object) -> dict[str, Measure]:
     ------
     ValueError
         A declaration that is no `Measure`, or has a name that is no text.
-
-    Examples
-    --------
-    >>> class Hive:
-    ...     measures = {"honey": Measure("honey", "amount")}
-    >>> class Wild(Hive):
-    ...     measures = {"swarmed": Measure("share of runs that swarmed", "rate")}
-    >>> sorted(gathered(Wild()))
-    ['honey', 'swarmed']
     """
     found: dict[str, Measure] = {}
     for part in parts:

@@ -50,12 +50,6 @@ def put_rows(into: T, fresh: T, rows: Sequence[int] | Array) -> T:
     buffer; they stay.  One that needs more (a tape, whose runs share a position) defines ``put_rows(fresh, rows)``.
     An attribute named ``runs`` is R here and n there.  An attribute that `fresh` does not have yet stays: a fresh run
     writes it before it reads it.
-
-    Examples
-    --------
-    >>> votes = {"votes": np.ones((3, 2), int), "needed": 5}
-    >>> put_rows(votes, {"votes": np.zeros((1, 2), int), "needed": 5}, [1])["votes"].tolist()
-    [[1, 1], [0, 0], [1, 1]]
     """
     put = _Put(rows)
     result = put.value(into, fresh, "")

@@ -28,12 +28,6 @@ class Told:
     reported : Fields
         What is said of agents: of it they are told less where ``reward`` is withheld.
     env : World
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> sorted(hb.make_core("PrivateNetwork-v0").told), sorted(hb.make_core("CoopNetwork-v0").told)
-    (['count', 'mean'], ['reward'])
     """
 
     def __init__(self, wrappers: Sequence[Wrapper], reported: Fields, env: World):

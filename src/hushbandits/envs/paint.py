@@ -45,13 +45,7 @@ def colours(core: World) -> list[tuple[float, ...]]:
 
 
 def ink(colour: Sequence[float]) -> str:
-    """Return what can be read on a colour, black or white.
-
-    Examples
-    --------
-    >>> ink((1.0, 1.0, 1.0)), ink((0.2, 0.1, 0.5))
-    ('black', 'white')
-    """
+    """Return what can be read on a colour, black or white."""
     red, green, blue = colour[:3]
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
 
@@ -87,15 +81,7 @@ def caption(figure: Figure, *sentences: str) -> None:
 
 
 def listed(names: Sequence[str], counts: Array) -> str:
-    """Write counts by name; of many, those of the largest.
-
-    Examples
-    --------
-    >>> listed("ab", np.array([1, 0]))
-    'a:1 b:0'
-    >>> listed([str(i) for i in range(99)], np.arange(99) // 97)
-    '97:1 98:1, 97 others:0'
-    """
+    """Write counts by name; of many, those of the largest."""
     top = np.arange(len(names))
     if len(names) > _LISTED:
         top = np.sort(np.argsort(-counts, kind="stable")[:_LISTED])

@@ -31,13 +31,7 @@ def clipped_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
 
 @jit
 def add(high: float, low: float, x: float) -> tuple[float, float]:
-    """Add x to the double-double ``high + low`` (Knuth's two-sum): sums do not depend on their order.
-
-    Examples
-    --------
-    >>> add(1e16, 0.0, 1.0)
-    (1e+16, 1.0)
-    """
+    """Add x to the double-double ``high + low`` (Knuth's two-sum): sums do not depend on their order."""
     total = high + x
     part = total - high
     return total, low + ((high - (total - part)) + (x - part))

@@ -24,11 +24,6 @@ def kl(p: float, q: float) -> float:
     """``kl(p, q) = p ln(p/q) + (1 − p) ln((1 − p)/(1 − q))`` for p, q ∈ [0, 1].
 
     With ``log1p`` of the relative differences where p and q are close: there both logarithms nearly cancel.
-
-    Examples
-    --------
-    >>> round(kl(0.5, 0.25), 6), kl(0.0, 0.0), kl(0.5, 1.0)
-    (0.143841, 0.0, inf)
     """
     return _side(p, q, q - p) + _side(1.0 - p, 1.0 - q, p - q)
 

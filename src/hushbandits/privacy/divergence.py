@@ -144,13 +144,6 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
     ------
     NotImplementedError
         A law that knows none of these; one on more than four million integers, or of less than 1/60 of the sensitivity.
-
-    Examples
-    --------
-    >>> from hushbandits.privacy.samplers import PolyaDifference
-    >>> profile = law_profile(PolyaDifference(1 / 64, 8.0), 64, 8)  # discrete Laplace noise, ε = 1
-    >>> bool(profile(np.array([1.0]))[0] < 1e-12 < profile(np.array([0.9]))[0])
-    True
     """
     if (own := law.profile(n, sensitivity)) is not None:
         return own
@@ -209,11 +202,6 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
 
     The pair of laws on a grid of privacy losses whose divergence is the profile at every point of the grid and above
     it between them ("connect the dots": Doroshenko et al. 2022) is composed by one fast Fourier transform.
-
-    Examples
-    --------
-    >>> round(composed_epsilon(pure_profile(0.5), 1, 1e-6), 3), round(composed_epsilon(pure_profile(0.5), 100, 1e-6), 1)
-    (0.5, 33.3)
     """
     if integer("times", times, 1) == 1:
         return epsilon_at(profile, real("delta", delta, 0, 1, closed="low"))

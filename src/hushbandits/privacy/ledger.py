@@ -64,13 +64,6 @@ class Ledger:
     details : callable
         ``details(n)`` → dict of the block's parameters (``g``, ``noise``).
     runs : int
-
-    Examples
-    --------
-    >>> book = Ledger("Laplace", "one reward", "server", (), lambda n, s: Spent(0.5), lambda n: {"g": 1}, 1)
-    >>> book.use(0, 0, 64, 64)
-    >>> book.worst.tolist(), book.worst_delta.tolist(), book.rows(0)[0]["blocks"]
-    ([0.5], [0.0], 1)
     """
 
     #: What no run owns (`hushbandits.core.rows`).

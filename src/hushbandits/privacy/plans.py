@@ -151,12 +151,6 @@ def distributed_pure(n: int, epsilon: float, p: float, t_min: int | None = None)
 
     The users' noise sums to Lap_ℤ(g/ε).  With fewer guaranteed users it is Pólya(1/t_min, ·), and τ the 1 − p
     quantile of what n of them sum to.
-
-    Examples
-    --------
-    >>> plan = distributed_pure(1024, 1.0, 0.1)
-    >>> plan.g, plan.tau, plan.modulus, plan.bits
-    (32, 96, 32961, 16)
     """
     g, t = precision(n, epsilon), t_min or n
     noise = PolyaDifference(1 / t, g / epsilon)

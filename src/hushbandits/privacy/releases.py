@@ -31,11 +31,6 @@ def release_counts(epsilon: float, v: float, horizon: int) -> Array:
     """Pull counts W₁ < W₂ < … ≤ horizon at which a mean is released.
 
     ``W_{n+1} = min{x > W_n : Σ_{i=W_n+1}^{x} i^(−v/2) ≥ x^(−v/2)/ε}``: about every 1/ε pulls, W₁ ≤ ⌈1/ε⌉.
-
-    Examples
-    --------
-    >>> release_counts(0.25, 1.1, 16).tolist()
-    [3, 7, 11, 15]
     """
     out = np.zeros(horizon, np.int64)
     return out[: _releases(float(epsilon), float(v), int(horizon), out)]

@@ -107,13 +107,6 @@ def extra_bits(n: int, epsilon: float, delta: float, calibrate: str = "paper") -
       to 3 times at ε = 5.
 
     Whatever is returned has been checked against the exact divergence.
-
-    Examples
-    --------
-    >>> extra_bits(10_000, 1.0, 1e-6)
-    ExtraBits(k=1, q=0.069...)
-    >>> extra_bits(10_000, 1.0, 1e-6, "exact").q < 0.005
-    True
     """
 
     def enough(tau: float) -> bool:

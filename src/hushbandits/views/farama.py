@@ -14,13 +14,7 @@ _OFFERED = ["env", "parallel_env", "raw_env"]
 
 
 def module_name(id: str) -> str:
-    """Return the name of an id's module.
-
-    Examples
-    --------
-    >>> module_name("DPMASE-v0"), module_name("LocalDPNetwork-v0"), module_name("LTR-v0")
-    ('dpmase_v0', 'local_dp_network_v0', 'ltr_v0')
-    """
+    """Return the name of an id's module."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", id)
     return re.sub(r"\W", "_", words).lower().replace("__", "_")
 

@@ -21,16 +21,7 @@ _FACTS = 3  # metrics that a title has room for
 
 
 def title(env: Env, name: str, over: bool = False) -> str:
-    """Return two lines about the first run of an env: its name; its time, what it has cost and how it ended.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = hb.make_core("CoopNetwork-v0")
-    >>> obs = env.reset(0)
-    >>> title(env, "mine").splitlines()
-    ['mine', 'rounds 0 of 10,000 · regret 0 · messages 0']
-    """
+    """Return two lines about the first run of an env: its name; its time, what it has cost and how it ended."""
     of = "" if env.horizon is None else f" of {env.horizon:,}"
     facts = [f"{env.clock} {int(env.t[0]):,}{of}"]
     metrics = {key: float(value[0]) for key, value in env.metrics().items() if value.ndim == 1}

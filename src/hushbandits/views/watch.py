@@ -20,13 +20,6 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
     """Play one run by the beats; yield what observes it, the same task each time, at the start and after every round.
 
     The task only looks on: the run is the one that `hushbandits.play` plays.  The core has one run, and fits the team.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=3)
-    >>> [task.pulls.sum().item() for task in watched(env, hb.make_team("Multi-UCB"))]
-    [0.0, 4.0, 8.0, 12.0]
     """
     if env.runs != 1:
         raise ValueError(f"runs={env.runs}: one run can be watched, so runs must be 1")
@@ -53,15 +46,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
 
 
 def moments(rounds: int, frames: int) -> list[int]:
-    """Up to `frames` of the rounds 0 … `rounds`, both ends among them, the first ones denser: most is learnt there.
-
-    Examples
-    --------
-    >>> moments(100, 6)
-    [0, 9, 25, 46, 72, 100]
-    >>> moments(2, 6)
-    [0, 1, 2]
-    """
+    """Up to `frames` of the rounds 0 … `rounds`, both ends among them, the first ones denser: most is learnt there."""
     if rounds < frames:
         return list(range(rounds + 1))
     return np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()

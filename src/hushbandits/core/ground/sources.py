@@ -74,11 +74,6 @@ def reached(module: str) -> str:
     """SHA-256 over the sources of `module` and of all that it imports of the package, however indirectly.
 
     Of a module elsewhere, which may call anything: over the whole package.
-
-    Examples
-    --------
-    >>> reached("hushbandits.core.ground.sources") == reached("hushbandits.core.rows"), len(reached("elsewhere"))
-    (False, 64)
     """
     if module.partition(".")[0] != _PACKAGE or _file(module) is None:
         return whole()

@@ -87,11 +87,6 @@ def printable(text: object) -> str:
     """Return a text so that a terminal shows it and does not obey it: what steers is written as its number.
 
     Line ends and tabs stay; escapes, other controls, marks that turn the direction, and half characters do not.
-
-    Examples
-    --------
-    >>> printable("ε = 8\\x1b[2J\\u202e")
-    'ε = 8\\\\x1b[2J\\\\u202e'
     """
     text = str(text)
     if text.isprintable():

@@ -37,13 +37,7 @@ _SHOWN = 80  # characters of a bad value in its sentence
 
 
 def shown(value: object) -> str:
-    """Return how a bad value is written in its sentence: its repr, short and in one line.
-
-    Examples
-    --------
-    >>> shown([1, 2]), len(shown(10**400)), shown(10**5000)
-    ('[1, 2]', 80, 'an int of 16610 bits')
-    """
+    """Return how a bad value is written in its sentence: its repr, short and in one line."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # Python refuses to write more than 4300 digits
@@ -52,13 +46,7 @@ def shown(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean A or B?"`` for the nearest known names, else the list of all.
-
-    Examples
-    --------
-    >>> nearest("DPMASE", ["DPMASE-v0", "CoopNetwork-v0"])
-    '; did you mean DPMASE-v0?'
-    """
+    """Return ``"; did you mean A or B?"`` for the nearest known names, else the list of all."""
     known = sorted(known)
     folded = {k.casefold(): k for k in known}
     close = [folded[c] for c in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)]

@@ -93,14 +93,6 @@ class Arms:
     -----
     A time `t` is an int, ``(R,)``, or with more axes behind R (a server's own clock); what stands still comes back
     with axes of length 1 there.
-
-    Examples
-    --------
-    >>> from hushbandits.core.luck.tapes import run_seeds
-    >>> arms = Arms([0.9, 0.5, 0.1], "bernoulli", permute=False, switches=1, horizon=10)
-    >>> arms.reset(run_seeds(0, 1))
-    >>> arms.at(0).tolist(), arms.at(5).tolist()
-    ([[0.9, 0.5, 0.1]], [[0.1, 0.9, 0.5]])
     """
 
     #: Not a run's own (`hushbandits.core.rows`).
@@ -165,13 +157,7 @@ class Arms:
         return Standing(location, mean, mean.max(-1, keepdims=True) - mean)
 
     def move(self, start: Array, t: Array) -> Array:
-        """Where arms that stood at `start`, ``(…, K)``, are after `t` rounds ``(…)``; for subclasses with `moving` set.
-
-        Examples
-        --------
-        >>> Arms([0.75, 0.5], "bernoulli", drift=0.25, horizon=3).move(np.array([0.75, 0.5]), np.array([1])).tolist()
-        [[0.75, 0.25]]
-        """
+        """Where arms that stood at `start`, ``(…, K)``, are after `t` rounds; for subclasses with `moving` set."""
         return moving_locations(start, t, self.drift, self._period)
 
     def _where(self, t: Array | int, run: int | None) -> Array:
@@ -191,14 +177,6 @@ class Arms:
             Rounds played before; with `run`, of any shape.
         run : int, optional
             One run instead of all; if nothing moves, its arms come without an axis for time.
-
-        Examples
-        --------
-        >>> from hushbandits.core.luck.tapes import run_seeds
-        >>> arms = Arms([0.75, 0.5], "bernoulli", drift=0.25, horizon=3)
-        >>> arms.reset(run_seeds(0, 2))
-        >>> arms.look(np.arange(4), run=1).gap.tolist()
-        [[0.0, 0.25], [0.0, 0.5], [0.0, 0.75], [0.0, 0.75]]
         """
         if self.moving:
             return self._stand(self._where(t, run))
@@ -227,14 +205,6 @@ class Arms:
         ----------
         arm : (R, A) int array
         t : int, or (R,) or (R, A) int array
-
-        Examples
-        --------
-        >>> from hushbandits.core.luck.tapes import run_seeds
-        >>> arms = Arms([0.9, 0.5], "bernoulli", permute=False, switches=1, horizon=10)
-        >>> arms.reset(run_seeds(0, 1))
-        >>> arms.pick(np.array([[1, 1]]), np.array([[0, 7]]))
-        (array([[0.5, 0.9]]), array([[0.4, 0. ]]))
         """
         if not self.moving:
             return self.locations[self._runs, arm], self._still.gap[self._runs, arm]
@@ -245,13 +215,7 @@ class Arms:
         return np.take_along_axis(location, own, -1)[..., 0], np.take_along_axis(gap, own, -1)[..., 0]
 
     def stretch(self, t: Array | int) -> Array:
-        """How many rounds from t on the arms stand still, this one included: a block that is no longer has one law.
-
-        Examples
-        --------
-        >>> Arms([0.9, 0.5], "bernoulli", switches=1, horizon=10).stretch(np.array([0, 4, 5])).tolist()
-        [5, 1, 5]
-        """
+        """How many rounds from t on the arms stand still, this one included: a block that is no longer has one law."""
         t = np.asarray(t)
         if self.drift:
             return np.ones(t.shape, np.int64)

@@ -51,14 +51,7 @@ class Law(ABC):
         return None
 
     def rounding(self, location: float, g: int) -> Array | None:
-        """``(g + 1,)`` law of ``⌊Xg⌋ + Ber(Xg − ⌊Xg⌋)``: ``P(j) = E (1 − |Xg − j|)₊``; ``None`` without a formula.
-
-        Examples
-        --------
-        >>> from hushbandits.core.luck.rewards import Bernoulli
-        >>> Bernoulli().rounding(0.25, 2).tolist()
-        [0.75, 0.0, 0.25]
-        """
+        """``(g + 1,)`` law of ``⌊Xg⌋ + Ber(Xg − ⌊Xg⌋)``: ``P(j) = E (1 − |Xg − j|)₊``; ``None`` without a formula."""
         under = self.shortfall(np.arange(g + 1) / g, location)
         if under is None:
             return None

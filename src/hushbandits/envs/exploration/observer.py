@@ -29,13 +29,6 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
     -------
     (…) float
         The share of good arms among those with the fewest votes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> good = np.array([True, False, False])
-    >>> float(naming_accuracy(np.array([[False, True, False]]), good))
-    0.5
     """
     votes = ballots.sum(-2)
     fewest = votes == votes.min(-1, keepdims=True)
@@ -49,12 +42,6 @@ def best_placed(ballots: Array) -> Array:
     Parameters
     ----------
     ballots : (R, N, K) bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> best_placed(np.array([[[True, False], [False, False]]])).tolist()
-    [[1.0, 0.0]]
     """
     told = ballots.sum(-1)
     most = told == told.max(-1, keepdims=True)
@@ -80,14 +67,6 @@ def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups:
     -------
     mean, most : (R,) float
         Over random groups; of the c agents with the most votes.
-
-    Examples
-    --------
-    >>> ballots = np.array([[[False, True, False], [False, False, True], [False, False, False]]])
-    >>> good = np.array([[True, False, False]])
-    >>> mean, most = watch(ballots, good, 2, np.random.default_rng(0))
-    >>> float(most[0]), bool(1 / 3 < mean[0] < 1)
-    (1.0, True)
     """
     runs, n, _ = ballots.shape
     picked = rng.permuted(np.tile(np.arange(n), (groups, 1)), axis=1)[:, :c]

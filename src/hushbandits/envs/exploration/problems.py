@@ -65,11 +65,6 @@ def vote_threshold(delta: float, beta: float) -> int:
     """``M = ⌊ln δ / ln β⌋`` (Rio et al. 2023, algorithm 2; Féraud et al. 2019, algorithm 2).
 
     A quotient within 1e-12 of a whole number is that number: rounding must not cost a vote.
-
-    Examples
-    --------
-    >>> vote_threshold(0.05, 0.5), vote_threshold(0.05, 0.9), vote_threshold(0.25, 0.5)
-    (4, 28, 2)
     """
     return math.floor(_quotient(delta, beta) * (1 + 1e-12))
 
@@ -115,13 +110,6 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
         problem 2), or any other two percentages; or N non-negative weights.
     n_agents : int
         N.
-
-    Examples
-    --------
-    >>> agent_weights("uniform", 4).tolist()
-    [0.25, 0.25, 0.25, 0.25]
-    >>> agent_weights("50/80", 4).tolist()
-    [0.4, 0.4, 0.1, 0.1]
     """
     if isinstance(distribution, str):
         kind, _, exponent = distribution.partition(":")

@@ -131,12 +131,6 @@ class Individuals(Cohort):
         Rewards, user u of a block in column u.
     planned : (R, M) int
         Columns that are users.
-
-    Examples
-    --------
-    >>> crowd = Individuals(np.array([[[0.25, 0.5, 0.0]]]), np.array([[2]]))
-    >>> crowd.total().tolist(), crowd.map(np.sqrt).values()[0, 0, 0]
-    ([[0.75]], np.float64(0.5))
     """
 
     def __init__(self, x: Array, planned: Array, present: Array | None = None, modulus: Array | None = None):

@@ -117,13 +117,6 @@ def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
     """Lloyd's algorithm from k-means++ seeds; return the cluster of every row, ``(N,)``.
 
     A cluster that empties starts again at the row farthest from its own centre.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [0.1], [9.0], [9.1]])
-    >>> own = k_means(rows, 2)
-    >>> own[0] == own[1] != own[2] == own[3]
-    np.True_
     """
     distinct = len(np.unique(x, axis=0))
     integer("n_arms", k, 2, distinct)
@@ -165,12 +158,6 @@ class Relevance(Law):
     ----------
     shares : (K, 5) array
         How often relevance 0..4 occurs in each cluster.
-
-    Examples
-    --------
-    >>> law = Relevance(np.array([[0.5, 0, 0, 0, 0.5], [0, 0, 1, 0, 0]]))
-    >>> law.mean(np.array([0, 1])), law.quantile(np.array([0.2, 0.7]), np.array(0))
-    (array([0.5, 0.5]), array([0., 1.]))
     """
 
     shares: Array

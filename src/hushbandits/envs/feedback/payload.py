@@ -20,15 +20,7 @@ __all__ = ["Blocks"]
 
 
 class Blocks(Payload):
-    """One block of users per server, every one of them met once; ``reward`` is a `Cohort`, and does what is asked.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> env = hb.make_core("CentralDP-v0", horizon=10)
-    >>> env.payload.noun, env.payload.named
-    ('blocks of users', False)
-    """
+    """One block of users per server, every one of them met once; ``reward`` is a `Cohort`, and does what is asked."""
 
     noun = "blocks of users"
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(

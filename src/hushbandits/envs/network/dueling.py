@@ -26,11 +26,6 @@ def condorcet_winner(preferences: Array) -> int:
     ------
     ValueError
         No arm beats every other one with probability above ½.
-
-    Examples
-    --------
-    >>> condorcet_winner(np.array([[0.5, 0.4], [0.6, 0.5]]))
-    1
     """
     others = ~np.eye(len(preferences), dtype=bool)
     winners = np.flatnonzero(((preferences > 0.5) | ~others).all(1))

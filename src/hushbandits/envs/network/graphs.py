@@ -56,13 +56,7 @@ GRAPHS: dict[str, Callable[[int], nx.Graph]] = {
 
 
 def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
-    """``(M, M)`` bool adjacency of a named or given undirected graph.
-
-    Examples
-    --------
-    >>> int(adjacency("cycle", 5).sum())
-    10
-    """
+    """``(M, M)`` bool adjacency of a named or given undirected graph."""
     n_agents = count("n_agents", n_agents, 1)
     named = graph if isinstance(graph, str) else shown(graph)
     affordable(f"n_agents={n_agents} on graph={named:.40}", 64.0 * n_agents**2 * (3 if named == "complete" else 1))
@@ -81,13 +75,7 @@ def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
 
 
 def hop_distances(matrix: Array) -> Array:
-    """``(M, M)`` int hop distances; raises ``ValueError`` on a disconnected graph.
-
-    Examples
-    --------
-    >>> int(hop_distances(adjacency("path", 4)).max())
-    3
-    """
+    """``(M, M)`` int hop distances; raises ``ValueError`` on a disconnected graph."""
     distance = shortest_path(csr_array(matrix, dtype=float), unweighted=True, directed=False)
     if np.isinf(distance).any():
         parts = len({tuple(np.isfinite(row)) for row in distance})
@@ -115,26 +103,13 @@ def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tri
 
 
 def graph_median(distance: Array) -> Array:
-    """``(G,)`` agents ``argmin_v Σ_w d(v, w)``, the lowest index on ties.
-
-    Examples
-    --------
-    >>> graph_median(np.array([[[0, 1, 2], [1, 0, 1], [2, 1, 0]]])).tolist()
-    [1]
-    """
+    """``(G,)`` agents ``argmin_v Σ_w d(v, w)``, the lowest index on ties."""
     found: Array = distance.sum(2).argmin(1)
     return found
 
 
 def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
-    """``(M, M)`` adjacency of a shortest-path tree: everyone's parent is its lowest neighbour one hop nearer to `root`.
-
-    Examples
-    --------
-    >>> square = adjacency("cycle", 4)
-    >>> np.argwhere(np.triu(shortest_path_tree(square, hop_distances(square), 0))).tolist()
-    [[0, 1], [0, 3], [1, 2]]
-    """
+    """``(M, M)`` adjacency of a shortest-path tree: a parent is the lowest neighbour one hop nearer to `root`."""
     nearer = matrix & (distance[root][None, :] == distance[root][:, None] - 1)
     tree = np.zeros_like(matrix)
     for w in range(len(matrix)):
@@ -145,13 +120,7 @@ def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
 
 
 def power_graph(distance: Array, life: int) -> Array:
-    """``(M, M)`` adjacency of 𝒢_γ: an edge wherever the hop distance is 1..γ.
-
-    Examples
-    --------
-    >>> int(power_graph(hop_distances(adjacency("path", 4)), 2).sum() / 2)
-    5
-    """
+    """``(M, M)`` adjacency of 𝒢_γ: an edge wherever the hop distance is 1..γ."""
     matrix: Array = (distance > 0) & (distance <= life)
     return matrix
 
@@ -176,13 +145,7 @@ class Bounds:
 
 
 def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
-    """A maximal independent set, greedily: the heaviest vertex left (default: fewest neighbours), lowest index first.
-
-    Examples
-    --------
-    >>> independent_set(adjacency("path", 5))
-    [0, 4, 2]
-    """
+    """A maximal independent set, greedily: the heaviest vertex left (default: of fewest neighbours), lowest first."""
     heavy = -matrix.sum(1) if weight is None else np.asarray(weight)
     left = np.ones(len(matrix), bool)
     chosen = []
@@ -210,11 +173,6 @@ def largest_independent_set(matrix: Array, weight: Array | None = None) -> list[
     Returns
     -------
     list of int, ascending
-
-    Examples
-    --------
-    >>> largest_independent_set(adjacency("path", 4)), largest_independent_set(adjacency("path", 4), [0, 1, 0, 1])
-    ([0, 2], [1, 3])
     """
     m = len(matrix)
     heavy = [0] * m if weight is None else [int(w) for w in weight]
@@ -231,11 +189,6 @@ def clique_cover(matrix: Array) -> list[list[int]]:
 
     The best of four greedy colourings of the complement (networkx: largest first, smallest last, saturation, and
     connected sequential).
-
-    Examples
-    --------
-    >>> sorted(map(sorted, clique_cover(adjacency("path", 4))))
-    [[0, 1], [2, 3]]
     """
     complement = nx.from_numpy_array(~matrix & ~np.eye(len(matrix), dtype=bool))
     strategies = ("largest_first", "smallest_last", "DSATUR", "connected_sequential_bfs")
@@ -252,11 +205,6 @@ def independence_number(matrix: Array) -> Bounds:
 
     Exact up to 24 vertices (largest clique of the complement); else between a greedy independent set and a greedy
     clique cover, of whose cliques each holds at most one.
-
-    Examples
-    --------
-    >>> independence_number(adjacency("cycle", 7))
-    Bounds(low=3, high=3)
     """
     if len(matrix) <= _SMALL:
         size = len(largest_independent_set(matrix))
@@ -265,13 +213,7 @@ def independence_number(matrix: Array) -> Bounds:
 
 
 def clique_number(matrix: Array) -> Bounds:
-    """ω: the largest clique, which is an independent set of the complement.
-
-    Examples
-    --------
-    >>> clique_number(adjacency("complete", 5))
-    Bounds(low=5, high=5)
-    """
+    """ω: the largest clique, which is an independent set of the complement."""
     return independence_number(~matrix & ~np.eye(len(matrix), dtype=bool))
 
 
@@ -280,11 +222,6 @@ def clique_cover_number(matrix: Array) -> Bounds:
 
     Up to 24 vertices exact (the complement is coloured with as few colours as it takes, by search); else between the
     independence number's lower bound and a greedy cover.
-
-    Examples
-    --------
-    >>> clique_cover_number(adjacency("cycle", 7))
-    Bounds(low=4, high=4)
     """
     low, high = independence_number(matrix).low, len(clique_cover(matrix))
     if len(matrix) <= _SMALL:

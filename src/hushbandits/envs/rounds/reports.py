@@ -20,14 +20,7 @@ _TAPES: dict[str, tuple[int, str]] = {"drop": (1, "/messages"), "replace": (2, "
 
 
 class Reports(Payload):
-    """Reports of agents who come back in every round: a lost one is lost to all who would have heard it.
-
-    Examples
-    --------
-    >>> report = Reports(reward=np.full((1, 2), 0.25), sent=np.ones((1, 2), bool))
-    >>> report.map(np.sqrt)["reward"].tolist()
-    [[0.5, 0.5]]
-    """
+    """Reports of agents who come back in every round: a lost one is lost to all who would have heard it."""
 
     noun = "reports"
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {
