@@ -47,13 +47,21 @@ def test_a_file_is_of_what_is_declared_beside_it(name):
     assert {tuple(said["metrics"]) for said in saved["lines"].values()} == {tuple(experiment.metrics)}
 
 
-def test_each_line_has_its_turn(request):
-    turn = costs.commits() % TURNS
-    chosen = LINES if request.config.getoption("--all") else LINES[turn::TURNS]
-    assert chosen
-    for name, line in chosen:
+def unmoved(lines):
+    assert lines
+    for name, line in lines:
         again = MAKER["played"](only(name, line))
         assert_unmoved(again[line]["metrics"], SAVED[name]["lines"][line]["metrics"])
+
+
+def test_each_line_has_its_turn():
+    unmoved(LINES[costs.commits() % TURNS :: TURNS])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_no_line_has_moved(name):
+    unmoved([pair for pair in LINES if pair[0] == name])
 
 
 def test_a_number_that_moved_is_refused():

@@ -14,7 +14,7 @@ import hushbandits as hb
 from hushbandits.core.face import Face
 from hushbandits.core.play import play, record
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.routines.best_arm import ROUTINES, arm_selection
+from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.routines.elimination import successive_elimination
 from hushbandits.routines.private_elimination import private_elimination
 from hushbandits.wrappers.loss import Loss
@@ -24,7 +24,7 @@ MEANS = [0.3, 0.9, 0.1, 0.5]
 OWN = {
     "successive": lambda: successive_elimination(0.9),
     "private": lambda: private_elimination(4, 20.0, 0.9),
-    "SER4 alone": lambda: arm_selection("SER4", 4, 0.9, 0.9, 0.01, alone=True),
+    "SER4 alone": lambda: ROUTINES["SER4"](4, 0.9, 0.9, phi=0.01, alone=True),
 }
 EPSILON = {"Naive": 1.0, "Median": 1.0}
 
@@ -40,8 +40,8 @@ class Voters(VotingTeam):
     def routine(self, n_arms):
         if self.rules in OWN:
             return OWN[self.rules]()
-        phi = 0.01 if self.rules == "SER4" else None
-        made = arm_selection(self.rules, n_arms, 0.9, EPSILON.get(self.rules, 0.9), phi)
+        own = {"phi": 0.01, "alone": False} if self.rules == "SER4" else {}
+        made = ROUTINES[self.rules](n_arms, 0.9, EPSILON.get(self.rules, 0.9), **own)
         return made._replace(resets=False)  # it is the env that says whether resets are passed on
 
 

@@ -177,12 +177,13 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     },
 }  # fmt: skip
 #: Agents whose rounds are not compiled anywhere.
-BY_BEATS = {"Byzantine-UCB", "DP-UCB-INT", "Private-UCB", "PPO-CoopNetwork", "MaskablePPO-DPMASE", "Random"}
+BY_BEATS = {"DP-UCB-INT", "Private-UCB", "PPO-CoopNetwork", "MaskablePPO-DPMASE", "Random"}
 
 
 def compiled(home):
-    """Whether its rounds are: those of networks and votes in which nothing but reports gets lost."""
-    plain = all(isinstance(wrapper, Loss) for wrapper in home.wrappers) and "edge_loss" not in home.env
+    """Whether its rounds are: those of networks and votes in which luck alone meddles with reports."""
+    lucky = (isinstance(w, Loss) or (isinstance(w, Huber) and not w.relays) for w in home.wrappers)
+    plain = all(lucky) and "edge_loss" not in home.env
     return plain and home.agent not in BY_BEATS and not takes(home.env_id, "users")
 
 
