@@ -10,15 +10,15 @@ import io
 import json
 import re
 from contextlib import redirect_stdout, suppress
-from itertools import zip_longest
 from pathlib import Path
 
 import hushbandits as hb
 from hushbandits.bench.declare.catalog import modules
+from hushbandits.cli import explained
 from hushbandits.cli import main as cli
+from hushbandits.cli.explained import parts
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.face import Face
-from hushbandits.core.ground.spec import default, parameters
 from hushbandits.core.luck.law import Law
 from hushbandits.core.luck.rewards import Bernoulli
 from hushbandits.core.luck.tapes import Uniforms
@@ -65,37 +65,13 @@ def table(head, rows):
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)])
 
 
-def explained(entry):
-    """Return what the docstrings of a class and its bases say of each parameter, there where they say it."""
-    said = {}
-    for it in inspect.getmro(entry)[::-1] if inspect.isclass(entry) else [entry]:
-        names, lines = [], parts(it).get("Parameters", "").rstrip().splitlines()
-        for line, below in zip_longest(lines, lines[1:], fillvalue=""):
-            if line.startswith(" "):
-                said |= {name: f"{said[name]} {line.strip()}" for name in names}
-            else:
-                names = [name.strip("* ") for name in line.partition(" : ")[0].split(",")]
-                names = [name for name in names if not said.get(name) or not below.strip().startswith("As in")]
-                said |= dict.fromkeys(names, "")
-    return said
-
-
 def settings(spec, wrappers=()):
     """Return the table of what may be given by name, wrappers' parameters included."""
-    rows = []
-    for owner in (spec, *(WRAPPERS[name] for name in wrappers)):
-        said = explained(owner.load())
-        for name in parameters(owner):
-            value = {**owner.defaults, **spec.defaults}.get(name, default(owner, name))
-            given = "required" if value is inspect.Parameter.empty else f"`{value!r}`"
-            rows.append((f"`{name}`", given, said.get(name, "")))
+    rows = [
+        (f"`{name}`", "required" if value is inspect.Parameter.empty else f"`{value!r}`", said)
+        for name, value, said in explained.settings(spec, wrappers)
+    ]
     return table(("parameter", "default", ""), rows) if rows else "No parameters."
-
-
-def parts(it):
-    """Return a docstring in its parts: what stands before the sections as "", then each section by its title."""
-    found = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(it.__doc__ or ""), flags=re.M)
-    return {"": found[0]} | dict(zip(found[1::2], found[2::2], strict=True))
 
 
 def rst(text):

@@ -14,6 +14,7 @@ import time
 import pytest
 from children import started
 
+import hushbandits as hb
 from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.store import Store
 from hushbandits.cli.main import main
@@ -60,7 +61,27 @@ def test_list_names_everything_with_a_line_each(capsys):
     assert "Multi-UCB" in agents
     assert "DPMASE-v0" not in agents
     assert main(["list", "agenst"]) == 2
-    assert "what='agenst' is not one of all, envs" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert (
+        "what='agenst' is not one of all, envs, agents, policies, wrappers, experiments, nor a name of theirs" in said
+    )
+    assert "did you mean agents" in said
+
+
+def test_list_explains_whatever_has_a_name(capsys):
+    names = [*hb.list_envs(), *hb.list_agents(), *hb.list_policies(), *hb.list_wrappers(), "rio2023-fig1"]
+    for name in names:
+        assert main(["list", name]) == 0
+        said = capsys.readouterr().out
+        assert said.startswith(f"{name} (")
+        assert len(said.splitlines()) > 2
+    assert main(["list", "DistDP-v0"]) == 0
+    said = capsys.readouterr().out
+    assert "wrappers inside: DiscreteLaplace, SecAgg" in said
+    assert "  horizon = 1000000\n" in said
+    assert "  confidence = 0.1\n      p: an upper bound" in said  # the mechanism's own
+    assert main(["list", "QuACK-UCB"]) == 0
+    assert "  sigma = 0.5\n      Sub-Gaussian constant" in capsys.readouterr().out  # its policy's
 
 
 def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):

@@ -1,29 +1,43 @@
-"""``hushbandits list``: all that has a name."""
+"""``hushbandits list``: all that has a name, or one of it."""
 
 from __future__ import annotations
 
+import inspect
+import textwrap
+from difflib import get_close_matches
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.declare.catalog import modules
+from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli.console import bad_input_is_a_sentence
+from hushbandits.cli.explained import parts, settings
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.table import Table
-from hushbandits.core.ground.validate import choice
 from hushbandits.policies.shelf import POLICIES
 
 __all__ = ["list_"]
 
 
-def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wrappers|experiments")] = "all") -> int:
-    """List envs, agents, policies, wrappers and experiments, with a line about each.
+_TABLES = {"env": ENVS, "agent": AGENTS, "policy": POLICIES, "wrapper": WRAPPERS}
+_WIDTH = 100
+
+
+def list_(
+    what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wrappers|experiments|NAME")] = "all",
+) -> int:
+    """List envs, agents, policies, wrappers and experiments, with a line about each; or explain one of them.
 
     Parameters
     ----------
     what
-        One of the five; default: all.
+        One of the five, default: all; or a name, such as DPMASE-v0: what it is, and its parameters with their defaults.
     """
+    if named := [(kind, table) for kind, table in _TABLES.items() if what in table]:
+        for kind, table in named:
+            _explain(kind, what, table)
+        return 0
 
     def about(table: Table) -> dict[str, str]:
         brought = {name: f" ({', '.join(spec.wrappers)})" if spec.wrappers else "" for name, spec in table.items()}
@@ -41,7 +55,16 @@ def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wra
         },
     }
     with bad_input_is_a_sentence():
-        choice("what", what, ["all", *kinds])
+        if what not in ("all", *kinds):
+            experiments = {e.name: e for _, declared in modules().values() for e in declared}
+            if what in experiments:
+                _declared(experiments[what])
+                return 0
+            near = get_close_matches(
+                what, [*kinds, *(name for table in _TABLES.values() for name in table), *experiments]
+            )
+            hint = f"did you mean {' or '.join(dict.fromkeys(near))}" if near else "hushbandits list prints them"
+            raise ValueError(f"what={what!r} is not one of all, {', '.join(kinds)}, nor a name of theirs; {hint}")
     for kind in kinds if what == "all" else [what]:
         rows = kinds[kind]()
         width = max(map(len, rows)) + 2
@@ -49,3 +72,28 @@ def list_(what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wra
         for name, line in rows.items():
             print(f"  {name:<{width}}{line}")
     return 0
+
+
+def _explain(kind: str, name: str, table: Table) -> None:
+    spec = table[name]
+    print(f"{name} ({kind})\n")
+    print(textwrap.indent(parts(spec.load())[""].replace("``", ""), "  "))
+    if spec.wrappers:
+        print(f"\nwrappers inside: {', '.join(spec.wrappers)}")
+    for i, (parameter, value, said) in enumerate(settings(spec, spec.wrappers)):
+        given = "" if value is inspect.Parameter.empty else f" = {value!r}"
+        print("\nparameters" * (i == 0) + f"\n  {parameter}{given}")
+        if said:
+            print(textwrap.fill(said.replace("``", ""), _WIDTH, initial_indent="      ", subsequent_indent="      "))
+
+
+def _declared(experiment: Experiment) -> None:
+    print(f"{experiment.name} (experiment)\n\n  {experiment.title}\n")
+    env = ", ".join([experiment.env.name, *(f"{key} = {value!r}" for key, value in experiment.env.params.items())])
+    facts: dict[str, object] = {"source": experiment.source, "env": env, "lines": ", ".join(experiment.lines())}
+    for key, values in experiment.sweep.items():
+        facts[key] = ", ".join(map(str, values))
+    for name, fact in {**facts, "runs": experiment.runs}.items():
+        print(textwrap.fill(f"{name}: {fact}", _WIDTH, initial_indent="  ", subsequent_indent="      "))
+    for claim in experiment.claims:
+        print(textwrap.fill(f"claim: {claim.sentence}", _WIDTH, initial_indent="  ", subsequent_indent="      "))

@@ -22,7 +22,7 @@ _HELP = """\
 hushbandits: multi-agent bandits that must keep quiet
 
   hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
-  hushbandits list                  envs, agents, policies, wrappers, experiments by name
+  hushbandits list [NAME]           envs, agents, policies, wrappers, experiments by name; or one, with its parameters
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
   hushbandits compare FOLDER        its lines against each other: differences, intervals, p-values
   hushbandits export FOLDER         its rows as csv, json or parquet
