@@ -241,3 +241,12 @@ def test_a_complex_bit_is_no_bit():
     bits = np.zeros(env.action_space("agent_0").shape)
     with pytest.raises(ValueError, match="of agent_0 lies outside its space"):
         env.step({agent: bits.astype(complex) for agent in env.agents})
+
+
+@pytest.mark.parametrize("make", [hb.make, hb.make_aec])
+def test_spaces_of_all_agents_are_those_of_each(make):
+    env = make("CoopNetwork-v0", n_agents=3)
+    assert list(env.observation_spaces) == list(env.action_spaces) == env.possible_agents
+    for agent in env.possible_agents:
+        assert env.observation_spaces[agent] is env.observation_space(agent)
+        assert env.action_spaces[agent] is env.action_space(agent)

@@ -102,6 +102,16 @@ class OneRun:
         """Return this agent's own space, the same object at each call."""
         return self._space("action", self.task.action_space, agent)
 
+    @property
+    def observation_spaces(self) -> dict[str, Space]:
+        """Every agent's, as older clients ask for them."""
+        return {agent: self.observation_space(agent) for agent in self.possible_agents}
+
+    @property
+    def action_spaces(self) -> dict[str, Space]:
+        """Every agent's, as older clients ask for them."""
+        return {agent: self.action_space(agent) for agent in self.possible_agents}
+
     def _space(self, kind: str, shared: Space, agent: str) -> Space:
         # A space carries a generator: with a shared one, seeding an agent's would seed everybody's.
         own = self._spaces[kind]
