@@ -220,7 +220,7 @@ FACTS = [
     ("guarantees.md", "{} minutes at most", [WORDS[int(lock.PATIENCE / 60)]]),
     ("harness.md", "or {} jobs of Slurm", [clusters._SLURM_JOBS]),
     ("harness.md", "chunks of about {} seconds", [f"{plan.CHUNK:g}"]),
-    ("harness.md", "who was with {} that died", [WORDS[player.TRIES]]),
+    ("harness.md", "with {} workers that died", [WORDS[player.TRIES]]),
     ("statistics.md", "needs {} runs for one claim, {} for 10, {} for 20, {} for 60, {} for 100",
      [fewest_runs(1 - 0.05 / m) for m in (1, 10, 20, 60, 100)]),
     ("statistics.md", "a median {}, {}, {}, {}, {},", [ceil(1 + log2(m / 0.05)) for m in (1, 10, 20, 60, 100)]),
