@@ -60,7 +60,7 @@ def test_arms_that_are_pulled_often_are_looked_up(means):
     assert tables(Beta(), often).law == Beta()
     assert tables(Beta(), often - 1) is None
     assert tables(Beta(), often, drift=1e-3) is None
-    assert tables(Bernoulli(), often) == Bernoulli()
+    assert tables(Bernoulli(), often) is None
 
 
 @pytest.mark.parametrize("means", [(0.8, 0.4, 0.2), UniformMeans()])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -103,7 +103,7 @@ class PrivateUCB(Team):
 
 
 class _Robust(NamedTuple):
-    samples: Any  # `Samples.state`
+    samples: NamedTuple  # `Samples.state`
     n: Array  # (R, M, K) |S_k|
     mean: Array  # (R, M, K) μ̂_R
     own_arm: Array  # (R, M) of the round, until the arrivals are there

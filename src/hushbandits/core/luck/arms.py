@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import count, flag, real
-from hushbandits.core.luck.quantiles import WORTH, tabled
+from hushbandits.core.luck.quantiles import TABLE, WORTH, Smooth, tabled
 from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.luck.tapes import LONGEST
 
@@ -127,9 +127,17 @@ class Arms:
         #: The law by tables, where it is worth it.
         self.tables: Law | None = None
 
-    def expect(self, pulls: float) -> None:
-        """Say how often a run will pull: where it is often, the quantiles of a smooth law are looked up in tables."""
-        self._looked_up = type(self) is Arms and not self.drift and pulls >= WORTH * self.n_arms
+    def expect(self, pulls: float) -> int:
+        """Say how often a run will pull: where it is often, the quantiles of a smooth law are looked up in tables.
+
+        Returns
+        -------
+        int
+            Bytes that a run's tables take.
+        """
+        still = type(self) is Arms and not self.drift and isinstance(self.law, Smooth)
+        self._looked_up = still and pulls >= WORTH * self.n_arms
+        return TABLE * self.n_arms if self._looked_up else 0
 
     def fit(self) -> None:
         """Make the tables, once arms stand where they do."""

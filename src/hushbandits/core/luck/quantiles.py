@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Protocol
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -14,12 +12,14 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.law import Law
 
-__all__ = ["WORTH", "Smooth", "Tabled", "tabled"]
+__all__ = ["TABLE", "WORTH", "Smooth", "Tabled", "tabled"]
 
 _OCTAVES, _PIECES, _DEGREE = 20, 16, 5  # 2⁻²¹ ≤ min(u, 1 − u) ≤ ½, each octave in 16 pieces
 _LEAST = 2.0**-21
 _NEAR = 5e-11  # a table is at most this far from the quantile function, or there is none
-#: Pulls of an arm that are worth a table, 6 ms and 31 KB.
+#: Bytes of a table.
+TABLE = 2 * _OCTAVES * _PIECES * (_DEGREE + 1) * 8
+#: Pulls of an arm that are worth one, which takes 6 ms.
 WORTH = 20_000
 
 
@@ -31,15 +31,11 @@ class Smooth(Law):
         raise NotImplementedError(f"{type(self).__name__} must define upper(v, location)")
 
 
-class _Ends(Protocol):
-    def __call__(self, u: Array) -> Array: ...
-
-
 @lru_cache(maxsize=1024)
 def _table(law: Smooth, location: float) -> Array | None:
     """``(2, octaves, pieces, degree + 1)`` coefficients, highest first, or ``None`` where they are not near it."""
     at = np.array(location)
-    ends: tuple[_Ends, _Ends] = (lambda u: law.quantile(u, at)), (lambda v: law.upper(v, at))
+    ends = partial(law.quantile, location=at), partial(law.upper, location=at)
     octave = 2.0 ** -(np.arange(_OCTAVES) + 2.0)[:, None]
     left = octave * (1 + np.arange(_PIECES) / _PIECES)
     half = octave / (2 * _PIECES)
@@ -115,9 +111,8 @@ class Tabled(Law):
         u, location = np.broadcast_arrays(u, location)
         out = np.empty(u.shape)
         flat = np.ascontiguousarray(u).ravel(), np.ascontiguousarray(location).ravel()
-        write: Callable[..., int] = _look_up
         low, high = (0.0, 1.0) if self.law.unit_interval else (-np.inf, np.inf)
-        if write(*flat, *_tables(self.law, self.fixed), low, high, out.reshape(-1)):
+        if _look_up(*flat, *_tables(self.law, self.fixed), low, high, out.reshape(-1)):
             left = np.isnan(out)
             out[left] = self.law.quantile(u[left], location[left])
         return out

@@ -165,8 +165,7 @@ class Rounds(Env):
         )
         self.law = self.arms.law
         n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
-        self.arms.expect(self.horizon * n_agents)
-        own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms)
+        own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms + self.arms.expect(self.horizon * n_agents))
         if type(self)._transport is Rounds._transport:  # everybody's inbox has a slot for everybody
             own += (9.0 + 17.0 * runs) * n_agents**2
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
