@@ -1,4 +1,4 @@
-"""Seconds that it takes to list and resume an experiment of 10,000 finished cells: ``python benchmarks/harness.py``."""
+"""Seconds that it takes to list and resume an experiment of 10,000 finished cells: ``python -m benchmarks harness``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,3 @@ def main() -> None:
         outcome.store.close()
         assert outcome.played == 0
         print(f"{len(MANY.cells()):,} cells: {time.perf_counter() - start:.2f} s")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,12 @@
 """Chance that any of m claims gets a wrong verdict, by procedure, law, number of runs and m.
 
-Run: ``python benchmarks/verdicts.py`` (some minutes; the table of docs/statistics.md); ``--rules``: only the rule by
+Run: ``python -m benchmarks verdicts`` (some minutes; the table of docs/statistics.md); ``--rules``: only the rule by
 which a claim gets its procedure, as the docs have it.  Every claim sits exactly at its
 boundary, so that each verdict but "undecided" is wrong; claims are independent.  With p the chance that the interval of
 one misses the truth, on either side, the table holds ``1 − (1 − p)^m``.
 """
 
 import math
-import sys
 
 import numpy as np
 
@@ -140,17 +139,13 @@ ROWS = {
 }
 
 
-def main():
-    """Print the rows whose names have one of the arguments in them; default: all."""
-    if "--rules" in sys.argv[1:]:
+def main(*words):
+    """Print the rows whose names have one of the words in them; default: all."""
+    if "--rules" in words:
         print(rules())
         return
     print("| procedure | n | m | " + " | ".join(LAWS) + " |")
     print("|---|---|---|" + "---|" * len(LAWS))
     for name, (procedure, effect, statistic, trials) in ROWS.items():
-        if any(word in name for word in sys.argv[1:] or [""]):
+        if any(word in name for word in words or [""]):
             row(name, procedure, effect, statistic, trials)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,9 @@
 """How often an interval covers the truth, by procedure, law, number of runs and level.
 
-Run: ``python benchmarks/interval_coverage.py`` (some minutes; a table of docs/statistics.md); words after it pick rows
+Run: ``python -m benchmarks coverage`` (some minutes; a table of docs/statistics.md); words after it pick rows
 by their names.  The intervals are those of tables, figures and comparisons; what verdicts promise together is the table
-of ``benchmarks/verdicts.py``.
+of ``python -m benchmarks verdicts``.
 """
-
-import sys
 
 import numpy as np
 from scipy.stats import binom
@@ -96,16 +94,12 @@ def row(name, n, level):
     return found
 
 
-def main():
-    """Print the rows whose names have one of the arguments in them; default: all."""
+def main(*words):
+    """Print the rows whose names have one of the words in them; default: all."""
     print("| procedure | n | level | " + " | ".join(LAWS) + " |")
     print("|---|---|---|" + "---|" * len(LAWS))
     for name in [*ROWS, "Clopper–Pearson: rate"]:
-        if any(word in name for word in sys.argv[1:] or [""]):
+        if any(word in name for word in words or [""]):
             for n in SIZES:
                 for level in LEVELS:
                     print(f"| {name} | {n} | {100 * level:g} | " + " | ".join(row(name, n, level)) + " |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
