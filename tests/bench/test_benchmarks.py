@@ -1,6 +1,7 @@
 """The table of ``python -m benchmarks``: its loops by hand are the package's game, and what moved is said."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_help_names_every_benchmark(capsys):
         command.main(["--help"])
     told = re.findall(r"^  python -m benchmarks (\w+) +\S", capsys.readouterr().out, re.M)
     assert tuple(told) == command.SCRIPTS
-    shared = {"__init__", "__main__", "cells", "clock", "loops", "ratios"}
+    shared = {"__init__", "__main__", "cells", "clock", "laws", "loops", "ratios"}
     assert {path.stem for path in (ROOT / "benchmarks").glob("*.py")} == shared | set(told)
 
 
@@ -117,3 +118,8 @@ def test_the_file_is_of_the_cells_and_the_page_shows_it():
     found = ratios.read()
     assert list(found["cells"]) == [cell.name for cell in cells.CELLS]
     assert ratios.table(found["cells"]) in (ROOT / "docs/performance.md").read_text(encoding="utf8")
+
+
+def test_every_benchmark_is_still_written_for_the_package():
+    for name in command.SCRIPTS:
+        assert callable(import_module(f"benchmarks.{name}").main)
