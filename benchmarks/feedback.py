@@ -1,13 +1,12 @@
 """Users per second of Dist-DP-SE, pooled and one by one, and the cost of one pooled block.
 
-python benchmarks/feedback.py
+Run: ``python -m benchmarks feedback``.
 """
-
-import time
 
 import numpy as np
 
 import hushbandits as hb
+from benchmarks.clock import spent
 from hushbandits.privacy.exact import Exact
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.registry import assemble
@@ -17,9 +16,8 @@ def users_per_second(users, horizon, runs, **env):
     team = hb.make_team("Dist-DP-SE")
     core = assemble("DistDP-v0", team, runs=runs, env={"users": users, "horizon": horizon, **env})
     hb.play(core, team, 0)  # compile
-    start = time.perf_counter()
-    final = hb.play(core, team, 1)
-    return final["users"].sum() / (time.perf_counter() - start)
+    taken = spent(lambda: hb.play(core, team, 1))
+    return core.metrics()["users"].sum() / taken
 
 
 def block_seconds(n, repeats=50, **env):
@@ -28,24 +26,24 @@ def block_seconds(n, repeats=50, **env):
     arm, block = np.zeros((1, 1), int), np.full((1, 1), n)
     core.pull((arm, block))
     core.talk()
-    start = time.perf_counter()
-    for _ in range(repeats):
-        core.pull((arm, block))
-        core.talk()
-    return (time.perf_counter() - start) / repeats
+
+    def blocks():
+        for _ in range(repeats):
+            core.pull((arm, block))
+            core.talk()
+
+    return spent(blocks) / repeats
 
 
 def draws_per_second(law, sampler, size):
     rng = np.random.default_rng(0)
-    start = time.perf_counter()
-    sampler(law).draw(rng, size)
-    return size / (time.perf_counter() - start)
+    return size / spent(lambda: sampler(law).draw(rng, size))
 
 
 LAWS = (PolyaDifference(1 / 1024, 32.0), DiscreteLaplace(32.0), Skellam(100.0), DiscreteGaussian(100.0), Laplace(1.0))
 
 
-if __name__ == "__main__":
+def main():
     for rewards in ("bernoulli", "clipped-gaussian"):
         print(f"{rewards}")
         print(f"  pooled, T = 10^7:   {users_per_second('pooled', 10**7, 20, rewards=rewards):.3g} users/s")

@@ -1,7 +1,7 @@
-"""Speed of the delayed graph: ``python benchmarks/network.py [agents|gossip|memory|speeds|robust|flood]``.
+"""Speed of the delayed graph: ``python -m benchmarks network [gossip|memory|speeds|robust|flood]``.
 
-``agents``  agent-pulls per second of whole episodes (14 × 14 grid, K = 10, 32 runs, γ unlimited), one core.
-``gossip``  the same of QuACK over other policies, and of the gossip that it is compared with; target: 10 M.
+``gossip``  agent-pulls per second of QuACK over other policies, and of the gossip that it is compared with, on one core
+            (14 × 14 grid, K = 10, 32 runs of 1,000 rounds, γ unlimited); target: 10 M.
 ``memory``  peak MiB of 100 runs × 196 agents × 10⁴ rounds, a process each; target: under 1 GiB.
 ``speeds``  µs per round by the beats and by episodes, one after the other, the least of five; and their ratio.
 ``robust``  seconds of one run of Byzantine-UCB, M = 200, T = 1000, by estimator, rewards and γ.
@@ -13,14 +13,13 @@
 from __future__ import annotations
 
 import resource
-import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
 
 import hushbandits as hb
+from benchmarks.clock import spent
 from hushbandits.registry import assemble
 
 GRID = {"n_agents": 196, "graph": "grid"}
@@ -43,27 +42,18 @@ def seconds(agent: str, runs: int, horizon: int, beats: bool = False, **env: obj
     if beats:
         team.episode = lambda *_: False  # type: ignore[method-assign]
     core = assemble("CoopNetwork-v0", team, runs=runs, env={**env, "horizon": horizon})
-    start = time.process_time()  # of one core, whatever else the machine does
-    hb.play(core, team, 0)
-    return time.process_time() - start
+    return spent(lambda: hb.play(core, team, 0))
 
 
 COMPARED = ("QuACK-UCB", "QuACK-UCB1", "QuACK-MOSS", "QuACK-TS", "coop-UCB", "DDUCB", "DDUCB-rechoosing", "Dec-TS")
 
 
-def pulls(agents: tuple[str, ...], runs: int, horizon: int) -> None:
-    for agent in agents:
-        seconds(agent, runs, 50, **GRID)  # compile: until nobody guesses any more
-        spent = min(seconds(agent, runs, horizon, **GRID) for _ in range(3))
-        print(f"{agent:16} {runs * GRID['n_agents'] * horizon / spent / 1e6:6.2f} M agent-pulls/s")
-
-
-def agents() -> None:
-    pulls(("Multi-UCB", "UCB1", "Private-UCB", "QuACK-UCB"), 32, 100)
-
-
 def gossip() -> None:
-    pulls(COMPARED, 32, 1000)
+    runs, horizon = 32, 1000
+    for agent in COMPARED:
+        seconds(agent, runs, 50, **GRID)  # compile: until nobody guesses any more
+        best = min(seconds(agent, runs, horizon, **GRID) for _ in range(3))
+        print(f"{agent:16} {runs * GRID['n_agents'] * horizon / best / 1e6:6.2f} M agent-pulls/s")
 
 
 def memory() -> None:
@@ -82,8 +72,8 @@ def speeds() -> None:
         for case, (runs, horizon, env) in CASES.items():
             for beats in (True, False):
                 seconds(agent, runs, 50, beats, **env)  # compile
-            spent = [[seconds(agent, runs, horizon, beats, **env) for beats in (True, False)] for _ in range(5)]
-            slow, fast = np.min(spent, 0) / horizon * 1e6
+            turns = [[seconds(agent, runs, horizon, beats, **env) for beats in (True, False)] for _ in range(5)]
+            slow, fast = np.min(turns, 0) / horizon * 1e6
             print(f"{agent:12} {case:24} {slow:9.1f} µs by beats {fast:9.1f} µs by episodes: {slow / fast:5.1f} ×")
 
 
@@ -96,9 +86,8 @@ def robust() -> None:
                     team = hb.make_team("Byzantine-UCB", mean=mean, epsilon=1e-3)
                     env = {**random, "life": life, "rewards": rewards, "horizon": horizon}
                     core = assemble("ByzantineNetwork-v0", team, runs=1, env=env)
-                    start = time.perf_counter()
-                    hb.play(core, team, 0)
-                print(f"{mean:17} γ = {life:8} {rewards:10} {time.perf_counter() - start:6.2f} s")
+                    taken = spent(lambda core=core, team=team: hb.play(core, team, 0))
+                print(f"{mean:17} γ = {life:8} {rewards:10} {taken:6.2f} s")
 
 
 def flood() -> None:
@@ -108,27 +97,23 @@ def flood() -> None:
             env = hb.make_core("CoopNetwork-v0", n_agents=side**2, graph="grid", life=life, horizon=10**9)
             env.reset(0)
             rng = np.random.default_rng(0)
-            spent, rounds = 0.0, 2 * side + 40
+            taken, rounds = 0.0, 2 * side + 40
             for _ in range(rounds):
                 env.pull(rng.integers(10, size=(1, side**2)))
                 inbox = env.talk().inbox
                 assert inbox is not None
-                start = time.perf_counter()
-                inbox.tally()
-                spent += time.perf_counter() - start
+                taken += spent(inbox.tally)
             slots, ring = env.slots, env._ring  # type: ignore[attr-defined]
             reports = int(slots.degree.sum())
             ring_bytes = sum(v.nbytes for v in ring.values.values()) + ring.sent.nbytes + ring.held.nbytes
             slot_bytes = slots.sender.nbytes + slots.delay.nbytes + slots.shell.nbytes
             print(
-                f"{side**2:5} {life or 'unlimited':>9} {reports / side**2:6.1f} {spent / rounds / reports * 1e9:10.2f} "
-                f"{spent / rounds * 1e6:9.1f} {ring_bytes / 1024:9.1f} {slot_bytes / 1024:10.1f}"
+                f"{side**2:5} {life or 'unlimited':>9} {reports / side**2:6.1f} {taken / rounds / reports * 1e9:10.2f} "
+                f"{taken / rounds * 1e6:9.1f} {ring_bytes / 1024:9.1f} {slot_bytes / 1024:10.1f}"
             )
 
 
-if __name__ == "__main__":
-    parts = {
-        "agents": agents, "gossip": gossip, "memory": memory, "speeds": speeds, "robust": robust, "flood": flood,
-    }  # fmt: skip
-    for part in sys.argv[1:] or parts:
+def main(*words: str) -> None:
+    parts = {"gossip": gossip, "memory": memory, "speeds": speeds, "robust": robust, "flood": flood}
+    for part in words or parts:
         parts[part]()

@@ -1,6 +1,6 @@
 """Nanoseconds of CPU time per pull of UCB1 and Thompson sampling, side by side with other libraries.
 
-Run: ``python benchmarks/peers.py`` (some minutes; the table of docs/comparison.md).  What follows it is
+Run: ``python -m benchmarks peers`` (some minutes; the table of docs/comparison.md).  What follows it is
 ``LIBRARY=INTERPRETER`` for each library that has an environment of its own, such as ``pymab=/tmp/peers/bin/python``; a
 library that its interpreter cannot import is left out, and said so.  Each plays the same game by its own fastest loop:
 ten Bernoulli arms, 10⁴ rounds, some runs.  Libraries take turns, a process each time, and the best of the turns counts:
@@ -113,9 +113,7 @@ def timed(library):
 def asked(library, interpreter):
     """The same, asked of another process; the last line of its complaint where there is one."""
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [interpreter, __file__, "--timed", library], capture_output=True, text=True, env=alone, check=False
-    )
+    done = subprocess.run([interpreter, __file__, library], capture_output=True, text=True, env=alone, check=False)
     if done.returncode:
         return done.stderr.strip().splitlines()[-1]
     return json.loads(done.stdout.splitlines()[-1])
@@ -143,8 +141,5 @@ def main(*where):
             print(f"| {library} | {LIBRARIES[library][1]} | {policy} | {spent:,.0f} | {ratio:.2g} | {regret:.0f} |")
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--timed"]:
-        print(json.dumps(timed(sys.argv[2])))
-    else:
-        main(*sys.argv[1:])
+if __name__ == "__main__":  # in an environment that may have nothing but one library
+    print(json.dumps(timed(sys.argv[1])))

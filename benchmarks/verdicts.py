@@ -1,48 +1,23 @@
 """Chance that any of m claims gets a wrong verdict, by procedure, law, number of runs and m.
 
-Run: ``python benchmarks/verdicts.py`` (some minutes; the table of docs/statistics.md); ``--rules``: only the rule by
+Run: ``python -m benchmarks verdicts`` (some minutes; the table of docs/statistics.md); ``--rules``: only the rule by
 which a claim gets its procedure, as the docs have it.  Every claim sits exactly at its
 boundary, so that each verdict but "undecided" is wrong; claims are independent.  With p the chance that the interval of
 one misses the truth, on either side, the table holds ``1 − (1 − p)^m``.
 """
 
 import math
-import sys
 
 import numpy as np
 
+from benchmarks.laws import LAWS, centre
 from hushbandits.bench.declare.effects import EFFECTS as KINDS
 from hushbandits.bench.judge.intervals import Stratum, fewest_runs
 from hushbandits.bench.judge.procedures import PROCEDURES, rules
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.judge.verdicts import ALPHA
 
-BASE, SPREAD = 0.2, 0.05
-
-
-def modes(rng, size, p):
-    """Runs at .2, with probability p at 1.2."""
-    return BASE + (rng.random(size) < p) + SPREAD * rng.normal(size=size)
-
-
-#: Draws, and the mean.
-LAWS = {
-    "normal": (lambda rng, size: rng.normal(5, 1, size), 5.0),
-    "exponential": (lambda rng, size: rng.exponential(1, size), 1.0),
-    "two modes": (lambda rng, size: modes(rng, size, 0.5), BASE + 0.5),
-    "mode of 1/7": (lambda rng, size: modes(rng, size, 1 / 7), BASE + 1 / 7),
-    "lognormal": (lambda rng, size: rng.lognormal(0, 1, size), math.exp(0.5)),
-    "mode of 1/20": (lambda rng, size: modes(rng, size, 1 / 20), BASE + 1 / 20),
-}
 PLACES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
-
-
-def centre(statistic, law):
-    draw, mean = LAWS[law]
-    if statistic == "mean" or law in ("normal", "two modes"):
-        return mean
-    x = np.sort(draw(np.random.default_rng(1), 4_000_000))
-    return float(np.median(x) if statistic == "median" else x[1_000_000:3_000_000].mean())
 
 
 def value(rng, law, n, statistic):
@@ -140,17 +115,13 @@ ROWS = {
 }
 
 
-def main():
-    """Print the rows whose names have one of the arguments in them; default: all."""
-    if "--rules" in sys.argv[1:]:
+def main(*words):
+    """Print the rows whose names have one of the words in them; default: all."""
+    if "--rules" in words:
         print(rules())
         return
     print("| procedure | n | m | " + " | ".join(LAWS) + " |")
     print("|---|---|---|" + "---|" * len(LAWS))
     for name, (procedure, effect, statistic, trials) in ROWS.items():
-        if any(word in name for word in sys.argv[1:] or [""]):
+        if any(word in name for word in words or [""]):
             row(name, procedure, effect, statistic, trials)
-
-
-if __name__ == "__main__":
-    main()

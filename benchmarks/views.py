@@ -1,11 +1,10 @@
-"""Agent-steps per CPU-second of every view, side by side: ``python benchmarks/views.py [ID]``.
+"""Agent-steps per CPU-second of every view, side by side: ``python -m benchmarks views [ID]``.
 
 Actions are fixed, so that what is timed is the view and the core below it, not the sampling.  The core is timed with
 what a learner reads of its inbox (the tally).  What is not installed is left out, and said so.
 """
 
 import itertools
-import sys
 import time
 
 import numpy as np
@@ -124,7 +123,3 @@ def main(env_id="CoopNetwork-v0"):
                 continue
             times = "" if isinstance(theirs, str) else f"{speed / theirs:.1f}×"
             print(f"M = {m:<5}{view:<24}{speed:>8.3f} {times:>8} {speed / most:>8.2f}", flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -46,7 +46,7 @@ SAYS = (
     "hushbandits run ",
     "hushbandits reproduce ",
     "hushbandits audit",
-    "python benchmarks/",
+    "python -m benchmarks",
     "hb.evaluate",
 )
 
@@ -270,7 +270,8 @@ def test_the_house_has_these_rooms():
         "hushbandits rum quickstart", "hushbandits run rio2023-fig99", "hushbandits run quickstart --jibs 2",
         "hushbandits run quickstart --agents Multi-UBC", "hushbandits run quickstart --set env.n_agnets=3",
         "hushbandits merge runs/first", "hushbandits audit DistPD-v0", "hushbandits reproduce rio2024",
-        "python benchmarks/netwrok.py", "python benchmarks/network.py goss", "pytest -m slwo", "pytest tests/privcay",
+        "python -m benchmarks netwrok", "python -m benchmarks network goss", "python -m benchmarks --compair",
+        "python benchmarks/netwrok.py", "pytest -m slwo", "pytest tests/privcay",
         'pip install "hushbandits[daks]"', 'pip install "hushbandit[dask]"', "nox -s tests-3.9", "rufff check .",
     ],
 )  # fmt: skip

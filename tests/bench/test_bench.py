@@ -113,7 +113,7 @@ def test_experiments_that_share_a_cell_share_its_runs(tmp_path):
 
 
 def test_many_cells_are_listed_and_resumed_at_a_fixed_cost_per_cell(tmp_path):
-    """Counted in calls, which a busy machine does not change; ``benchmarks/harness.py`` has the seconds."""
+    """Counted in calls, which a busy machine does not change; ``python -m benchmarks harness`` has the seconds."""
 
     def calls_per_cell(values):
         def many():

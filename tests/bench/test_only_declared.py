@@ -105,7 +105,7 @@ def test_the_bounds_that_are_claimed_are_the_theorems():
 
 def test_the_rule_in_the_docs_is_the_one_that_is_followed():
     text = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
-    told = text.partition("<!-- rules: python benchmarks/verdicts.py --rules -->\n")[2].partition("\n<!-- end -->")[0]
+    told = text.partition("<!-- rules: python -m benchmarks verdicts --rules -->\n")[2].partition("\n<!-- end -->")[0]
     assert told == rules()
 
 

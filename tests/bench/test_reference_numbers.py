@@ -1,20 +1,17 @@
 """The reference numbers are of every agent, of what is declared beside them, and what the code still gives."""
 
 import json
-import runpy
 from dataclasses import replace
-from pathlib import Path
 
 import costs
 import pytest
 
 import hushbandits as hb
+from benchmarks import reference
 
-ROOT = Path(__file__).parents[2]
-MAKER = runpy.run_path(str(ROOT / "benchmarks/reference_numbers.py"))
-NAMES = sorted(path.stem for path in MAKER["FOLDER"].glob("*.toml"))
-DECLARED = {name: MAKER["declared"](name) for name in NAMES}
-SAVED = {name: json.loads((MAKER["FOLDER"] / f"{name}.json").read_text(encoding="utf8")) for name in NAMES}
+NAMES = sorted(path.stem for path in reference.FOLDER.glob("*.toml"))
+DECLARED = {name: reference.declared(name) for name in NAMES}
+SAVED = {name: json.loads((reference.FOLDER / f"{name}.json").read_text(encoding="utf8")) for name in NAMES}
 LINES = [(name, line) for name in NAMES for line in SAVED[name]["lines"]]
 #: In so many turns each line is played again.
 TURNS = 30
@@ -50,7 +47,7 @@ def test_a_file_is_of_what_is_declared_beside_it(name):
 def unmoved(lines):
     assert lines
     for name, line in lines:
-        again = MAKER["played"](only(name, line))
+        again = reference.played(only(name, line))
         assert_unmoved(again[line]["metrics"], SAVED[name]["lines"][line]["metrics"])
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import tyro
 from named import taken
 
+from benchmarks.__main__ import SCRIPTS
 from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli import main as cli
@@ -125,6 +126,10 @@ def is_command(line):
 
 
 def _python(words):
+    if words[:2] == ["-m", "benchmarks"]:
+        name, *said = words[2:] if words[2:3] and words[2] in SCRIPTS else ["__main__", *words[2:]]
+        text = (ROOT / f"benchmarks/{name}.py").read_text()
+        return all(f'"{word}"' in text for word in said) and not {*said} & {*SCRIPTS}
     if words[:1] == ["-m"]:
         return words[1] in ("venv", "build", "pytest", "sphinx")
     path = ROOT / words[0]

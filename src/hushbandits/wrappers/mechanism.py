@@ -155,9 +155,7 @@ class Mechanism(Privatizer):
         return self._noised(message.encode(g, self._rngs)).modulo(modulus).but(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
-        if self.sampler == "fast":
-            return message.add(lambda n: self.planned(n).noise, self._rngs)
-        return message.add(lambda n: Exact(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
+        return message.add(lambda n: self._law(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """The analyzer A (lines 26–31): the survivors' number is public."""

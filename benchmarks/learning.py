@@ -1,6 +1,6 @@
 """Learning curves over five training seeds: a figure and a table of docs/learning.md.
 
-Run: ``python benchmarks/learning_study.py [FOLDER]`` (needs the extra sb3; about ten minutes).  It trains what FOLDER
+Run: ``python -m benchmarks learning [FOLDER]`` (needs the extra sb3; about ten minutes).  It trains what FOLDER
 (``runs/learning``) lacks with ``hushbandits train``, and draws ``learning.png`` there.
 """
 
@@ -47,8 +47,8 @@ def band(values):
     return mean, half
 
 
-def main():
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "runs/learning")
+def main(folder="runs/learning"):
+    folder = Path(folder)
     figure, panels = plt.subplots(1, len(STUDY), figsize=(11, 3.4), layout="constrained")
     for panel, (id, (_, metric, agents)) in zip(panels, STUDY.items(), strict=True):
         curves = [trained(id, seed, folder) for seed in SEEDS]
@@ -69,7 +69,3 @@ def main():
         panel.legend(fontsize=7, frameon=False)
         print(f"| {id} | {metric} | {' | '.join(lines)} |")
     figure.savefig(folder / "learning.png", dpi=120)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What agents reach in the ids for training: a table of docs/learning.md.
 
-Run: ``python benchmarks/reference_scores.py`` (about a minute); a rate of 0 or 1 gets Clopper-Pearson's interval.
+Run: ``python -m benchmarks scores`` (about a minute); a rate of 0 or 1 gets Clopper-Pearson's interval.
 """
 
 import hushbandits as hb
@@ -28,7 +28,3 @@ def main() -> None:
                 low, high = share_interval(int(values.sum()), len(values)) if rate else mean_interval(values)
                 cells.append(f"{metric} {values.mean():.3g} [{low:.3g}, {high:.3g}]")
             print(f"| {id} | {agent} | {' | '.join(cells)} |")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,12 +1,11 @@
 """Reference numbers: what each agent reaches on a fixed instance, from ``reference/*.toml`` into ``reference/*.json``.
 
-Run: ``python benchmarks/reference_numbers.py`` (some minutes); names after it pick instances.  The page is
+Run: ``python -m benchmarks reference`` (some minutes); names after it pick instances.  The page is
 docs/reference-numbers.md; ``tests/bench/test_reference_numbers.py`` plays some of them again.
 """
 
 import json
 import platform
-import sys
 import tempfile
 from pathlib import Path
 
@@ -47,7 +46,7 @@ def artefact(experiment):
     """What the file says: what was played, by what, and what came out."""
     return {
         "title": experiment.title,
-        "command": f"python benchmarks/reference_numbers.py {experiment.name}",
+        "command": f"python -m benchmarks reference {experiment.name}",
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__},
         "env": {"use": experiment.env.name, "params": experiment.env.params},
         "runs": experiment.runs,
@@ -57,13 +56,9 @@ def artefact(experiment):
     }
 
 
-def main():
+def main(*names):
     """Make the files of the instances that are named; default: of all."""
-    for name in sys.argv[1:] or sorted(path.stem for path in FOLDER.glob("*.toml")):
+    for name in names or sorted(path.stem for path in FOLDER.glob("*.toml")):
         made = json.dumps(artefact(declared(name)), indent=1, ensure_ascii=False, allow_nan=False)
         (FOLDER / f"{name}.json").write_text(made + "\n", encoding="utf8")
         print(name, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""What the package costs, and how the numbers of its pages are made: ``python -m benchmarks --help``."""

@@ -1,0 +1,100 @@
+"""UCB1 and Multi-UCB by hand: one loop over scalars, as one writes it for one game and nothing else.
+
+Python plays it over lists, Numba the same text over arrays.  It draws the package's luck, so that its regret is the
+package's, bit for bit.
+"""
+
+import math
+from functools import cache
+
+import numba
+import numpy as np
+
+from hushbandits.core.luck.tapes import run_seeds, stream
+from hushbandits.envs.network.graphs import adjacency, hop_distances
+
+MEANS = (0.5, *[0.45] * 9)
+
+
+def game(rounds, means, gaps, luck, first, receiver, delay, n, s, arms, rewards, regret):
+    """Play one run: everyone pulls the arm of the largest index, then what arrives is taken in.
+
+    All is flat: arm k of agent m stands at ``m K + k``, its round t at ``t M + m``.  It is heard by
+    ``receiver[i]``, ``delay[i]`` rounds late, for i from ``first[m]`` on, up to ``first[m + 1]``.
+    """
+    agents, n_arms = len(regret), len(means)
+    for t in range(rounds):
+        log_t = math.log(t + 1.0)
+        for m in range(agents):
+            best, highest = 0, -math.inf
+            for k in range(n_arms):
+                i = m * n_arms + k
+                index = math.inf if n[i] == 0.0 else s[i] / n[i] + math.sqrt(2.0 * log_t / n[i])
+                if index > highest:
+                    best, highest = k, index
+            now, i = t * agents + m, m * n_arms + best
+            arms[now], rewards[now] = best, 1.0 if luck[now] < means[best] else 0.0
+            regret[m] += gaps[best]
+            n[i] += 1.0
+            s[i] += rewards[now]
+        for m in range(agents):
+            for slot in range(first[m], first[m + 1]):
+                posted = t + 1 - delay[slot]
+                if posted >= 0:
+                    at = posted * agents + m
+                    i = receiver[slot] * n_arms + arms[at]
+                    n[i] += 1.0
+                    s[i] += rewards[at]
+
+
+compiled = cache(numba.njit)
+
+
+@cache
+def slots(graph, n_agents, hears):
+    """Where each agent's slots begin, who hears it there, and how late; none where nobody hears."""
+    distance = hop_distances(adjacency(graph, n_agents)) * hears
+    sender, receiver = np.nonzero(distance)
+    return np.searchsorted(sender, np.arange(n_agents + 1)), receiver, distance[sender, receiver]
+
+
+def by_hand(agent, graph, n_agents, horizon, runs, compile=True):
+    """Play UCB1 or Multi-UCB; return the regret of every run and agent, ``(R, M)``."""
+    means, heard = np.array(MEANS), slots(graph, n_agents, agent == "Multi-UCB")
+    regret = np.zeros((runs, n_agents))
+    for r, seed in enumerate(run_seeds(0, runs)):
+        luck = stream(seed, "reward").random(horizon * n_agents)
+        n, s = np.zeros((2, n_agents * len(means)))
+        arrays = (
+            means,
+            means.max() - means,
+            luck,
+            *heard,
+            n,
+            s,
+            np.zeros(luck.size, int),
+            np.zeros(luck.size),
+            regret[r],
+        )
+        if compile:
+            compiled(game)(horizon, *arrays)
+        else:
+            lists = [array.tolist() for array in arrays]
+            game(horizon, *lists)
+            regret[r] = lists[-1]
+    return regret
+
+
+@numba.njit
+def least_of_dp_mase(seed, n_agents):
+    """The least that DP-MASE must do until five agents have 1,403 activations: pick one, draw its rewards, add up."""
+    np.random.seed(seed)
+    sums, pulls, rounds, done = np.zeros((n_agents, 10)), np.zeros(n_agents), 0.0, 0
+    while done < 5:
+        n = np.random.randint(n_agents)
+        for k in range(10):
+            sums[n, k] += np.random.random() < (0.7 if k == 0 else 0.5 if k == 1 else 0.3 if k == 2 else 0.1)
+        pulls[n] += 1
+        rounds += 1
+        done += pulls[n] == 1403
+    return rounds

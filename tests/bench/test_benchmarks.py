@@ -1,0 +1,125 @@
+"""The table of ``python -m benchmarks``: its loops by hand are the package's game, and what moved is said."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from benchmarks import __main__ as command
+from benchmarks import cells, ratios
+from benchmarks.clock import least
+from benchmarks.loops import MEANS, by_hand
+from hushbandits.registry import assemble
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("compile", [True, False], ids=["Numba", "Python"])
+@pytest.mark.parametrize("agent", cells.BY_HAND)
+def test_the_loop_by_hand_is_the_packages_game(agent, compile):
+    horizon, runs = 80, 2
+    for m, graph in ((6, "cycle"), (9, "grid")):
+        team = hb.make_team(agent)
+        env = {"n_agents": m, "graph": graph, "means": MEANS, "permute_arms": False, "horizon": horizon}
+        final = hb.play(assemble("CoopNetwork-v0", team, runs=runs, env=env), team, 0)
+        regret = by_hand(agent, graph, m, horizon, runs, compile)
+        assert np.array_equal(regret, final["agent_regret"])
+        assert np.array_equal(regret.sum(1), final["regret"])
+
+
+def test_every_cell_is_counted_in_one_by_hand():
+    names = [cell.name for cell in cells.CELLS]
+    assert len(set(names)) == len(names)
+    units = {cell.name for cell in cells.CELLS if cell.unit == cell.name}
+    assert {cell.unit for cell in cells.CELLS} == units
+    assert all("by hand" in unit for unit in units)
+
+
+def test_turns_are_taken_and_the_least_counts():
+    order, long = [], iter([20_000, 2_000, 20_000])
+
+    def fast():
+        order.append("fast")
+
+    def slow():
+        order.append("slow")
+        sum(range(next(long) * 10))
+
+    found = least({"fast": fast, "slow": slow}, 3)
+    assert order == ["fast", "slow"] * 3
+    assert 0 <= found["fast"] < found["slow"]
+
+
+def test_a_table_of_two_cells():
+    unit, other = "a by hand", "a"
+    few = [cells.Cell(unit, lambda: lambda: sum(range(10_000)), unit), cells.Cell(other, lambda: lambda: 1.0, unit)]
+    found = ratios.measured(few, 2)
+    assert found[unit]["times"] == 1.0
+    assert ratios.table(found).splitlines()[0] == "| who plays | ns per pull | times by hand |"
+    assert ratios.table({"b": {"ns": 1234.0, "times": 0.5}}).splitlines()[2:] == ["| b | 1,234 | 0.5 |"]
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    """A file of what the command would measure, and nothing measured."""
+    found = {name: {"ns": 100.0, "times": 2.0} for name in ("UCB1", "Multi-UCB", "DP-MASE")}
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr(ratios, "measured", lambda cells, turns: found)
+    monkeypatch.setattr(ratios, "FILE", tmp_path / "ratios.json")
+    assert command.main(["--write"]) == 0
+    return found
+
+
+def test_compare_says_nothing_where_nothing_moved(saved, capsys):
+    saved["UCB1"]["times"], saved["Multi-UCB"]["times"] = 2.19, 1.81
+    assert command.main(["--compare"]) == 0
+    assert capsys.readouterr().out.count("before") == 0
+
+
+def test_compare_says_what_moved(saved, capsys):
+    saved["UCB1"]["times"], saved["Multi-UCB"]["times"] = 2.5, 1.7
+    saved["QuACK-UCB"] = saved.pop("DP-MASE")
+    assert command.main(["--compare"]) == 1
+    assert capsys.readouterr().out.splitlines()[-4:] == [
+        "UCB1: 2.5 times by hand, 2 before (+25 %)",
+        "Multi-UCB: 1.7 times by hand, 2 before (-15 %)",
+        "QuACK-UCB: not saved; --write makes the file anew",
+        "DP-MASE: saved, but not played; --write makes the file anew",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["netwrok"], "no benchmark is named 'netwrok': there are peers, views,"),
+        (["--turns", "0"], "--turns 0 must be at least 1"),
+    ],
+    ids=["name", "turns"],
+)
+def test_a_slip_is_a_sentence(words, sentence, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        command.main(words)
+    assert sentence in capsys.readouterr().err
+
+
+def test_help_names_every_benchmark(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        command.main(["--help"])
+    told = re.findall(r"^  python -m benchmarks (\w+) +\S", capsys.readouterr().out, re.M)
+    assert tuple(told) == command.SCRIPTS
+    shared = {"__init__", "__main__", "cells", "clock", "laws", "loops", "ratios"}
+    assert {path.stem for path in (ROOT / "benchmarks").glob("*.py")} == shared | set(told)
+
+
+def test_the_file_is_of_the_cells_and_the_page_shows_it():
+    found = ratios.read()
+    assert list(found["cells"]) == [cell.name for cell in cells.CELLS]
+    assert ratios.table(found["cells"]) in (ROOT / "docs/performance.md").read_text(encoding="utf8")
+
+
+def test_every_benchmark_is_still_written_for_the_package():
+    for name in command.SCRIPTS:
+        assert callable(import_module(f"benchmarks.{name}").main)
