@@ -55,6 +55,7 @@ class Tidal(CoopNetwork):
 
 
 COMPILED = ["Multi-UCB", "UCB1", "QuACK-UCB", "Byzantine-UCB"]
+BOUNDED = ["bernoulli", "clipped-gaussian", "beta", "truncated-gaussian"]
 LAWS = ["bernoulli", "gaussian", "clipped-gaussian", "uniform", "constant", "beta", "truncated-gaussian", Own()]
 
 
@@ -160,6 +161,11 @@ def test_episodes_and_beats_leave_the_same_behind_and_take_turns(
     wrappers[1:1] = [Huber(rate, law, name=f"H{i}", fraction=0.7) for i, (rate, law) in enumerate(contaminated)]
     core, team = begun(agent, runs, wrappers, seed, env, make)
     twin, other = begun(agent, runs, wrappers, seed, env, make)
+    take_turns(core, team, twin, other, stops)
+
+
+def take_turns(core, team, twin, other, stops):
+    """One goes by episodes and by the beats, the other by the beats alone."""
     for i, stop in enumerate([*sorted(stops), math.inf]):
         if i % 3 == 2:
             by_beats(core, team, stop)
@@ -173,7 +179,26 @@ def test_episodes_and_beats_leave_the_same_behind_and_take_turns(
     assert team.episode(core)  # nothing is left to play
     equal(core.metrics(), twin.metrics())
     with pytest.raises(RuntimeError, match="after the end"):
-        core.pull(np.zeros((runs, core.n_agents), int))
+        core.pull(np.zeros((core.runs, core.n_agents), int))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    own=st.sampled_from(["exact", "noised", "alone"]),
+    epsilon=st.sampled_from([0.3, 1.0, 8.0]),
+    env=networks().filter(lambda env: env["rewards"] in BOUNDED),
+    runs=st.integers(1, 4),
+    stops=st.lists(st.integers(-1, 50), max_size=4),
+    seed=st.integers(0, 2**32),
+)
+def test_so_do_those_whose_wrapper_posts_states(own, epsilon, env, runs, stops, seed):
+    pairs = []
+    for _ in range(2):
+        team = hb.make_team("DP-UCB-INT" if own == "alone" else "Private-UCB", epsilon=epsilon)
+        if own == "exact":
+            team = hb.make_team("Private-UCB", epsilon=epsilon, own=own)
+        pairs += begun(team, runs, (), seed, filled(env))
+    take_turns(*pairs, stops)
 
 
 @pytest.mark.parametrize("agent", COMPILED)
@@ -244,6 +269,8 @@ BEATS = {
     "another own beat": {"agent": OwnHear()},
     "an env that charges": {"make": Charging},
     "edges that fail": {"env": {"edge_loss": 0.5}},
+    "lost states": {"agent": "Private-UCB", "wrappers": [Loss(0.5)]},
+    "states of rewards without a bound": {"agent": "Private-UCB", "env": {"rewards": "gaussian"}},
     "another wrapper": {"wrappers": [hb.make_wrapper("LocalLaplace")]},
     "a contamination that does more": {"wrappers": [Biased(0.5)]},
     "relays": {"wrappers": [Huber(0.5, relays=True)]},

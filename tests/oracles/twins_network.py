@@ -78,7 +78,8 @@ def naive_private_ucb(seed, graph, m, life, horizon, epsilon, v):
             n = own_n[a][k]
             if sum(i ** (-v / 2) for i in range(last[a][k] + 1, n + 1)) >= n ** (-v / 2) / epsilon:
                 last[a][k] = n
-                hat[a][k] = own_s[a][k] / n + naive_laplace(luck[t - 1][a], n ** (v / 2 - 1))
+                mean = own_s[a][k] / n + naive_laplace(luck[t - 1][a], n ** (v / 2 - 1))
+                hat[a][k] = round(mean * 2**30) / 2**30
         published.append([(hat[a][:], [own_n[a][k] if last[a][k] else 0 for k in range(3)]) for a in range(m)])
         actions.append(arms)
     return actions
@@ -182,6 +183,7 @@ def naive_noised(seed, m, horizon, epsilon, v, listen):
                 last[a][k] = c
                 x = luck[t - 1, a]
                 b = c ** (v / 2 - 1)
-                hat[a][k] = s[a][k] / c + (b * math.log(2 * x + 2.0**-53) if x < 0.5 else -b * math.log(2 * (1 - x)))
+                mean = s[a][k] / c + (b * math.log(2 * x + 2.0**-53) if x < 0.5 else -b * math.log(2 * (1 - x)))
+                hat[a][k] = round(mean * 2**30) / 2**30
         actions.append(arms)
     return actions

@@ -116,7 +116,7 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "published": Home("CoopNetwork-v0", "coop-UCB", {**NET, "graph": "star"}, {"constant": "published"}, LOST),
     "greedy": Home("CoopNetwork-v0", "CMP-UCB", {**NET, "graph": "star"}, {"partition": "greedy"}, LOST),
     # private messages of the network
-    "told exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own": "exact"}, (Loss(0.3),)),
+    "told exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own": "exact"}),
     "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
     "told late": Home("PrivateNetwork-v0", "Private-UCB", {**GRAPH, "edge_loss": 0.2, "extra_delay": 1}),
     "told means": Home("CoopNetwork-v0", "Random", NET, {}, (PrivateMeans(),)),
@@ -177,11 +177,15 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     },
 }  # fmt: skip
 #: Agents whose rounds are not compiled anywhere.
-BY_BEATS = {"DP-UCB-INT", "Private-UCB", "PPO-CoopNetwork", "MaskablePPO-DPMASE", "Random"}
+#: Agents whose wrapper posts states: what is lost of them shows by the beats alone.
+STATES = {"Private-UCB", "DP-UCB-INT"}
+BY_BEATS = {"PPO-CoopNetwork", "MaskablePPO-DPMASE", "Random"}
 
 
 def compiled(home):
-    """Whether its rounds are: those of networks and votes in which luck alone meddles with reports."""
+    """Whether its rounds are: those of networks and votes in which luck alone meddles with reports, or posts them."""
+    if home.agent in STATES:
+        return not home.wrappers and "edge_loss" not in home.env
     lucky = (isinstance(w, Loss) or (isinstance(w, Huber) and not w.relays) for w in home.wrappers)
     plain = all(lucky) and "edge_loss" not in home.env
     return plain and home.agent not in BY_BEATS and not takes(home.env_id, "users")

@@ -13,19 +13,18 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Protocol, Team
+from hushbandits.core.team import Protocol
 from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import Rules as SampleRules
 from hushbandits.estimators.running import follow, kind, values_kept
-from hushbandits.policies.policy import Sums, everyone
+from hushbandits.policies.policy import sums
 from hushbandits.policies.ucb import UCB1
 
 __all__ = ["ByzantineUCB", "PrivateUCB"]
@@ -33,7 +32,56 @@ __all__ = ["ByzantineUCB", "PrivateUCB"]
 _AHEAD = 512  # values of an arm that there is room for before a block of rounds begins
 
 
-class PrivateUCB(Team):
+class _Private(NamedTuple):
+    n: Array  # (L, K) N_k; learner l = rM + m is agent m of run r
+    s: Array  # (L, K)
+    t: Array  # (L,) rounds
+    own_n: Array  # (L, K) n_k, exact
+    own_s: Array  # (L, K) s_k
+    warm_up: int
+
+
+_best = UCB1.choose
+
+
+@jit
+def _act(own, t, r, arms):
+    """Round-robin, then arms of the largest index (alg. 2, lines 3–10)."""
+    agents = arms.shape[1]
+    for m in range(agents):
+        arms[r, m] = (t - 1) % own.n.shape[1] if t <= own.warm_up else _best(own, r * agents + m)
+
+
+@jit
+def _learn(own, r, arms, rewards):
+    agents = arms.shape[1]
+    for m in range(agents):
+        own.own_n[r * agents + m, arms[r, m]] += 1.0
+        own.own_s[r * agents + m, arms[r, m]] += rewards[r, m]
+
+
+@jit
+def _learn_nothing(own, r, arms, rewards):
+    pass
+
+
+@jit
+def _hear(own, r, heard, t):
+    """Own sums plus the latest released mean of every origin, weighted by its count (alg. 1, lines 22–33)."""
+    agents, n_arms, _ = heard.shape
+    for m in range(agents):
+        learner = r * agents + m
+        own.t[learner] = t
+        for k in range(n_arms):
+            own.n[learner, k] = own.own_n[learner, k] + heard[m, k, 0]
+            own.s[learner, k] = own.own_s[learner, k] + heard[m, k, 1]
+
+
+_EXACT = Rules(_act, _learn, _hear, "states")
+_NOISED = _EXACT._replace(learn=_learn_nothing)
+
+
+class PrivateUCB(NetworkTeam):
     """Private Multi-Agent UCB (Dubey & Pentland 2020, algorithms 1 and 2).
 
     First ``K⌈1/ε⌉`` rounds round-robin; then ``argmax_k μ̃_k + √(2 ln t / N_k)`` with
@@ -52,7 +100,6 @@ class PrivateUCB(Team):
         ``"noised"``, or ``"exact"`` (the paper's).
     """
 
-    setting = "network"
     hears = ("mean", "count")
 
     def __init__(self, epsilon: float = 1.0, v: float = 1.1, own: str = "noised"):
@@ -64,42 +111,16 @@ class PrivateUCB(Team):
     def protocol(self, settings: dict[str, object]) -> Protocol:
         return Protocol(wrappers=(("PrivateMeans", {"epsilon": self.epsilon, "v": self.v, "own": self.own}),))
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        shape = (len(seeds), env.n_agents, env.n_arms)
-        self._own_n, self._own_s = np.zeros(shape), np.zeros(shape)
-        self._n, self._s = np.zeros(shape), np.zeros(shape)
-        self._arm = np.zeros(shape[:2], np.int64)
-        self._seat = np.ix_(np.arange(shape[0]), np.arange(shape[1]))
-        self._warm_up = env.n_arms * math.ceil(1 / self.epsilon)  # alg. 2, line 3
+    @property
+    def rules(self) -> Rules:  # type: ignore[override]
+        """Own rewards are taken in where the agents are told of them."""
+        return _EXACT if self.own == "exact" else _NOISED
 
-    def act(self, obs: Obs) -> Array:
-        """Round-robin, then arms of the largest index (alg. 2, lines 3–10)."""
-        t = int(obs.t[0]) + 1
-        if t <= self._warm_up:
-            self._arm[:] = (t - 1) % self._n.shape[2]
-        else:
-            n, s = (x.reshape(-1, self._n.shape[2]) for x in (self._n, self._s))
-            everyone(UCB1.choose)(Sums(n, s, np.full(len(n), t - 1)), self._arm.reshape(-1))
-        return self._arm
-
-    def speak(self, reward: Array) -> Message | None:
-        if self.own == "noised":
-            return None
-        self._own_n[(*self._seat, self._arm)] += 1
-        self._own_s[(*self._seat, self._arm)] += reward
-        return None
-
-    def hear(self, inbox: Inbox) -> None:
-        """Own sums plus the latest released mean of every origin, weighted by its count (alg. 1, lines 22–33)."""
-        n, s = self._mine(inbox)
-        self._n = n + inbox.total("count")
-        self._s = s + inbox.total("mean", weight="count")
-
-    def _mine(self, inbox: Inbox) -> tuple[Array, Array]:
-        if self.own == "exact":
-            return self._own_n, self._own_s
-        published = inbox.own
-        return published["count"], published["count"] * published["mean"]
+    def begin(self, env: World, seeds: Seeds) -> _Private:
+        learners = len(seeds) * env.n_agents
+        warm_up = env.n_arms * math.ceil(1 / self.epsilon)  # alg. 2, line 3
+        nothing = sums(learners, env.n_arms)
+        return _Private(*nothing, *sums(learners, env.n_arms)[:2], warm_up)
 
 
 class _Robust(NamedTuple):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hushbandits.agents.dubey2020 import PrivateUCB
-from hushbandits.core.ground.types import Array, Message
-from hushbandits.core.messages import Inbox
+from hushbandits.core.luck.tapes import LONGEST
 
 __all__ = ["DPUCBInt"]
 
@@ -19,13 +16,7 @@ class DPUCBInt(PrivateUCB):
     sends nothing and hears nothing.
     """
 
+    quiet = LONGEST
+
     def __init__(self, epsilon: float = 1.0, v: float = 1.1):
         super().__init__(epsilon, v, own="noised")
-
-    def speak(self, reward: Array) -> Message:
-        """Nothing: means are released to the agent itself, and to nobody else."""
-        return {"arm": self._arm, "sent": np.zeros(self._arm.shape, bool)}
-
-    def hear(self, inbox: Inbox) -> None:
-        """Go by its own releases; deaf to all others."""
-        self._n, self._s = self._mine(inbox)

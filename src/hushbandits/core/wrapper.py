@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -144,6 +144,18 @@ class Wrapper(Promising):
         if self.drops is not None:
             return float(self.drops > 0)
         return float("drop" in self.verbs or not self.ships("send"))
+
+    @property
+    def poster(self) -> Callable[..., None] | None:
+        """Where all that `send` does is to make states of standard reports: the compiled rule that does so.
+
+        ``(state, r, m, arm, reward, u)``, for agent m of run r; then compiled episodes know it.
+        """
+        return None
+
+    def posting(self, rounds: int) -> Any:
+        """What `poster` goes by in the next `rounds` rounds: ``state``, ``luck`` (rounds, R, M) and ``told``."""
+        raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
 
     # -- for subclasses -------------------------------------------------------------------------------------
 

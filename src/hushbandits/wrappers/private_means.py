@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor, real
@@ -18,10 +19,48 @@ from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.privacy.laplace import laplaces
+from hushbandits.envs.network.states import Posting
+from hushbandits.privacy.laplace import laplace
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
 __all__ = ["PrivateMeans"]
+
+_FINEST = 30  # bits behind the point of a released mean, where there is room for sums
+
+
+class _Means(NamedTuple):
+    n: Array  # (R, M, K)
+    s: Array  # (R, M, K) exact sums
+    mean: Array  # (R, M, K) v̂, as last released
+    pulls: Array  # (R, M, K) n, where a mean has been released
+    spent: Array  # (R, M, K, 2) Σ ε_n and Σ ε_n² of the releases
+    due: Array  # by count: whether it is a release count
+    scale: Array  # by count: that of the noise
+    cost: Array  # by count: ε_n
+    grid: float  # v̂ is a multiple of 1/grid
+    clips: bool
+
+
+@jit
+def _post(own, r, m, k, reward, u):
+    n = int(own.n[r, m, k]) + 1
+    own.n[r, m, k] = n
+    own.s[r, m, k] += min(max(reward, 0.0), 1.0) if own.clips else reward
+    if own.due[n]:
+        mean = own.s[r, m, k] / n + laplace(u, own.scale[n])
+        own.mean[r, m, k] = np.rint(mean * own.grid) / own.grid
+        own.spent[r, m, k, 0] += own.cost[n]
+        own.spent[r, m, k, 1] += own.cost[n] ** 2
+        own.pulls[r, m, k] = n
+    elif own.pulls[r, m, k]:
+        own.pulls[r, m, k] = n
+
+
+@jit
+def _post_all(own, arms, rewards, luck):
+    for r in range(arms.shape[0]):
+        for m in range(arms.shape[1]):
+            _post(own, r, m, arms[r, m], rewards[r, m], luck[r, m])
 
 
 class PrivateMeans(Wrapper):
@@ -38,6 +77,9 @@ class PrivateMeans(Wrapper):
     two rewards), hence which count goes up and which mean moves: nothing is promised about a run.
 
     Rewards are clipped to [0, 1], where their law lies in it: a sender that says more gains nothing.
+
+    A released mean is rounded to 30 binary digits, or to fewer where the sums of many agents over a long horizon need
+    the room: then sums over senders are exact, in whatever order they are taken.  Rounding is post-processing.
 
     Parameters
     ----------
@@ -66,7 +108,6 @@ class PrivateMeans(Wrapper):
     ['count', 'mean', 'sender']
     """
 
-    not_rows = ("_seat",)
     spends = ("epsilon", "epsilon_delta", "epsilon_lemma", "agent_epsilon")
     curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
     measures: ClassVar[Mapping[str, Measure]] = {
@@ -105,9 +146,8 @@ class PrivateMeans(Wrapper):
 
     def reset(self, env: World, seeds: Seeds) -> None:
         shape = (len(seeds), env.n_agents, env.n_arms)
-        self._n, self._s = np.zeros(shape), np.zeros(shape)
-        self._mean, self._released = np.zeros(shape), np.zeros(shape, bool)
-        self._spent = np.zeros((*shape, 2))  # Σ ε_n and Σ ε_n² of the releases
+        self._n, self._s, self._mean, self._count = (np.zeros(shape) for _ in range(4))
+        self._spent = np.zeros((*shape, 2))
         horizon = int(env.horizon)
         affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
         self._due = np.zeros(horizon + 1, bool)
@@ -115,32 +155,33 @@ class PrivateMeans(Wrapper):
         # by count, from the same scalar power that a run alone would take
         self._scale = np.array([0.0, *(math.pow(n, self.v / 2 - 1) for n in range(1, horizon + 1))])
         self._cost = np.array([0.0, *(math.pow(n, -self.v / 2) for n in range(1, horizon + 1))])
+        # Σ n v̂ over all agents: rewards and, at the 2^-53 that a tape can draw, 37 scales of noise
+        most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.v / 2))
+        self._grid = 2.0 ** min(_FINEST, 52 - math.frexp(most)[1])
+        self._clips = env.law.unit_interval
         self._luck = self.uniforms(seeds, (env.n_agents,))
-        self._seat = np.ix_(np.arange(shape[0]), np.arange(shape[1]))
+
+    def _state(self) -> _Means:
+        by_run = self._n, self._s, self._mean, self._count, self._spent
+        return _Means(*by_run, self._due, self._scale, self._cost, self._grid, self._clips)
 
     def send(self, message: Payload, env: World) -> Payload:
         """Count the pull; release where the count is due (alg. 1, lines 3–13)."""
-        arm = message["arm"]
-        seat = (*self._seat, arm)
-        self._n[seat] += 1
-        reward = message["reward"]
-        self._s[seat] += np.clip(reward, 0.0, 1.0) if env.law.unit_interval else reward
-        n = self._n[seat]
-        u = self._luck.next()  # one per agent and round, released or not: the tape never shifts
-        r, m = np.nonzero(self._due[n.astype(np.int64)])
-        k = arm[r, m]
-        count = n[r, m].astype(np.int64)
-        self._mean[r, m, k] = self._s[r, m, k] / count + laplaces(u[r, m], self._scale[count])
-        self._released[r, m, k] = True
-        cost = self._cost[count]
-        self._spent[r, m, k] += np.stack([cost, cost**2], 1)
+        # one uniform per agent and round, released or not: the tape never shifts
+        _post_all(self._state(), message["arm"], message["reward"], self._luck.next())
         kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}
-        return Payload(kept, mean=self._mean, count=np.where(self._released, self._n, 0.0))
+        return Payload(kept, mean=self._mean, count=self._count)
+
+    @property
+    def poster(self) -> Callable[..., None]:
+        rule: Callable[..., None] = _post
+        return rule
+
+    def posting(self, rounds: int) -> Posting:
+        return Posting(self._state(), self._luck.rows(rounds), self.own == "noised")
 
     def told(self, env: World) -> dict[str, Array]:
-        if self.own == "exact":
-            return {}
-        return {"mean": self._mean, "count": np.where(self._released, self._n, 0.0)}
+        return {} if self.own == "exact" else {"mean": self._mean, "count": self._count}
 
     def metrics(self, env: World) -> dict[str, Array]:
         spent = self._spent.max(2)

@@ -129,6 +129,13 @@ class Uniforms:
         self._left -= len(rows)
         return rows
 
+    def rows(self, count: int) -> Array:
+        """Read the next `count` rows of every run, ``(count, R, *shape)``."""
+        read: list[Array] = []
+        while (left := count - sum(map(len, read))) > 0:
+            read.append(self.some(left).copy())
+        return np.concatenate(read)
+
     def _read(self, rows: int) -> None:
         """Have so many rows of all runs ready, if a block holds them, and as many more as the shortest run has come."""
         ahead = max(rows * self._width, int(self._ahead.min()))  # where runs start afresh, little is read in vain

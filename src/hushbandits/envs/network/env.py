@@ -293,7 +293,7 @@ class CoopNetwork(Rounds):
         arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
         return np.stack([via, to, who, posted, arm], 1)
 
-    def course(self, fields: Sequence[str], law_of_ours: bool = False) -> Course | None:
+    def course(self, fields: Sequence[str], law_of_ours: bool = False, states: bool = False) -> Course | None:
         """What compiled rounds need, where they are this class's own and only luck stands between the agents.
 
         Parameters
@@ -302,22 +302,24 @@ class CoopNetwork(Rounds):
             What the agents send.
         law_of_ours : bool
             Whether a law of one's own, whose rewards must be checked as they leave, is too much.
+        states : bool
+            Whether a wrapper posts states for them, and does so by a compiled rule (`Wrapper.poster`).
         """
         changed = type(self).__mro__[: type(self).__mro__.index(CoopNetwork)]
         sent = self.sent_fields
         if (
             set(sent) != set(fields)
-            or any(field.latest for field in sent.values())
+            or any(field.latest for field in sent.values()) != states
             or (law_of_ours and not self._known_law)
             or any(_ROUND & vars(cls).keys() for cls in changed)
             or not self._abreast
             or self._phase not in ("pull", "over")
             or self.edge_loss
             or self._meddlers
-            or not all(_by_luck(wrapper, law_of_ours) for wrapper in self.wrappers)
+            or not (_posts(self) if states else all(_by_luck(wrapper, law_of_ours) for wrapper in self.wrappers))
         ):
             return None
-        return Course(self)
+        return Course(self, tuple(fields), self.wrappers[0] if states else None)
 
 
 #: All of `CoopNetwork` but what a subclass may change without changing a round.
@@ -335,6 +337,14 @@ def _by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
     return not only_drops and wrapper.verbs == ("replace",) and ours
 
 
+def _posts(env: CoopNetwork) -> bool:
+    """Whether one wrapper alone makes states of the reports, by a compiled rule, and their sums are exact."""
+    if len(env.wrappers) != 1 or not env.law.unit_interval:
+        return False
+    wrapper = env.wrappers[0]
+    return wrapper.poster is not None and all(map(wrapper.ships, ("reset", "send", "deliver", "tell", "told")))
+
+
 class Course:
     """What compiled rounds read and write of a network: its tape, its ring, its sums and its clock.
 
@@ -344,6 +354,10 @@ class Course:
     ----------
     env : CoopNetwork
         Between two rounds.
+    fields : tuple of str
+        What is posted.
+    poster : Wrapper, optional
+        What makes it of the standard reports.
 
     Attributes
     ----------
@@ -359,8 +373,8 @@ class Course:
         Transmissions of one post.
     """
 
-    def __init__(self, env: CoopNetwork):
-        self._env = env
+    def __init__(self, env: CoopNetwork, fields: tuple[str, ...], poster: Wrapper | None):
+        self._env, self.fields, self.poster = env, fields, poster
         self.luck, self.ring, self.slots = env._luck, env._ring, env.slots
         self.regret, self.messages, self.edges = env._regret, env._messages, env._edges
 

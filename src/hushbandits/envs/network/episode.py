@@ -8,7 +8,7 @@ written to its ring and the team's arrays (`Course`), so beats and episodes may 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.env import CoopNetwork, Course
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
 from hushbandits.envs.network.slots import Mail, SlotInbox
+from hushbandits.envs.network.states import STATES, Changes
 
 __all__ = ["NetworkTeam"]
 
@@ -55,7 +56,7 @@ class NetworkTeam(Team):
     state: Any
     quiet: int = 0
     #: Rules in plain Python are `interpreted`.
-    made: Callable[[Rules], Loops] = staticmethod(compiled)
+    made: Callable[..., Loops] = staticmethod(compiled)
 
     def begin(self, env: World, seeds: Seeds) -> Any:
         """Return the state of runs that begin in `env`, one per seed of `seeds`: a named tuple."""
@@ -70,7 +71,7 @@ class NetworkTeam(Team):
         self._t = 0
         self._n_arms = env.n_arms
         self.state = self.begin(env, seeds)
-        self._fields = [env.fields[name] for name in self.rules.fields]
+        self._fields = [env.fields[name] for name in self.rules.fields if name in env.fields]
 
     def act(self, obs: Obs) -> Array:
         self._t = int(obs.t[0]) + 1
@@ -81,6 +82,8 @@ class NetworkTeam(Team):
         """By the rules: take in the own reward, and say what they post."""
         rules = self.rules
         made = self.made(rules)
+        if "reward" not in self.told:  # there is none to take in, nor to say
+            return None if self._t > self.quiet else {"arm": self._arm, "sent": np.zeros(self._arm.shape, bool)}
         made.learn(self.state, self._arm, reward)
         said: Message = {"arm": self._arm, "reward": reward}
         if rules.post is not standard_report:
@@ -99,10 +102,12 @@ class NetworkTeam(Team):
         ValueError
             A tally of another shape, or an inbox that cannot be mixed.
         """
-        if self._t <= self.quiet:
-            return
         rules = self.rules
-        if rules.takes == "tally":
+        if rules.takes == "states":
+            self._heed(inbox.total("count"), inbox.total("mean", weight="count"), inbox.own)
+        elif self._t <= self.quiet:
+            return
+        elif rules.takes == "tally":
             heard = np.empty((*self._arm.shape, self._n_arms, 2))
             for i, part in enumerate(map(np.asarray, inbox.tally())):
                 if part.shape != heard.shape[:3]:
@@ -118,12 +123,18 @@ class NetworkTeam(Team):
         else:
             raise NotImplementedError(f"{type(self).__name__} must define hear(inbox)")
 
+    def _heed(self, count: Array, total: Array, own: Mapping[str, Array]) -> None:
+        if own:
+            count, total = own["count"] + count, own["count"] * own["mean"] + total
+        self.made(self.rules).tallied(self.state, np.stack([count, total], -1), self._t)
+
     def episode(self, env: World, until: float = math.inf) -> bool:
         """Play every run in compiled code, if env and wrappers are ones that it knows."""
         rules = self.rules if _ruled(self) else None
         if rules is None or not isinstance(env, CoopNetwork):
             return False
-        course = env.course(rules.fields, law_of_ours=rules.post is not standard_report)
+        states = rules.takes == "states"
+        course = env.course(STATES if states else rules.fields, states or rules.post is not standard_report, states)
         if course is None:
             return False
         goal, blocks = math.ceil(min(until, env.horizon)), _pays(env)
@@ -139,8 +150,8 @@ class NetworkTeam(Team):
 
 def _beat(env: CoopNetwork, course: Course, team: Team) -> None:
     obs = env.pull(team.act(course.obs()))
-    assert obs.reward is not None
-    obs = env.talk(team.speak(obs.reward))
+    speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
+    obs = env.talk(speak(obs.reward))
     assert obs.inbox is not None
     team.hear(obs.inbox)
 
@@ -154,32 +165,40 @@ def _by_blocks(env: CoopNetwork, course: Course, team: NetworkTeam, most: int) -
     stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
     low, high = _SHIFTS.get(type(law), (0.0, 1.0))
     payment = Payment(np.array(stand.location), np.array(stand.gap), type(law) is Bernoulli, low, high)
-    posts, room, books = _mail(env, course, rules), _room(env), _books(course, team)
-    fates = _fates(env, rounds)
-    team.made(rules).rounds(team.state, posts, room, books, payment, _shifted(law, luck), fates, t, ring.t)
+    posts, room, books = _mail(course), _room(env, course), _books(course, team)
+    fates = _fates(env, course, rounds)
+    _made(course, team).rounds(team.state, posts, room, books, payment, _shifted(law, luck), fates, t, ring.t)
     # the standard report has the arms of the last round; after it a team may write its next ones to its own
     now = (ring.t + rounds) % ring.depth
-    course.went(rounds, posts.values[0][now] if rules.post is standard_report else books.arms, books.rewards)
+    reported = rules.post is standard_report and course.poster is None
+    course.went(rounds, posts.values[0][now] if reported else books.arms, books.rewards)
 
 
 def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, rounds: int) -> None:
     """Some rounds one by one, whose rewards the env works out: any law, any arms."""
     course.leave()
-    made, posts, room, books = team.made(team.rules), _mail(env, course, team.rules), _room(env), _books(course, team)
+    made, posts, room, books = _made(course, team), _mail(course), _room(env, course), _books(course, team)
     what = "message that leaves" if books.quiet < LONGEST else "message"
     for _ in range(rounds):
         t = course.t + 1
         made.act(team.state, t, books.arms)
         np.copyto(books.rewards, course.pull(books.arms.copy(), what))
-        made.close(team.state, posts, room, books, _fates(env, 1), t, course.ring.t)
+        made.close(team.state, posts, room, books, _fates(env, course, 1), t, course.ring.t)
         course.went(1)
 
 
-def _mail(env: CoopNetwork, course: Course, rules: Rules) -> Mail:
-    return Mail.of(course.ring, env.slots, rules.fields)
+def _made(course: Course, team: NetworkTeam) -> Loops:
+    poster = course.poster
+    return team.made(team.rules) if poster is None else team.made(team.rules, poster.poster)
 
 
-def _room(env: CoopNetwork) -> Array:
+def _mail(course: Course) -> Mail:
+    return Mail.of(course.ring, course.slots, course.fields)
+
+
+def _room(env: CoopNetwork, course: Course) -> Array | Changes:
+    if course.poster is not None:
+        return Changes.of(course.ring, course.slots, env.n_arms, course.poster.told(env))
     return np.empty((1, env.n_agents, env.n_arms, 2))  # for a tally
 
 
@@ -215,11 +234,12 @@ def _shifted(law: Law, u: Array) -> Array:
     return law.quantile(u, np.array(0.0)) + np.zeros(u.shape)
 
 
-def _fates(env: CoopNetwork, rounds: int) -> Fates:
+def _fates(env: CoopNetwork, course: Course, rounds: int) -> Fates:
     """What the wrappers do to the posts of the next rounds: asked with posts that show whatever is replaced."""
     shape = env.who.shape
-    if not env.wrappers:
-        return Fates(np.empty((0, *shape), bool), np.empty((0, *shape)))
+    if not env.wrappers or course.poster is not None:
+        posting = None if course.poster is None else course.poster.posting(rounds)
+        return Fates(np.empty((0, *shape), bool), np.empty((0, *shape)), posting)
     kept, reward = np.empty((rounds, *shape), bool), np.empty((rounds, *shape))
     values = {name: np.zeros((*shape, *field.shape), field.form) for name, field in env.sent_fields.items()}
     if "reward" in values:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.envs.network.reductions import mix, tally
+from hushbandits.envs.network.states import Posting, of_states
 
 __all__ = ["Books", "Fates", "Loops", "Payment", "Rules", "compiled", "interpreted", "nothing", "standard_report"]
 
@@ -46,6 +47,8 @@ class Rules(NamedTuple):
         ``"tally"``: (M, K, 2) pulls and reward sums of run r, whoever gives a tally (a ring, a flood, a secure sum).
         ``"mix"``: what was posted, (R, M, K, 2).  The array ``state.sums`` of that shape has been averaged with the
         neighbours' by the weights ``state.matrix``, (G, M, M).
+        ``"states"``: (M, K, 2) counts, and means times counts, of the latest state of every sender (`STATES`), and of
+        the agent's own where it is told it.
     post : (state, values, now, r, arms, rewards)
         After `learn`: write everyone's message to ``values[i][now, r]``, field by field.
     fields : tuple of str
@@ -76,6 +79,7 @@ class Fates(NamedTuple):
 
     kept: Array  # (rounds, R, M) bool whether it leaves, or (0, R, M): all do
     reward: Array  # (rounds, R, M) the reward in its place, NaN: its own; or (0, R, M): all their own
+    posting: Posting | None = None  # what turns the reports into states
 
 
 class Payment(NamedTuple):
@@ -142,21 +146,20 @@ class Loops(NamedTuple):
 
 
 @lru_cache
-def compiled(rules: Rules) -> Loops:
-    """What compiled rules make, compiled."""
-    return _written(rules, jit)
+def compiled(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
+    """What compiled rules make, compiled; `poster` posts states in place of the standard report."""
+    return _written(rules, jit, poster)
 
 
-def interpreted(rules: Rules) -> Loops:
+def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
     """What rules in plain Python make: the beats alone can be played."""
-    return _written(rules, lambda rule: rule)
+    return _written(rules, lambda rule: rule, poster)
 
 
-def _written(rules: Rules, turned: Callable[..., Any]) -> Loops:
-    act, learn, post = rules.act, rules.learn, rules.post
-    hear, hear_mixed = rules.hear, _mixed(rules.hear, turned)
-    hear_ring = _from_ring(rules, hear_mixed, turned)
-    amend = _replaced if post is standard_report else _as_posted
+def _written(rules: Rules, turned: Callable[..., Any], poster: Callable[..., None] | None) -> Loops:
+    act, learn, post, hear = rules.act, rules.learn, rules.post, rules.hear
+    hear_mixed = _mixed(hear, turned)
+    end = of_states(learn, poster, hear, _leave, turned) if poster else _ended(rules, hear_mixed, turned)
 
     @turned
     def act_all(state, t, arms):
@@ -196,6 +199,14 @@ def _written(rules: Rules, turned: Callable[..., Any]) -> Loops:
         for r in range(books.arms.shape[0]):
             end(state, mail, room, books, fates, 0, r, t, posted)
 
+    return Loops(act_all, learn_all, post_all, tallied_all, mixed_all, rounds, close)
+
+
+def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Callable[..., Any]) -> Callable[..., None]:
+    """The end of a round, from its rewards on, of agents who post what their rules say."""
+    learn, post, hear_ring = rules.learn, rules.post, _from_ring(rules, hear_mixed, turned)
+    amend = _replaced if post is standard_report else _as_posted
+
     @turned
     def end(state, mail, room, books, fates, i, r, t, posted):
         now = (posted + 1) % mail.sent.shape[0]
@@ -206,7 +217,7 @@ def _written(rules: Rules, turned: Callable[..., Any]) -> Loops:
         if t > books.quiet:
             hear_ring(state, r, mail, room, posted + 1, t)
 
-    return Loops(act_all, learn_all, post_all, tallied_all, mixed_all, rounds, close)
+    return end
 
 
 def _mixed(hear: Callable[..., None], turned: Callable[..., Any]) -> Callable[..., None]:
@@ -240,4 +251,5 @@ def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Callable[.
     def mixed(state, r, mail, room, posted, t):
         hear_mixed(state, r, mail, posted, t)
 
-    return {"posts": posts, "tally": tallied, "mix": mixed}[rules.takes]
+    # states are heard as they change, or by the beats
+    return {"posts": posts, "tally": tallied, "mix": mixed, "states": posts}[rules.takes]

@@ -1,0 +1,103 @@
+"""States that agents post, means and counts by arm, heard as what changes of them: in compiled rounds.
+
+A round changes a sender's state in one arm.  So receivers need not add up all states anew: they keep the sum of what
+has reached them, and a change is added where it arrives.  The sums are the same to the bit where counts and means times
+counts are numbers of a grid that doubles hold exactly (`PrivateMeans`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hushbandits.core.ground.types import Array
+from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
+
+__all__ = ["STATES", "Changes", "Posting", "of_states"]
+
+#: What a state says: of each arm.
+STATES = ("mean", "count")
+
+
+class Posting(NamedTuple):
+    """How a wrapper turns standard reports into states, in the rounds of a block."""
+
+    state: Any  # its arrays, among them `mean` and `pulls`, (R, M, K)
+    luck: Array  # (rounds, R, M)
+    told: bool  # whether agents are told of their own rewards what they post, and nothing else
+
+
+class Changes(NamedTuple):
+    """Sums of the states that have reached each agent, and the changes that are on their way."""
+
+    heard: Array  # (R, M, K, 2) counts, and means times counts
+    arm: Array  # (depth, R, M) where a post differs from the one before it
+    step: Array  # (depth, R, M, 2) and by how much
+
+    @classmethod
+    def of(cls, ring: Ring, slots: Slots, n_arms: int, told: Mapping[str, Array]) -> Changes:
+        """Return them as they stand after the last round: `told` are the states of the agents' own that they hear."""
+        inbox = SlotInbox(ring, slots, n_arms)
+        heard = np.stack([inbox.total("count"), inbox.total("mean", weight="count")], -1)
+        if told:
+            heard += np.stack([told["count"], told["mean"] * told["count"]], -1)
+        arm, step = np.zeros(ring.sent.shape, np.int64), np.zeros((*ring.sent.shape, 2))
+        states = np.stack([ring.values["count"], ring.values["mean"] * ring.values["count"]], -1)
+        for posted in range(max(1, ring.t + 2 - ring.depth), ring.t + 1):
+            now = posted % ring.depth
+            change = states[now] - states[(posted - 1) % ring.depth]
+            arm[now] = (change != 0).any(3).argmax(2)
+            step[now] = np.take_along_axis(change, arm[now][..., None, None], 2)[:, :, 0]
+        return cls(heard, arm, step)
+
+
+def of_states(
+    learn: Callable[..., None], post: Callable[..., None], hear: Callable[..., None], leave: Callable[..., None],
+    turned: Callable[..., Any],
+) -> Callable[..., None]:  # fmt: skip
+    """Return the end of a round, from its rewards on, of agents whose wrapper posts states by the rule `post`."""
+
+    @turned
+    def posted(mail, changes, books, posting, i, r, t, now):
+        own, (mean, count) = posting.state, mail.values
+        for m in range(books.arms.shape[1]):
+            k = books.arms[r, m]
+            n, total = own.pulls[r, m, k], own.pulls[r, m, k] * own.mean[r, m, k]
+            post(own, r, m, k, books.rewards[r, m], posting.luck[i, r, m])
+            step = changes.step[now, r, m]
+            step[0] = own.pulls[r, m, k] - n
+            step[1] = own.pulls[r, m, k] * own.mean[r, m, k] - total
+            changes.arm[now, r, m] = k
+            if posting.told:
+                changes.heard[r, m, k, 0] += step[0]
+                changes.heard[r, m, k, 1] += step[1]
+            if t > books.quiet:
+                mean[now, r, m], count[now, r, m] = own.mean[r, m], own.pulls[r, m]
+
+    @turned
+    def arrived(mail, changes, r, t):
+        depth, _, agents = mail.sent.shape
+        g = r % mail.sender.shape[0]
+        for w in range(agents):
+            i = t % depth
+            for d in range(1, min(depth, mail.shell.shape[2] - 1, t) + 1):
+                n, x = changes.step[i, r, w]
+                if mail.sent[i, r, w] and (n != 0.0 or x != 0.0):
+                    k = changes.arm[i, r, w]
+                    for s in range(mail.shell[g, w, d - 1], mail.shell[g, w, d]):
+                        to = mail.sender[g, w, s]
+                        changes.heard[r, to, k, 0] += n
+                        changes.heard[r, to, k, 1] += x
+                i = i - 1 if i > 0 else depth - 1
+
+    @turned
+    def end(state, mail, changes, books, fates, i, r, t, before):
+        learn(state, r, books.arms, books.rewards)
+        posted(mail, changes, books, fates.posting, i, r, t, (before + 1) % mail.sent.shape[0])
+        leave(mail, books, fates, i, r, t, before)
+        arrived(mail, changes, r, before + 1)
+        hear(state, r, changes.heard[r], t)
+
+    return end
