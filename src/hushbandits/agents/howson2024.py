@@ -36,6 +36,7 @@ class _Queues(NamedTuple):
     queue: Array  # (R, K, depth)
     head: Array  # (R, K)
     size: Array  # (R, K)
+    lag: Array  # (G, M, M) `Slots.lag`
     pi: NamedTuple  # the policy's state, a learner per run
 
 
@@ -65,10 +66,10 @@ def _enqueue(arm, reward, arrived, queue, head, size):
 
 @jit
 def _hear(own, r, mail, t):
-    g, v, depth = r % mail.lag.shape[0], own.leader[r], mail.sent.shape[0]
+    g, v, depth = r % own.lag.shape[0], own.leader[r], mail.sent.shape[0]
     arm, reward = mail.values
-    for w in range(mail.lag.shape[2]):
-        lag = mail.lag[g, v, w]
+    for w in range(own.lag.shape[2]):
+        lag = own.lag[g, v, w]
         i = (t - lag + 1) % depth
         if 0 < lag <= t and mail.sent[i, r, v]:
             own.arm[r, w] = arm[i, r, v]
@@ -192,7 +193,7 @@ class QuACK(PolicyTeam):
         if self.elects and (pause := 3 * env.n_agents) >= env.horizon:
             raise ValueError(f"horizon={env.horizon} is over before the leader is found: 3M = {pause} rounds")
         tried(self.policy, env, env.n_agents * env.horizon)
-        if hasattr(env, "distance"):
+        if hasattr(env, "slots"):
             self._leaders(env)
 
     def _leaders(self, env: World) -> Array:
@@ -224,7 +225,8 @@ class QuACK(PolicyTeam):
         return _Queues(
             leader=leaders[graph], chosen=np.zeros(runs, np.int64), arm=self._arm,
             queue=np.zeros((runs, n_arms, 16 * agents)), head=np.zeros((runs, n_arms), np.int64),
-            size=np.zeros((runs, n_arms), np.int64), pi=self.learners(env, seeds, 1, agents * env.horizon),
+            size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
+            pi=self.learners(env, seeds, 1, agents * env.horizon),
         )  # fmt: skip
 
     def metrics(self, env: World) -> dict[str, Array]:

@@ -96,6 +96,7 @@ class _Leaders(NamedTuple):
     leader: Array  # (R, n) −1: none
     follows: Array  # (R, M) the leader's agent
     arm: Array  # (R, M) last instructions
+    lag: Array  # (G, M, M) `Slots.lag`
     pi: NamedTuple  # learner r·n + i
 
 
@@ -123,11 +124,11 @@ def _learn(own, r, arms, rewards):
 
 @jit
 def _hear(own, r, mail, t):
-    g, depth, most = r % mail.lag.shape[0], mail.sent.shape[0], own.leader.shape[1]
+    g, depth, most = r % own.lag.shape[0], mail.sent.shape[0], own.leader.shape[1]
     arm, reward = mail.values
-    for m in range(mail.lag.shape[1]):
+    for m in range(own.lag.shape[1]):
         v = own.follows[r, m]
-        lag = mail.lag[g, v, m]
+        lag = own.lag[g, v, m]
         i = (t - lag + 1) % depth
         if 0 < lag <= t and mail.sent[i, r, v]:
             own.arm[r, m] = arm[i, r, v]
@@ -196,7 +197,7 @@ class CMPUCB(NetworkTeam):
 
     def meets(self, env: World) -> None:
         """Raise ``ValueError`` where leaders are not heard, or π cannot play; of a drawn graph, `reset` says it."""
-        if hasattr(env, "distance"):
+        if hasattr(env, "slots"):
             self._partitions(env)
         tried(self.policy, env, env.n_agents * env.horizon)
 
@@ -220,7 +221,8 @@ class CMPUCB(NetworkTeam):
             follows[r] = leaders[whom]
         self._told = follows == np.arange(agents)
         self._rngs = streams(seeds, f"agent/{self.name}")
-        return _Leaders(leader, follows, self._arm, started(self.policy, env, runs * most, agents * env.horizon))
+        pi = started(self.policy, env, runs * most, agents * env.horizon)
+        return _Leaders(leader, follows, self._arm, env.slots.lag, pi)
 
     def act(self, obs: Obs) -> Array:
         guess(self._rngs, self._n_arms, self._told, self._arm)

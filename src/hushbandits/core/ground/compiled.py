@@ -27,8 +27,6 @@ from hushbandits.interrupt import later
 
 __all__ = ["compiled"]
 
-_PACKAGE = __name__.partition(".")[0]
-
 #: What a cache folder can raise that is full, forbidden, gone or torn.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
@@ -82,18 +80,19 @@ def _fitted(flags: Flags) -> Flags:
 
 
 def _homes(kinds: Iterable[object]) -> set[str]:
-    """Modules outside the package whose named tuples are among these types."""
+    """Modules whose named tuples are among these types."""
     found: set[str] = set()
     for kind in kinds:
-        home = getattr(getattr(kind, "instance_class", None), "__module__", _PACKAGE)
-        found |= {home, *_homes(getattr(kind, "types", ()))}
-    return {home for home in found if home.partition(".")[0] != _PACKAGE}
+        if named := getattr(kind, "instance_class", None):
+            found.add(named.__module__)
+        found |= _homes(getattr(kind, "types", ()))
+    return found
 
 
 class _SourceCache(FunctionCache):
     def __init__(self, function: Callable[..., object]):
         super().__init__(function)
-        self._files: dict[str, IndexDataCacheFile] = {}
+        self._files: dict[tuple[str, ...], IndexDataCacheFile] = {}
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         self._names = [identity(cell) for cell in cells]
         self._versions = (whole(),) if None in self._names else tuple(map(versions, cells))
@@ -103,11 +102,11 @@ class _SourceCache(FunctionCache):
 
     def _turn(self, sig: object) -> None:
         """Go by the index of that signature: reading one imports the modules of all named tuples in it."""
-        homes = "".join(f".{home}" for home in sorted(_homes(sigutils.normalize_signature(sig)[0])))
+        homes = tuple(sorted(_homes(sigutils.normalize_signature(sig)[0])))
         if homes not in self._files:
             self._files[homes] = IndexDataCacheFile(
                 cache_path=self._cache_path,
-                filename_base=self._base + homes,
+                filename_base=f"{self._base}.{hashlib.sha256(repr(homes).encode()).hexdigest()[:8]}",
                 source_stamp=self._impl.locator.get_source_stamp(),
             )
         self._cache_file = self._files[homes]

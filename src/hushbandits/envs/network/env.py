@@ -8,32 +8,26 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.edge import as_array, handed, inside, locked
+from hushbandits.core.edge import as_array, inside
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, count, integer, probability, real
 from hushbandits.core.luck.rewards import Law, UniformMeans
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Fields, require
-from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.network.course import Course, by_luck, posts_states
 from hushbandits.envs.network.flood import Flood
-from hushbandits.envs.network.graphs import (
-    adjacency,
-    connected_erdos_renyi,
-    graph_median,
-    hop_distances,
-    shortest_path_tree,
-)
+from hushbandits.envs.network.graphs import connected_erdos_renyi, graph_links
 from hushbandits.envs.network.payload import GraphReports
-from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
+from hushbandits.envs.network.places import LIVES, Places
+from hushbandits.envs.network.reach import Links, connected, links
+from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.envs.rounds.env import Rounds
 
-__all__ = ["CoopNetwork", "Course"]
-
-_LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
+__all__ = ["CoopNetwork"]
 
 
 class CoopNetwork(Rounds):
@@ -125,8 +119,8 @@ class CoopNetwork(Rounds):
         n_agents = count("n_agents", n_agents, 1)
         self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
         if isinstance(life, str):
-            if life not in _LIVES:
-                raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(_LIVES)}")
+            if life not in LIVES:
+                raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(LIVES)}")
         elif life is not None:
             count("life", life, 0)
         self.life = life
@@ -141,8 +135,7 @@ class CoopNetwork(Rounds):
         if self._random_graph:
             affordable(f"runs={runs} of n_agents={n_agents} on graph=erdos-renyi", 64.0 * n_agents**2 * runs)
         else:
-            matrix = adjacency(graph, n_agents)
-            self._place(matrix[None], hop_distances(matrix)[None])
+            self._place([connected(graph_links(graph, n_agents, everyone=not isinstance(life, int)))])
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, horizon=horizon, permute_arms=permute_arms,
             drift=drift, switches=switches, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
@@ -153,33 +146,29 @@ class CoopNetwork(Rounds):
             if self.routing == "tree":
                 raise ValueError(f"{self._meddlers[0].name} at relays needs routing='flood': there copies differ")
 
-    def _place(self, matrix: Array, distance: Array) -> None:
-        self.adjacency, self.distance = matrix, distance = handed(matrix), handed(distance)
-        #: (G,) diameter of each graph, G = 1 or R.
-        self.diameter = distance.max((1, 2))
-        #: (G,) root of each tree, and its edges.
-        self.root = graph_median(distance) if self._root == "median" else np.full(len(distance), int(self._root))
-        whole, less, more = self.diameter, self.diameter // 2, (self.diameter + 1) // 2
-        lives = dict(zip((None, *_LIVES), (whole, whole, less, less, more), strict=True))
-        gamma = lives[self.life] if self.life in lives else np.full(len(matrix), int(self.life))  # type: ignore[arg-type]
-        pace, far = 1 + self.extra_delay, np.minimum(self.diameter, gamma).max()
-        depth = max(1, int(far)) * pace
-        size = Slots.size(distance.shape[1], len(matrix), depth)
-        affordable(f"extra_delay={self.extra_delay} over {far} hops", size)
-        if self.routing == "flood":
-            self._ways, self._hops = matrix, distance
-            self.slots = Slots(distance, gamma, pace)
-            holds = distance <= gamma[:, None, None] - 1
-            self._edges = (holds * matrix.sum(2)[:, None, :]).sum(2)  # transmissions of one post
-            return
-        at, graphs = np.arange(distance.shape[1]), np.arange(len(distance))
-        trees = [shortest_path_tree(*graph) for graph in zip(matrix, distance, self.root, strict=True)]
-        self._ways, self._hops = np.stack(trees), np.stack([hop_distances(tree) for tree in trees])
-        ends = at == self.root[:, None]
-        self.slots = Slots(distance, gamma, pace, ends[:, :, None] | ends[:, None, :])
-        up = np.minimum(distance[graphs, self.root], gamma[:, None])  # hop by hop to the root, as far as it lives
-        down = ((up > 0) & (distance[graphs, self.root] <= gamma[:, None])).sum(1)
-        self._edges = np.where(ends, down[:, None], up)
+    def _place(self, graphs: Sequence[Links]) -> None:
+        self._places = Places(graphs, self.life, 1 + self.extra_delay, self.routing, self._root)
+        self.slots, self._edges = self._places.slots, self._places.edges
+
+    @property
+    def adjacency(self) -> Array:  # type: ignore[override]
+        """(G, M, M) bool, G = 1 (one graph for all runs) or R."""
+        return self._places.adjacency
+
+    @property
+    def distance(self) -> Array:  # type: ignore[override]
+        """(G, M, M) hops."""
+        return self._places.distance
+
+    @property
+    def diameter(self) -> Array:
+        """(G,) diameter of each graph."""
+        return self._places.diameter
+
+    @property
+    def root(self) -> Array:  # type: ignore[override]
+        """(G,) root of each tree."""
+        return self._places.root
 
     @property
     def most_arrivals(self) -> int:
@@ -206,7 +195,8 @@ class CoopNetwork(Rounds):
         runs, m = len(seeds), self.n_agents
         if self._random_graph:
             drawn = [connected_erdos_renyi(m, self.edge_probability, rng) for rng in streams(seeds, "graph")]
-            self._place(np.stack(drawn), np.stack([hop_distances(matrix) for matrix in drawn]))
+            self._drawn = np.stack(drawn)
+            self._place([*map(links, drawn)])
         fields = self.sent_fields
         affordable(f"runs={runs} at depth {self.slots.depth}", Ring.size(fields, self.slots.depth, runs, m))
         if self.edge_loss or self._meddlers:
@@ -216,13 +206,13 @@ class CoopNetwork(Rounds):
             self._weather = streams(seeds, "edges")
         self._ring = Ring(fields, self.slots.depth, runs, m)
 
-    #: Of a graph's own, worked out of `adjacency` and `distance`.
-    not_rows = (*Rounds.not_rows, "slots", "diameter", "root", "_edges", "_ways", "_hops")
+    #: Worked out of the graphs.
+    not_rows = (*Rounds.not_rows, "slots", "_places", "_edges")
 
     def _restarted(self, rows: Array) -> None:
         super()._restarted(rows)
         if self._random_graph:
-            self._place(self.adjacency, self.distance)
+            self._place([*map(links, self._drawn)])
             self._ring.deepen(self.slots.depth)
             if self.edge_loss or self._meddlers:
                 self._flood.lay(self.adjacency, self._lives)
@@ -230,7 +220,7 @@ class CoopNetwork(Rounds):
     @property
     def _lives(self) -> Array:
         """(G,) hops that a post of a flood may take."""
-        return self.slots.life if self.life is not None else np.full(len(self.adjacency), max(1, self.n_agents - 1))
+        return self.slots.life if self.life is not None else np.full_like(self.slots.life, max(1, self.n_agents - 1))
 
     def _check_action(self, action: object) -> Array:
         action = as_array(action)
@@ -280,15 +270,16 @@ class CoopNetwork(Rounds):
             return np.zeros((0, 5), np.int64)
         if self.edge_loss or self._meddlers:
             return self._flood_inbox._crossings(run)
-        g, ring, slots = run % len(self.adjacency), self._ring, self.slots
+        g, ring, slots = run % len(self._places.graphs), self._ring, self.slots
         to, slot = np.nonzero(slots.sender[g] >= 0)
         who, delay = slots.sender[g][to, slot], slots.delay[g][to, slot]
         posted = ring.t - delay + 1
         came = (posted >= 1) & ring.sent[posted % ring.depth, run, who]
         to, who, delay, posted = to[came], who[came], delay[came], posted[came]
         # on its last hop to distance d a copy comes from the neighbours at distance d − 1
-        last = self._hops[g][who] == delay[:, None] // (1 + self.extra_delay) - 1
-        which, via = np.nonzero(self._ways[g][to] & last)
+        ways, hops = self._places.trees
+        last = hops[g][who] == delay[:, None] // (1 + self.extra_delay) - 1
+        which, via = np.nonzero(ways[g][to] & last)
         to, who, posted = to[which], who[which], posted[which]
         arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
         return np.stack([via, to, who, posted, arm], 1)
@@ -316,7 +307,7 @@ class CoopNetwork(Rounds):
             or self._phase not in ("pull", "over")
             or self.edge_loss
             or self._meddlers
-            or not (_posts(self) if states else all(_by_luck(wrapper, law_of_ours) for wrapper in self.wrappers))
+            or not (posts_states(self) if states else all(by_luck(wrapper, law_of_ours) for wrapper in self.wrappers))
         ):
             return None
         return Course(self, tuple(fields), self.wrappers[0] if states else None)
@@ -326,88 +317,3 @@ class CoopNetwork(Rounds):
 _ROUND = {name for name in dir(CoopNetwork) if not name.startswith("__")} - {
     "_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "task", "not_rows", "stateful",
 }  # fmt: skip
-
-
-def _by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
-    """Whether what it does to a report is to drop it, or to replace its reward, whatever the report says."""
-    cls = type(wrapper)
-    if wrapper.drops is not None:
-        return cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
-    ours = all(map(wrapper.ships, ("send", "deliver", "tell")))
-    return not only_drops and wrapper.verbs == ("replace",) and ours
-
-
-def _posts(env: CoopNetwork) -> bool:
-    """Whether one wrapper alone makes states of the reports, by a compiled rule, and their sums are exact."""
-    if len(env.wrappers) != 1 or not env.law.unit_interval:
-        return False
-    wrapper = env.wrappers[0]
-    return wrapper.poster is not None and all(map(wrapper.ships, ("reset", "send", "deliver", "tell", "told")))
-
-
-class Course:
-    """What compiled rounds read and write of a network: its tape, its ring, its sums and its clock.
-
-    They write to the arrays, and then say by `went` how far they have come.
-
-    Parameters
-    ----------
-    env : CoopNetwork
-        Between two rounds.
-    fields : tuple of str
-        What is posted.
-    poster : Wrapper, optional
-        What makes it of the standard reports.
-
-    Attributes
-    ----------
-    luck : Uniforms
-        The rewards' tape.
-    ring, slots : Ring, Slots
-        Posts, and the ways that they take.
-    regret : (R, M) array
-        Of each agent, so far.
-    messages : (R,) int
-        Transmissions so far.
-    edges : (G, M) int
-        Transmissions of one post.
-    """
-
-    def __init__(self, env: CoopNetwork, fields: tuple[str, ...], poster: Wrapper | None):
-        self._env, self.fields, self.poster = env, fields, poster
-        self.luck, self.ring, self.slots = env._luck, env._ring, env.slots
-        self.regret, self.messages, self.edges = env._regret, env._messages, env._edges
-
-    @property
-    def t(self) -> int:
-        """Rounds so far."""
-        return int(self._env._t[0])
-
-    def obs(self) -> Obs:
-        """What agents see before the next round."""
-        return self._env._seen()
-
-    def leave(self) -> None:
-        """Rounds begin: until they are over, the env is in no state to go on from."""
-        self._env._phase = "broken"
-
-    def pull(self, arms: Array, named: str) -> Array:
-        """Return what arms pay, by whatever law; of one that is no part of the package, checked as `named`."""
-        env = self._env
-        reward = env._told = env._pull(arms)
-        if env._known_law:
-            return reward
-        message = {"arm": env._arm, "reward": reward, "sent": np.ones(reward.shape, bool)}
-        checked: Array = env._checked(named, message, env._leaving)["reward"]
-        return checked
-
-    def went(self, rounds: int, arms: Array | None = None, rewards: Array | None = None) -> None:
-        """So many rounds are over, and these were the last one's arms and rewards (of `pull`, it knows)."""
-        env = self._env
-        if arms is not None and rewards is not None:
-            env._arm, env._reward = arms.copy(), locked(rewards)
-            env._told = env._reward
-        env._ring.t += rounds
-        env._t += rounds
-        env._live = env._t < env.horizon
-        env._phase = "pull" if env._live.any() else "over"

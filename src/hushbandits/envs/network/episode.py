@@ -22,7 +22,8 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
 from hushbandits.core.world import World
-from hushbandits.envs.network.env import CoopNetwork, Course
+from hushbandits.envs.network.course import Course
+from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
 from hushbandits.envs.network.slots import Mail, SlotInbox
 from hushbandits.envs.network.states import STATES, Changes

@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import shortest_path
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import count, nearest, shown
+from hushbandits.envs.network.reach import Links, links
 
 __all__ = [
     "GRAPHS",
@@ -26,6 +27,7 @@ __all__ = [
     "clique_cover_number",
     "clique_number",
     "connected_erdos_renyi",
+    "graph_links",
     "graph_median",
     "hop_distances",
     "independence_number",
@@ -58,20 +60,26 @@ GRAPHS: dict[str, Callable[[int], nx.Graph]] = {
 def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
     """``(M, M)`` bool adjacency of a named or given undirected graph."""
     n_agents = count("n_agents", n_agents, 1)
+    return graph_links(graph, n_agents, everyone=True).matrix
+
+
+def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
+    """Return a named or given undirected graph by its edges; `everyone`: all pairs of agents are to come."""
     named = graph if isinstance(graph, str) else shown(graph)
-    affordable(f"n_agents={n_agents} on graph={named:.40}", 64.0 * n_agents**2 * (3 if named == "complete" else 1))
+    # networkx takes some 500 bytes for a node or an edge, a pair of agents at least 12
+    pairs = 400.0 * (named == "complete") + 12.0 * everyone
+    affordable(f"n_agents={n_agents} on graph={named:.40}", 1500.0 * n_agents + pairs * n_agents**2)
     if isinstance(graph, nx.Graph):
         if graph.is_directed():
             raise ValueError("graph must be undirected")
         if graph.number_of_nodes() != n_agents:
             raise ValueError(f"n_agents={n_agents} but the graph has {graph.number_of_nodes()} nodes")
-        matrix = nx.to_numpy_array(graph, weight=None) > 0
+        found = graph
     elif isinstance(graph, str) and graph in GRAPHS:
-        matrix = nx.to_numpy_array(GRAPHS[graph](n_agents), weight=None) > 0
+        found = GRAPHS[graph](n_agents)
     else:
         raise ValueError(f"graph={shown(graph)} is no graph{nearest(str(graph), [*GRAPHS, 'erdos-renyi'])}")
-    np.fill_diagonal(matrix, False)
-    return matrix
+    return links(nx.to_scipy_sparse_array(found, weight=None))
 
 
 def hop_distances(matrix: Array) -> Array:

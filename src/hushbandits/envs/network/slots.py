@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hushbandits.core.edge import as_array, checked
+from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
 from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.envs.network.reach import Near
 from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
 
 __all__ = ["Mail", "Ring", "SlotInbox", "Slots", "TallyInbox"]
@@ -29,14 +31,13 @@ class Slots:
 
     Parameters
     ----------
-    distance : (G, M, M) int
-        Hop distances, symmetric (whom one hears hears one); G = 1 (one graph for all runs) or R.
+    near : sequence of G Near
+        Whom each agent hears, and over how many hops, symmetric (whom one hears hears one); G = 1 (one graph for all
+        runs) or R.
     life : sequence of G ints
         γ, the hops after which a message dies.
     pace : int
         Rounds that a hop takes.
-    ways : (G, M, M) bool, optional
-        Who may hear whom at all, symmetric; default: everyone.
 
     Attributes
     ----------
@@ -44,39 +45,41 @@ class Slots:
         Slot s of agent m holds the posts of `sender`, `delay` rounds away; nearest first, padded with −1 and 0.
     degree : (G, M) int
         How many slots are real.
-    lag : (G, M, M) int
-        Rounds from one agent to another; 0 where nothing arrives.
     shell : (G, M, depth + 1) int
         Slots ``shell[d − 1] … shell[d] − 1`` of an agent are the agents d rounds away.
     """
 
-    def __init__(self, distance: Array, life: Array, pace: int = 1, ways: Array | None = None):
-        heard = (distance > 0) & (distance <= np.asarray(life)[:, None, None])
-        if ways is not None:
-            heard &= ways
-        self.distance = distance
+    def __init__(self, near: Sequence[Near], life: Array, pace: int = 1):
+        width = max(it.sender.shape[1] for it in near)
+        sender, hops, degree = zip(*(it.padded(width) for it in near), strict=True)
         self.life = np.array(life)
-        self.lag = np.where(heard, distance * pace, 0)
-        self.degree = heard.sum(2)
-        width = int(self.degree.max(initial=0))
-        key = np.where(heard, distance, distance.shape[1] + 1)
-        order = np.argsort(key, axis=2, kind="stable")[:, :, :width]
-        real = np.arange(width) < self.degree[:, :, None]
-        self.sender = np.where(real, order, -1).astype(np.int32)
-        self.delay = np.where(real, np.take_along_axis(self.lag, order, 2), 0).astype(np.int32)
+        self.sender, self.degree = np.stack(sender), np.stack(degree)
+        self.delay = np.stack(hops) * np.int32(pace)
         self.depth = int(self.delay.max(initial=1))
-        late = np.zeros((*self.degree.shape, self.depth + 1), np.uint32)
-        g, m, w = np.nonzero(heard)
-        np.add.at(late, (g, m, self.lag[g, m, w]), 1)
-        self.shell = np.cumsum(late, axis=2, dtype=np.uint32)
+        graphs, agents = self.degree.shape
+        rows = graphs * agents
+        at = np.arange(rows)[:, None] * (self.depth + 1) + self.delay.reshape(rows, width)
+        late = np.bincount(at[self.sender.reshape(rows, width) >= 0], minlength=rows * (self.depth + 1))
+        self.shell = np.cumsum(late.reshape(graphs, agents, self.depth + 1), axis=2).astype(np.uint32)
         # Teams read them, and compiled code indexes with them.
-        for array in (self.life, self.lag, self.degree, self.sender, self.delay, self.shell):
+        for array in (self.life, self.degree, self.sender, self.delay, self.shell):
             array.flags.writeable = False
 
+    @cached_property
+    def lag(self) -> Array:
+        """(G, M, M) int, rounds from one agent to another; 0 where nothing arrives."""
+        graphs, agents = self.degree.shape
+        affordable(f"who hears whom among n_agents={agents}", 8.0 * graphs * agents**2)
+        lag = np.zeros((graphs, agents, agents), np.int64)
+        g, m, s = np.nonzero(self.sender >= 0)
+        lag[g, m, self.sender[g, m, s]] = self.delay[g, m, s]
+        lag.flags.writeable = False
+        return lag
+
     @staticmethod
-    def size(agents: int, graphs: int, depth: int) -> float:
-        """Bytes that slots of so many agents take, at least: about eight numbers per pair, and the shells."""
-        return graphs * (64.0 * agents * agents + 12.0 * agents * (depth + 1))
+    def size(agents: int, graphs: int, width: int, depth: int) -> float:
+        """Bytes that so many slots take while they are laid out."""
+        return graphs * agents * (32.0 * width + 24.0 * (depth + 1))
 
 
 class Ring:
@@ -150,14 +153,13 @@ class Mail(NamedTuple):
     sender: Array
     delay: Array
     degree: Array
-    lag: Array
     shell: Array
 
     @classmethod
     def of(cls, ring: Ring, slots: Slots, fields: tuple[str, ...]) -> Mail:
         """Return what a ring holds of these fields; compiled code reads it, and writes to it."""
         values = tuple(map(ring.values.__getitem__, fields))
-        return cls(values, ring.sent, ring.held, slots.sender, slots.delay, slots.degree, slots.lag, slots.shell)
+        return cls(values, ring.sent, ring.held, slots.sender, slots.delay, slots.degree, slots.shell)
 
 
 @lru_cache

@@ -1,0 +1,123 @@
+"""Where the agents of a network stand: its graphs, who hears whom in them, and what a post costs.
+
+What takes all pairs of agents is worked out where somebody asks: a sparse graph's slots need none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array
+from hushbandits.envs.network.graphs import graph_median, hop_distances, shortest_path_tree
+from hushbandits.envs.network.reach import Links, Near, hops_from, reach, tree_reach
+from hushbandits.envs.network.slots import Slots
+
+__all__ = ["LIVES", "Places"]
+
+#: How long a message may live, by the graph's diameter.
+LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
+
+
+class Places:
+    """Graphs of M agents, and the ways of posts in them.
+
+    Parameters
+    ----------
+    graphs : sequence of G Links
+        Connected; G = 1 (one graph for all runs) or R.
+    life : int, str or None
+        γ in hops, one of `LIVES`, or unlimited.
+    pace : int
+        Rounds that a hop takes.
+    routing : str
+        ``"flood"`` or ``"tree"``.
+    root : int or str
+        Of the tree: an agent, or ``"median"``.
+
+    Attributes
+    ----------
+    slots : Slots
+        Who hears whom, and how late.
+    edges : (G, M) int
+        Transmissions of one post.
+    """
+
+    def __init__(self, graphs: Sequence[Links], life: int | str | None, pace: int, routing: str, root: int | str):
+        self.graphs, self._routing, self._root = graphs, routing, root
+        agents = len(graphs[0].degree)
+        gamma = self._lives(life, agents)
+        near = [self._near(g, int(life)) for g, life in enumerate(gamma)]
+        far = np.array([it.hops.max(initial=0) for it in near])
+        width = max(it.sender.shape[1] for it in near)
+        size = Slots.size(agents, len(graphs), width, max(1, int(far.max())) * pace)
+        affordable(f"extra_delay={pace - 1} over {far.max()} hops", size)
+        if life is None:
+            gamma = far
+        self.slots = Slots(near, gamma, pace)
+        self.edges = np.stack([self._edges(g, near[g], int(life)) for g, life in enumerate(gamma)])
+
+    def _lives(self, life: int | str | None, agents: int) -> Array:
+        if life is None:
+            return np.full(len(self.graphs), max(1, agents - 1))
+        if not isinstance(life, str):
+            return np.full(len(self.graphs), life)
+        whole, less, more = self.diameter, self.diameter // 2, (self.diameter + 1) // 2
+        return dict(zip(LIVES, (whole, less, less, more), strict=True))[life]
+
+    def _near(self, g: int, life: int) -> Near:
+        if self._routing == "tree":
+            return tree_reach(self.graphs[g], int(self.root[g]), life)
+        return reach(self.graphs[g], life)
+
+    def _edges(self, g: int, near: Near, life: int) -> Array:
+        if self._routing == "tree":
+            far = hops_from(self.graphs[g], int(self.root[g]))
+            up = np.minimum(far, life)  # hop by hop to the root, as far as it lives
+            return np.where(np.arange(len(far)) == self.root[g], ((up > 0) & (far <= life)).sum(), up)
+        degree = self.graphs[g].degree
+        holds = (near.sender >= 0) & (near.hops <= life - 1)  # who passes it on, besides its sender
+        found: Array = (holds * degree[near.sender]).sum(1) + (degree if life > 0 else 0)
+        return found
+
+    @cached_property
+    def adjacency(self) -> Array:
+        """(G, M, M) bool."""
+        return self._of_pairs([graph.matrix for graph in self._pairs()])
+
+    @cached_property
+    def distance(self) -> Array:
+        """(G, M, M) hops."""
+        return self._of_pairs([hop_distances(graph.matrix) for graph in self._pairs()])
+
+    @cached_property
+    def diameter(self) -> Array:
+        """(G,) diameter of each graph."""
+        return np.asarray(self.distance.max((1, 2)))
+
+    @cached_property
+    def root(self) -> Array:
+        """(G,) root of each tree."""
+        return graph_median(self.distance) if self._root == "median" else np.full(len(self.graphs), int(self._root))
+
+    @cached_property
+    def trees(self) -> tuple[Array, Array]:
+        """Along which edges posts go, and over how many of them to whom, each (G, M, M)."""
+        if self._routing == "flood":
+            return self.adjacency, self.distance
+        trees = [shortest_path_tree(*of) for of in zip(self.adjacency, self.distance, self.root, strict=True)]
+        return np.stack(trees), np.stack([hop_distances(tree) for tree in trees])
+
+    def _pairs(self) -> Sequence[Links]:
+        agents = len(self.graphs[0].degree)
+        affordable(f"all pairs of n_agents={agents}", 32.0 * agents**2 * len(self.graphs))
+        return self.graphs
+
+    @staticmethod
+    def _of_pairs(matrices: list[Array]) -> Array:
+        found = np.stack(matrices)
+        found.flags.writeable = False
+        return found
