@@ -16,6 +16,7 @@ SCRIPTS = (
     "harness",
     "reference",
     "scores",
+    "tuned",
     "learning",
     "coverage",
     "verdicts",

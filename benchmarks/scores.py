@@ -17,14 +17,16 @@ SCORES = {
 }
 
 
+def interval(metric, values):
+    """A metric's mean and its interval, in words."""
+    rate = metric == "correct"
+    low, high = share_interval(int(values.sum()), len(values)) if rate else mean_interval(values)
+    return f"{metric} {values.mean():.3g} [{low:.3g}, {high:.3g}]"
+
+
 def main() -> None:
     for id, (agents, metrics) in SCORES.items():
         for agent in agents:
             results = hb.evaluate(id, agent, runs=200, seed=0, progress=False)
-            cells = []
-            for metric in metrics:
-                values = results.final(metric)
-                rate = metric == "correct"
-                low, high = share_interval(int(values.sum()), len(values)) if rate else mean_interval(values)
-                cells.append(f"{metric} {values.mean():.3g} [{low:.3g}, {high:.3g}]")
+            cells = [interval(metric, results.final(metric)) for metric in metrics]
             print(f"| {id} | {agent} | {' | '.join(cells)} |")

@@ -98,6 +98,9 @@ AGENTS = {
     "MaskablePPO-DPMASE": _trained("maskable-ppo-dpmase"),
     "PPO-DistDP": _trained("ppo-distdp"),
     "Random": _at("baselines.uniform:Random"),
+    "Index-TS": _at("baselines.simple:IndexTS"),
+    "Gap-Vote": _at("baselines.simple:GapVote"),
+    "Commit-Blocks": _at("baselines.simple:CommitBlocks"),
 }
 
 WRAPPERS = {

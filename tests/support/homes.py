@@ -62,6 +62,8 @@ ELSEWHERE = [
     Home("DPMASE-v0", "DP-MASE", FEW, {"epsilon": 20.0, "beta": 0.6, "delta": 0.5}, LOST),
     Home("DPMASE-v0", "Central", FEW, {}, LOST),
     Home("DPMASE-v0", "Independent", FEW),
+    Home("DPMASE-v0", "Gap-Vote", FEW, {}, LOST),
+    Home("DistDP-v0", "Commit-Blocks", USERS),
     Home("DPMASE-v0", "Corrupted-Elimination", FEW, {"eta": 0.6, "delta": 0.5}, LOST),
     Home("DistDP-v0", "Dist-DP-SE", USERS),
     Home("DistRDP-v0", "Dist-RDP-SE", USERS),
