@@ -15,6 +15,7 @@ SCRIPTS = (
     "feedback",
     "harness",
     "reference",
+    "scale",
     "scores",
     "tuned",
     "learning",

@@ -15,13 +15,21 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array
 
-__all__ = ["LONGEST", "TAPES", "Uniforms", "own_stream", "run_seeds", "stream", "streams"]
+__all__ = ["LONGEST", "TAPES", "Uniforms", "own_stream", "run_seeds", "stream", "streams", "taped"]
 
 _FIRST, _BLOCK = 1 << 6, 1 << 14  # doubles that a run reads ahead, at first and at most (128 KiB)
 #: Bytes that a run's tape takes at most.
 TAPES = 8 * _BLOCK + 4096
+#: Bytes of its generator, with the seed that it came from.
+_GENERATOR = 1536
+
 #: Longest horizon: a double counts every round.
 LONGEST = 1 << 53
+
+
+def taped(draws: float) -> float:
+    """Bytes that a run's tape takes at most, if it reads no more uniforms than so many."""
+    return min(TAPES, 16.0 * draws + 8 * _FIRST + _GENERATOR)  # it reads ahead as far as it has come
 
 
 def run_seeds(seed: int, runs: int, first: int = 0) -> list[np.random.SeedSequence]:

@@ -19,7 +19,7 @@ from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import count
 from hushbandits.core.luck.arms import Arms
 from hushbandits.core.luck.rewards import Law, UniformMeans
-from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
+from hushbandits.core.luck.tapes import LONGEST, Uniforms, taped
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Payload
@@ -165,7 +165,8 @@ class Rounds(Env):
         )
         self.law = self.arms.law
         n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
-        own = float(runs) * (TAPES * 2 + 48.0 * n_agents * n_arms + self.arms.expect(self.horizon * n_agents))
+        pulls = self.horizon * n_agents
+        own = float(runs) * (2 * taped(pulls) + 48.0 * n_agents * n_arms + self.arms.expect(pulls))
         if type(self)._transport is Rounds._transport:  # everybody's inbox has a slot for everybody
             own += (9.0 + 17.0 * runs) * n_agents**2
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
