@@ -107,6 +107,11 @@ class Sealing(Shuffling, Protocol):
 
     grid: int
     bound: float
+    #: By which cryptographic protocol cohorts are added up; None: ideally.
+    protocol: str | None
+
+    def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
+        """Return the sum mod m of the rows of `vectors` ``(n, K)``, and whose are in it ``(n,)``, by the protocol."""
 
     def room(self, what: str, n: int, most: int) -> None:
         """Raise ``ValueError`` unless `most`, what n messages may add up to, fits into 64 bits with room to spare."""

@@ -104,6 +104,7 @@ class SecureSum:
         fewest: int = 2,
         insecure_seed: int | None = None,
     ):
+        primitives.needed()
         self.modulus = integer("modulus", modulus, 2, 1 << 62)
         self.neighbours = None if neighbours is None else integer("neighbours", neighbours, 1, (1 << 20) - 1)
         self.threshold = None if threshold is None else integer("threshold", threshold, 1, neighbours or (1 << 20) - 1)

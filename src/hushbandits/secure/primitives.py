@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "agree",
     "derive",
     "keystream",
+    "needed",
     "private",
     "public",
     "seal",
@@ -26,6 +28,12 @@ __all__ = [
 
 #: Bytes of a key (X25519, Ed25519 or symmetric), of a signature, and by which a box is longer than what it holds.
 KEY, SIGNATURE, BOX = 32, 64, 16
+
+
+def needed() -> None:
+    """Raise ``ImportError`` where `cryptography` is not installed."""
+    if find_spec("cryptography") is None:
+        raise ImportError("secure sums need cryptography: pip install 'hushbandits[secagg]'")
 
 
 def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], bytes]:

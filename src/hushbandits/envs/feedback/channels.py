@@ -9,7 +9,7 @@ from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Payload, Sealing, Shuffling
 from hushbandits.core.world import World
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed, blocks
 
 __all__ = ["SealedBlocks", "ShuffledUsers"]
 
@@ -55,6 +55,10 @@ class SealedBlocks:
         """Integers, and no individuals; raw rewards are encoded here."""
         by = self._by
         require(by.name, ("reward", "n"), fields)
+        if by.protocol is not None and getattr(env, "users", "each") != "each":
+            raise ValueError(
+                f'{by.name} with protocol={by.protocol!r} needs users one by one: give the env users="each"'
+            )
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
             by.room("a block of n users up to horizon", env.horizon, env.horizon * by.grid + 1)
@@ -79,7 +83,19 @@ class SealedBlocks:
             message = message.but(modulus=modulus, bits=_bits(modulus))
         crowd = message["reward"]
         keep = message["sent"] & (crowd.n >= by.min_cohort)
+        if by.protocol is not None:
+            return self._play(message, keep)
         return message.but(reward=crowd.seal(crowd.total() % message["modulus"], keep, by.name), sent=keep)
+
+    def _play(self, message: Payload, keep: Array) -> Payload:
+        crowd = message["reward"]
+        assert isinstance(crowd, Individuals)
+        total, left = np.zeros(crowd.n.shape, np.int64), np.zeros(crowd.n.shape, np.int64)
+        for r, i, _ in blocks(np.where(keep, crowd.n, 0)):
+            m = int(message["modulus"][r, i])
+            (total[r, i],), present = self._by.add_up(r, crowd.messages(r, i)[:, None] % m, m)
+            left[r, i] = present.sum()
+        return message.but(reward=Sealed(left, crowd.planned, total, self._by.name), sent=left > 0)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Decode what was encoded here."""
