@@ -2,8 +2,9 @@
 
 A message is a header of 28 bytes, a body and the first 16 bytes of the SHA-256 of both.  The header: ``HS``, the
 version, the kind, the session (16 bytes), the sender (u32), the length of the body (u32); all numbers
-are big-endian.  A body is a vector of u64, or rows of one width, each after a name (u32, ascending).  Lengths are
-checked before anything is parsed.  The digest finds accidents; against forgers a link needs TLS.
+are big-endian.  A body is a vector of u64, or rows of one width, each after a name (u32, ascending); a user's begins
+with the digest of the message that it answers.  Lengths are checked before anything is parsed.  Digests find accidents;
+against forgers a link needs TLS.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 
 __all__ = [
+    "DIGEST",
     "HEADER",
     "LARGEST",
     "SERVER",
@@ -40,7 +42,7 @@ SERVER = 0xFFFFFFFF
 #: Longest body, bytes: what a party holds of a message that it has not checked.
 LARGEST = 1 << 24
 _FORM = struct.Struct(">2sBB16sII")
-HEADER, _DIGEST = _FORM.size, 16
+HEADER, DIGEST = _FORM.size, 16
 
 
 class Kind(IntEnum):
@@ -103,21 +105,21 @@ class Message:
     def pack(self) -> bytes:
         """The message as bytes."""
         head = _FORM.pack(b"HS", 1, self.kind, self.session, self.sender, len(self.body))
-        return head + self.body + hashlib.sha256(head + self.body).digest()[:_DIGEST]
+        return head + self.body + hashlib.sha256(head + self.body).digest()[:DIGEST]
 
     @classmethod
     def parse(cls, data: bytes, session: bytes) -> Message:
         """The message that `data` holds, of this session, or an `Abort`."""
         if len(data) < HEADER or len(data) != length_of(data[:HEADER]):
             raise Abort(Fault.FORMAT, f"{len(data)} bytes, which is not what the header announces")
-        if hashlib.sha256(data[:-_DIGEST]).digest()[:_DIGEST] != data[-_DIGEST:]:
+        if hashlib.sha256(data[:-DIGEST]).digest()[:DIGEST] != data[-DIGEST:]:
             raise Abort(Fault.FORMAT, "the digest does not fit")
         _, _, kind, its, sender, _ = _FORM.unpack(data[:HEADER])
         if kind not in list(Kind):
             raise Abort(Fault.FORMAT, f"kind {kind} is none of 1 … {max(Kind)}")
         if its != session:
             raise Abort(Fault.SESSION, f"a message of {sender} for another session")
-        return cls(Kind(kind), its, sender, data[HEADER:-_DIGEST])
+        return cls(Kind(kind), its, sender, data[HEADER:-DIGEST])
 
 
 def length_of(header: bytes) -> int:
@@ -127,7 +129,7 @@ def length_of(header: bytes) -> int:
         raise Abort(Fault.FORMAT, "not a message of format version 1")
     if size > LARGEST:
         raise Abort(Fault.FORMAT, f"a body of {size} bytes; allowed are {LARGEST}")
-    return HEADER + size + _DIGEST
+    return HEADER + size + DIGEST
 
 
 def rows(items: Iterable[tuple[int, bytes]]) -> bytes:

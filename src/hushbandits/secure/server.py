@@ -11,7 +11,18 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.secure import primitives
 from hushbandits.secure.graph import neighbourhoods
-from hushbandits.secure.messages import SERVER, Abort, Fault, Kind, Message, lists, parse_rows, parse_vector, rows
+from hushbandits.secure.messages import (
+    DIGEST,
+    SERVER,
+    Abort,
+    Fault,
+    Kind,
+    Message,
+    lists,
+    parse_rows,
+    parse_vector,
+    rows,
+)
 from hushbandits.secure.parties import MASK, Parameters, Party, commitment, pair_key, self_key, signed_mask
 from hushbandits.secure.sampling import expand, total
 from hushbandits.secure.shamir import PRIME, SHARE, recover
@@ -53,6 +64,7 @@ class Server(Party):
         self._commitments: dict[int, bytes] = {}
         self._y: Array = np.empty((0, parameters.length), dtype=np.uint64)
         self._got: dict[int, Any] = {}
+        self._sent: dict[int, bytes] = {}  # digests of what each user is to answer
 
     @property
     def waiting(self) -> set[int]:
@@ -68,7 +80,10 @@ class Server(Party):
             raise Abort(
                 Fault.NAME, f"the server got {message.kind.name} of {message.sender}, unknown, dropped or twice"
             )
-        self._got[message.sender] = self._parse(message.sender, message.body)
+        sent = self._sent.get(message.sender, b"")
+        if message.body[: len(sent)] != sent:
+            raise Abort(Fault.ROUND, f"{message.sender} answers another message than the server's")
+        self._got[message.sender] = self._parse(message.sender, message.body[len(sent) :])
         return message.sender
 
     def _parse(self, u: int, body: bytes) -> Any:
@@ -114,7 +129,9 @@ class Server(Party):
         sent, bodies = ends[self.round](got)
         plain = sent is Kind.LISTS and not self.parameters.malicious
         self.round = Kind.UNMASK if plain else _NEXT[sent]
-        return {u: self.pack(sent, body) for u, body in bodies.items()}
+        mail = {u: self.pack(sent, body) for u, body in bodies.items()}
+        self._sent = {u: data[-DIGEST:] for u, data in mail.items()}
+        return mail
 
     def _enough(self) -> None:
         t = self.parameters.threshold

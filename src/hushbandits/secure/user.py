@@ -10,6 +10,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.secure import primitives
 from hushbandits.secure.messages import (
+    DIGEST,
     SERVER,
     Abort,
     Fault,
@@ -77,19 +78,23 @@ class User(Party):
         self._mask_secret, self._b = self._draw(primitives.KEY), self._draw(primitives.KEY)
         self._channel_key = primitives.private(self._draw(primitives.KEY))
         self._mask_key = primitives.private(self._mask_secret)
+        self._public = primitives.public(self._channel_key) + primitives.public(self._mask_key)
         self._signing = signing
         self._keys: dict[int, bytes] = {}
         self._channels: dict[int, bytes] = {}
         self._pairs: dict[int, bytes] = {}
-        self._lists = b""
+        self._lists = self._answered = b""
         self._awaited: Kind | None = Kind.ROSTER
 
     def start(self) -> bytes:
         """The first message: the public keys."""
-        keys = primitives.public(self._channel_key) + primitives.public(self._mask_key)
+        keys = self._public
         if self.parameters.malicious:
             keys += primitives.sign(self._signing, self.parameters.about_keys(self.name, keys))
         return self.pack(Kind.KEYS, keys)
+
+    def pack(self, kind: Kind, body: bytes) -> bytes:
+        return super().pack(kind, self._answered + body)
 
     def receive(self, data: bytes) -> bytes:
         """The answer to a message of the server; an `Abort` where it is not the one that is due, or is wrong."""
@@ -99,6 +104,7 @@ class User(Party):
         if message.kind != self._awaited:
             raise Abort(Fault.ROUND, f"user {self.name} got {message.kind.name}, which is not due")
         self._awaited = None  # whatever follows, never again
+        self._answered = data[-DIGEST:]
         return {
             Kind.ROSTER: self._share,
             Kind.INBOX: self._mask,
@@ -138,7 +144,9 @@ class User(Party):
         return primitives.seal(self._channels[v], int(u > v), text, self._names(u, v))
 
     def _names(self, sender: int, receiver: int) -> bytes:
-        return self.parameters.tag + sender.to_bytes(4, "big") + receiver.to_bytes(4, "big")
+        """Both names, and both's keys as this user knows them: a key that changed on its way opens no box."""
+        ends = ((v, self._public if v == self.name else self._keys[v][: len(self._public)]) for v in (sender, receiver))
+        return self.parameters.tag + b"".join(v.to_bytes(4, "big") + keys for v, keys in ends)
 
     def _mask(self, body: bytes) -> bytes:
         p, u = self.parameters, self.name
