@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hushbandits.secure.bonawitz import STAGES, SecureSum
+from hushbandits.secure.costs import traffic
 from hushbandits.secure.messages import Fault
 
 #: Who is silent from here on is not in the sum.
@@ -118,6 +119,16 @@ def test_who_is_silent_costs_nothing_from_then_on():
     assert 0 < up[1] < up[2] < up[3] == up[4] == up[5]
     assert 0 < down[1] < down[2] < down[3]
     assert outcome.total.tolist() == [3]
+
+
+@pytest.mark.parametrize("malicious", [False, True])
+@pytest.mark.parametrize(("n", "length", "neighbours"), [(3, 1, None), (12, 7, None), (30, 2, 4), (30, 2, 5)])
+def test_a_sum_sends_what_is_said_beforehand(n, length, neighbours, malicious):
+    neighbours = None if malicious else neighbours
+    outcome = SecureSum(9, neighbours, malicious=malicious).sum(np.ones((n, length), int))
+    assert {*zip(outcome.up.tolist(), outcome.down.tolist(), strict=True)} == {
+        traffic(n, length, neighbours, malicious)
+    }
 
 
 def test_vectors_and_dropouts_that_are_none():

@@ -122,13 +122,13 @@ class Message:
         return cls(Kind(kind), its, sender, data[HEADER:-DIGEST])
 
 
-def length_of(header: bytes) -> int:
-    """Bytes of the whole message that begins so, or an `Abort`."""
+def length_of(header: bytes, longest: int = LARGEST) -> int:
+    """Bytes of the whole message that begins so, or an `Abort` where its body is longer than `longest`."""
     magic, version, _, _, _, size = _FORM.unpack(header)
     if magic != b"HS" or version != 1:
         raise Abort(Fault.FORMAT, "not a message of format version 1")
-    if size > LARGEST:
-        raise Abort(Fault.FORMAT, f"a body of {size} bytes; allowed are {LARGEST}")
+    if size > longest:
+        raise Abort(Fault.FORMAT, f"a body of {size} bytes; allowed are {longest}")
     return HEADER + size + DIGEST
 
 

@@ -17,6 +17,8 @@ __all__ = ["MASK", "Parameters", "Party", "commitment", "pair_key", "self_key", 
 
 #: Where in a user's public keys the one for masks stands; the channels' is before it.
 MASK = slice(primitives.KEY, 2 * primitives.KEY)
+#: By so much a row about a neighbour may be longer than its public keys.
+_WIDEST = 64
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,12 @@ class Parameters:
     def key_width(self) -> int:
         """Bytes of a user's public keys, with their signature where there is one."""
         return 2 * primitives.KEY + (primitives.SIGNATURE if self.malicious else 0)
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest body that is due in any round."""
+        k = min(self.neighbours + 1, self.n - 1)
+        return max(8 * self.length, 4 * (self.n + 1), k * (self.key_width + _WIDEST)) + 2 * primitives.KEY
 
     def about_keys(self, name: int, keys: bytes) -> bytes:
         """What a user signs of its keys."""

@@ -86,6 +86,11 @@ class User(Party):
         self._lists = self._answered = b""
         self._awaited: Kind | None = Kind.ROSTER
 
+    @property
+    def done(self) -> bool:
+        """Whether it has nothing more to say."""
+        return self._awaited is None
+
     def start(self) -> bytes:
         """The first message: the public keys."""
         keys = self._public
