@@ -179,7 +179,7 @@ def waiting(p, u, address, told):
 
 @pytest.mark.parametrize("stop", [False, True], ids=["killed", "stopped"])
 def test_a_dead_server_leaves_no_process_and_no_socket(stop):
-    """Killed while it waits for a user, or stopped before it begins: users' processes end by themselves, and say why."""
+    """Killed while it waits for a user, or stopped before it begins: users' processes end and say why."""
     p = Parameters(4, 9, 1, 3, 2, os.urandom(16))
     ours, theirs = SPAWN.Pipe()
     server = SPAWN.Process(target=serving, args=(p, theirs, stop))

@@ -13,7 +13,7 @@ from hushbandits.secure import primitives
 from hushbandits.secure.messages import Kind, Message
 from hushbandits.secure.sampling import total
 
-__all__ = ["MASK", "Parameters", "Party", "commitment", "pair_key", "self_key", "signed_mask"]
+__all__ = ["MASK", "Parameters", "Party", "Secretive", "commitment", "pair_key", "self_key", "signed_mask"]
 
 #: Where in a user's public keys the one for masks stands; the channels' is before it.
 MASK = slice(primitives.KEY, 2 * primitives.KEY)
@@ -104,18 +104,30 @@ class Parameters:
         return b"hushbandits 1 lists" + self.tag + body
 
 
-class Party:
+class Secretive:
     """Whoever holds secrets: they are in no `repr`, and no pickle is made of them."""
 
-    def __init__(self, parameters: Parameters, name: int):
-        self.parameters = parameters
-        self.name = name
+    name: int
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(f"{self!r} holds secrets and is not pickled")
+
+
+class Party(Secretive):
+    """A user, or the server.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    name : int
+    """
+
+    def __init__(self, parameters: Parameters, name: int):
+        self.parameters = parameters
+        self.name = name
 
     def pack(self, kind: Kind, body: bytes) -> bytes:
         """A message of this party."""

@@ -7,7 +7,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import integer
 from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.core.payload import Payload, Sealing, Shuffling
+from hushbandits.core.payload import Gathering, Payload
 from hushbandits.core.world import World
 
 __all__ = ["PlayedWindow", "VoteWindow"]
@@ -22,12 +22,12 @@ class VoteWindow:
 
     Parameters
     ----------
-    by : Shuffling
+    by : Gathering
         The wrapper.  Its `window` counts activations; ``None`` raises: exploration has one agent per round, whose vote
         would be bare.  Its `min_cohort` is the fewest different agents per window.
     """
 
-    def __init__(self, by: Shuffling, env: World):
+    def __init__(self, by: Gathering, env: World):
         if by.window is None:
             raise ValueError(
                 f"{by.name} needs a declared window in exploration, such as window=64: "
@@ -94,11 +94,11 @@ class PlayedWindow(VoteWindow):
 
     Parameters
     ----------
-    by : Sealing
+    by : Gathering
         The wrapper.
     """
 
-    def __init__(self, by: Sealing, env: World):
+    def __init__(self, by: Gathering, env: World):
         super().__init__(by, env)
         self._by = by
 

@@ -7,11 +7,16 @@ import numpy as np
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.core.payload import Payload, Sealing, Shuffling
+from hushbandits.core.payload import Gathering, Payload, Sealing, Shuffling
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed, blocks
 
 __all__ = ["SealedBlocks", "ShuffledUsers"]
+
+
+def _one_by_one(by: Gathering, env: World) -> None:
+    if by.protocol is not None and getattr(env, "users", "each") != "each":
+        raise ValueError(f'{by.name} with protocol={by.protocol!r} needs users one by one: give the env users="each"')
 
 
 class ShuffledUsers:
@@ -20,10 +25,11 @@ class ShuffledUsers:
     cohort = "of a block"
 
     def __init__(self, by: Shuffling):
-        self._name = by.name
+        self._by, self._name = by, by.name
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """As they are."""
+        _one_by_one(self._by, env)
         return fields
 
     def hears(self, fields: Fields, env: World) -> Fields:
@@ -36,6 +42,9 @@ class ShuffledUsers:
 
     def send(self, message: Payload, env: World) -> Payload:
         """Shuffle the users of each block."""
+        crowd: Cohort = message["reward"]
+        if self._by.protocol is not None and isinstance(crowd, Individuals):  # a sum has no order
+            return message.but(reward=crowd.arranged(self._by.order))
         return message.but(reward=message["reward"].shuffle(self._rngs))
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
@@ -55,10 +64,7 @@ class SealedBlocks:
         """Integers, and no individuals; raw rewards are encoded here."""
         by = self._by
         require(by.name, ("reward", "n"), fields)
-        if by.protocol is not None and getattr(env, "users", "each") != "each":
-            raise ValueError(
-                f'{by.name} with protocol={by.protocol!r} needs users one by one: give the env users="each"'
-            )
+        _one_by_one(by, env)
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
             by.room("a block of n users up to horizon", env.horizon, env.horizon * by.grid + 1)

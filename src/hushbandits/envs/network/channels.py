@@ -49,7 +49,7 @@ class ShuffledSlots:
     cohort = "that reach one receiver in one round"
 
     def __init__(self, by: Shuffling):
-        self._name = by.name
+        self._by, self._name = by, by.name
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """As they are."""
@@ -73,6 +73,8 @@ class ShuffledSlots:
         if isinstance(inbox, TallyInbox):  # a sum has neither senders nor an order
             return inbox
         assert isinstance(inbox, SlotInbox)
+        if self._by.protocol is not None:
+            return inbox._hide_senders(_Order(self._mixed(inbox)))
         if isinstance(inbox, FloodInbox):  # several posts of one sender may come at once: luck by arrival
             arrived = inbox.arrived
             keys = np.full(arrived.shape, np.inf)
@@ -81,6 +83,16 @@ class ShuffledSlots:
             return inbox._hide_senders(_Order(keys))
         luck = self._luck.next()  # (R, M, M): a receiver's luck for each possible sender, whoever else is in the batch
         return inbox._hide_senders(_Order(luck, inbox))
+
+    def _mixed(self, inbox: SlotInbox) -> Array:
+        """Slots' places, by the protocol; ∞ where nothing has arrived."""
+        arrived, values = inbox.arrived, [inbox[name] for name in inbox.fields if name != "sender"]
+        places = np.full(arrived.shape, np.inf)
+        for r, i in np.argwhere(arrived.any(2)).tolist():
+            slots = np.flatnonzero(arrived[r, i])
+            messages = [b"".join(value[r, i, s].tobytes() for value in values) for s in slots]
+            places[r, i, slots[self._by.order(r, messages)]] = np.arange(len(slots))
+        return places
 
 
 class SealedTallies:
