@@ -21,7 +21,7 @@ FEW = {**NET, "horizon": 12}
 #: Settings, wrappers before the sum, and what the sum needs there.
 SETTINGS = {
     "network": (Home("CoopNetwork-v0", "Multi-UCB", FEW), (Loss(0.2),), {}),
-    "exploration": (Home("DPMASE-v0", "DP-MASE", VOTE, FAST), (Loss(0.1),), {"window": 40}),
+    "exploration": (Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 4}, FAST), (Loss(0.1),), {"window": 40}),
     "feedback": (Home(Feedback, "Random", EACH), (Loss(0.2),), {}),
     "mechanism": (Home("DistDP-v0", "Random", {**EACH, "n_agents": 2}), None, {}),
 }

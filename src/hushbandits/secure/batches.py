@@ -25,9 +25,15 @@ MIXED: Mapping[str, Measure] = MappingProxyType(
 
 def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
     """Without what mixes hide nothing."""
-    first = f"one of the {hops} mixes at least tells nobody its order" if hops > 1 else "the mix tells nobody its order"
-    batches = "all senders of a batch but one do not collude: who knows the others' messages knows the last"
-    return (first, batches, *(("keys and orders follow from the run's seed: a simulation",) if insecure_seed else ()))
+    mixes = (
+        "the mix follows the protocol, and" if hops == 1 else f"the {hops} mixes follow the protocol, and one at least"
+    )
+    senders = "all senders of a batch but one do not collude: who knows the others' messages knows the last"
+    return (
+        f"{mixes} tells nobody its order",
+        senders,
+        *(("keys and orders follow from the run's seed: a simulation",) if insecure_seed else ()),
+    )
 
 
 class Batches:

@@ -123,7 +123,8 @@ class Hop(Secretive):
 class Mixnet:
     """Batches of messages through h mixes, with all parties in this process.
 
-    No single hop links a message to its sender, nor do all but one of them together; all of them do.
+    No single hop links a message to its sender, nor do all but one of them together; all of them do.  Hops are taken to
+    follow the protocol: one that puts messages of its own in place of all but one singles that one out.
 
     Parameters
     ----------
