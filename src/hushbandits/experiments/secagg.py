@@ -34,6 +34,6 @@ EXPERIMENTS = (
         runs=3,
         metrics=("secagg_bytes_up", "secagg_bytes_down", "secagg_rounds", "secagg_aborts", "secagg_dropped_masked"),
         figures=(Figure(y="secagg_bytes_up", x="env.n_agents", log="xy", reading=_READING),),
-        quick={"runs": 2, "env.n_agents": (6, 10)},
+        quick={"runs": 2, "env.n_agents": (8, 12)},
     ),
 )
