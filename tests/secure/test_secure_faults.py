@@ -204,6 +204,19 @@ def test_nobody_gives_both_secrets_of_one_user(variant):
                     users[u].receive(changed)
 
 
+def test_a_liar_cannot_make_up_survivors():
+    """Else a sum of few would look like one of many."""
+    server, users = parties("malicious")
+    names = (5, 0, 1, 2, 3, 4)
+
+    def line(to, data):
+        made_up = to == 0 and data[3] == Kind.LISTS
+        return [forged(data, b"".join(i.to_bytes(4, "big") for i in names))] if made_up else [data]
+
+    with pytest.raises(Abort, match="told of survivors whose shares it has not got"):
+        play(server, users, {Kind.KEYS: [4]}, line)
+
+
 def test_signatures_of_too_few_are_not_enough():
     server, users = parties("malicious")
     with pytest.raises(Abort, match="fewer than 3 of its neighbours") as caught:

@@ -134,7 +134,7 @@ def test_a_sum_sends_what_is_said_beforehand(n, length, neighbours, malicious):
 def test_vectors_and_dropouts_that_are_none():
     protocol = SecureSum(10)
     for vectors in (np.array([[10], [0]]), np.array([[-1], [0]]), np.array([[0.5], [0]]), np.array([1, 2]),
-                    np.empty((3, 0), int)):  # fmt: skip
+                    np.empty((3, 0), int), np.array(3)):  # fmt: skip
         with pytest.raises(ValueError, match=r"allowed are \(n, K\) integers 0 … 9"):
             protocol.sum(vectors)
     ones = np.ones((3, 1), int)
@@ -165,6 +165,11 @@ def test_too_few_users_are_an_abort_before_anybody_speaks():
         outcome = protocol.sum(np.ones((n, 1), int))
         assert outcome.aborted.fault is Fault.DROPOUT
         assert outcome.rounds == outcome.up.sum() == outcome.down.sum() == 0
+
+
+def test_against_a_liar_a_majority_unmasks():
+    outcome = SecureSum(9, threshold=2, malicious=True).sum(np.ones((8, 1), int), {"unmask": {0, 1, 2, 3}})
+    assert str(outcome.aborted).endswith("are left, fewer than threshold=5")
 
 
 def test_a_sum_of_fewer_than_asked_is_not_opened():

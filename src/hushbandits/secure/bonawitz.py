@@ -73,7 +73,7 @@ class SecureSum:
     neighbours : int, optional
         With how many others a user shares; by default, and where a sum has fewer users, with everybody.
     threshold : int, optional
-        How many of them unmask; by default ⌊2k/3⌋ + 1 of k neighbours.
+        How many of them unmask; by default ⌊2k/3⌋ + 1 of k neighbours.  With `malicious` at least more than n/2.
     malicious : bool
         Against a server that lies: keys and lists are signed.  It needs everybody as a neighbour.
     fewest : int
@@ -130,10 +130,11 @@ class SecureSum:
         ValueError
             Vectors of another form, a stage or a user that is none.  Whatever happens later is an outcome.
         """
-        silent, traffic = _silent(dropouts or {}, len(vectors)), Traffic()
-        n = len(vectors)
+        x = self._residues(vectors)
+        n, traffic = len(x), Traffic()
+        silent = _silent(dropouts or {}, n)
         try:
-            server, users = self.parties(vectors)
+            server, users = self.parties(x)
             in_memory(server, users, traffic, silent)
         except Abort as abort:
             return self._outcome(n, None, (), traffic, abort)
@@ -173,6 +174,7 @@ class SecureSum:
     def _session(self, n: int, length: int, seed: str | None) -> tuple[Parameters, list[bytes]]:
         k = n - 1 if self.neighbours is None else min(self.neighbours + self.neighbours % 2, n - 1)
         t = min(2 * k // 3 + 1, k) if self.threshold is None else self.threshold
+        t = max(t, n // 2 + 1) if self.malicious else t
         least = max(self.fewest, t + 1, 3 if self.malicious else 2)
         if n < least:
             raise Abort(Fault.DROPOUT, f"{n} users are there; allowed are {least} or more")

@@ -51,8 +51,8 @@ class User(Party):
     Raises
     ------
     ValueError
-        A vector of another length, or with numbers that are no residues; a signing key that the directory does not
-        know.
+        A name that is none; a vector of another length, or with numbers that are no residues; a signing key that the
+        directory does not know.
 
     References
     ----------
@@ -69,6 +69,8 @@ class User(Party):
         agree: Callable[[Any, bytes], bytes | None] = primitives.agree,
     ):
         super().__init__(parameters, name)
+        if not 0 <= name < parameters.n:
+            raise ValueError(f"name={name}: allowed is 0 … {parameters.n - 1}")
         self._x = np.asarray(vector, dtype=np.uint64)
         if self._x.shape != (parameters.length,) or (self._x >= parameters.modulus).any():
             raise ValueError(f"vector of user {name}: allowed are {parameters.length} residues of the modulus")
@@ -177,6 +179,8 @@ class User(Party):
         p, u = self.parameters, self.name
         survivors, dropped = parse_lists(body)
         alive, gone = set(survivors), set(dropped)
+        if p.malicious and not alive <= self._pairs.keys() | {u}:
+            raise Abort(Fault.LISTS, f"user {u} is told of survivors whose shares it has not got")
         sound = body == lists(alive, gone) and not alive & gone and u in alive and max(alive | gone) < p.n
         if not sound or not self._pairs.keys() <= alive | gone or (alive & self._keys.keys()) - self._pairs.keys():
             raise Abort(Fault.LISTS, f"user {u} finds them to overlap, or itself or a neighbour where it should not be")
