@@ -159,7 +159,9 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     # blocks of users
     "servers": Home("DistDP-v0", "Dist-DP-SE", {**USERS, "n_agents": 3, "rewards": "beta"}),
     "each": Home("DistDP-v0", "Dist-DP-SE", EACH),
-    "each, by a protocol": Home("DistDP-v0", "Random", {**EACH, "horizon": 20, "protocol": "bonawitz"}),
+    "each, by a protocol": Home(
+        "DistDP-v0", "Random", {**EACH, "horizon": 150, "protocol": "bonawitz", "neighbours": 2, "threshold": 1}
+    ),
     "each, servers": Home("DistDP-v0", "Dist-DP-SE", {**EACH, "n_agents": 2}),
     "each, central": Home("CentralDP-v0", "DP-SE", EACH),
     "each, switches": Home("DistDP-v0", "Random", {**EACH, "horizon": 300, "n_agents": 3, "switches": 1}),
