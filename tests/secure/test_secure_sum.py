@@ -172,6 +172,11 @@ def test_against_a_liar_a_majority_unmasks():
     assert str(outcome.aborted).endswith("are left, fewer than threshold=5")
 
 
+def test_what_no_memory_holds_is_refused_at_once():
+    with pytest.raises(ValueError, match=r"a secure sum of 5000 users with 4999 neighbours would take 23\.\d+ GiB"):
+        SecureSum(9).sum(np.ones((5000, 1), int))
+
+
 def test_a_sum_of_fewer_than_asked_is_not_opened():
     x = np.ones((8, 1), int)
     protocol = SecureSum(99, threshold=2, fewest=6)

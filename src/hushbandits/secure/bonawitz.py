@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer
 from hushbandits.secure import primitives
@@ -22,6 +23,9 @@ __all__ = ["STAGES", "Outcome", "SecureSum"]
 
 #: What a user sends, in order; ``"signed"`` only against malicious servers.
 STAGES = ("keys", "shares", "masked", "signed", "unmask")
+
+#: Bytes that two neighbours take in one process, about.
+_PAIR = 1000
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,8 @@ class SecureSum:
         Raises
         ------
         ValueError
-            Vectors of another form, a stage or a user that is none.  Whatever happens later is an outcome.
+            Vectors of another form, a stage or a user that is none; more memory than is allowed (`HUSHBANDITS_MEMORY`).
+        Whatever happens later is an outcome.
         """
         x = self._residues(vectors)
         n, traffic = len(x), Traffic()
@@ -153,6 +158,8 @@ class SecureSum:
         self._sums += 1  # no two sums share a session, nor keys
         n, length = x.shape
         p, signing = self._session(n, length, seed)
+        k, row = p.neighbours, 8 * length
+        affordable(f"a secure sum of {n} users with {k} neighbours", n * k * _PAIR + 10.0 * row * (n + k))
         agree = _remembering()
         return Server(p), {u: User(p, u, x[u], signing[u], seed, agree) for u in range(p.n)}
 
