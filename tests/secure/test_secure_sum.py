@@ -79,7 +79,6 @@ def test_a_thousand_sums_are_the_ideal_sums():
     assert 500 < summed < 950
 
 
-@pytest.mark.slow
 def test_a_thousand_users():
     """K = 10 of 40 bits, 100 neighbours; a twentieth drops out at each of two stages."""
     rng = np.random.default_rng(1)

@@ -33,6 +33,7 @@ class SecAgg(Passage, SecureFunction):
     every cohort, with all parties in this process: the sums are the same to the bit, and it is told what they cost.
     Feedback needs ``users="each"`` then.  Who drops out before its masked message is not in the sum; where too few are
     left the cohort reveals nothing, as a small one, and in exploration who is not in a window's sum stays for the next.
+    In network the receiver opens the sum of all arms at once, and is trusted to drop those unread that too few report.
     Source: Bonawitz et al. 2017; Bell et al. 2020 (`neighbours`).
 
     Parameters
