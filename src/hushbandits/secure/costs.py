@@ -29,12 +29,12 @@ def traffic(n: int, length: int, neighbours: int | None = None, malicious: bool 
     Examples
     --------
     >>> traffic(1000, 10, 100)
-    (13200, 19736)
+    (13200, 16140)
     """
     k = n - 1 if neighbours is None else min(neighbours + neighbours % 2, n - 1)
     keys = 2 * primitives.KEY + malicious * primitives.SIGNATURE
     up = [keys, DIGEST + primitives.KEY + k * (_NAME + PAIR + primitives.BOX), DIGEST + 8 * length]
     up += [DIGEST + primitives.SIGNATURE] * malicious + [DIGEST + k * (_NAME + 3 + SHARE)]
-    down = [k * (_NAME + keys), k * (_NAME + PAIR + primitives.BOX), _NAME * (1 + n)]
+    down = [k * (_NAME + keys), k * (_NAME + PAIR + primitives.BOX), _NAME * (3 + k)]
     down += [k * (_NAME + primitives.SIGNATURE)] * malicious
     return sum(up) + _WHOLE * len(up), sum(down) + _WHOLE * len(down)

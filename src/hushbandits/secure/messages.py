@@ -148,18 +148,19 @@ def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int
     return found
 
 
-def lists(survivors: Iterable[int], dropped: Iterable[int]) -> bytes:
-    """A body of two lists of names."""
-    first, second = (np.array(sorted(names), ">u4").tobytes() for names in (survivors, dropped))
-    return (len(first) // 4).to_bytes(4, "big") + first + second
+def lists(count: int, survivors: Iterable[int], dropped: Iterable[int]) -> bytes:
+    """A body of how many survived at all, and of two lists of names."""
+    first, second = sorted(survivors), sorted(dropped)
+    return np.array([count, len(first), *first, *second], ">u4").tobytes()
 
 
-def parse_lists(body: bytes) -> tuple[list[int], list[int]]:
-    """Survivors and dropped users, or an `Abort`."""
+def parse_lists(body: bytes) -> tuple[int, list[int], list[int]]:
+    """How many survived, and survivors and dropped users by name, or an `Abort`."""
     numbers = np.frombuffer(body, ">u4").tolist() if len(body) % 4 == 0 else []
-    if not numbers or numbers[0] >= len(numbers):
+    if len(numbers) < 2 or numbers[1] > len(numbers) - 2:
         raise Abort(Fault.FORMAT, f"{len(body)} bytes hold no two lists")
-    return numbers[1 : 1 + numbers[0]], numbers[1 + numbers[0] :]
+    count, size, *names = numbers
+    return count, names[:size], names[size:]
 
 
 def vector(x: Array) -> bytes:

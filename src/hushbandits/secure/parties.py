@@ -93,7 +93,7 @@ class Parameters:
     def longest(self) -> int:
         """Bytes of the longest body that is due in any round."""
         k = min(self.neighbours + 1, self.n - 1)
-        return max(8 * self.length, 4 * (self.n + 1), k * (self.key_width + _WIDEST)) + 2 * primitives.KEY
+        return max(8 * self.length, k * (self.key_width + _WIDEST)) + 2 * primitives.KEY
 
     def about_keys(self, name: int, keys: bytes) -> bytes:
         """What a user signs of its keys."""

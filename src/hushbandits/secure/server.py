@@ -161,7 +161,9 @@ class Server(Party):
     def _announce(self, got: dict[int, Array]) -> tuple[Kind, dict[int, bytes]]:
         self.survivors = sorted(got)
         self._y = np.stack([got[u] for u in self.survivors])
-        return Kind.LISTS, dict.fromkeys(got, lists(got, self._sharers - got.keys()))
+        near = {u: {u, *self._graph[u]} for u in got}  # of whom a user has shares, and itself
+        gone = self._sharers - got.keys()
+        return Kind.LISTS, {u: lists(len(got), its & got.keys(), its & gone) for u, its in near.items()}
 
     def _signatures(self, got: dict[int, bytes]) -> tuple[Kind, dict[int, bytes]]:
         return Kind.SIGNATURES, {u: rows((v, got[v]) for v in self._graph[u] if v in got) for u in got}

@@ -177,14 +177,13 @@ class User(Party):
 
     def _check(self, body: bytes) -> bytes:
         p, u = self.parameters, self.name
-        survivors, dropped = parse_lists(body)
+        count, survivors, dropped = parse_lists(body)
         alive, gone = set(survivors), set(dropped)
-        if p.malicious and not alive <= self._pairs.keys() | {u}:
-            raise Abort(Fault.LISTS, f"user {u} is told of survivors whose shares it has not got")
-        sound = body == lists(alive, gone) and not alive & gone and u in alive and max(alive | gone) < p.n
-        if not sound or not self._pairs.keys() <= alive | gone or (alive & self._keys.keys()) - self._pairs.keys():
+        sound = body == lists(count, alive, gone) and not alive & gone and u in alive and count >= len(alive)
+        # Of nobody else has it shares; where all are neighbours, the count says no more than the list.
+        if not sound or alive | gone != self._pairs.keys() | {u} or (p.malicious and count > len(alive)):
             raise Abort(Fault.LISTS, f"user {u} finds them to overlap, or itself or a neighbour where it should not be")
-        if len(alive & self._pairs.keys()) < p.threshold or len(alive) < p.fewest:
+        if len(alive) <= p.threshold or count < p.fewest:
             raise Abort(
                 Fault.DROPOUT, f"user {u} is told of fewer than {p.threshold} surviving neighbours or {p.fewest} users"
             )
@@ -204,7 +203,7 @@ class User(Party):
         return self._unmask()
 
     def _unmask(self) -> bytes:
-        alive = set(parse_lists(self._lists)[0])
+        alive = set(parse_lists(self._lists)[1])
         answer = []
         for v, pair in self._pairs.items():  # b's share of a survivor, the mask secret's of another: never both
             first = 2 if v in alive else 2 + SHARE
