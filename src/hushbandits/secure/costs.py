@@ -29,7 +29,7 @@ def traffic(n: int, length: int, neighbours: int | None = None, malicious: bool 
     Examples
     --------
     >>> traffic(1000, 10, 100)
-    (13200, 16140)
+    (13200, 16144)
     """
     k = n - 1 if neighbours is None else min(neighbours + neighbours % 2, n - 1)
     keys = 2 * primitives.KEY + malicious * primitives.SIGNATURE
