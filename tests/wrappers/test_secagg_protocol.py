@@ -140,6 +140,7 @@ def test_it_says_who_must_not_collude():
     line = said.lines[1]
     assert line.mechanism.startswith("modular sum by the protocol of Bonawitz et al. (20 neighbours, threshold 12)")
     assert "the server follows the protocol, and against no user colludes with 12 of its neighbours" in line.assumptions
+    assert "those who answer and do not collude hang together as neighbours" in line.assumptions
     assert "keys follow from the run's seed: a simulation" in line.assumptions
     assert line.source == "Bonawitz et al. 2017; Bell et al. 2020"
     assert said.lines[0].epsilon == 1.0

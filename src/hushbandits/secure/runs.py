@@ -76,7 +76,7 @@ class Protocol:
         """What is done."""
         k = "all" if self.neighbours is None else str(self.neighbours)
         t = "⌊2k/3⌋ + 1 of k" if self.threshold is None else str(self.threshold)
-        signed = ", lists signed" if self.malicious else ""
+        signed = " and more than n/2, lists signed" if self.malicious else ""
         return f"modular sum by the protocol of Bonawitz et al. ({k} neighbours, threshold {t}{signed})"
 
     @property
@@ -89,8 +89,9 @@ class Protocol:
             if self.malicious
             else f"the server follows the protocol, and against no user colludes with {t}"
         )
+        graph = ("those who answer and do not collude hang together as neighbours",) if self.neighbours else ()
         keys = ("keys follow from the run's seed: a simulation",) if self.insecure_seed else ()
-        return (whose, "X25519, HKDF-SHA256 and ChaCha20 cannot be broken", *keys)
+        return (whose, *graph, "X25519, HKDF-SHA256 and ChaCha20 cannot be broken", *keys)
 
     def sum(self, modulus: int, seed: int | None) -> SecureSum:
         """A sum of one cohort."""
