@@ -20,7 +20,7 @@ FLOORS = [
     {"core.ground"},
     {"core.luck"},
     {"core"},
-    {"privacy"},
+    {"privacy", "secure"},
     {"estimators"},
     {"policies"},
     {"routines"},

@@ -54,6 +54,9 @@ FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
 #: Under which phases end, votes decide and SER4 resets within a few hundred rounds.
 SOON = {"epsilon": 0.9, "eta": 0.5, "delta": 0.25}
 LOST = (Loss(0.2),)
+#: With users who drop out inside.
+PLAYED = SecAgg(protocol="bonawitz", threshold=1, dropouts={"shares": 0.1, "masked": 0.1, "unmask": 0.1})
+MIXED = Shuffle(protocol="mixnet", hops=2)
 
 OWN_ENVS = {name: f"own_env:{name}" for name in ("Seasons", "Channels")} | {"Weather": "own_envs_here:Weather"}
 
@@ -104,6 +107,8 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "byzantine": Home("CoopNetwork-v0", "QuACK-UCB", NET, {}, (Loss(0.4), Huber(0.1))),
     "sealed": Home("CoopNetwork-v0", "Multi-UCB", NET, {}, (Loss(0.2), SecAgg())),
     "noised": Home("CoopNetwork-v0", "Multi-UCB", NET, {}, (LocalLaplace(1.0), SecAgg(bound=64))),
+    "sealed by a protocol": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "horizon": 8}, {}, (Loss(0.2), PLAYED)),
+    "through mixes": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "horizon": 8}, {}, (Loss(0.2), MIXED)),
     "random": Home("CoopNetwork-v0", "Random", NET, {}, (Shuffle(),)),
     "failing": Home("CoopNetwork-v0", "Multi-UCB", {**GRAPH, "edge_loss": 0.2}),
     "failing, shuffled": Home("CoopNetwork-v0", "Multi-UCB", {**GRAPH, "edge_loss": 0.2}, {}, (Shuffle(),)),
@@ -156,6 +161,9 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     # blocks of users
     "servers": Home("DistDP-v0", "Dist-DP-SE", {**USERS, "n_agents": 3, "rewards": "beta"}),
     "each": Home("DistDP-v0", "Dist-DP-SE", EACH),
+    "each, by a protocol": Home(
+        "DistDP-v0", "Random", {**EACH, "horizon": 150, "protocol": "bonawitz", "neighbours": 2, "threshold": 1}
+    ),
     "each, servers": Home("DistDP-v0", "Dist-DP-SE", {**EACH, "n_agents": 2}),
     "each, central": Home("CentralDP-v0", "DP-SE", EACH),
     "each, switches": Home("DistDP-v0", "Random", {**EACH, "horizon": 300, "n_agents": 3, "switches": 1}),

@@ -33,6 +33,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
   hushbandits train ID --out FOLDER a policy that learns; sb3:FOLDER plays it wherever an agent does
   hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
+  hushbandits secagg-plan --users N neighbours, threshold and bytes of secure sums among N users
 
 Begin with (about half a minute):
 
@@ -59,6 +60,7 @@ COMMANDS = {
     "audit": ("audit", "audit"),
     "watch": ("watch", "watch"),
     "train": ("train", "train"),
+    "secagg-plan": ("plan", "secagg_plan"),
 }
 
 

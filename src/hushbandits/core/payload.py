@@ -6,7 +6,7 @@ the wrapper in a sentence where one is missing.  So no wrapper asks which settin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
@@ -17,7 +17,18 @@ from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.world import World
 
-__all__ = ["VERBS", "Channel", "Luck", "Noise", "Payload", "PointNoise", "Sealing", "Shuffling", "check_noise"]
+__all__ = [
+    "VERBS",
+    "Channel",
+    "Gathering",
+    "Luck",
+    "Noise",
+    "Payload",
+    "PointNoise",
+    "Sealing",
+    "Shuffling",
+    "check_noise",
+]
 
 #: A tape: how much of it a verb reads, and so what it is, is its payload's own matter.
 Luck = Any
@@ -94,15 +105,27 @@ class Channel(Protocol):
         """Return the inbox that the receivers see."""
 
 
-class Shuffling(Protocol):
-    """The wrapper that asks for a shuffle."""
+class Gathering(Protocol):
+    """The wrapper that asks for messages to be put together, ideally or by a cryptographic protocol."""
 
     name: str
     window: int | None
     min_cohort: int
+    #: By which protocol; None: ideally.
+    protocol: str | None
+
+    def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
+        """Return the sum mod m of the rows of `vectors` ``(n, K)``, and whose are in it ``(n,)``, by the protocol."""
 
 
-class Sealing(Shuffling, Protocol):
+class Shuffling(Gathering, Protocol):
+    """The wrapper that asks for a shuffle."""
+
+    def order(self, run: int, messages: Sequence[bytes]) -> Array:
+        """Return which message stands where ``(n,)``, by the protocol."""
+
+
+class Sealing(Gathering, Protocol):
     """The wrapper that asks for a seal."""
 
     grid: int

@@ -214,7 +214,7 @@ class Mechanism(Privatizer):
         if self.hidden_by != "sum":
             return ""
         last = next((i for i, w in enumerate(env.wrappers) if isinstance(w, SecureFunction)), len(env.wrappers))
-        losing = [(w.name, w.most_lost) for w in env.wrappers[:last] if w.name != self.name and w.most_lost > 0]
+        losing = [(w.name, w.most_lost) for w in env.wrappers[: last + 1] if w.name != self.name and w.most_lost > 0]
         if getattr(env, "loses", False):
             losing.append(("the env", 1.0))
         left = float(np.prod([1.0 - lost for _, lost in losing]))

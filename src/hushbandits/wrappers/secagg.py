@@ -1,13 +1,17 @@
-"""Ideal secure aggregation: a modular sum, and nothing else; what is added up is the setting's to say."""
+"""Secure aggregation: a modular sum, and nothing else; what is added up is the setting's to say."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hushbandits.core.ground.limits import LARGEST_NUMBER
-from hushbandits.core.ground.validate import integer, real
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, integer, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.roles import SecureFunction
 from hushbandits.core.world import World
+from hushbandits.secure.runs import MEASURES, Cohorts, Protocol
 from hushbandits.wrappers.passage import Passage
 
 __all__ = ["SecAgg"]
@@ -16,15 +20,21 @@ _ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 
 class SecAgg(Passage, SecureFunction):
-    """An ideal secure aggregation between senders and receivers: they get ``Σ y mod m`` and nothing else.
+    """Secure aggregation between senders and receivers: they get ``Σ y mod m`` and nothing else.
 
     Feedback: adds a block's messages up; a mechanism before it names the modulus, raw rewards are encoded on a
     fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per arm
     (codes one-hot in the arm, rewards rounded to the grid), so the inbox has a `tally` and nothing else.  Exploration:
     the coordinator gets the votes per arm of a window of activations.  A cohort smaller than `min_cohort` reveals
     nothing at all: in feedback its messages are lost, in exploration the window stays open, and in network, where a
-    cohort is those who report one arm to one receiver in one round, the arm looks as if nobody had pulled it.  Source:
-    Bonawitz et al. 2017 (the protocol that this idealises).
+    cohort is those who report one arm to one receiver in one round, the arm looks as if nobody had pulled it.
+
+    By default the sum is an ideal functionality.  ``protocol="bonawitz"`` plays the protocol that it idealises, for
+    every cohort, with all parties in this process: the sums are the same to the bit, and it is told what they cost.
+    Feedback needs ``users="each"`` then.  Who drops out before its masked message is not in the sum; where too few are
+    left the cohort reveals nothing, as a small one, and in exploration who is not in a window's sum stays for the next.
+    In network the receiver opens the sum of all arms at once, and is trusted to drop those unread that too few report.
+    Source: Bonawitz et al. 2017; Bell et al. 2020 (`neighbours`).
 
     Parameters
     ----------
@@ -36,9 +46,30 @@ class SecAgg(Passage, SecureFunction):
         Network: the largest reported ``|reward|`` that the modulus makes room for; a larger one raises.
     window : int, optional
         Exploration only, and needed there: activations per sum.
+    protocol : str, optional
+        ``"bonawitz"``; by default the sum is ideal.  What follows is for the protocol alone.
+    neighbours : int, optional
+        With how many others a user shares its secrets; by default with all of its cohort.
+    threshold : int, optional
+        How many of them must answer for it at the end; by default ⌊2k/3⌋ + 1 of k.  A cohort of no more users than
+        that reveals nothing.
+    malicious : bool
+        Against a server that lies: users sign.  Everybody is a neighbour then.
+    dropouts : mapping, optional
+        With which probability a user is silent from a stage on: ``"keys"``, ``"shares"``, ``"masked"``, ``"signed"``
+        (where users sign), ``"unmask"``.
+    insecure_seed : bool
+        Whether keys follow from the run's seed, so that all bytes repeat: a simulation.  Otherwise they are the
+        operating system's, and what a run measures is the same.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, a stage that is none, or a parameter of the protocol without it.
     """
 
     verbs = ("seal",)
+    protocol: str | None = None
 
     def __init__(
         self,
@@ -46,6 +77,12 @@ class SecAgg(Passage, SecureFunction):
         grid: int = 1 << 16,
         bound: float = 1.0,
         window: int | None = None,
+        protocol: str | None = None,
+        neighbours: int | None = None,
+        threshold: int | None = None,
+        malicious: bool = False,
+        dropouts: Mapping[str, float] | None = None,
+        insecure_seed: bool = True,
         *,
         name: str | None = None,
     ):
@@ -54,6 +91,14 @@ class SecAgg(Passage, SecureFunction):
         self.window = None if window is None else integer("window", window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
         self.grid = integer("grid", grid, 1, 1 << 30)
+        if protocol is not None:
+            self.protocol = choice("protocol", protocol, ("bonawitz",))
+            self.neighbours, self.threshold, self.malicious = neighbours, threshold, malicious
+            self.dropouts, self.insecure_seed = dict(dropouts or {}), insecure_seed
+            self._how = Protocol(neighbours, threshold, malicious, self.min_cohort, self.dropouts, insecure_seed)
+            vars(self)["measures"] = dict(MEASURES)  # an ideal sum measures nothing
+        elif (neighbours, threshold, malicious, dropouts, insecure_seed) != (None, None, False, None, True):
+            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="bonawitz"')
 
     def room(self, what: str, n: int, most: int) -> None:
         """Raise ``ValueError`` unless `most`, what `n` messages (`what`: users, …) may add up to, is far below 2⁶³."""
@@ -66,8 +111,43 @@ class SecAgg(Passage, SecureFunction):
     def channel(self, env: World) -> Channel:
         return env.payload.sealed(self, env)
 
+    def reset(self, env: World, seeds: Seeds) -> None:
+        if self.protocol is not None:
+            self._cohorts = Cohorts(self._how, f"wrapper/{self.name}", seeds)
+        super().reset(env, seeds)
+
+    def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
+        """Add a cohort up by the protocol.
+
+        Parameters
+        ----------
+        run : int
+        vectors : (n, K) int64
+            Its messages, residues of the modulus.
+        modulus : int
+
+        Returns
+        -------
+        total : (K,) int64
+            Zeros after an abort.
+        left : (n,) bool
+            Whose messages are in it; nobody's after an abort.
+        """
+        return self._cohorts.add_up(run, vectors, modulus)
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        return {} if self.protocol is None else self._cohorts.metrics()
+
+    @property
+    def most_lost(self) -> float:
+        return 0.0 if self.protocol is None else float(self._how.loses)
+
     def promises(self, env: World) -> tuple[Guarantee, ...]:
-        cohort = self.channel(env).cohort
+        channel = self.channel(env)
+        if self.protocol is None:
+            what, whose = "ideal modular sum", ("an ideal functionality: no collusion, no cryptography",)
+        else:
+            what, whose = self._how.words, (*self._how.assumptions, *getattr(channel, "played", ()))
         between = (
             "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that "
             "differ in one sender is its message",
@@ -75,12 +155,12 @@ class SecAgg(Passage, SecureFunction):
         )
         return (
             Guarantee(
-                mechanism=f"ideal modular sum over at least {self.min_cohort} messages {cohort}",
+                mechanism=f"{what} over at least {self.min_cohort} messages {channel.cohort}",
                 epsilon=float("inf"),
                 delta=0.0,
                 adjacency=Adjacency("any two sets of messages with the same sum", "none"),
                 view="the receiver: the sum; it learns nothing else, and all of the sum",
-                assumptions=("an ideal functionality: no collusion, no cryptography", *between),
-                source="Bonawitz et al. 2017",
+                assumptions=(*whose, *between),
+                source="Bonawitz et al. 2017" + ("; Bell et al. 2020" if getattr(self, "neighbours", None) else ""),
             ),
         )

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from hushbandits.core.ground.validate import integer
+from collections.abc import Sequence
+
+import numpy as np
+
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, integer
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.world import World
+from hushbandits.secure.batches import MIXED, Batches, mixed_words
+from hushbandits.secure.mixnet import Mixnet
 from hushbandits.wrappers.passage import Passage
 
 __all__ = ["Shuffle"]
 
 
 class Shuffle(Passage):
-    """An ideal shuffler between senders and receivers: the multiset of messages, and nothing else.
+    """A shuffler between senders and receivers: the multiset of messages, and nothing else.
 
     Network: each receiver's arrivals of a round in a uniform order, ``who`` and delays gone (so an agent that
     needs senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
-    arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.  Source of the model:
-    Bittau et al. 2017.
+    arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.
+
+    By default the shuffler is an ideal functionality.  ``protocol="mixnet"`` sends every batch through mixes, all in
+    this process; feedback needs ``users="each"`` then, and in exploration every agent of a window sends a message for
+    each arm, so that none shows by its number.  Source of the model: Bittau et al. 2017; of the mixes: Chaum 1981.
 
     Parameters
     ----------
@@ -25,6 +35,18 @@ class Shuffle(Passage):
         Exploration only, and needed there: activations per shuffle.
     min_cohort : int
         Exploration only: fewest different agents per window.
+    protocol : str, optional
+        ``"mixnet"``; by default the shuffler is ideal.  What follows is for the protocol alone.
+    hops : int
+        Mixes that each batch passes.
+    insecure_seed : bool
+        Whether keys and orders follow from the run's seed: a simulation.  Otherwise they are the operating system's,
+        and a run whose agents go by the order does not repeat.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, or a parameter of the protocol without it.
 
     Examples
     --------
@@ -34,24 +56,86 @@ class Shuffle(Passage):
     """
 
     verbs = ("shuffle",)
+    protocol: str | None = None
 
-    def __init__(self, window: int | None = None, min_cohort: int = 2, *, name: str | None = None):
+    def __init__(
+        self,
+        window: int | None = None,
+        min_cohort: int = 2,
+        protocol: str | None = None,
+        hops: int = 3,
+        insecure_seed: bool = True,
+        *,
+        name: str | None = None,
+    ):
         super().__init__(name=name)
         self.window = None if window is None else integer("window", window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
+        if protocol is not None:
+            self.protocol = choice("protocol", protocol, ("mixnet",))
+            self.hops, self.insecure_seed = Mixnet(hops).hops, insecure_seed
+            vars(self)["measures"] = dict(MIXED)  # an ideal shuffle measures nothing
+        elif (hops, insecure_seed) != (3, True):
+            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
 
     def channel(self, env: World) -> Channel:
         return env.payload.shuffled(self, env)
 
+    def reset(self, env: World, seeds: Seeds) -> None:
+        if self.protocol is not None:
+            self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
+        super().reset(env, seeds)
+
+    def order(self, run: int, messages: Sequence[bytes]) -> Array:
+        """Send a batch through the mixes.
+
+        Parameters
+        ----------
+        run : int
+        messages : sequence of bytes
+
+        Returns
+        -------
+        (n,) int
+            Which of them stands where.
+        """
+        return self._batches.order(run, messages)
+
+    def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
+        """Count votes behind the mixes.
+
+        Parameters
+        ----------
+        run : int
+        vectors : (n, K) int64
+            Votes, 0 or 1.
+        modulus : int
+            Larger than n.
+
+        Returns
+        -------
+        total : (K,) int64
+        left : (n,) bool
+            Everybody's.
+        """
+        return self._batches.count(run, vectors), np.ones(len(vectors), bool)
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        return {} if self.protocol is None else self._batches.metrics()
+
     def promises(self, env: World) -> tuple[Guarantee, ...]:
+        what = "ideal shuffle"
+        whose: tuple[str, ...] = ("the shuffler is trusted", "seeded permutations are a simulation")
+        if self.protocol is not None:
+            what, whose = f"shuffle by {self.hops} mixes", mixed_words(self.hops, self.insecure_seed)
         return (
             Guarantee(
-                mechanism="ideal shuffle: a uniform permutation, senders removed",
+                mechanism=f"{what}: a uniform permutation, senders removed",
                 epsilon=float("inf"),
                 delta=0.0,
                 adjacency=Adjacency("none: it hides who said what, not what was said", "none"),
                 view="the receiver sees the multiset of messages of a cohort",
-                assumptions=("the shuffler is trusted", "seeded permutations are a simulation"),
-                source="Cheu et al. 2019",
+                assumptions=whose,
+                source="Cheu et al. 2019" + ("; Chaum 1981" if self.protocol else ""),
             ),
         )

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from hushbandits.core.ground.types import Seeds
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, integer, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
@@ -35,6 +35,8 @@ from hushbandits.privacy.shuffling import (
     shares_security,
     split_and_mix,
 )
+from hushbandits.secure.batches import MIXED, Batches, mixed_words
+from hushbandits.secure.mixnet import Mixnet
 from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -127,7 +129,7 @@ class ShuffledLaplace(Mechanism):
             f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}",
             "the server: shuffled messages of blocks",
             "Chowdhury & Zhou 2023, theorem 3 (corrected)" if pure else "Balle et al. 2020",
-            (secure, "an honest shuffler", f"{present} take part"),
+            (secure, *_shuffler(env), f"{present} take part"),
         )
 
 
@@ -208,9 +210,13 @@ class BinarySum(Mechanism):
             f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
             "the server: shuffled bits of blocks",
             "exact divergence of the binomial" if self.calibrate == "exact" else "Tenenbaum et al. 2021",
-            ("an honest shuffler", "all planned users take part"),
+            (*_shuffler(env), "all planned users take part"),
             adjacency=Adjacency("one user's bit replaced; a user takes part once", "reward"),
         )
+
+
+def _shuffler(env: World) -> tuple[str, ...]:
+    return next((w.shuffler for w in env.wrappers if isinstance(w, ShuffledSum)), ("an honest shuffler",))
 
 
 class ShuffledSum(SecureFunction):
@@ -222,6 +228,9 @@ class ShuffledSum(SecureFunction):
     block's sum is a uniform number.  ``binary-sum``: the bits' sum.  Source: Balle et al. 2020; Chowdhury & Zhou 2023,
     theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
 
+    The shuffler is ideal, or with ``protocol="mixnet"`` a cascade of mixes through which every share of
+    ``split-and-mix`` goes, with ``users="each"``; the sums are the same to the bit.
+
     Parameters
     ----------
     shuffle : str
@@ -230,20 +239,53 @@ class ShuffledSum(SecureFunction):
         σ of ``split-and-mix``, the mechanism's.
     min_cohort : int
         Fewest users whose sum is opened.
+    protocol : str, optional
+        ``"mixnet"``; by default the shuffler is ideal.
+    hops, insecure_seed
+        As in `Shuffle`.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, a parameter of the protocol without it, or the protocol with another `shuffle`.
     """
 
     verbs = ("seal",)
+    protocol: str | None = None
 
     def __init__(
-        self, shuffle: str = "split-and-mix", security: int = 40, min_cohort: int = 2, *, name: str | None = None
+        self,
+        shuffle: str = "split-and-mix",
+        security: int = 40,
+        min_cohort: int = 2,
+        protocol: str | None = None,
+        hops: int = 3,
+        insecure_seed: bool = True,
+        *,
+        name: str | None = None,
     ):
         super().__init__(name=name)
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS)
         self.security = integer("security", security, 1, 128)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
+        if protocol is not None:
+            if shuffle != "split-and-mix":
+                raise ValueError(f"shuffle={shuffle!r}: with protocol={protocol!r} allowed is 'split-and-mix'")
+            self.protocol = choice("protocol", protocol, ("mixnet",))
+            self.hops, self.insecure_seed = Mixnet(hops).hops, insecure_seed
+            vars(self)["measures"] = dict(MIXED)
+        elif (hops, insecure_seed) != (3, True):
+            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
+
+    @property
+    def shuffler(self) -> tuple[str, ...]:
+        """What its users trust in."""
+        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
 
     def sends(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("reward", "n", "modulus"), fields)
+        if self.protocol is not None and getattr(env, "users", "") != "each":
+            raise ValueError(f'{self.name} with protocol="mixnet" needs users one by one: give the env users="each"')
         before = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if not isinstance(before, Mechanism) or getattr(before, "shuffle", None) != self.shuffle:
             raise ValueError(f"shuffle={self.shuffle!r} of {self.name} does not fit the noise of {before!r}")
@@ -255,6 +297,11 @@ class ShuffledSum(SecureFunction):
 
     def reset(self, env: World, seeds: Seeds) -> None:
         self._rngs = self.generators(seeds)
+        if self.protocol is not None:
+            self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        return {} if self.protocol is None else self._batches.metrics()
 
     def send(self, message: Payload, env: World) -> Payload:
         crowd: Cohort = message["reward"]
@@ -271,7 +318,10 @@ class ShuffledSum(SecureFunction):
                 bits[r, i] *= k
             if isinstance(crowd, Individuals):
                 messages = crowd.messages(r, i)
-                total[r, i] = modular_sum(split_and_mix(messages, k, m, rng) if k > 1 else messages, m)
+                shares = split_and_mix(messages, k, m, rng) if k > 1 else messages
+                if self.protocol is not None and keep[r, i]:
+                    shares = np.frombuffer(b"".join(self._batches.shuffle(r, [s.tobytes() for s in shares])), np.int64)
+                total[r, i] = modular_sum(shares, m)
             else:
                 total[r, i] = sums[r, i] % m
             if self._wrong and rng.random() < self._wrong:

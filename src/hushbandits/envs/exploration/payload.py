@@ -9,9 +9,9 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.luck.tapes import Uniforms
-from hushbandits.core.payload import Channel, Payload, Sealing, Shuffling
+from hushbandits.core.payload import Channel, Gathering, Payload, Sealing, Shuffling
 from hushbandits.core.world import World
-from hushbandits.envs.exploration.window import VoteWindow
+from hushbandits.envs.exploration.window import PlayedWindow, VoteWindow
 
 __all__ = ["Votes"]
 
@@ -47,9 +47,13 @@ class Votes(Payload):
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
         """The votes of a window of activations, as counts per arm."""
-        return VoteWindow(by.name, by.window, by.min_cohort, env)
+        return _window(by, env)
 
     @classmethod
     def sealed(cls, by: Sealing, env: World) -> Channel:
         """The votes per arm of a window of activations; an agent votes once per arm, so a sum stays below N + 1."""
-        return VoteWindow(by.name, by.window, by.min_cohort, env)
+        return _window(by, env)
+
+
+def _window(by: Gathering, env: World) -> Channel:
+    return VoteWindow(by, env) if by.protocol is None else PlayedWindow(by, env)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.ground.types import Seeds
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import integer
 from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.core.payload import Payload
+from hushbandits.core.payload import Gathering, Payload
 from hushbandits.core.world import World
 
-__all__ = ["VoteWindow"]
+__all__ = ["PlayedWindow", "VoteWindow"]
 
 
 class VoteWindow:
@@ -22,25 +22,22 @@ class VoteWindow:
 
     Parameters
     ----------
-    owner : str
-        Names the wrapper in errors.
-    window : int or None
-        Activations per window; ``None`` raises: exploration has one agent per round, whose vote would be bare.
-    min_cohort : int
-        Fewest different agents per window.
+    by : Gathering
+        The wrapper.  Its `window` counts activations; ``None`` raises: exploration has one agent per round, whose vote
+        would be bare.  Its `min_cohort` is the fewest different agents per window.
     """
 
-    def __init__(self, owner: str, window: int | None, min_cohort: int, env: World):
-        self._owner = owner
-        if window is None:
+    def __init__(self, by: Gathering, env: World):
+        if by.window is None:
             raise ValueError(
-                f"{owner} needs a declared window in exploration, such as window=64: "
+                f"{by.name} needs a declared window in exploration, such as window=64: "
                 f"a round has one active agent, and a cohort of one would be the message itself"
             )
-        self.window = integer("window", window, 2)
-        self.min_cohort = integer("min_cohort", min_cohort, 2)
+        self._owner = by.name
+        self.window = integer("window", by.window, 2)
+        self.min_cohort = integer("min_cohort", by.min_cohort, 2)
         if env.n_agents < self.min_cohort:
-            raise ValueError(f"min_cohort={min_cohort} needs as many agents; n_agents={env.n_agents}")
+            raise ValueError(f"min_cohort={by.min_cohort} needs as many agents; n_agents={env.n_agents}")
 
     cohort = "that are added up"
     #: What no run owns (`hushbandits.core.rows`).
@@ -68,18 +65,56 @@ class VoteWindow:
         """Take the round's votes in; let out ``(R, 1, K)`` sums of the windows that close, else 0."""
         seat = self._runs, env.who[:, 0]
         vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.live)[:, None]
-        self._pending += vote & ~self._cast[seat]
+        self._take(seat, vote & ~self._cast[seat])
         self._cast[seat] |= vote
         self._cohort[seat] |= env.live
         self._seen += env.live
         due = (self._seen >= self.window) | env.deserted
         opened = due & (self._cohort.sum(1) >= self.min_cohort)
+        sums = self._open(opened, env)
+        self._seen[opened] = 0
+        return Payload(tally=sums[:, None], sent=message["sent"])
+
+    def _take(self, seat: tuple[Array, Array], vote: Array) -> None:
+        self._pending += vote
+
+    def _open(self, opened: Array, env: World) -> Array:
         sums = np.where(opened[:, None], self._pending, 0)
         self._pending[opened] = 0
         self._cohort[opened] = False
-        self._seen[opened] = 0
-        return Payload(tally=sums[:, None], sent=message["sent"])
+        return sums
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """What the coordinator tells."""
         return inbox
+
+
+class PlayedWindow(VoteWindow):
+    """As `VoteWindow`, by the wrapper's protocol; who is not in a window's sum takes part in the next.
+
+    Parameters
+    ----------
+    by : Gathering
+        The wrapper.
+    """
+
+    def __init__(self, by: Gathering, env: World):
+        super().__init__(by, env)
+        self._by = by
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Begin with an empty window."""
+        super().reset(env, seeds)
+        self._fresh = np.zeros((len(seeds), env.n_agents, env.n_arms), bool)  # cast, and in no sum yet
+
+    def _take(self, seat: tuple[Array, Array], vote: Array) -> None:
+        self._fresh[seat] |= vote
+
+    def _open(self, opened: Array, env: World) -> Array:
+        sums = np.zeros((len(opened), env.n_arms), np.int64)
+        for r in np.flatnonzero(opened & env.live).tolist():
+            agents = np.flatnonzero(self._cohort[r])
+            sums[r], present = self._by.add_up(r, self._fresh[r, agents].astype(np.int64), env.n_agents + 1)
+            self._fresh[r, agents[present]] = False
+            self._cohort[r, agents[present]] = False
+        return sums

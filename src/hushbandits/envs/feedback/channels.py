@@ -7,11 +7,16 @@ import numpy as np
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.core.payload import Payload, Sealing, Shuffling
+from hushbandits.core.payload import Gathering, Payload, Sealing, Shuffling
 from hushbandits.core.world import World
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed, blocks
 
 __all__ = ["SealedBlocks", "ShuffledUsers"]
+
+
+def _one_by_one(by: Gathering, env: World) -> None:
+    if by.protocol is not None and getattr(env, "users", "each") != "each":
+        raise ValueError(f'{by.name} with protocol={by.protocol!r} needs users one by one: give the env users="each"')
 
 
 class ShuffledUsers:
@@ -20,10 +25,11 @@ class ShuffledUsers:
     cohort = "of a block"
 
     def __init__(self, by: Shuffling):
-        self._name = by.name
+        self._by, self._name = by, by.name
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """As they are."""
+        _one_by_one(self._by, env)
         return fields
 
     def hears(self, fields: Fields, env: World) -> Fields:
@@ -36,6 +42,9 @@ class ShuffledUsers:
 
     def send(self, message: Payload, env: World) -> Payload:
         """Shuffle the users of each block."""
+        crowd: Cohort = message["reward"]
+        if self._by.protocol is not None and isinstance(crowd, Individuals):  # a sum has no order
+            return message.but(reward=crowd.arranged(self._by.order))
         return message.but(reward=message["reward"].shuffle(self._rngs))
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
@@ -55,6 +64,7 @@ class SealedBlocks:
         """Integers, and no individuals; raw rewards are encoded here."""
         by = self._by
         require(by.name, ("reward", "n"), fields)
+        _one_by_one(by, env)
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
             by.room("a block of n users up to horizon", env.horizon, env.horizon * by.grid + 1)
@@ -79,7 +89,19 @@ class SealedBlocks:
             message = message.but(modulus=modulus, bits=_bits(modulus))
         crowd = message["reward"]
         keep = message["sent"] & (crowd.n >= by.min_cohort)
+        if by.protocol is not None:
+            return self._play(message, keep)
         return message.but(reward=crowd.seal(crowd.total() % message["modulus"], keep, by.name), sent=keep)
+
+    def _play(self, message: Payload, keep: Array) -> Payload:
+        crowd = message["reward"]
+        assert isinstance(crowd, Individuals)
+        total, left = np.zeros(crowd.n.shape, np.int64), np.zeros(crowd.n.shape, np.int64)
+        for r, i, _ in blocks(np.where(keep, crowd.n, 0)):
+            m = int(message["modulus"][r, i])
+            (total[r, i],), present = self._by.add_up(r, crowd.messages(r, i)[:, None] % m, m)
+            left[r, i] = present.sum()
+        return message.but(reward=Sealed(left, crowd.planned, total, self._by.name), sent=left > 0)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Decode what was encoded here."""

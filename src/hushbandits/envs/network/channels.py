@@ -49,7 +49,7 @@ class ShuffledSlots:
     cohort = "that reach one receiver in one round"
 
     def __init__(self, by: Shuffling):
-        self._name = by.name
+        self._by, self._name = by, by.name
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """As they are."""
@@ -73,6 +73,8 @@ class ShuffledSlots:
         if isinstance(inbox, TallyInbox):  # a sum has neither senders nor an order
             return inbox
         assert isinstance(inbox, SlotInbox)
+        if self._by.protocol is not None:
+            return inbox._hide_senders(_Order(self._mixed(inbox)))
         if isinstance(inbox, FloodInbox):  # several posts of one sender may come at once: luck by arrival
             arrived = inbox.arrived
             keys = np.full(arrived.shape, np.inf)
@@ -82,11 +84,23 @@ class ShuffledSlots:
         luck = self._luck.next()  # (R, M, M): a receiver's luck for each possible sender, whoever else is in the batch
         return inbox._hide_senders(_Order(luck, inbox))
 
+    def _mixed(self, inbox: SlotInbox) -> Array:
+        """Slots' places, by the protocol; ∞ where nothing has arrived."""
+        arrived, values = inbox.arrived, [inbox[name] for name in inbox.fields if name != "sender"]
+        places = np.full(arrived.shape, np.inf)
+        for r, i in np.argwhere(arrived.any(2)).tolist():
+            slots = np.flatnonzero(arrived[r, i])
+            messages = [b"".join(value[r, i, s].tobytes() for value in values) for s in slots]
+            places[r, i, slots[self._by.order(r, messages)]] = np.arange(len(slots))
+        return places
+
 
 class SealedTallies:
     """A receiver's arrivals of a round: the sum mod m of their codes, one-hot in the arm."""
 
     cohort = "of one arm, to one receiver in one round"
+    #: What a protocol does not hide that the ideal sum does.
+    played = ("the receiver that adds up drops unread what it sees of an arm that fewer than min_cohort report",)
 
     def __init__(self, by: Sealing):
         self._by = by
@@ -144,10 +158,17 @@ class SealedTallies:
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Open the sums of arms that enough have reported."""
         m, by = self._modulus, self._by
-        total = inbox.total("code") % m
+        total = inbox.total("code") % m if by.protocol is None else self._play(inbox)
         # The minimum holds per arm: an arm with fewer contributions looks like an arm without any.
         opened = total[..., : self._k] >= by.min_cohort
         lifted = np.where(total > m // 2, total - m, total)
         pulls = np.where(opened, lifted[..., : self._k], 0).astype(float)
         sums = np.where(opened, lifted[..., self._k :] / by.grid, 0.0)
         return TallyInbox(pulls, sums, np.asarray(opened.any(2)))
+
+    def _play(self, inbox: Inbox) -> Array:
+        code, arrived = inbox["code"], inbox.arrived
+        total = np.zeros((*arrived.shape[:2], 2 * self._k), np.int64)
+        for r, i in np.argwhere(arrived.sum(2) >= self._by.min_cohort).tolist():
+            total[r, i], _ = self._by.add_up(r, code[r, i, arrived[r, i]], self._modulus)
+        return total

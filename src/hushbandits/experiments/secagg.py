@@ -1,0 +1,39 @@
+"""What secure aggregation costs: bytes, with everybody as a neighbour and on a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hushbandits.bench.declare.spec import Experiment, Figure, Use
+
+__all__ = ["EXPERIMENTS"]
+
+_READING = (
+    "Every agent adds up what all others report, by the protocol, with one in twenty of them dropping out before its "
+    "masked vector. With everybody as a neighbour a user's bytes grow with the number of users; with eight they stay. "
+    "Signatures against a lying server cost one more round, and bytes for every neighbour."
+)
+
+
+#: In every line of it.
+_SAME: dict[str, Any] = {"protocol": "bonawitz", "dropouts": {"masked": 0.05}}
+
+EXPERIMENTS = (
+    Experiment(
+        name="secagg-cost",
+        title="Secure aggregation: what does a sum cost a user?",
+        source="own addition, after Bonawitz et al. 2017 and Bell et al. 2020",
+        env=Use("CoopNetwork-v0", graph="complete", horizon=2, permute_arms=True),
+        agents=[Use("Multi-UCB")],
+        wrappers={
+            "everybody a neighbour": [Use("SecAgg", **_SAME)],
+            "8 neighbours": [Use("SecAgg", **_SAME, neighbours=8, threshold=5)],
+            "signed": [Use("SecAgg", **_SAME, malicious=True)],
+        },
+        sweep={"env.n_agents": (12, 16, 24, 32)},
+        runs=3,
+        metrics=("secagg_bytes_up", "secagg_bytes_down", "secagg_rounds", "secagg_aborts", "secagg_dropped_masked"),
+        figures=(Figure(y="secagg_bytes_up", x="env.n_agents", log="xy", reading=_READING),),
+        quick={"runs": 2, "env.n_agents": (8, 12)},
+    ),
+)

@@ -1,0 +1,200 @@
+"""The protocol of Bonawitz et al. as one call: a sum with all parties in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import integer
+from hushbandits.secure import primitives
+from hushbandits.secure.messages import Abort, Fault, Kind
+from hushbandits.secure.parties import Parameters
+from hushbandits.secure.server import Server
+from hushbandits.secure.transport import Traffic, in_memory
+from hushbandits.secure.user import User
+
+__all__ = ["STAGES", "Outcome", "SecureSum"]
+
+#: What a user sends, in order; ``"signed"`` only against malicious servers.
+STAGES = ("keys", "shares", "masked", "signed", "unmask")
+
+#: Bytes that two neighbours take in one process, about.
+_PAIR = 1000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a sum ended.
+
+    Parameters
+    ----------
+    total : Array or None
+        ``Σ x mod m`` over the survivors, None after an abort.
+    survivors : tuple of int
+        Whose vectors are in it.
+    up, down : Array
+        Bytes that each user sent and got.
+    rounds : int
+        Those that ended.
+    aborted : Abort or None
+    """
+
+    total: Array | None
+    survivors: tuple[int, ...]
+    up: Array
+    down: Array
+    rounds: int
+    aborted: Abort | None
+
+
+def _remembering() -> Callable[[Any, bytes], bytes | None]:
+    """An agreement that all parties of one process share: the second of a pair is spared the arithmetic."""
+    known: dict[frozenset[bytes], bytes | None] = {}
+
+    def agree(key: Any, other: bytes) -> bytes | None:
+        pair = frozenset((primitives.public(key), other))
+        if pair in known:
+            return known.pop(pair)
+        known[pair] = primitives.agree(key, other)
+        return known[pair]
+
+    return agree
+
+
+class SecureSum:
+    """Sums of vectors by the protocol of Bonawitz et al., with all parties in this process.
+
+    Parameters
+    ----------
+    modulus : int
+        2 … 2⁶².
+    neighbours : int, optional
+        With how many others a user shares; by default, and where a sum has fewer users, with everybody.
+    threshold : int, optional
+        How many of them unmask; by default ⌊2k/3⌋ + 1 of k neighbours.  With `malicious` at least more than n/2.
+    malicious : bool
+        Against a server that lies: keys and lists are signed.  It needs everybody as a neighbour.
+    fewest : int
+        A sum of fewer vectors is not opened, ≥ 2.
+    insecure_seed : int, optional
+        A simulation: all keys follow from it.  By default they are the operating system's.
+
+    References
+    ----------
+    Bonawitz et al. 2017; Bell et al. 2020 (the graph).
+
+    Examples
+    --------
+    >>> outcome = SecureSum(100).sum(np.array([[70], [20], [30]]), dropouts={"masked": {1}})
+    >>> outcome.aborted is None, outcome.aborted
+    (False, Abort('too few users left: 1 neighbours of user 0 are left, fewer than threshold=2'))
+    >>> outcome = SecureSum(100, threshold=1).sum(np.array([[70], [20], [30]]), dropouts={"masked": {1}})
+    >>> outcome.total, outcome.survivors
+    (array([0], dtype=uint64), (0, 2))
+    """
+
+    def __init__(
+        self,
+        modulus: int,
+        neighbours: int | None = None,
+        threshold: int | None = None,
+        malicious: bool = False,
+        fewest: int = 2,
+        insecure_seed: int | None = None,
+    ):
+        primitives.needed()
+        self.modulus = integer("modulus", modulus, 2, 1 << 62)
+        self.neighbours = None if neighbours is None else integer("neighbours", neighbours, 1, (1 << 20) - 1)
+        self.threshold = None if threshold is None else integer("threshold", threshold, 1, neighbours or (1 << 20) - 1)
+        self.malicious = malicious
+        if malicious and neighbours is not None:
+            raise ValueError(f"neighbours={neighbours}: with malicious=True everybody is one, allowed is None")
+        self.fewest = integer("fewest", fewest, 2)
+        self.insecure_seed = insecure_seed
+        self._sums = 0
+
+    def sum(self, vectors: Array, dropouts: Mapping[str, Collection[int]] | None = None) -> Outcome:
+        """The sum of the rows of `vectors`.
+
+        Parameters
+        ----------
+        vectors : Array
+            Residues of the modulus, integers, (n, K).
+        dropouts : mapping, optional
+            Who is silent from which stage on (`STAGES`).
+
+        Raises
+        ------
+        ValueError
+            Vectors of another form, a stage or a user that is none; more memory than is allowed (`HUSHBANDITS_MEMORY`).
+        Whatever happens later is an outcome.
+        """
+        x = self._residues(vectors)
+        n, traffic = len(x), Traffic()
+        silent = _silent(dropouts or {}, n)
+        try:
+            server, users = self.parties(x)
+            in_memory(server, users, traffic, silent)
+        except Abort as abort:
+            return self._outcome(n, None, (), traffic, abort)
+        return self._outcome(n, server.total, tuple(server.survivors), traffic, None)
+
+    def parties(self, vectors: Array) -> tuple[Server, dict[int, User]]:
+        """The server and the users of a new session, who have not spoken yet; an `Abort` where they are too few.
+
+        Parameters
+        ----------
+        vectors : Array
+            As in `sum`.
+        """
+        x = self._residues(vectors)
+        seed = None if self.insecure_seed is None else f"{self.insecure_seed}, sum {self._sums}"
+        self._sums += 1  # no two sums share a session, nor keys
+        n, length = x.shape
+        p, signing = self._session(n, length, seed)
+        k, row = p.neighbours, 8 * length
+        affordable(f"a secure sum of {n} users with {k} neighbours", n * k * _PAIR + 10.0 * row * (n + k))
+        agree = _remembering()
+        return Server(p), {u: User(p, u, x[u], signing[u], seed, agree) for u in range(p.n)}
+
+    @staticmethod
+    def _outcome(
+        n: int, total: Array | None, survivors: tuple[int, ...], traffic: Traffic, why: Abort | None
+    ) -> Outcome:
+        up, down = (np.array([of.get(u, 0) for u in range(n)]) for of in (traffic.up, traffic.down))
+        return Outcome(total, survivors, up, down, traffic.rounds, why)
+
+    def _residues(self, vectors: Array) -> Array:
+        x = np.asarray(vectors)
+        if x.ndim != 2 or x.dtype.kind not in "iu" or x.shape[1] == 0 or (x < 0).any() or (x >= self.modulus).any():
+            raise ValueError(
+                f"vectors {x.dtype} of shape {x.shape}: allowed are (n, K) integers 0 … {self.modulus - 1}"
+            )
+        return x.astype(np.uint64)
+
+    def _session(self, n: int, length: int, seed: str | None) -> tuple[Parameters, list[bytes]]:
+        k = n - 1 if self.neighbours is None else min(self.neighbours + self.neighbours % 2, n - 1)
+        t = min(2 * k // 3 + 1, k) if self.threshold is None else self.threshold
+        t = max(t, n // 2 + 1) if self.malicious else t
+        least = max(self.fewest, t + 1, 3 if self.malicious else 2)
+        if n < least:
+            raise Abort(Fault.DROPOUT, f"{n} users are there; allowed are {least} or more")
+        signing = [primitives.source(seed, f"identity {u}")(primitives.KEY) for u in range(n)] if self.malicious else []
+        directory = tuple(map(primitives.verifier, signing))
+        session = os.urandom(16) if seed is None else primitives.source(seed, "session")(16)
+        return Parameters(n, self.modulus, length, k, t, session, self.fewest, directory), signing or [b""] * n
+
+
+def _silent(dropouts: Mapping[str, Collection[int]], n: int) -> dict[Kind, set[int]]:
+    for stage, names in dropouts.items():
+        if stage not in STAGES:
+            raise ValueError(f"dropouts at {stage!r}: allowed are {', '.join(STAGES)}")
+        if strange := set(names) - set(range(n)):
+            raise ValueError(f"dropouts at {stage!r} of {min(strange)}: allowed are 0 … {n - 1}")
+    return {Kind[stage.upper()]: set(names) for stage, names in dropouts.items()}

@@ -1,0 +1,100 @@
+"""Who shares with whom: k-regular graphs, and how large k and the threshold t must be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from hushbandits.secure.primitives import keystream
+
+__all__ = ["neighbourhood", "neighbourhoods"]
+
+
+def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[int]]:
+    """Neighbours of each name, in order: users on a circle in a random order, joined to the next ⌈k/2⌉ on both sides.
+
+    Parameters
+    ----------
+    names : sequence of int
+        Distinct.
+    k : int
+        An odd one counts as k + 1; from ``len(names) − 1`` on, all are joined.
+    seed : bytes
+        32, public, chosen by no party alone.
+
+    References
+    ----------
+    Bell et al. 2020, section 3 (the Harary graph under random names).
+    """
+    n, half = len(names), (k + 1) // 2
+    if 2 * half >= n - 1:
+        return {u: sorted(v for v in names if v != u) for u in names}
+    order = np.argsort(np.frombuffer(keystream(seed, 8 * n), "<u8"), kind="stable")
+    circle = [sorted(names)[i] for i in order]
+    steps = [s for s in range(-half, half + 1) if s]
+    return {u: sorted(circle[(i + s) % n] for s in steps) for i, u in enumerate(circle)}
+
+
+def _tail(population: int, bad: int, k: int) -> list[float]:
+    """P(at least j bad ones among k of a population), j = 0 … k + 1: exact counts, rounded once."""
+    counts = [math.comb(bad, j) * math.comb(population - bad, k - j) for j in range(k + 1)]
+    whole, tail, out = math.comb(population, k), 0, [0.0]
+    for c in reversed(counts):
+        tail += c
+        out.append(tail / whole)  # Python rounds a quotient of integers once
+    return out[::-1]
+
+
+@lru_cache(maxsize=256)
+def neighbourhood(n: int, corrupt: float = 1 / 3, dropout: float = 1 / 3, security: int = 40) -> tuple[int, int]:
+    """The smallest even k, and its best t: with probability 1 − 2^(−security) a graph of n users is safe and enough.
+
+    Safe: nobody has t corrupt neighbours, and the honest survivors are connected (on the circle, no ⌈k/2⌉ in a row
+    are corrupt or dropped).  Enough: everybody keeps t surviving neighbours.  A neighbourhood is a uniform sample, so
+    each tail is hypergeometric and exact; the union over users is a bound.
+
+    Parameters
+    ----------
+    n : int
+    corrupt, dropout : float
+        Fractions of the users, each below 1, together too.
+    security : int
+
+    Raises
+    ------
+    ValueError
+        Not even the complete graph will do.
+
+    References
+    ----------
+    Bell et al. 2020, section 3.
+
+    Examples
+    --------
+    >>> neighbourhood(1000, 0.05, 0.05)
+    (36, 18)
+    """
+    if min(corrupt, dropout) < 0 or corrupt + dropout >= 1:
+        raise ValueError(f"corrupt={corrupt:g}, dropout={dropout:g}: allowed are fractions of sum below 1")
+    taken, gone = math.ceil(corrupt * n), math.ceil(dropout * n)
+    for k in [*range(2, n - 1, 2), n - 1]:
+        others = n - 1
+        if k == others:  # everybody sees everybody: nothing is left to chance
+            if taken + 1 <= others - gone:
+                return k, taken + 1
+            break
+        bad, half = min(taken + gone, n), k // 2
+        gap = n * math.comb(bad, half) / math.comb(n, half)
+        if gap > 2.0**-security:
+            continue
+        seen, lost = _tail(others, taken, k), _tail(others, gone, k)
+        risk, t = min((seen[t] + lost[k - t + 1], t) for t in range(1, k + 1))
+        if n * risk + gap <= 2.0**-security:
+            return k, t
+    raise ValueError(
+        f"n={n}, corrupt={corrupt:g}, dropout={dropout:g}: too few honest users survive in any graph; "
+        "allowed are fractions whose sum leaves one"
+    )

@@ -1,0 +1,178 @@
+"""Messages as bytes, format version 1, and the one error of a protocol: a named abort.
+
+A message is a header of 28 bytes, a body and the first 16 bytes of the SHA-256 of both.  The header: ``HS``, the
+version, the kind, the session (16 bytes), the sender (u32), the length of the body (u32); all numbers
+are big-endian.  A body is a vector of u64, or rows of one width, each after a name (u32, ascending); a user's begins
+with the digest of the message that it answers.  Lengths are checked before anything is parsed.  Digests find accidents;
+against forgers a link needs TLS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+import numpy as np
+
+from hushbandits.core.ground.types import Array
+
+__all__ = [
+    "DIGEST",
+    "HEADER",
+    "LARGEST",
+    "SERVER",
+    "Abort",
+    "Fault",
+    "Kind",
+    "Message",
+    "length_of",
+    "lists",
+    "parse_lists",
+    "parse_rows",
+    "parse_vector",
+    "rows",
+    "vector",
+]
+
+#: The server's name.
+SERVER = 0xFFFFFFFF
+#: Longest body, bytes: what a party holds of a message that it has not checked.
+LARGEST = 1 << 24
+_FORM = struct.Struct(">2sBB16sII")
+HEADER, DIGEST = _FORM.size, 16
+
+
+class Kind(IntEnum):
+    """What a message is, in the order of the rounds; even ones come from the server."""
+
+    KEYS = 1
+    ROSTER = 2
+    SHARES = 3
+    INBOX = 4
+    MASKED = 5
+    LISTS = 6
+    SIGNED = 7
+    SIGNATURES = 8
+    UNMASK = 9
+
+
+class Fault(StrEnum):
+    """Why a protocol ended without a sum."""
+
+    FORMAT = "malformed message"
+    SESSION = "message of another session"
+    ROUND = "message of another round"
+    NAME = "unknown or repeated name"
+    SHARE = "share of wrong length or index"
+    BOX = "box that does not open"
+    VALUE = "vector of the wrong length or out of range"
+    LISTS = "lists of survivors that contradict"
+    SIGNATURE = "too few valid signatures"
+    KEY = "key that is none or does not fit"
+    DROPOUT = "too few users left"
+    LINK = "connection lost"
+
+
+class Abort(Exception):
+    """A protocol's end without a sum: the fault, who found it in whose message, and no secret.
+
+    Parameters
+    ----------
+    fault : Fault
+    text : str
+    """
+
+    def __init__(self, fault: Fault, text: str):
+        super().__init__(f"{fault}: {text}")
+        self.fault = fault
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message: its kind, the session, the sender and the body."""
+
+    kind: Kind
+    session: bytes
+    sender: int
+    body: bytes
+
+    def __repr__(self) -> str:
+        return f"Message({self.kind.name}, sender={self.sender}, {len(self.body)} bytes)"
+
+    def pack(self) -> bytes:
+        """The message as bytes."""
+        head = _FORM.pack(b"HS", 1, self.kind, self.session, self.sender, len(self.body))
+        return head + self.body + hashlib.sha256(head + self.body).digest()[:DIGEST]
+
+    @classmethod
+    def parse(cls, data: bytes, session: bytes) -> Message:
+        """The message that `data` holds, of this session, or an `Abort`."""
+        if len(data) < HEADER or len(data) != length_of(data[:HEADER]):
+            raise Abort(Fault.FORMAT, f"{len(data)} bytes, which is not what the header announces")
+        if hashlib.sha256(data[:-DIGEST]).digest()[:DIGEST] != data[-DIGEST:]:
+            raise Abort(Fault.FORMAT, "the digest does not fit")
+        _, _, kind, its, sender, _ = _FORM.unpack(data[:HEADER])
+        if kind not in list(Kind):
+            raise Abort(Fault.FORMAT, f"kind {kind} is none of 1 … {max(Kind)}")
+        if its != session:
+            raise Abort(Fault.SESSION, f"a message of {sender} for another session")
+        return cls(Kind(kind), its, sender, data[HEADER:-DIGEST])
+
+
+def length_of(header: bytes, longest: int = LARGEST) -> int:
+    """Bytes of the whole message that begins so, or an `Abort` where its body is longer than `longest`."""
+    magic, version, _, _, _, size = _FORM.unpack(header)
+    if magic != b"HS" or version != 1:
+        raise Abort(Fault.FORMAT, "not a message of format version 1")
+    if size > longest:
+        raise Abort(Fault.FORMAT, f"a body of {size} bytes; allowed are {longest}")
+    return HEADER + size + DIGEST
+
+
+def rows(items: Iterable[tuple[int, bytes]]) -> bytes:
+    """A body of rows of one width, by name."""
+    return b"".join(name.to_bytes(4, "big") + row for name, row in sorted(items))
+
+
+def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int, bytes]:
+    """The rows of a body by name, or an `Abort` with this fault where the length is wrong."""
+    step = 4 + width
+    if len(body) % step:
+        raise Abort(fault, f"{len(body)} bytes of rows; allowed are multiples of {step}")
+    found = {int.from_bytes(body[i : i + 4], "big"): body[i + 4 : i + step] for i in range(0, len(body), step)}
+    if len(found) * step != len(body) or list(found) != sorted(found):
+        raise Abort(Fault.NAME, "names of rows must ascend")
+    return found
+
+
+def lists(count: int, survivors: Iterable[int], dropped: Iterable[int]) -> bytes:
+    """A body of how many survived at all, and of two lists of names."""
+    first, second = sorted(survivors), sorted(dropped)
+    return np.array([count, len(first), *first, *second], ">u4").tobytes()
+
+
+def parse_lists(body: bytes) -> tuple[int, list[int], list[int]]:
+    """How many survived, and survivors and dropped users by name, or an `Abort`."""
+    numbers = np.frombuffer(body, ">u4").tolist() if len(body) % 4 == 0 else []
+    if len(numbers) < 2 or numbers[1] > len(numbers) - 2:
+        raise Abort(Fault.FORMAT, f"{len(body)} bytes hold no two lists")
+    count, size, *names = numbers
+    return count, names[:size], names[size:]
+
+
+def vector(x: Array) -> bytes:
+    """A body of residues."""
+    return x.astype(">u8").tobytes()
+
+
+def parse_vector(body: bytes, length: int, modulus: int) -> Array:
+    """`length` residues, or an `Abort`."""
+    if len(body) != 8 * length:
+        raise Abort(Fault.VALUE, f"{len(body)} bytes; allowed are {8 * length}")
+    x = np.frombuffer(body, ">u8").astype(np.uint64)
+    if (x >= modulus).any():
+        raise Abort(Fault.VALUE, f"a number outside 0 … {modulus - 1}")
+    return x

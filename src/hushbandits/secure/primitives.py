@@ -1,0 +1,137 @@
+"""What comes from `cryptography` (the extra `secagg`), imported late: keys, key derivation, boxes and signatures."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = [
+    "BOX",
+    "KEY",
+    "SIGNATURE",
+    "agree",
+    "derive",
+    "keystream",
+    "needed",
+    "private",
+    "public",
+    "seal",
+    "sign",
+    "source",
+    "unseal",
+    "verifier",
+    "verify",
+]
+
+#: Bytes of a key (X25519, Ed25519 or symmetric), of a signature, and by which a box is longer than what it holds.
+KEY, SIGNATURE, BOX = 32, 64, 16
+
+
+def needed() -> None:
+    """Raise ``ImportError`` where `cryptography` is not installed."""
+    if find_spec("cryptography") is None:
+        raise ImportError("secure sums need cryptography: pip install 'hushbandits[secagg]'")
+
+
+def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], bytes]:
+    """Where the party `name` takes its random bytes: the operating system, or, in a simulation, a stream of its own.
+
+    With a seed nothing is secret: whoever knows it knows every key.
+    """
+    if insecure_seed is None:
+        return os.urandom
+    key = hashlib.sha256(f"insecure simulation {insecure_seed} {name}".encode()).digest()
+    drawn = 0
+
+    def draw(size: int) -> bytes:
+        nonlocal drawn
+        drawn += 1
+        return keystream(key, size, drawn)
+
+    return draw
+
+
+def private(secret: bytes) -> Any:
+    """An X25519 key (RFC 7748) of 32 bytes."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    return X25519PrivateKey.from_private_bytes(secret)
+
+
+def public(key: Any) -> bytes:
+    """The public half of an X25519 key."""
+    return key.public_key().public_bytes_raw()
+
+
+def agree(key: Any, other: bytes) -> bytes | None:
+    """What the owners of two X25519 keys share; None where `other` makes it zero."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+
+    try:
+        return key.exchange(X25519PublicKey.from_public_bytes(other))
+    except ValueError:
+        return None
+
+
+def derive(secret: bytes, info: bytes) -> bytes:
+    """One key of HKDF-SHA256 (RFC 5869), bound to `info`."""
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(SHA256(), KEY, None, info).derive(secret)
+
+
+def keystream(key: bytes, size: int, nonce: int = 0) -> bytes:
+    """The first `size` bytes of ChaCha20 (RFC 8439) from block 0 on."""
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+    counter_and_nonce = bytes(4) + nonce.to_bytes(12, "little")
+    return Cipher(ChaCha20(key, counter_and_nonce), None).encryptor().update(bytes(size))
+
+
+def seal(key: bytes, nonce: int, text: bytes, names: bytes) -> bytes:
+    """A ChaCha20-Poly1305 box (RFC 8439) that authenticates `names` too; a key takes each nonce once."""
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+    return ChaCha20Poly1305(key).encrypt(nonce.to_bytes(12, "little"), text, names)
+
+
+def unseal(key: bytes, nonce: int, box: bytes, names: bytes) -> bytes | None:
+    """What a box holds, or None where key, nonce, names or a bit of it are wrong."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+    try:
+        return ChaCha20Poly1305(key).decrypt(nonce.to_bytes(12, "little"), box, names)
+    except InvalidTag:
+        return None
+
+
+def verifier(secret: bytes) -> bytes:
+    """The public half of an Ed25519 key (RFC 8032)."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
+
+
+def sign(secret: bytes, text: bytes) -> bytes:
+    """An Ed25519 signature (RFC 8032)."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(secret).sign(text)
+
+
+def verify(key: bytes, signature: bytes, text: bytes) -> bool:
+    """Whether the owner of `key` signed `text`."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, text)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,23 @@
+"""What must be hidden is hidden by the protocols too: no small cohort, no order that says who sent."""
+
+from functools import partial
+
+import pytest
+
+from hushbandits.audits.cases import Budget
+from hushbandits.audits.hiding import routes
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+
+#: Nobody drops out inside: the audit counts who has acted since a window was opened, and knows of none who stays on.
+PROTOCOLS = {
+    "SecAgg": partial(SecAgg, protocol="bonawitz", threshold=1),
+    "Shuffle": partial(Shuffle, protocol="mixnet", hops=2),
+}
+
+
+@pytest.mark.parametrize("kind", PROTOCOLS)
+def test_a_protocol_hides_what_the_ideal_does(kind):
+    verdicts = list(routes(PROTOCOLS[kind], kind, kind, Budget(samples=90)))
+    assert len(verdicts) >= 3
+    assert [verdict.check for verdict in verdicts if not verdict.passed] == []

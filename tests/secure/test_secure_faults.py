@@ -1,0 +1,384 @@
+"""Every fault ends in a named abort: never in a wrong sum, and a message that was refused leaves no trace."""
+
+import tracemalloc
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from secure_play import forged, play, resealed
+
+from hushbandits.secure.bonawitz import SecureSum
+from hushbandits.secure.messages import DIGEST, HEADER, LARGEST, Abort, Fault, Kind, length_of, lists
+from hushbandits.secure.parties import Parameters
+
+M = (1 << 61) + 7
+X = np.array([[1, 2], [30, 40], [500, 600], [7000, 8000], [90_000, 10]])
+VARIANTS = {"semi-honest": {"threshold": 3}, "malicious": {"malicious": True}}
+
+
+def parties(variant="semi-honest", seed=1):
+    return SecureSum(M, insecure_seed=seed, **VARIANTS[variant]).parties(X)
+
+
+def on(kind, change, to=None, times=1):
+    """A line that changes the first message of a kind to the server (or to user `to`), and counts."""
+    left = [times]
+
+    def line(name, data):
+        if name == to and data[3] == kind and left[0]:
+            left[0] -= 1
+            got = change(data)
+            return got if isinstance(got, list) else [got]
+        return [data]
+
+    return line
+
+
+def body(data):
+    return data[HEADER:-DIGEST]
+
+
+def cut(data, size):
+    return forged(data, body(data)[:-size])
+
+
+def flipped(data, at):
+    changed = bytearray(body(data))
+    changed[at] ^= 1
+    return forged(data, bytes(changed))
+
+
+#: Faults of the specification: which message, who gets it (None: the server), what becomes of it, what it is called.
+FAULTS = {
+    "a share too short": (Kind.UNMASK, None, lambda d: cut(d, 1), Fault.SHARE),
+    "a share with another index": (Kind.UNMASK, None, lambda d: flipped(d, DIGEST + 4 + 2), Fault.SHARE),
+    "a share of the other secret": (Kind.UNMASK, None, lambda d: flipped(d, DIGEST + 4), Fault.SHARE),
+    "a share beyond the field": (Kind.UNMASK, None, lambda d: forged(d, body(d)[: DIGEST + 7] + b"\xff" * 33
+                                                                     + body(d)[DIGEST + 40 :]), Fault.SHARE),
+    "a share that is false": (Kind.UNMASK, None, lambda d: flipped(d, DIGEST + 30), Fault.SHARE),
+    "shares of fewer users": (Kind.UNMASK, None, lambda d: cut(d, 40), Fault.NAME),
+    "boxes too short": (Kind.SHARES, None, lambda d: cut(d, 3), Fault.SHARE),
+    "boxes for fewer users": (Kind.SHARES, None, lambda d: cut(d, 88), Fault.NAME),
+    "a box that does not open": (Kind.INBOX, 1, lambda d: flipped(d, -1), Fault.BOX),
+    "a box from somebody else": (Kind.INBOX, 1, lambda d: forged(d, b"\0\0\0\x07" + body(d)[4:]), Fault.NAME),
+    "a name that comes twice": (Kind.ROSTER, 0, lambda d: forged(d, body(d) + body(d)), Fault.NAME),
+    "a roster with oneself": (Kind.ROSTER, 1, lambda d: forged(d, b"\0\0\0\1" + body(d)[4:]), Fault.NAME),
+    "a key of low order": (Kind.ROSTER, 1, lambda d: forged(d, body(d)[:4] + bytes(32) + body(d)[36:]), Fault.KEY),
+    "a user that nobody knows": (Kind.KEYS, None, lambda d: forged(d, sender=77), Fault.NAME),
+    "keys too long": (Kind.KEYS, None, lambda d: forged(d, body(d) + b"x"), Fault.FORMAT),
+    "a message of another session": (Kind.MASKED, None, lambda d: forged(d, session=b"s" * 16), Fault.SESSION),
+    "a message of another round": (Kind.MASKED, None, lambda d: forged(d, kind=Kind.UNMASK), Fault.ROUND),
+    "a message that comes twice": (Kind.MASKED, None, lambda d: [d, d], Fault.NAME),
+    "an answer to something else": (Kind.MASKED, None, lambda d: flipped(d, 0), Fault.ROUND),
+    "a vector too short": (Kind.MASKED, None, lambda d: cut(d, 8), Fault.VALUE),
+    "a vector out of range": (Kind.MASKED, None, lambda d: forged(d, body(d)[:-8] + b"\xff" * 8), Fault.VALUE),
+    "lists that overlap": (Kind.LISTS, 0, lambda d: forged(d, lists(5, range(5), [1])), Fault.LISTS),
+    "lists without oneself": (Kind.LISTS, 0, lambda d: forged(d, lists(4, [1, 2, 3, 4], [0])), Fault.LISTS),
+    "lists without a neighbour": (Kind.LISTS, 0, lambda d: forged(d, lists(5, range(4), [])), Fault.LISTS),
+    "lists out of order": (Kind.LISTS, 0, lambda d: forged(d, body(d)[:8] + body(d)[:7:-1]), Fault.LISTS),
+    "fewer survivors than are listed": (Kind.LISTS, 0, lambda d: forged(d, lists(4, range(5), [])), Fault.LISTS),
+    "lists that are none": (Kind.LISTS, 0, lambda d: forged(d, body(d)[:4] + b"\0\0\0\xff"), Fault.FORMAT),
+    "too few in the lists": (Kind.LISTS, 0, lambda d: forged(d, lists(3, range(3), [3, 4])), Fault.DROPOUT),
+    "a second request": (Kind.LISTS, 0, lambda d: [d, d], Fault.ROUND),
+    "bytes that are no message": (Kind.KEYS, None, lambda d: b"x" * 60, Fault.FORMAT),
+    "a digest that does not fit": (Kind.KEYS, None, lambda d: d[:-1] + bytes([d[-1] ^ 1]), Fault.FORMAT),
+    "another version": (Kind.KEYS, None, lambda d: resealed(d[:2] + b"\2" + d[3:]), Fault.FORMAT),
+    "a kind that is none": (Kind.KEYS, None, lambda d: forged(d, kind=99), Fault.FORMAT),
+    "a message cut off": (Kind.KEYS, None, lambda d: d[:40], Fault.FORMAT),
+    "a server that is none": (Kind.LISTS, 0, lambda d: forged(d, sender=3), Fault.NAME),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_has_a_name(name):
+    kind, to, change, fault = FAULTS[name]
+    server, users = parties()
+    with pytest.raises(Abort) as caught:
+        play(server, users, line=on(kind, change, to))
+    assert caught.value.fault is fault
+    assert str(caught.value).startswith(f"{fault}: ")
+    assert server.total is None
+
+
+def test_without_a_fault_there_is_a_sum():
+    for variant in VARIANTS:
+        assert play(*parties(variant)).tolist() == (X.sum(0) % M).tolist()
+
+
+@pytest.mark.parametrize("part", ["channel", "mask"])
+def test_a_key_that_changed_on_its_way_opens_no_box(part):
+    """A forged mask key would leave masks in the sum."""
+    at = 0 if part == "channel" else 32
+    other = parties(seed=2)[1][0].start()
+
+    def swap(data):
+        theirs = body(data)
+        return forged(data, theirs[:at] + body(other)[at : at + 32] + theirs[at + 32 :])
+
+    server, users = parties()
+    with pytest.raises(Abort, match="box that does not open"):
+        play(server, users, line=on(Kind.KEYS, swap))
+
+
+def test_no_other_session_s_message_passes():
+    kept = []
+    play(*parties(seed=1), line=lambda to, data: kept.append((to, data)) or [data])
+    server, users = parties(seed=2)
+
+    def line(to, data):
+        for name, old in kept:
+            if name == to:
+                with pytest.raises(Abort, match="another session"):
+                    (server if to is None else users[to]).receive(old)
+        return [data]
+
+    assert play(server, users, line=line).tolist() == (X.sum(0) % M).tolist()
+
+
+# -- a server that lies ------------------------------------------------------------------------------------------
+
+
+def test_signed_keys_are_no_one_else_s():
+    other = parties("malicious", seed=2)[1][0].start()
+    server, users = parties("malicious")
+    with pytest.raises(Abort, match="keys that 0 has not signed"):
+        play(server, users, line=on(Kind.KEYS, lambda d: forged(d, body(other))))
+
+
+def up_to_the_lists(server, users):
+    """Who survived, as the server would tell each user."""
+    mail = {u: user.start() for u, user in users.items()}
+    while True:
+        for data in mail.values():
+            server.receive(data)
+        mail = server.advance()
+        if mail[0][3] == Kind.LISTS:
+            return mail
+        mail = {u: users[u].receive(data) for u, data in mail.items()}
+
+
+def lie(mail):
+    """Users 0 and 1 are told that user 4 is gone."""
+    return {u: forged(data, lists(4, range(4), [4])) if u < 2 else data for u, data in mail.items()}
+
+
+def test_different_lists_for_different_users_unmask_nothing():
+    """Nobody gets enough signatures of what it was told itself, whatever the server passes on."""
+    server, users = parties("malicious")
+    mail = lie(up_to_the_lists(server, users))
+    signed = {u: body(users[u].receive(data))[DIGEST:] for u, data in mail.items()}
+    for u, data in mail.items():
+        others = b"".join(v.to_bytes(4, "big") + its for v, its in signed.items() if v != u)
+        with pytest.raises(Abort, match="too few valid signatures"):
+            users[u].receive(forged(data, others, kind=Kind.SIGNATURES))
+
+
+def test_without_signatures_the_threshold_alone_stands_between_a_lying_server_and_both_secrets():
+    server, users = parties()
+    mail = lie(up_to_the_lists(server, users))
+    kinds = {u: rows_of(users[u].receive(data))[-1][4] for u, data in mail.items() if u != 4}
+    assert kinds == {0: 1, 1: 1, 2: 0, 3: 0}  # two shares of the one secret of user 4, two of the other
+
+
+def rows_of(data):
+    rows = body(data)[DIGEST:]
+    return [rows[i : i + 40] for i in range(0, len(rows), 40)]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_nobody_gives_both_secrets_of_one_user(variant):
+    """Whatever a server asks after the first time, a user does not answer."""
+    server, users = parties(variant)
+    lists = {}
+
+    def line(to, data):
+        if to is not None:
+            lists[to] = [*lists.get(to, []), data]
+        return [data]
+
+    play(server, users, {Kind.MASKED: [4]}, line)
+    for u in range(4):
+        for data in lists[u]:
+            for changed in (data, forged(data, body(data)[:-4])):
+                with pytest.raises(Abort, match="another round"):
+                    users[u].receive(changed)
+
+
+@pytest.mark.parametrize("named", [4, 5])
+def test_a_liar_cannot_make_up_survivors(named):
+    """Neither by name nor by number: a sum of few would look like one of many."""
+
+    def line(to, data):
+        made_up = to == 0 and data[3] == Kind.LISTS
+        return [forged(data, lists(5, range(named), []))] if made_up else [data]
+
+    server, users = parties("malicious")
+    with pytest.raises(Abort, match="user 0 finds them"):
+        play(server, users, {Kind.KEYS: [4]}, line)
+
+
+def test_signatures_of_too_few_are_not_enough():
+    server, users = parties("malicious")
+    with pytest.raises(Abort, match="fewer than 3 of its neighbours") as caught:
+        play(server, users, line=on(Kind.SIGNATURES, lambda d: cut(d, 2 * 68), to=0))
+    assert caught.value.fault is Fault.SIGNATURE
+
+
+# -- a thousand faults ----------------------------------------------------------------------------------------------
+
+
+class Fuzz:
+    """A line on which messages change: by accident, or by somebody who can make them whole again.
+
+    A masked vector that a forger replaces by another is a user's lie about its own input, and no protocol of this kind
+    can tell: of these alone forgeries stay out of range.
+    """
+
+    def __init__(self, rng, old):
+        self.rng, self.pool, self.old = rng, [], old
+        self.changed = 0
+
+    def noise(self, data):
+        """Bytes that no party takes for a message of now."""
+        rng = self.rng
+        way = rng.integers(7)
+        if way == 0:
+            at = int(rng.integers(len(data)))
+            return data[:at] + bytes([data[at] ^ int(rng.integers(1, 256))]) + data[at + 1 :]
+        if way == 1:
+            return data[: int(rng.integers(len(data)))]
+        if way == 2:
+            return data + rng.bytes(int(rng.integers(1, 50)))
+        if way == 3:
+            return rng.bytes(int(rng.integers(200)))
+        if way == 4:
+            return forged(data, session=rng.bytes(16))
+        if way == 5:
+            return self.old[int(rng.integers(len(self.old)))]
+        return forged(data, kind=int(rng.choice([k for k in range(256) if k != data[3]])))
+
+    def forgery(self, data):
+        rng, text = self.rng, bytearray(body(data))
+        if data[3] == Kind.MASKED:
+            return forged(data, bytes(text[:-8]) + b"\xff" * 8)
+        way = rng.integers(5)
+        if way == 0 and text:
+            text[int(rng.integers(len(text)))] ^= int(rng.integers(1, 256))
+        elif way == 1:
+            del text[int(rng.integers(len(text) + 1)) :]
+        elif way == 2:
+            text += rng.bytes(int(rng.integers(1, 100)))
+        elif way == 3:
+            half = int(rng.integers(len(text) + 1))
+            text = text[half:] + text[:half]
+        else:
+            return forged(data, sender=int(rng.integers(7)))
+        return forged(data, bytes(text))
+
+
+def fuzzed(rng, old, forge):
+    """One sum on a line with noise; with `forge`, one of its messages is forged, or comes in place of another."""
+    variant = "malicious" if rng.random() < 0.3 else "semi-honest"
+    server, users = SecureSum(M, insecure_seed=int(rng.integers(2**31)), **VARIANTS[variant]).parties(X)
+    fuzz, seen, at = Fuzz(rng, old), [], int(rng.integers(45)) if forge else -1
+    gone = {Kind(int(rng.choice([1, 3, 5, 9]))): [int(rng.integers(5))]} if rng.random() < 0.5 else {}
+
+    def line(to, data):
+        party = server if to is None else users[to]
+        for _ in range(4):
+            noise = fuzz.noise(data)
+            fuzz.changed += noise != data
+            if noise != data:
+                with pytest.raises(Abort):
+                    party.receive(noise)
+        seen.append((to, data))
+        if len(seen) - 1 != at:
+            return [data]
+        fuzz.changed += 1
+        others = [d for name, d in seen[:-1] if (name is None) == (to is None)]
+        if rng.random() < 0.25 and others and data[3] != Kind.MASKED:
+            return [others[int(rng.integers(len(others)))], data]
+        return [fuzz.forgery(data)]
+
+    with suppress(Abort):
+        play(server, users, gone, line)
+    if server.total is None:
+        assert forge or gone
+    else:
+        assert server.total.tolist() == (X[server.survivors].sum(0) % M).tolist()
+    return fuzz.changed
+
+
+def many(count, seed):
+    rng, old = np.random.default_rng(seed), []
+    play(*parties(seed=99), line=lambda to, data: old.append(data) or [data])
+    changed = 0
+    while changed < count:
+        changed += fuzzed(rng, old, forge=rng.random() < 0.9)
+
+
+def test_a_hundred_thousand_changed_messages():
+    many(100_000, 2)
+
+
+@pytest.mark.slow
+def test_ten_thousand_forgeries():
+    rng, old = np.random.default_rng(3), []
+    play(*parties(seed=98), line=lambda to, data: old.append(data) or [data])
+    for _ in range(10_000):
+        fuzzed(rng, old, forge=True)
+
+
+def test_a_length_that_is_announced_reserves_nothing():
+    """The longest body is refused by its header, and a long one that lies about itself costs no more than its bytes."""
+    data = parties()[1][0].start()
+    header = data[:24] + (LARGEST + 1).to_bytes(4, "big")
+    with pytest.raises(Abort, match=f"a body of {LARGEST + 1} bytes; allowed are {LARGEST}"):
+        length_of(header)
+    server, _ = parties()
+    tracemalloc.start()
+    for size in (LARGEST, LARGEST - 1):
+        with pytest.raises(Abort, match="not what the header announces"):
+            server.receive(data[:24] + size.to_bytes(4, "big") + data[28:])
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+def test_aborts_and_parties_say_no_secret():
+    secret = 1_234_567_890_123
+    server, users = SecureSum(M, insecure_seed=1).parties(np.full((5, 1), secret))
+    texts = []
+
+    def line(to, data):
+        for changed in (forged(data, body(data)[:-1]), forged(data, b""), data + b"x", forged(data, sender=9)):
+            if to is None:
+                with pytest.raises(Abort) as caught:
+                    server.receive(changed)
+                texts.append(str(caught.value))
+        return [data]
+
+    play(server, users, line=line)
+    said = " ".join([*texts, *map(repr, users.values()), repr(server)])
+    assert len(texts) == 4 * 5 * 4
+    assert str(secret) not in said
+    for user in users.values():
+        for mine in (user._b, user._mask_secret):
+            assert mine.hex()[:8] not in said
+            assert repr(mine)[2:10] not in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n": 1}, "n=1: allowed is 2"), ({"modulus": 1}, "modulus=1"), ({"length": 0}, "length=0"),
+        ({"neighbours": 4}, "neighbours=4: allowed is 1 … 3"), ({"threshold": 4}, "threshold=4"),
+        ({"session": b"x"}, "session of length 1: allowed is 16"), ({"fewest": 5}, "fewest=5"),
+        ({"directory": (b"k",)}, "directory of length 1: allowed is 4"),
+        ({"directory": (b"k",) * 4, "threshold": 2}, "threshold=2: allowed is 3 … 3"),
+        ({"directory": (b"k",) * 4, "neighbours": 2}, "neighbours=2: allowed is 3 … 3"),
+    ],
+)  # fmt: skip
+def test_public_parameters_that_are_none(changes, message):
+    fine = {"n": 4, "modulus": 9, "length": 1, "neighbours": 3, "threshold": 3, "session": bytes(16)}
+    with pytest.raises(ValueError, match=message):
+        Parameters(**{**fine, **changes})

@@ -1,0 +1,190 @@
+"""`SecAgg` by the protocol of Bonawitz et al.: the same run to the bit, what dropouts change, what it says."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from helpers import same_row, trace
+from homes import EACH, FAST, NET, VOTE, Home
+
+import hushbandits as hb
+from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.rows import put_rows
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.secure.runs import MEASURES
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+
+EACH = {**EACH, "horizon": 90}
+FEW = {**NET, "horizon": 12}
+#: Settings, wrappers before the sum, and what the sum needs there.
+SETTINGS = {
+    "network": (Home("CoopNetwork-v0", "Multi-UCB", FEW), (Loss(0.2),), {}),
+    "exploration": (Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 4}, FAST), (Loss(0.1),), {"window": 40}),
+    "feedback": (Home(Feedback, "Random", EACH), (Loss(0.2),), {}),
+    "mechanism": (Home("DistDP-v0", "Random", {**EACH, "n_agents": 2}), None, {}),
+}
+DROPOUTS = {"keys": 0.05, "shares": 0.05, "masked": 0.1, "unmask": 0.05}
+
+
+def built(setting, runs=1, **protocol):
+    home, before, needed = SETTINGS[setting]
+    if before is None:  # the env brings the sum
+        return home._replace(env={**home.env, **protocol}).build(runs)
+    return home._replace(wrappers=(*before, SecAgg(**needed, **protocol))).build(runs)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [{}, {"insecure_seed": False}, {"malicious": True, "min_cohort": 3}, {"neighbours": 4, "threshold": 1}],
+    ids=lambda protocol: " ".join(protocol) or "default",
+)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_numbers_of_a_run_are_those_of_the_ideal_sum(setting, protocol):
+    common = {name: value for name, value in protocol.items() if name == "min_cohort"}
+    ideal, measured = trace(*built(setting, **common), run_seeds(5, 1))
+    rounds, metrics = trace(*built(setting, protocol="bonawitz", **protocol), run_seeds(5, 1))
+    assert len(rounds) == len(ideal)
+    for ours, theirs in zip(rounds, ideal, strict=True):
+        assert ours.keys() == theirs.keys()
+        for name, value in theirs.items():
+            np.testing.assert_array_equal(ours[name], value, err_msg=name)
+    assert metrics.keys() - MEASURES.keys() == measured.keys()
+    for name, value in measured.items():
+        np.testing.assert_array_equal(metrics[name], value, err_msg=name)
+    assert metrics["secagg_bytes_up"][0] > 0
+    assert metrics["secagg_rounds"][0] > 0
+    assert metrics["secagg_aborts"][0] == 0
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_run_alone_is_its_row_and_its_keys_repeat(setting):
+    """Bytes and dropouts included; who is lost inside costs a mechanism its promise, and the ledger says so."""
+    options, seeds = {"protocol": "bonawitz", "threshold": 1, "dropouts": DROPOUTS}, run_seeds(3, 2)
+    batch = trace(*built(setting, 2, **options), seeds)
+    assert batch[1]["secagg_dropped_masked"].sum() > 0
+    for r in range(2):
+        same_row(trace(*built(setting, 1, **options), seeds[r : r + 1]), batch, r)
+
+
+def test_some_runs_start_afresh():
+    envs = [built("feedback", runs, protocol="bonawitz")[0] for runs in (3, 1)]
+    for env, seeds in zip(envs, (run_seeds(1, 3), run_seeds(9, 1)), strict=True):
+        env.reset(seeds)
+        for _ in range(2):
+            env.pull((np.zeros((env.runs, 1), int), np.full((env.runs, 1), 6)))
+            env.talk()
+    before = envs[0].metrics()["secagg_rounds"].copy()
+    envs[1].reset(run_seeds(9, 1))
+    put_rows(envs[0].wrappers[1]._cohorts, envs[1].wrappers[1]._cohorts, [1])
+    assert before.tolist() == [8, 8, 8]
+    assert envs[0].metrics()["secagg_rounds"].tolist() == [8, 0, 8]
+
+
+def block(env, n, seed=0):
+    """The inbox of one block of n users who pull arm 0."""
+    env.reset(seed)
+    env.pull((np.array([[0]]), np.array([[n]])))
+    return env.talk().inbox
+
+
+ONES = {"rewards": "bernoulli", "means": [1.0, 0.0], "permute_arms": False, "users": "each", "horizon": 1000}
+
+
+def test_a_block_is_the_sum_of_those_who_were_there():
+    for seed in range(10):
+        env = Feedback(wrappers=[SecAgg(protocol="bonawitz", threshold=4, dropouts={"masked": 0.3})], **ONES)
+        inbox, cost = block(env, 16, seed), env.metrics()
+        assert inbox.total("n")[0, 0] == 16 - cost["secagg_dropped_masked"][0]
+        assert inbox.total("reward")[0, 0] == inbox.total("n")[0, 0] > 0
+        assert cost["secagg_rounds"][0] == 4
+
+
+def test_who_drops_out_after_its_message_is_in_the_sum():
+    env = Feedback(wrappers=[SecAgg(protocol="bonawitz", threshold=4, dropouts={"unmask": 0.3})], **ONES)
+    assert block(env, 16).total("n")[0, 0] == 16
+    assert env.metrics()["secagg_dropped_unmask"][0] > 0
+
+
+@pytest.mark.parametrize("options", [{"threshold": 15, "dropouts": {"masked": 0.5}}, {"threshold": 16},
+                                     {"min_cohort": 14, "threshold": 2, "dropouts": {"shares": 0.5}}])  # fmt: skip
+def test_of_too_few_nothing_arrives(options):
+    env = Feedback(wrappers=[SecAgg(protocol="bonawitz", **options)], **ONES)
+    inbox = block(env, 16)
+    assert not inbox.arrived.any()
+    assert inbox.total("n")[0, 0] == inbox.total("reward")[0, 0] == 0
+    assert env.metrics()["secagg_aborts"][0] == 1
+
+
+def test_votes_that_missed_their_window_are_in_a_later_one():
+    """All agents vote once for every arm; dropouts and aborts delay votes and lose none."""
+    env = hb.make_core(
+        "DPMASE-v0", n_agents=8, n_arms=2, means=[0.9, 0.1], horizon=400, threshold=9,
+        wrappers=[SecAgg(window=8, protocol="bonawitz", threshold=1, dropouts={"masked": 0.4, "unmask": 0.3})],
+    )  # fmt: skip
+    env.reset(0)
+    told = np.zeros(2, int)
+    for _ in range(300):
+        env.pull(np.ones((1, 1, 2), bool))
+        obs = env.talk({"vote": np.ones((1, 1, 2), bool)})
+        told += obs.inbox["tally"].reshape(-1, 2).sum(0) if "tally" in obs.inbox.fields else 0
+    assert env.metrics()["secagg_dropped_masked"][0] > 0
+    pending = env.wrappers[0]._channel._fresh[0].sum(0)
+    assert (env.wrappers[0]._channel._cast[0].sum(0) == 8).all()
+    assert (pending < 8).all()
+
+
+def test_it_says_who_must_not_collude():
+    said = hb.privacy("DistDP-v0", "Dist-DP-SE", users="each", protocol="bonawitz", neighbours=20, threshold=12)
+    line = said.lines[1]
+    assert line.mechanism.startswith("modular sum by the protocol of Bonawitz et al. (20 neighbours, threshold 12)")
+    assert "the server follows the protocol, and against no user colludes with 12 of its neighbours" in line.assumptions
+    assert "those who answer and do not collude hang together as neighbours" in line.assumptions
+    assert "keys follow from the run's seed: a simulation" in line.assumptions
+    assert line.source == "Bonawitz et al. 2017; Bell et al. 2020"
+    assert said.lines[0].epsilon == 1.0
+    cheating = SecAgg(protocol="bonawitz", malicious=True, insecure_seed=False)
+    words = hb.make_core("CoopNetwork-v0", wrappers=[cheating]).privacy()[0]
+    assert "lists signed" in words.mechanism
+    assert not any("simulation" in text or "ideal" in text for text in words.assumptions)
+    assert any("drops unread what it sees of an arm that fewer than min_cohort report" in w for w in words.assumptions)
+    assert "an ideal functionality" in str(hb.privacy("DistDP-v0", "Dist-DP-SE"))
+
+
+def test_dropouts_inside_void_what_counts_on_everybody_s_noise():
+    lossy = {"users": "each", "protocol": "bonawitz", "dropouts": {"masked": 0.1}}
+    assert np.isinf(hb.make_core("DistDP-v0", **lossy).privacy()[0].epsilon)
+    late = {**lossy, "dropouts": {"unmask": 0.1}}
+    assert hb.make_core("DistDP-v0", **late).privacy()[0].epsilon == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"neighbours": 3}, 'SecAgg is ideal: what the protocol is to be like needs protocol="bonawitz"'),
+        ({"protocol": "bonavitz"}, "protocol='bonavitz'"),
+        ({"protocol": "bonawitz", "dropouts": {"mask": 0.1}}, "allowed are keys, shares, masked, unmask"),
+        ({"protocol": "bonawitz", "dropouts": {"keys": 1.5}}, r"dropouts at 'keys'=1\.5"),
+        ({"protocol": "bonawitz", "dropouts": {"signed": 0.5}}, "dropouts at 'signed'"),
+        ({"protocol": "bonawitz", "neighbours": 3, "threshold": 4}, "threshold=4"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        SecAgg(**options)
+
+
+def test_a_pool_of_like_users_has_nobody_to_play_it():
+    with pytest.raises(ValueError, match=r"SecAgg with protocol='bonawitz' needs users one by one"):
+        hb.make_core("DistDP-v0", protocol="bonawitz")
+
+
+def test_wrapper_and_running_env_can_be_copied_and_pickled():
+    env, _ = built("feedback", protocol="bonawitz")
+    block(env, 6)
+    for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert other.metrics()["secagg_rounds"][0] == 4
+    assert "min_cohort=2" in repr(SecAgg())
+    assert "protocol" not in repr(SecAgg())
+    assert "protocol='bonawitz', neighbours=None" in repr(SecAgg(protocol="bonawitz"))

@@ -1,0 +1,119 @@
+"""`Shuffle` and `ShuffledSum` through mixes: the same messages, sums and counts, and what is said of it."""
+
+import numpy as np
+import pytest
+from helpers import same_row, trace
+from homes import EACH, FAST, NET, VOTE, Home
+
+import hushbandits as hb
+from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.feedback.cohort import Individuals
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.secure.batches import MIXED
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle import Shuffle
+
+EACH = {**EACH, "horizon": 120}
+SUMS = Home("ShuffleDP-v0", "Random", {**EACH, "security": 10})
+#: Settings where agents go by sums of what comes, and not by its order.
+SETTINGS = {
+    "network": (Home("CoopNetwork-v0", "Multi-UCB", {**NET, "horizon": 12}), {}),
+    "flood": (Home("CoopNetwork-v0", "Multi-UCB", {**NET, "edge_loss": 0.2, "horizon": 12}), {}),
+    "exploration": (Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 4}, FAST), {"window": 150}),
+    "feedback": (Home(Feedback, "Random", {**EACH, "rewards": "bernoulli"}), {}),
+    "shares": (SUMS, None),
+}
+
+
+def built(setting, runs=1, **options):
+    home, needed = SETTINGS[setting]
+    if needed is None:  # the env brings the sum
+        return home._replace(env={**home.env, **options}).build(runs)
+    return home._replace(wrappers=(Loss(0.2), Shuffle(**needed, **options))).build(runs)
+
+
+def in_order(rounds):
+    """Messages without their order."""
+    for one in rounds:
+        told = {name: np.nan_to_num(value, nan=-1.0) for name, value in one.items()}
+        slots = [name for name, value in told.items() if value.ndim == 3 and name != "tally"]
+        told |= {name: np.sort(told[name], 2) for name in slots}
+        yield told | ({"users": np.sort(told["users"], -1)} if "users" in told else {})
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_all_numbers_but_the_order_are_those_of_the_ideal_shuffle(setting):
+    ideal, measured = trace(*built(setting), run_seeds(5, 1))
+    rounds, metrics = trace(*built(setting, protocol="mixnet"), run_seeds(5, 1))
+    assert len(rounds) == len(ideal)
+    for ours, theirs in zip(in_order(rounds), in_order(ideal), strict=True):
+        assert ours.keys() == theirs.keys()
+        for name, value in theirs.items():
+            np.testing.assert_array_equal(ours[name], value, err_msg=name)
+    assert metrics.keys() - MIXED.keys() == measured.keys()
+    for name, value in measured.items():
+        np.testing.assert_array_equal(metrics[name], value, err_msg=name)
+    assert metrics["mixnet_messages"][0] > 0
+    assert metrics["mixnet_bytes"][0] > 3 * 48
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_run_alone_is_its_row(setting):
+    seeds = run_seeds(3, 2)
+    batch = trace(*built(setting, 2, protocol="mixnet", hops=2), seeds)
+    for r in range(2):
+        same_row(trace(*built(setting, 1, protocol="mixnet", hops=2), seeds[r : r + 1]), batch, r)
+
+
+def test_the_system_s_keys_give_the_same_sums():
+    ideal, _ = trace(*built("shares"), run_seeds(5, 1))
+    rounds, _ = trace(*built("shares", protocol="mixnet", insecure_seed=False), run_seeds(5, 1))
+    for ours, theirs in zip(rounds, ideal, strict=True):
+        np.testing.assert_array_equal(ours["reward"], theirs["reward"])
+
+
+class Named(Wrapper):
+    """Three users, whose rewards are their names."""
+
+    def send(self, message, env):
+        x = np.broadcast_to([0.0, 0.5, 1.0], (*message["n"].shape, 3)).copy()
+        return message.but(reward=Individuals(x, message["n"]))
+
+
+def test_a_place_says_nothing_of_who_sent():
+    """Each of three users comes out at each place a third of the time."""
+    env = Feedback(users="each", horizon=3, runs=300, wrappers=[Named(), Shuffle(protocol="mixnet", hops=1)])
+    env.reset(0)
+    env.pull((np.zeros((300, 1), int), np.full((300, 1), 3)))
+    heard = np.rint(env.talk().inbox["users"][:, 0, 0] * 2).astype(int)
+    places = np.array([np.bincount(column, minlength=3) for column in heard.T])
+    assert (abs(places - 100) < 33).all()
+
+
+def test_it_says_whom_one_trusts():
+    words = hb.make_core("CoopNetwork-v0", wrappers=[Shuffle(protocol="mixnet", hops=2)]).privacy()[0]
+    assert words.mechanism.startswith("shuffle by 2 mixes")
+    assert "the 2 mixes follow the protocol, and one at least tells nobody its order" in words.assumptions
+    assert not any("trusted" in text for text in words.assumptions)
+    said = hb.privacy("ShuffleDP-v0", "Shuffle-DP-SE", users="each", protocol="mixnet").lines[0].assumptions
+    assert "the 3 mixes follow the protocol, and one at least tells nobody its order" in said
+    assert "an honest shuffler" not in said
+    assert "an honest shuffler" in hb.privacy("ShuffleDP-v0", "Shuffle-DP-SE").lines[0].assumptions
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Shuffle(hops=2), 'Shuffle is ideal: what the protocol is to be like needs protocol="mixnet"'),
+        (lambda: Shuffle(protocol="mix"), "protocol='mix'"),
+        (lambda: Shuffle(protocol="mixnet", hops=0), "hops=0"),
+        (lambda: hb.make_wrapper("ShuffledSum", shuffle="pure", protocol="mixnet"), "allowed is 'split-and-mix'"),
+        (lambda: hb.make_wrapper("ShuffledSum", hops=2), "ShuffledSum is ideal"),
+        (lambda: hb.make_core("ShuffleDP-v0", protocol="mixnet"), "needs users one by one"),
+        (lambda: Feedback(wrappers=[Shuffle(protocol="mixnet")]), "needs users one by one"),
+    ],
+)
+def test_what_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
