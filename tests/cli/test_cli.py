@@ -266,3 +266,18 @@ def test_ctrl_c_leaves_a_resumable_store(spec, ctrl_c, jobs):
     assert "the same command goes on from there" in err
     assert "Traceback" not in err
     assert main(["report", str(spec / "runs/slow")]) == 0
+
+
+def test_a_folder_that_was_judged_gets_its_pictures_from_run(tmp_path, capsys):
+    """A judge writes a page and draws nothing; the run's own command then plays nothing and draws."""
+    where = ["--out", str(tmp_path), "--quick", "--jobs", "1"]
+    assert main(["run", "quickstart-exploration", *where]) == 0
+    drawn = sorted(tmp_path.glob("quickstart-exploration.*"))
+    assert len(drawn) == 3
+    for path in drawn:
+        path.unlink()
+    assert main(["run", "quickstart-exploration", *where]) == 0
+    assert sorted(tmp_path.glob("quickstart-exploration.*")) == drawn
+    before = [path.stat().st_mtime_ns for path in drawn]
+    assert main(["run", "quickstart-exploration", *where]) == 0
+    assert [path.stat().st_mtime_ns for path in drawn] == before

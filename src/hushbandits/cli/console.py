@@ -157,7 +157,9 @@ def into(
         show(store)
         for line in (f"{e.name}: {text}" for e in store.experiments if (text := said(store, e))):
             console.print(escape(line), soft_wrap=True)
-        if outcome.played or outcome.failures or store.restyled or not (folder / "report.html").exists():
+        # whoever played it may have written a page without pictures, as `reproduce` does
+        pages = [folder / "report.html", *(folder / f"{e.name}.png" for e in store.experiments)]
+        if outcome.played or outcome.failures or store.restyled or not all(page.exists() for page in pages):
             publish(store, bounds(experiments))  # what was asked for is the user's own
     for failure in outcome.failures:
         console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
