@@ -12,9 +12,11 @@ import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.rows import put_rows
 from hushbandits.envs.feedback.env import Feedback
+from hushbandits.secure.bonawitz import SecureSum
 from hushbandits.secure.runs import MEASURES
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 EACH = {**EACH, "horizon": 90}
 FEW = {**NET, "horizon": 12}
@@ -178,6 +180,16 @@ def test_what_is_refused(options, message):
 def test_a_pool_of_like_users_has_nobody_to_play_it():
     with pytest.raises(ValueError, match=r"SecAgg with protocol='bonawitz' needs users one by one"):
         hb.make_core("DistDP-v0", protocol="bonawitz")
+
+
+def test_without_cryptography_only_the_protocols_are_missing(monkeypatch):
+    monkeypatch.setattr("hushbandits.secure.primitives.find_spec", lambda name: None)
+    SecAgg(), Shuffle()
+    for make in (lambda: SecAgg(protocol="bonawitz"), lambda: Shuffle(protocol="mixnet"), lambda: SecureSum(2)):
+        with pytest.raises(
+            ImportError, match=r"secure sums and mixes need cryptography: pip install 'hushbandits\[secagg\]'"
+        ):
+            make()
 
 
 def test_wrapper_and_running_env_can_be_copied_and_pickled():

@@ -67,8 +67,8 @@ def test_a_run_alone_is_its_row(setting):
 
 
 def test_the_system_s_keys_give_the_same_sums():
-    ideal, _ = trace(*built("shares"), run_seeds(5, 1))
-    rounds, _ = trace(*built("shares", protocol="mixnet", insecure_seed=False), run_seeds(5, 1))
+    ideal, _ = trace(*built("feedback"), run_seeds(5, 1))
+    rounds, _ = trace(*built("feedback", protocol="mixnet", insecure_seed=False), run_seeds(5, 1))
     for ours, theirs in zip(rounds, ideal, strict=True):
         np.testing.assert_array_equal(ours["reward"], theirs["reward"])
 
@@ -109,7 +109,7 @@ def test_it_says_whom_one_trusts():
         (lambda: Shuffle(protocol="mix"), "protocol='mix'"),
         (lambda: Shuffle(protocol="mixnet", hops=0), "hops=0"),
         (lambda: hb.make_wrapper("ShuffledSum", shuffle="pure", protocol="mixnet"), "allowed is 'split-and-mix'"),
-        (lambda: hb.make_wrapper("ShuffledSum", hops=2), "ShuffledSum is ideal"),
+        (lambda: hb.make_wrapper("ShuffledSum", hops=2), "hops=2 of ShuffledSum: an ideal shuffler has none"),
         (lambda: hb.make_core("ShuffleDP-v0", protocol="mixnet"), "needs users one by one"),
         (lambda: Feedback(wrappers=[Shuffle(protocol="mixnet")]), "needs users one by one"),
     ],

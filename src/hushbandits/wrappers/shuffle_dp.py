@@ -241,8 +241,8 @@ class ShuffledSum(SecureFunction):
         Fewest users whose sum is opened.
     protocol : str, optional
         ``"mixnet"``; by default the shuffler is ideal.
-    hops, insecure_seed
-        As in `Shuffle`.
+    hops : int
+        Mixes that every share passes, their keys from the run's seed, as the shares are: a simulation.
 
     Raises
     ------
@@ -260,7 +260,6 @@ class ShuffledSum(SecureFunction):
         min_cohort: int = 2,
         protocol: str | None = None,
         hops: int = 3,
-        insecure_seed: bool = True,
         *,
         name: str | None = None,
     ):
@@ -272,15 +271,15 @@ class ShuffledSum(SecureFunction):
             if shuffle != "split-and-mix":
                 raise ValueError(f"shuffle={shuffle!r}: with protocol={protocol!r} allowed is 'split-and-mix'")
             self.protocol = choice("protocol", protocol, ("mixnet",))
-            self.hops, self.insecure_seed = Mixnet(hops).hops, insecure_seed
+            self.hops = Mixnet(hops).hops
             vars(self)["measures"] = dict(MIXED)
-        elif (hops, insecure_seed) != (3, True):
-            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
+        elif hops != 3:
+            raise ValueError(f'hops={hops} of {self.name}: an ideal shuffler has none, protocol="mixnet" has')
 
     @property
     def shuffler(self) -> tuple[str, ...]:
         """What its users trust in."""
-        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
+        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, insecure_seed=True)
 
     def sends(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("reward", "n", "modulus"), fields)
@@ -298,7 +297,7 @@ class ShuffledSum(SecureFunction):
     def reset(self, env: World, seeds: Seeds) -> None:
         self._rngs = self.generators(seeds)
         if self.protocol is not None:
-            self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
+            self._batches = Batches(self.hops, True, f"wrapper/{self.name}", seeds)
 
     def metrics(self, env: World) -> dict[str, Array]:
         return {} if self.protocol is None else self._batches.metrics()
