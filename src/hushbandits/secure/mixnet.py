@@ -13,7 +13,10 @@ from hushbandits.secure import primitives
 from hushbandits.secure.messages import Abort, Fault
 from hushbandits.secure.parties import Secretive
 
-__all__ = ["Hop", "Mixnet", "onion", "permutation"]
+__all__ = ["MOST_HOPS", "Hop", "Mixnet", "onion", "permutation"]
+
+#: Hops of a way through mixes.
+MOST_HOPS = 100
 
 #: By how much a layer makes a message longer: an ephemeral key, and what a box needs.
 LAYER = primitives.KEY + primitives.BOX
@@ -145,7 +148,7 @@ class Mixnet:
 
     def __init__(self, hops: int = 3, insecure_seed: int | None = None):
         primitives.needed()
-        self.hops = integer("hops", hops, 1, 100)
+        self.hops = integer("hops", hops, 1, MOST_HOPS)
         self.insecure_seed = insecure_seed
         self._batches = 0
 

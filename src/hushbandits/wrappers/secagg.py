@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hushbandits.core.ground.limits import LARGEST_NUMBER
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, integer, real
+from hushbandits.core.ground.validate import choice, flag, integer, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.roles import SecureFunction
@@ -91,6 +91,7 @@ class SecAgg(Passage, SecureFunction):
         self.window = None if window is None else integer("window", window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
         self.grid = integer("grid", grid, 1, 1 << 30)
+        malicious, insecure_seed = flag("malicious", malicious), flag("insecure_seed", insecure_seed)
         if protocol is not None:
             self.protocol = choice("protocol", protocol, ("bonawitz",))
             self.neighbours, self.threshold, self.malicious = neighbours, threshold, malicious

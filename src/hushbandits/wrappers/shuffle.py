@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, integer
+from hushbandits.core.ground.validate import choice, flag, integer
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.world import World
 from hushbandits.secure.batches import MIXED, Batches, mixed_words
-from hushbandits.secure.mixnet import Mixnet
+from hushbandits.secure.mixnet import MOST_HOPS
+from hushbandits.secure.primitives import needed
 from hushbandits.wrappers.passage import Passage
 
 __all__ = ["Shuffle"]
@@ -71,9 +72,11 @@ class Shuffle(Passage):
         super().__init__(name=name)
         self.window = None if window is None else integer("window", window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
+        hops, insecure_seed = integer("hops", hops, 1, MOST_HOPS), flag("insecure_seed", insecure_seed)
         if protocol is not None:
             self.protocol = choice("protocol", protocol, ("mixnet",))
-            self.hops, self.insecure_seed = Mixnet(hops).hops, insecure_seed
+            needed()
+            self.hops, self.insecure_seed = hops, insecure_seed
             vars(self)["measures"] = dict(MIXED)  # an ideal shuffle measures nothing
         elif (hops, insecure_seed) != (3, True):
             raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')

@@ -36,7 +36,8 @@ from hushbandits.privacy.shuffling import (
     split_and_mix,
 )
 from hushbandits.secure.batches import MIXED, Batches, mixed_words
-from hushbandits.secure.mixnet import Mixnet
+from hushbandits.secure.mixnet import MOST_HOPS
+from hushbandits.secure.primitives import needed
 from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -267,11 +268,13 @@ class ShuffledSum(SecureFunction):
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS)
         self.security = integer("security", security, 1, 128)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
+        hops = integer("hops", hops, 1, MOST_HOPS)
         if protocol is not None:
             if shuffle != "split-and-mix":
                 raise ValueError(f"shuffle={shuffle!r}: with protocol={protocol!r} allowed is 'split-and-mix'")
             self.protocol = choice("protocol", protocol, ("mixnet",))
-            self.hops = Mixnet(hops).hops
+            needed()
+            self.hops = hops
             vars(self)["measures"] = dict(MIXED)
         elif hops != 3:
             raise ValueError(f'hops={hops} of {self.name}: an ideal shuffler has none, protocol="mixnet" has')
