@@ -93,6 +93,10 @@ AGENTS = {
     "DDUCB": _at("baselines.martinez2019:DDUCB"),
     "DDUCB-rechoosing": _at("baselines.martinez2019:DDUCB", rechoose=True),
     "Dec-TS": _at("baselines.lalitha2021:DecTS"),
+    # Short rules of our own, for short runs.
+    "Index-TS": _at("baselines.index_ts:IndexTS"),
+    "Gap-Vote": _at("baselines.gap_vote:GapVote"),
+    "Commit-Blocks": _at("baselines.commit_blocks:CommitBlocks"),
     # Trained by the commands in their ``policy.json``; docs/learning.md has their scores.
     "PPO-CoopNetwork": _trained("ppo-coopnetwork"),
     "MaskablePPO-DPMASE": _trained("maskable-ppo-dpmase"),

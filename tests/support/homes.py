@@ -63,6 +63,8 @@ ELSEWHERE = [
     Home("DPMASE-v0", "Central", FEW, {}, LOST),
     Home("DPMASE-v0", "Independent", FEW),
     Home("DPMASE-v0", "Corrupted-Elimination", FEW, {"eta": 0.6, "delta": 0.5}, LOST),
+    Home("DPMASE-v0", "Gap-Vote", FEW, {}, LOST),
+    Home("DistDP-v0", "Commit-Blocks", USERS),
     Home("DistDP-v0", "Dist-DP-SE", USERS),
     Home("DistRDP-v0", "Dist-RDP-SE", USERS),
     Home("DistCDP-v0", "Dist-CDP-SE", USERS),

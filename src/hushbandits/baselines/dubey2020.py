@@ -10,11 +10,12 @@ from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.policies.policy import Sums, sums
 from hushbandits.policies.ucb import UCB1
 
-__all__ = ["MultiUCB"]
+__all__ = ["MultiUCB", "pool"]
 
 
 @jit
-def _hear(own, r, heard, t):
+def pool(own, r, heard, t):
+    """Add what was heard to ``own.n`` and ``own.s``, row by row."""
     first = r * heard.shape[0]
     for m in range(heard.shape[0]):
         for k in range(heard.shape[1]):
@@ -30,7 +31,7 @@ class MultiUCB(NetworkTeam):
     """
 
     hears: tuple[str, ...] = ("tally",)
-    rules = each_alone(UCB1.choose, UCB1.update, jit)._replace(hear=_hear, takes="tally")
+    rules = each_alone(UCB1.choose, UCB1.update, jit)._replace(hear=pool, takes="tally")
 
     def begin(self, env: World, seeds: Seeds) -> Sums:
         return sums(len(seeds) * env.n_agents, env.n_arms)

@@ -14,6 +14,7 @@ from hushbandits.routines.routine import Routine
 __all__ = [
     "Epochs",
     "confidence_under_loss",
+    "drop_outsiders",
     "elimination_gap",
     "epochs",
     "plan_all",
@@ -98,7 +99,8 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
 
 
 @jit
-def _sync(state, r, n, p, active):
+def drop_outsiders(state, r, n, p, active):
+    """Give up what has left 𝒦."""
     for k in range(active.size):
         if not active[k]:
             state.local[r, n, k] = False
@@ -106,4 +108,4 @@ def _sync(state, r, n, p, active):
 
 def successive_elimination(failure: float) -> Routine:
     """Pull all of 𝒦_n; after each activation drop (and vote out) what is `elimination_gap` below the best; sync."""
-    return Routine(epochs, (failure,), plan_all, _learn, _sync, several=True)
+    return Routine(epochs, (failure,), plan_all, _learn, drop_outsiders, several=True)
