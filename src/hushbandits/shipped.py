@@ -98,6 +98,9 @@ AGENTS = {
     "Gap-Vote": _at("baselines.gap_vote:GapVote"),
     "Commit-Blocks": _at("baselines.commit_blocks:CommitBlocks"),
     # Trained by the commands in their ``policy.json``; docs/learning.md has their scores.
+    "ES-CoopNetwork": _trained("es-coopnetwork"),
+    "ES-DPMASE": _trained("es-dpmase"),
+    "ES-DistDP": _trained("es-distdp"),
     "PPO-CoopNetwork": _trained("ppo-coopnetwork"),
     "MaskablePPO-DPMASE": _trained("maskable-ppo-dpmase"),
     "PPO-DistDP": _trained("ppo-distdp"),

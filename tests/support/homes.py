@@ -63,7 +63,7 @@ ELSEWHERE = [
     Home("DPMASE-v0", "Central", FEW, {}, LOST),
     Home("DPMASE-v0", "Independent", FEW),
     Home("DPMASE-v0", "Corrupted-Elimination", FEW, {"eta": 0.6, "delta": 0.5}, LOST),
-    Home("DPMASE-v0", "Gap-Vote", FEW, {}, LOST),
+    Home("DPMASE-v0", "Gap-Vote", {**FEW, "threshold": 1}, {}, LOST),
     Home("DistDP-v0", "Commit-Blocks", USERS),
     Home("DistDP-v0", "Dist-DP-SE", USERS),
     Home("DistRDP-v0", "Dist-RDP-SE", USERS),
@@ -81,6 +81,9 @@ ELSEWHERE = [
     Home("CoopNetwork-Train-v0", "PPO-CoopNetwork", {"horizon": 30}),
     Home("DPMASE-Train-v0", "MaskablePPO-DPMASE", {"horizon": 60}),
     Home("DistDP-Train-v0", "PPO-DistDP"),
+    Home("CoopNetwork-Train-v0", "ES-CoopNetwork", {"horizon": 30}),
+    Home("DPMASE-Train-v0", "ES-DPMASE", {"horizon": 60}),
+    Home("DistDP-Train-v0", "ES-DistDP"),
 ]
 
 
@@ -179,7 +182,15 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     },
 }  # fmt: skip
 #: Agents whose rounds are not compiled anywhere.
-BY_BEATS = {"DP-UCB-INT", "Private-UCB", "PPO-CoopNetwork", "MaskablePPO-DPMASE", "Random"}
+BY_BEATS = {
+    "DP-UCB-INT",
+    "Private-UCB",
+    "PPO-CoopNetwork",
+    "MaskablePPO-DPMASE",
+    "ES-CoopNetwork",
+    "ES-DPMASE",
+    "Random",
+}
 
 
 def compiled(home):

@@ -15,8 +15,8 @@ __all__ = ["CHOICES", "NEEDED", "described"]
 
 #: Of each setting: the numbers that describe a choice.
 CHOICES = {
-    "network": ("mean", "prior", "spread", "late_spread", "lot", "late_lot", "width", "wide_lot"),
-    "exploration": ("vote", "gap", "score", "worst", "few", "gap_late", "late", "rivals"),
+    "network": ("mean", "prior", "spread", "late_spread", "lot", "late_lot", "wide_lot"),
+    "exploration": ("vote", "score", "likely", "worst", "few", "late", "rivals", "rivals_score", "rivals_likely"),
     "feedback": ("gap", "untried", "late_untried", "size", "size2", "rest", "rest2", "sure", "gap_rest", "few"),
 }
 #: Of each setting: the parts of an observation that they are made of.
@@ -60,7 +60,7 @@ def _network(task: Task, part: dict[str, Array], luck: Array) -> tuple[Array, ..
     mean = (own * part["own_mean"] + heard * part["heard_mean"]) / n
     likely = np.clip(mean + 0.5 / n, 0.0, 1.0)  # of a reward in [0, 1] with a flat prior
     spread = width * np.sqrt(likely * (1.0 - likely))
-    return mean, 1.0 / n, spread, spread * left, lot * spread, lot * spread * left, width, lot * width
+    return mean, 1.0 / n, spread, spread * left, lot * spread, lot * spread * left, lot * width
 
 
 def _exploration(task: Task, part: dict[str, Array], luck: Array) -> tuple[Array, ...]:
@@ -69,8 +69,15 @@ def _exploration(task: Task, part: dict[str, Array], luck: Array) -> tuple[Array
     best = np.where(still, mean, -np.inf).max(-1, keepdims=True)
     gap = np.where(still, best - mean, 0.0)
     worst = still & (gap >= gap.max(-1, keepdims=True))
+    smooth = (mean * n + 1.0) / (n + 2.0)  # of a reward in [0, 1] with a flat prior
+    top = np.where(still, smooth, 0.0).max(-1, keepdims=True)
+    variance = np.clip(smooth * (1.0 - smooth), 0.02, 1.0) + np.clip(top * (1.0 - top), 0.02, 1.0)
+    likely = (top - smooth) * np.sqrt((n + 2.0) / variance)  # how many standard deviations it lies below the best
     one, few, rivals = np.ones_like(mean), 1.0 / (1.0 + n), 2.0 / np.maximum(still.sum(-1, keepdims=True), 2)
-    parts = one, gap, gap * np.sqrt(n), worst * one, few, gap * time, time * one, rivals * one
+    score = gap * np.sqrt(n)
+    parts = (
+        one, score, likely, worst * one, few, time * one, rivals * one, rivals * score, rivals * likely,
+    )  # fmt: skip
     return tuple(np.concatenate([x, np.zeros_like(x[..., :1])], -1) for x in parts)  # no vote: 0 throughout
 
 

@@ -29,7 +29,7 @@ __all__ = ["Evolution"]
 #: earns the same.
 _STARTS = {
     "network": {"mean": 4.0, "prior": 4.0, "late_spread": 1.0, "lot": 0.4, "late_lot": 0.4},
-    "exploration": {"vote": -1.0, "score": 2.0, "worst": 0.5, "few": -3.0},
+    "exploration": {"vote": -1.0, "score": 1.0, "likely": 0.7, "worst": 0.5, "few": -3.0},
     "feedback": {
         "gap": -4.0, "untried": 4.0, "size": 9.0, "size2": -8.0, "rest": 8.0, "rest2": -8.0, "sure": 25.0,
         "gap_rest": -4.0, "few": 3.0,
