@@ -1,13 +1,16 @@
-"""Learning curves over five training seeds: a figure and a table of docs/learning.md.
+"""What trained policies reach, over five training seeds: a figure and a table of docs/learning.md.
 
-Run: ``python -m benchmarks learning [FOLDER]`` (needs the extra sb3; about ten minutes).  It trains what FOLDER
-(``runs/learning``) lacks with ``hushbandits train``, and draws ``learning.png`` there.
+Run: ``python -m benchmarks learning [FOLDER]`` (needs the extra es; about a quarter of an hour of one core).  It trains
+what FOLDER (``runs/learning``) lacks with ``hushbandits train``, draws ``learning.png`` there, and plays everybody in
+the same fresh episodes: where the policies were trained, and with twice the arms and agents.
 """
 
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,56 +19,98 @@ from scipy.stats import t
 import hushbandits as hb
 
 SEEDS = range(5)
-HELD_OUT = 64
-#: Of each id: how it is trained, what it is scored by, and the agents that it is held against.
+HELD_OUT = 500
+#: Of the fresh episodes: not those of a training or of a rule's tuning, though features were chosen after a look at some.
+SEED = 1
+
+
+class Studied(NamedTuple):
+    """How an id is trained, by what it is scored, who is beside it, in how many fresh episodes, and twice the size."""
+
+    how: tuple[str, ...]
+    metrics: tuple[str, ...]
+    others: tuple[str, ...]
+    runs: int
+    twice: dict[str, int]
+
+
 STUDY = {
-    "DPMASE-Train-v0": (
-        ["--algo", "maskable-ppo", "--steps", "400000", "--num-envs", "32"], "correct", ("Random", "Central"),
+    "DPMASE-Train-v0": Studied(
+        ("--steps", "30000000", "--num-envs", "512", "--set", "algo.sigma=0.2"), ("return", "correct", "rounds"),
+        ("Gap-Vote", "Random", "MaskablePPO-DPMASE"), 4_000, {"n_arms": 6, "n_agents": 8},
     ),
-    "CoopNetwork-Train-v0": (
-        ["--algo", "ppo", "--steps", "400000", "--num-envs", "32"], "regret", ("Random", "UCB1", "Dec-TS"),
+    "CoopNetwork-Train-v0": Studied(
+        ("--steps", "40000000", "--num-envs", "512", "--set", "algo.sigma=0.2"), ("regret",),
+        ("Index-TS", "Dec-TS", "PPO-CoopNetwork"), 4_000,
+        {"n_arms": 10, "n_agents": 8},
     ),
-    "DistDP-Train-v0": (
-        ["--algo", "ppo", "--steps", "200000", "--num-envs", "64"], "regret", ("Random", "Dist-DP-SE"),
+    "DistDP-Train-v0": Studied(
+        ("--steps", "1000000", "--num-envs", "256", "--set", "algo.sigma=0.5"), ("regret",),
+        ("Commit-Blocks", "Dist-DP-SE", "PPO-DistDP"), 2_000, {"n_arms": 6, "n_agents": 2},
     ),
 }  # fmt: skip
 
 
 def trained(id, seed, folder):
-    """The curve of a training, which is made where it is missing."""
+    """The folder of a training, which is made where it is missing."""
     out = folder / f"{id}-{seed}"
     if not (out / "policy.json").exists():
-        how = [*STUDY[id][0], "--seed", str(seed), "--evaluations", "10", "--held-out", str(HELD_OUT)]
+        how = ["--algo", "es", *STUDY[id].how, "--seed", str(seed), "--evaluations", "4", "--held-out", str(HELD_OUT)]
         subprocess.run([sys.executable, "-m", "hushbandits.cli", "train", id, *how, "--out", str(out)], check=True)
-    return json.loads((out / "policy.json").read_text())["training"]["curve"]
+    return out
 
 
-def band(values):
-    """Mean and 95 % t-interval over the training seeds, by checkpoint."""
-    mean = values.mean(0)
-    half = t.ppf(0.975, len(values) - 1) * values.std(0, ddof=1) / np.sqrt(len(values))
-    return mean, half
+@cache
+def played(id, agent, runs, env):
+    """What is known of every run; `env` as pairs."""
+    results = hb.evaluate(id, agent, runs=runs, seed=SEED, env=dict(env), progress=False)
+    return {metric: results.final(metric).astype(float) for metric in STUDY[id].metrics if metric != "return"}
+
+
+def scores(id, agent, metric, runs, env):
+    """A metric of every run, or what a learner earns in exploration: the verdict minus the share of rounds used."""
+    found = played(id, agent, runs, tuple(env.items()))
+    return 2.0 * found["correct"] - 1.0 - found["rounds"] / 200.0 if metric == "return" else found[metric]
+
+
+def said(values):
+    """A mean and the half-width of its 95 % interval over runs."""
+    return f"{values.mean():.3g} ± {1.96 * values.std(ddof=1) / len(values) ** 0.5:.2g}"
+
+
+def row(id, folders, metric, runs, env, others):
+    """A line of a table: each training seed, the mean of the five with its interval over seeds, and the others."""
+    found = [scores(id, f"sb3:{folder}", metric, runs, env) for folder in folders]
+    means = np.array([values.mean() for values in found])
+    half = t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / len(means) ** 0.5
+    cells = [id, *(f"{name}={value}" for name, value in env.items()), metric, " ".join(map(said, found))]
+    cells += [f"{means.mean():.3g} ± {half:.2g}", *(f"{o} {said(scores(id, o, metric, runs, env))}" for o in others)]
+    return f"| {' | '.join(cells)} |"
+
+
+def curves(folder, all_folders):
+    """Draw the curves on held-out seeds: a thin line per training seed, and their mean."""
+    figure, panels = plt.subplots(1, len(STUDY), figsize=(11, 3.4), layout="constrained")
+    for panel, (id, study) in zip(panels, STUDY.items(), strict=True):
+        metric = study.metrics[0]
+        told = [json.loads((out / "policy.json").read_text())["training"]["curve"] for out in all_folders[id]]
+        for curve in told:
+            values = [point[metric] if metric == "return" else point["metrics"][metric] for point in curve]
+            panel.plot([point["steps"] for point in curve], values, color="C0", alpha=0.6, linewidth=1)
+        rule = scores(id, study.others[0], metric, study.runs, {}).mean()
+        panel.axhline(rule, color="0.3", linestyle="--", linewidth=1, label=study.others[0])
+        panel.set(title=id, xlabel="agent-steps of training", ylabel=metric)
+        panel.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g}M")
+        panel.legend(fontsize=7, frameon=False)
+    figure.savefig(folder / "learning.png", dpi=120)
 
 
 def main(folder="runs/learning"):
     folder = Path(folder)
-    figure, panels = plt.subplots(1, len(STUDY), figsize=(11, 3.4), layout="constrained")
-    for panel, (id, (_, metric, agents)) in zip(panels, STUDY.items(), strict=True):
-        curves = [trained(id, seed, folder) for seed in SEEDS]
-        steps = np.array([point["steps"] for point in curves[0]])
-        values = np.array([[point["metrics"][metric] for point in curve] for curve in curves], float)
-        mean, half = band(values)
-        panel.plot(steps, mean, color="C0", label=f"trained, {len(curves)} seeds")
-        panel.fill_between(steps, mean - half, mean + half, color="C0", alpha=0.25, linewidth=0)
-        panel.plot(steps, values.T, color="C0", alpha=0.35, linewidth=0.8)
-        lines = [f"trained {mean[-1]:.3g} ± {half[-1]:.2g} (seeds: {', '.join(f'{v:.3g}' for v in values[:, -1])})"]
-        for agent, style in zip(agents, ("--", "-.", ":"), strict=False):
-            score = hb.evaluate(id, agent, runs=400, seed=0, progress=False).final(metric).mean()
-            panel.axhline(score, color="0.3", linestyle=style, linewidth=1, label=agent)
-            lines.append(f"{agent} {score:.3g}")
-        panel.set(title=id, xlabel="agent-steps of training", ylabel="share correct" if metric == "correct" else metric)
-        panel.set_ylim(bottom=0)
-        panel.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:.0f}k")
-        panel.legend(fontsize=7, frameon=False)
-        print(f"| {id} | {metric} | {' | '.join(lines)} |")
-    figure.savefig(folder / "learning.png", dpi=120)
+    all_folders = {id: [trained(id, seed, folder) for seed in SEEDS] for id in STUDY}
+    curves(folder, all_folders)
+    for id, study in STUDY.items():
+        for metric in study.metrics:
+            print(row(id, all_folders[id], metric, study.runs, {}, study.others), flush=True)
+        for metric in study.metrics:
+            print(row(id, all_folders[id], metric, 1_000, study.twice, study.others[:1]), flush=True)

@@ -9,11 +9,11 @@ from hushbandits.bench.judge.stats import mean_interval, share_interval
 #: Of each id: its agents and what they are scored by.
 SCORES = {
     "CoopNetwork-Train-v0": (
-        ("Random", "UCB1", "Multi-UCB", "QuACK-UCB", "coop-UCB", "QuACK-TS", "Dec-TS"),
+        ("Random", "UCB1", "Multi-UCB", "QuACK-UCB", "coop-UCB", "QuACK-TS", "Dec-TS", "Index-TS"),
         ("regret",),
     ),
-    "DPMASE-Train-v0": (("Random", "DP-MASE", "Central"), ("correct", "rounds")),
-    "DistDP-Train-v0": (("Random", "Dist-DP-SE"), ("regret",)),
+    "DPMASE-Train-v0": (("Random", "DP-MASE", "Central", "Gap-Vote"), ("correct", "rounds")),
+    "DistDP-Train-v0": (("Random", "Dist-DP-SE", "Commit-Blocks"), ("regret",)),
 }
 
 

@@ -13,7 +13,7 @@ RUNS, TUNING, FRESH = 400, 10**6, 0
 #: By id and score (with + where more is better): agents and their grids, of which all combinations are tried.
 GRIDS = {
     ("CoopNetwork-Train-v0", "regret"): {
-        "Index-TS": {"sigma": (0.1, 0.15, 0.2, 0.25, 0.3), "prior": (0.75, 1.0, 1.25), "weight": (0.5, 1.0, 2.0)},
+        "Index-TS": {"sigma": (0.1, 0.15, 0.2, 0.25, 0.3), "prior": (0.5, 0.75, 1.0, 1.25)},
         "Dec-TS": {},
         "QuACK-TS": {},
         "QuACK-TS-Gaussian": {"sigma": (0.1, 0.2, 0.3, 0.5, 1.0)},
@@ -23,12 +23,12 @@ GRIDS = {
         "Multi-UCB": {},
     },
     ("DPMASE-Train-v0", "+correct"): {
-        "Gap-Vote": {"scale": (0.3, 0.4, 0.5, 0.6, 0.7), "least": (2, 3, 5, 8, 12)},
+        "Gap-Vote": {"width": (0.3, 0.4, 0.5, 0.6, 0.7), "least": (2, 3, 5, 8, 12)},
         "Central": {"delta": (0.05, 0.5, 0.9, 0.99)},
         "DP-MASE": {"epsilon": (0.1, 1.0, 10.0), "beta": (0.5, 0.9, 0.99), "delta": (0.05, 0.5, 0.9, 0.99)},
     },
     ("DistDP-Train-v0", "regret"): {
-        "Commit-Blocks": {"block": (8, 16, 24, 32, 48, 64, 96), "passes": (1, 2, 3)},
+        "Commit-Blocks": {"block": (8, 16, 24, 32, 48, 64, 96)},
         "Dist-DP-SE": {"confidence": (0.01, 0.1, 0.5, 0.9), "batch_base": (1.5, 2.0, 4.0)},
     },
 }

@@ -93,14 +93,18 @@ AGENTS = {
     "DDUCB": _at("baselines.martinez2019:DDUCB"),
     "DDUCB-rechoosing": _at("baselines.martinez2019:DDUCB", rechoose=True),
     "Dec-TS": _at("baselines.lalitha2021:DecTS"),
+    # Short rules of our own, for short runs.
+    "Index-TS": _at("baselines.index_ts:IndexTS"),
+    "Gap-Vote": _at("baselines.gap_vote:GapVote"),
+    "Commit-Blocks": _at("baselines.commit_blocks:CommitBlocks"),
     # Trained by the commands in their ``policy.json``; docs/learning.md has their scores.
+    "ES-CoopNetwork": _trained("es-coopnetwork"),
+    "ES-DPMASE": _trained("es-dpmase"),
+    "ES-DistDP": _trained("es-distdp"),
     "PPO-CoopNetwork": _trained("ppo-coopnetwork"),
     "MaskablePPO-DPMASE": _trained("maskable-ppo-dpmase"),
     "PPO-DistDP": _trained("ppo-distdp"),
     "Random": _at("baselines.uniform:Random"),
-    "Index-TS": _at("baselines.simple:IndexTS"),
-    "Gap-Vote": _at("baselines.simple:GapVote"),
-    "Commit-Blocks": _at("baselines.simple:CommitBlocks"),
 }
 
 WRAPPERS = {

@@ -65,9 +65,9 @@ ELSEWHERE = [
     Home("DPMASE-v0", "DP-MASE", FEW, {"epsilon": 20.0, "beta": 0.6, "delta": 0.5}, LOST),
     Home("DPMASE-v0", "Central", FEW, {}, LOST),
     Home("DPMASE-v0", "Independent", FEW),
-    Home("DPMASE-v0", "Gap-Vote", FEW, {}, LOST),
-    Home("DistDP-v0", "Commit-Blocks", USERS),
     Home("DPMASE-v0", "Corrupted-Elimination", FEW, {"eta": 0.6, "delta": 0.5}, LOST),
+    Home("DPMASE-v0", "Gap-Vote", {**FEW, "threshold": 1}, {}, LOST),
+    Home("DistDP-v0", "Commit-Blocks", USERS),
     Home("DistDP-v0", "Dist-DP-SE", USERS),
     Home("DistRDP-v0", "Dist-RDP-SE", USERS),
     Home("DistCDP-v0", "Dist-CDP-SE", USERS),
@@ -84,6 +84,9 @@ ELSEWHERE = [
     Home("CoopNetwork-Train-v0", "PPO-CoopNetwork", {"horizon": 30}),
     Home("DPMASE-Train-v0", "MaskablePPO-DPMASE", {"horizon": 60}),
     Home("DistDP-Train-v0", "PPO-DistDP"),
+    Home("CoopNetwork-Train-v0", "ES-CoopNetwork", {"horizon": 30}),
+    Home("DPMASE-Train-v0", "ES-DPMASE", {"horizon": 60}),
+    Home("DistDP-Train-v0", "ES-DistDP"),
 ]
 
 
@@ -186,10 +189,10 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
         for agent in ("Dist-DP-SE", "Random") for users in ("pooled", "each")
     },
 }  # fmt: skip
-#: Agents whose rounds are not compiled anywhere.
 #: Agents whose wrapper posts states: what is lost of them shows by the beats alone.
 STATES = {"Private-UCB", "DP-UCB-INT"}
-BY_BEATS = {"PPO-CoopNetwork", "MaskablePPO-DPMASE", "Random"}
+#: Agents whose rounds are not compiled anywhere.
+BY_BEATS = {"PPO-CoopNetwork", "MaskablePPO-DPMASE", "ES-CoopNetwork", "ES-DPMASE", "Random"}
 
 
 def compiled(home):

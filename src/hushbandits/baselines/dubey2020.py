@@ -15,7 +15,7 @@ __all__ = ["MultiUCB", "pool"]
 
 @jit
 def pool(own, r, heard, t):
-    """Add what was heard to the counts n and sums s of learner rM + m, each (L, K)."""
+    """Add what was heard to ``own.n`` and ``own.s``, row by row."""
     first = r * heard.shape[0]
     for m in range(heard.shape[0]):
         for k in range(heard.shape[1]):

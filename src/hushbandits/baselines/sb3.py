@@ -28,7 +28,7 @@ class Trained(TaskTeam):
 
     All agents play one policy.  It sees what the learner saw (the env's task over what the wrappers let through), and
     an env that shows something else, or has other actions, is refused; other numbers of agents are welcome where the
-    observation does not name them.
+    observation does not name them.  What evolution strategies trained plays with other numbers of arms as well.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Trained(TaskTeam):
         else:
             self._same_bounds(task)
         kind, heads = heads_of(task.action_space)
-        if (kind, heads) != (policy.kind, policy.heads):
+        if kind != policy.kind or (heads != policy.heads and not policy.features):
             raise ValueError(
                 f"{self.name} was trained to act in {policy.kind}({_brief(policy.heads)}), and here actions are "
                 f"{kind}({_brief(heads)}){self._home()}"
@@ -87,11 +87,13 @@ class Trained(TaskTeam):
     def _same_parts(self, task: Task) -> None:
         found = dict((part[0], part[1:]) for part in parts_of(task))
         known = dict((part[0], part[1:]) for part in self.policy.parts)
+        if self.policy.features:  # it plays with any number of arms and agents, in any order
+            found = {name: (known.get(name, part)[0], *part[1:]) for name, part in found.items()}
         for name in [*known, *(name for name in found if name not in known)]:
             there, here = (_said(parts.get(name)) for parts in (known, found))
             if there != here:
                 raise ValueError(f"{self.name} was trained with {there} as {name!r}, and here are {here}{self._home()}")
-        if [part[0] for part in parts_of(task)] != [part[0] for part in self.policy.parts]:
+        if not self.policy.features and [part[0] for part in parts_of(task)] != [part[0] for part in self.policy.parts]:
             raise ValueError(f"{self.name} was trained with the parts of an observation in another order{self._home()}")
 
     def _same_bounds(self, task: Task) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.baselines.sb3_choices import CHOICES
 from hushbandits.core.actions import Space
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.strangers import opened, parsed
@@ -41,7 +42,7 @@ __all__ = [
 
 FILE = "policy.json"
 FORMAT = 1
-ALGORITHMS = ("ppo", "dqn", "a2c", "recurrent-ppo", "maskable-ppo")
+ALGORITHMS = ("ppo", "dqn", "a2c", "recurrent-ppo", "maskable-ppo", "es")
 _LARGEST = 16_000_000  # bytes of policy.json
 _WIDEST, _DEEPEST = 65_536, 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}\.npz")
@@ -81,6 +82,9 @@ class Learned:
         All of ``policy.json``.
     bounds : tuple of two arrays, optional
         ``(D,)`` each, lows and highs of what it was shown; a folder says them in its `parts`.
+    features : tuple of str
+        The numbers by which it scores each choice (`hushbandits.baselines.sb3_choices`), whatever K is; empty: it
+        scores all choices at once, from the whole observation.
     """
 
     algorithm: str
@@ -99,16 +103,19 @@ class Learned:
     beats: int = 1
     told: Params = field(default_factory=dict)
     bounds: tuple[Array, Array] | None = None
+    features: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> int:
-        """D, how many numbers it was shown."""
+        """D, how many numbers it was shown, or how many describe a choice."""
+        if self.features:
+            return len(self.features)
         return sum(width for _, width, _, _ in self.parts) if self.bounds is None else len(self.bounds[0])
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of its weights, by name."""
-        return expected(self.inputs, self.lstm, self.layers, sum(self.heads))
+        return expected(self.inputs, self.lstm, self.layers, 1 if self.features else sum(self.heads))
 
 
 def parts_of(task: Task) -> tuple[Seen, ...]:
@@ -198,9 +205,17 @@ def understood(told: Mapping[str, object]) -> Learned:
     for name in options:
         if not name.isidentifier() or name in EARNED:
             raise ValueError(f"options={shown(name)} must name what a learner sees or how its actions are written")
+    setting = _word("setting", told.get("setting"))
+    features = tuple(map(str, _list("network.features", net.get("features", []), 0, 64)))
+    if features and (features != CHOICES.get(setting) or net.get("lstm") or action.get("kind") != "Discrete"):
+        raise ValueError(
+            f"network.features={shown(list(features))} must be those of the {setting} setting, for one choice at a "
+            f"time and no memory: {', '.join(CHOICES.get(setting, ()))}"
+        )
     return Learned(
         algorithm=choice("algorithm", told.get("algorithm"), ALGORITHMS),
-        setting=_word("setting", told.get("setting")),
+        setting=setting,
+        features=features,
         env=env,
         options=options,
         parts=tuple(map(_part, _list("observation", told.get("observation"), 1, 256))),

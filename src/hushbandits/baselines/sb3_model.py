@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NotRequired
 
 import numpy as np
 from gymnasium import spaces
@@ -21,9 +21,10 @@ __all__ = ["Whole", "arrays", "policy_of"]
 
 
 class Whole(Net):
-    """A network with the activation between its layers."""
+    """A network with the activation between its layers, and what describes a choice where it scores them singly."""
 
     activation: str
+    features: NotRequired[list[str]]
 
 
 def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], Whole]:

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import Learned
+from hushbandits.baselines.sb3_choices import described
+from hushbandits.baselines.sb3_file import Learned, heads_of
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.task import Task
@@ -29,6 +30,8 @@ class Network:
     def __init__(self, policy: Learned, deterministic: bool | None = None):
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
+        if policy.features and not self.deterministic:
+            raise ValueError("deterministic=False: this policy takes the best choice, and its lots are part of a score")
         names = [*(f"layer{i}" for i in range(len(policy.layers))), "head"]
         self._layers = [(_turned(policy, f"{name}.weight"), policy.weights[f"{name}.bias"]) for name in names]
         if policy.lstm:
@@ -75,10 +78,18 @@ class Network:
         if self.policy.lstm:
             return self.choose(seen, mask)
         rows = np.arange(len(who))[:, None]
-        asked = self.choose(seen[rows, who], None if mask is None else mask[rows, who])
+        seen_by, mask = seen[rows, who], None if mask is None else mask[rows, who]
+        asked = self._among(task, seen_by, mask) if self.policy.features else self.choose(seen_by, mask)
         action = np.zeros((*seen.shape[:2], *asked.shape[2:]), np.int64)
         action[rows, who] = asked
         return action
+
+    def _among(self, task: Task, seen: Array, mask: Array | None) -> Array:
+        """Return the best choice of each, ``(R, A)``, by what describes it."""
+        luck = self._luck((seen.shape[1], heads_of(task.action_space)[1][0]))
+        scores = self.logits(described(task, seen, luck))[..., 0]
+        found: Array = (scores if mask is None else np.where(mask, scores, -np.inf)).argmax(-1)
+        return found
 
     def choose(self, seen: Array, mask: Array | None = None) -> Array:
         """Return actions ``(R, A)`` or ``(R, A, parts)``.

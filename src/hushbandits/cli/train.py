@@ -21,7 +21,7 @@ _TABLES = {"env": "env", "task": "task", "algo": "hyper"}
 def train(
     id: Annotated[Positional[str], arg(metavar="ID")],
     out: Path,
-    algo: Annotated[str, arg(metavar="ppo|dqn|a2c|recurrent-ppo|maskable-ppo")] = "ppo",
+    algo: Annotated[str, arg(metavar="ppo|dqn|a2c|recurrent-ppo|maskable-ppo|es")] = "ppo",
     steps: int = 100_000,
     seed: int = 0,
     num_envs: int = 16,
@@ -32,7 +32,7 @@ def train(
     resume: bool = False,
     tensorboard: bool = False,
 ) -> int:
-    """Train a policy with Stable-Baselines3; all agents of an env learn and play the same one.
+    """Train a policy with Stable-Baselines3 or evolution strategies; all agents of an env learn and play the same one.
 
     The folder of --out then is an agent: sb3:FOLDER stands wherever an agent's name may. It holds policy.json (what
     was trained how, with the curve on held-out episodes beside uniform play) and its weights as plain arrays, and is
@@ -55,7 +55,8 @@ def train(
     out
         Folder of the policy; one that holds another training is refused.
     algo
-        The last two come from sb3-contrib.
+        recurrent-ppo and maskable-ppo come from sb3-contrib; es, evolution strategies, needs 'hushbandits[es]' alone,
+        and its policy plays with any number of arms and agents.
     steps
         Steps of single agents, at least: R runs of M agents make R·M of them at once.
     seed

@@ -254,6 +254,10 @@ class Task(ABC):
         self._flag(pull, talk)
         return self._seen()
 
+    def squashes(self, part: str) -> bool:
+        """Return whether a part of an observation is shown as x/(1 + |x|)."""
+        return self.layout[part].start in self._squashed
+
     def state(self) -> Array:
         """``(R, M·D)`` what `observe` returned last, all agents in a row."""
         return self._seen().reshape(len(self._obs), -1)

@@ -84,9 +84,10 @@ class Told(TypedDict):
 _SUFFIXES = (".npz", ".pt", ".part")
 
 
-def versions() -> dict[str, str]:
-    """Return what a training's numbers depend on."""
-    names = ("hushbandits", "numpy", "stable-baselines3", "torch", "sb3-contrib")
+def versions(algo: str) -> dict[str, str]:
+    """Return what the numbers of a training by `algo` depend on."""
+    theirs = ("cma",) if algo == "es" else ("stable-baselines3", "torch", "sb3-contrib")
+    names = ("hushbandits", "numpy", *theirs)
     return {name: version(name) for name in names if name != "sb3-contrib" or _installed(name)}
 
 
@@ -166,7 +167,7 @@ def same(out: Path, told: Mapping[str, object], asked: Mapping[str, object]) -> 
         return
     if not training.get("checkpoint"):
         raise StoreError(f"{out} holds no checkpoint to go on from; choose another --out")
-    now = {**versions(), "machine": platform.machine()}
+    now = {**versions(str(asked["algo"])), "machine": platform.machine()}
     for name, there in {**training.get("versions", {}), "machine": training.get("machine")}.items():
         if now.get(name) != there:
             raise StoreError(

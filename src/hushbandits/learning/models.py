@@ -5,23 +5,26 @@ from __future__ import annotations
 import importlib
 import inspect
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.baselines.sb3_model import Whole, arrays
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.spec import default
-from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import flag, integer, nearest, real, shown
+from hushbandits.learning.score import Score
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
     from hushbandits.views.sb3 import RowsVecEnv
 
-__all__ = ["MODELS", "Algorithm", "build", "checkpoint", "leg_seed", "restore", "start"]
+__all__ = ["MODELS", "Algorithm", "Gradient", "build", "checkpoint", "leg_seed", "restore", "start"]
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,54 @@ def restore(model: BaseAlgorithm, content: bytes) -> None:
             buffer.pos, buffer.full = int(told["at"][0]), bool(told["at"][1])
     except Exception as error:  # damage takes many forms
         raise ValueError(f"the checkpoint cannot be read: {words(error)}") from None
+
+
+class Gradient:
+    """A model of Stable-Baselines3 in training, leg by leg."""
+
+    def __init__(self, algo: str, venv: RowsVecEnv, hyper: Params, seed: int, tensorboard: str | None):
+        self.model = build(algo, venv, hyper, seed, tensorboard)
+        self.masked, self.deterministic = MODELS[algo].masked, MODELS[algo].deterministic
+
+    @property
+    def steps(self) -> int:
+        """How many steps of single agents are done."""
+        return self.model.num_timesteps
+
+    def network(self) -> tuple[dict[str, Array], Whole]:
+        """Return its weights, as they are stored, and what network it is."""
+        return arrays(self.model)
+
+    def learn(self, end: int, of: int, seed: int, notify: Callable[[int], None]) -> None:
+        """Begin a leg under `seed`, and go on until `end` steps are done, `of` so many in all."""
+        from stable_baselines3.common.callbacks import BaseCallback
+
+        class Watch(BaseCallback):
+            def _on_training_start(self) -> None:
+                self.model._total_timesteps = of  # schedules run over all legs
+
+            def _on_step(self) -> bool:
+                notify(self.model.num_timesteps)
+                return True
+
+        start(self.model, seed)
+        self.model.learn(end - self.steps, callback=Watch(), reset_num_timesteps=False, tb_log_name="training")
+
+    def checkpoint(self) -> bytes:
+        """Return what it needs to go on."""
+        return checkpoint(self.model)
+
+    def restore(self, content: bytes) -> None:
+        """Go where a checkpoint was written."""
+        restore(self.model, content)
+
+    def log(self, found: Score) -> None:
+        """Write what was found in held-out episodes to TensorBoard's logs, if they are asked for."""
+        if self.model.tensorboard_log is not None:
+            self.model.logger.record("held_out/return", found["return"])
+            for name, value in found["metrics"].items():
+                self.model.logger.record(f"held_out/{name}", value)
+            self.model.logger.dump(self.steps)
 
 
 def leg_seed(seed: int, leg: int) -> int:

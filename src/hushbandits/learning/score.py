@@ -17,7 +17,7 @@ from hushbandits.core.play import play
 from hushbandits.registry import make_team
 from hushbandits.views.learners import Rows
 
-__all__ = ["HELD_OUT", "Score", "score", "uniform"]
+__all__ = ["HELD_OUT", "Score", "earned", "score", "uniform"]
 
 #: What was earned in held-out episodes: mean and standard error of the return, and the mean of each metric.
 Score = TypedDict("Score", {"return": float, "se": float | None, "metrics": dict[str, float]})
@@ -57,15 +57,21 @@ def uniform(rows: Rows, seed: int) -> Score:
 
 
 def _told(rows: Rows, seed: int, choose: Callable[[], Array]) -> Score:
+    returns = earned(rows, seed, choose)
+    error = float(returns.std(ddof=1) / math.sqrt(rows.runs)) if rows.runs > 1 else None
+    return {"return": float(returns.mean()), "se": error, "metrics": _means(rows.core.metrics())}
+
+
+def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:
+    """Play one episode in every run; return what an agent earned on average, ``(R,)``."""
     rows.reset(seed)
-    earned = np.zeros(rows.runs)
+    returns = np.zeros(rows.runs)
     going = np.ones(rows.runs, bool)
     while going.any():
         turn = rows.step(choose())
-        earned += turn.reward.mean(1)
+        returns += turn.reward.mean(1)
         going &= ~turn.over
-    error = float(earned.std(ddof=1) / math.sqrt(rows.runs)) if rows.runs > 1 else None
-    return {"return": float(earned.mean()), "se": error, "metrics": _means(rows.core.metrics())}
+    return returns
 
 
 def _means(metrics: dict[str, Array]) -> dict[str, float]:

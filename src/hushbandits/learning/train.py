@@ -7,14 +7,13 @@ import platform
 import random
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import FORMAT, heads_of, parts_of, sound, understood
-from hushbandits.baselines.sb3_model import arrays
+from hushbandits.baselines.sb3_file import ALGORITHMS, FORMAT, heads_of, parts_of, sound, understood
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use, named
@@ -25,8 +24,9 @@ from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import choice, integer, nearest, shown
 from hushbandits.core.task import EARNED
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.learning.evolution import Evolution
 from hushbandits.learning.folder import LOCK, Asked, Told, Training, begun, same, save, versions
-from hushbandits.learning.models import MODELS, build, checkpoint, leg_seed, restore, start
+from hushbandits.learning.models import Gradient, leg_seed
 from hushbandits.learning.score import HELD_OUT, Score, score, uniform
 from hushbandits.registry import make_wrapper
 from hushbandits.views.learners import Rows, learners_core, learners_own
@@ -70,7 +70,7 @@ def train(
     StoreError
         The folder holds another training, or one that cannot go on.
     """
-    choice("algo", algo, MODELS)
+    choice("algo", algo, ALGORITHMS)
     uses = tuple(part if isinstance(part, Use) else Use.from_dict(part) for part in named(tuple(wrappers)))
     asked = {
         "id": id, "algo": algo, "steps": integer("steps", steps, 1), "seed": integer("seed", seed, 0, 2**63 - 1),
@@ -84,7 +84,7 @@ def train(
     given: Asked = json.loads(canonical(asked))
     folder = Path(out)
     _there(begun(folder), folder, given, resume)
-    with _apart():
+    with _apart() if algo != "es" else nullcontext():
         training = _Training(given, thaw(given["env"]), uses, task or {}, hyper or {}, folder if tensorboard else None)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -133,8 +133,6 @@ class _Training:
     """One training: its learner, its held-out episodes, and what ``policy.json`` says of it."""
 
     def __init__(self, asked: Asked, env: Params, uses: Sequence[Use], task: Params, hyper: Params, logs: Path | None):
-        from hushbandits.views.sb3 import make_sb3
-
         self.asked = asked
         options = {name: value for name, value in task.items() if value is not None}
         if strange := [name for name in options if name not in (known := learners_own(asked["id"]))]:
@@ -143,12 +141,24 @@ class _Training:
         def wrappers() -> list[Wrapper]:
             return [make_wrapper(use.name, **use.params) for use in uses]
 
-        venv = make_sb3(asked["id"], asked["num_envs"], wrappers=wrappers(), **options, **env)
-        self.rows = Rows(learners_core(asked["id"], asked["held_out"], wrappers(), None, env), **options)
-        self.model = build(asked["algo"], venv, hyper, asked["seed"], _logs(logs))
-        _, network = arrays(self.model)  # refused now rather than after an hour
-        kind, heads = heads_of(venv.action_space)
-        model = MODELS[asked["algo"]]
+        def rows(runs: int) -> Rows:
+            return Rows(learners_core(asked["id"], runs, wrappers(), None, env), **options)
+
+        self.rows = rows(asked["held_out"])
+        self.learner: Evolution | Gradient
+        if asked["algo"] == "es":
+            if logs is not None:
+                raise ValueError(
+                    "--tensorboard is for what Stable-Baselines3 trains; the curve of es is in policy.json"
+                )
+            self.learner = Evolution(rows(asked["num_envs"]), hyper, asked["seed"])
+        else:
+            from hushbandits.views.sb3 import make_sb3
+
+            venv = make_sb3(asked["id"], asked["num_envs"], wrappers=wrappers(), **options, **env)
+            self.learner = Gradient(asked["algo"], venv, hyper, asked["seed"], _logs(logs))
+        _, network = self.learner.network()  # refused now rather than after an hour
+        kind, heads = heads_of(self.rows.task.action_space)
         self.told: Told = {
             "format": FORMAT,
             "algorithm": asked["algo"],
@@ -159,11 +169,12 @@ class _Training:
             "observation": [list(part) for part in parts_of(self.rows.task)],
             "action": {"kind": kind, "heads": list(heads)},
             "network": network,
-            "deterministic": model.deterministic,
-            "masked": model.masked,
+            "deterministic": self.learner.deterministic,
+            "masked": self.learner.masked,
             "beats": 1,
             "training": {
-                "command": _command(asked), "asked": asked, "versions": versions(), "machine": platform.machine(),
+                "command": _command(asked), "asked": asked, "versions": versions(asked["algo"]),
+                "machine": platform.machine(),
                 "steps": 0, "legs": 0, "complete": False, "checkpoint": None, "curve": [],
             },
         }  # fmt: skip
@@ -181,7 +192,7 @@ class _Training:
             self.told["training"] = training = told["training"]
             try:
                 with opened(folder / Path(str(training["checkpoint"])).name) as file:
-                    restore(self.model, file.read())
+                    self.learner.restore(file.read())
             except (OSError, ValueError) as error:
                 raise StoreError(f"the training in {folder} cannot go on: {error}; choose another --out") from None
             notify(training["steps"], None)
@@ -193,43 +204,26 @@ class _Training:
         return self.told
 
     def _leg(self, leg: int, end: int, notify: Notify) -> None:
-        from stable_baselines3.common.callbacks import BaseCallback
-
-        model, steps = self.model, self.asked["steps"]
-
-        class Watch(BaseCallback):
-            def _on_training_start(self) -> None:
-                self.model._total_timesteps = steps  # schedules run over all legs
-
-            def _on_step(self) -> bool:
-                notify(self.model.num_timesteps, None)
-                return True
-
-        if model.num_timesteps < end:
-            start(model, leg_seed(self.asked["seed"], leg))
+        if self.learner.steps < end:
+            seed = leg_seed(self.asked["seed"], leg)
             try:
-                model.learn(
-                    end - model.num_timesteps, callback=Watch(), reset_num_timesteps=False, tb_log_name="training"
-                )
+                self.learner.learn(end, self.asked["steps"], seed, lambda steps: notify(steps, None))
             except (ValueError, RuntimeError):  # PyTorch's, where numbers are NaN
-                _finite(arrays(model)[0])
+                _finite(self.learner.network()[0])
                 raise
 
     def _look(self, folder: Path, notify: Notify) -> None:
         """Evaluate, and write down how far it is."""
-        weights, _ = arrays(self.model)
+        weights, _ = self.learner.network()
         _finite(weights)
-        training, done = self.told["training"], self.model.num_timesteps
+        training, done = self.told["training"], self.learner.steps
         curve = training["curve"]
         if not curve or curve[-1]["steps"] != done:  # else the leg before had reached it
             curve.append({"steps": done, **self._score(weights)})
         training["steps"], found = done, curve[-1]
-        save(folder, self.told, weights, None if training["complete"] else checkpoint(self.model))
-        if self.model.tensorboard_log is not None and training["legs"]:
-            self.model.logger.record("held_out/return", found["return"])
-            for name, value in found["metrics"].items():
-                self.model.logger.record(f"held_out/{name}", value)
-            self.model.logger.dump(done)
+        save(folder, self.told, weights, None if training["complete"] else self.learner.checkpoint())
+        if training["legs"]:
+            self.learner.log(found)
         notify(done, training)
 
     def _score(self, weights: Mapping[str, Array]) -> Score:

@@ -14,9 +14,9 @@ from hushbandits.routines.routine import Routine
 __all__ = [
     "Epochs",
     "confidence_under_loss",
+    "drop_outsiders",
     "elimination_gap",
     "epochs",
-    "follow_all",
     "plan_all",
     "successive_elimination",
 ]
@@ -99,7 +99,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
 
 
 @jit
-def follow_all(state, r, n, p, active):
+def drop_outsiders(state, r, n, p, active):
     """Give up what has left 𝒦."""
     for k in range(active.size):
         if not active[k]:
@@ -108,4 +108,4 @@ def follow_all(state, r, n, p, active):
 
 def successive_elimination(failure: float) -> Routine:
     """Pull all of 𝒦_n; after each activation drop (and vote out) what is `elimination_gap` below the best; sync."""
-    return Routine(epochs, (failure,), plan_all, _learn, follow_all, several=True)
+    return Routine(epochs, (failure,), plan_all, _learn, drop_outsiders, several=True)

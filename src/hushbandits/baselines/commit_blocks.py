@@ -1,0 +1,51 @@
+"""A block of users for each arm, then the best arm to the end, which belongs to no paper."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import integer
+from hushbandits.core.messages import Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.team import Team
+from hushbandits.core.world import World
+
+__all__ = ["CommitBlocks"]
+
+
+class CommitBlocks(Team):
+    """Prescribe each arm to one block of users, then the best arm to all others; our own, to compare with.
+
+    The best is that of the largest decoded mean; a block that is lost is asked again.  Source: own; it is
+    explore-then-commit.  The default of `block` was tuned on `DistDP-Train-v0`; docs/learning.md says how.
+
+    Parameters
+    ----------
+    block : int
+        Users per arm.
+    """
+
+    name = "Commit-Blocks"
+    setting = "feedback"
+    hears = ("reward", "n")
+
+    def __init__(self, block: int = 32):
+        self.block = integer("block", block, 1)
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        shape = (len(seeds), env.n_agents)
+        self._horizon = env.horizon
+        self._mean = np.zeros((*shape, env.n_arms))
+        self._tried = np.zeros(shape, np.int64)
+
+    def act(self, obs: Obs) -> tuple[Array, Array]:
+        trying = self._tried < self._mean.shape[-1]
+        self._arm = np.where(trying, self._tried, self._mean.argmax(-1))
+        return self._arm, np.where(trying, self.block, self._horizon)
+
+    def hear(self, inbox: Inbox) -> None:
+        mean = inbox.total("reward") / np.maximum(inbox.total("n"), 1)
+        r, i = (inbox.arrived[:, :, 0] & (self._tried < self._mean.shape[-1])).nonzero()
+        self._mean[r, i, self._arm[r, i]] = mean[r, i]
+        self._tried[r, i] += 1

@@ -1,0 +1,60 @@
+"""Voting out the worst arm once its gap is wide, which belongs to no paper."""
+
+from __future__ import annotations
+
+import math
+
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.validate import integer, real
+from hushbandits.core.team import Protocol
+from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.routines.elimination import drop_outsiders, epochs, plan_all
+from hushbandits.routines.routine import Routine
+
+__all__ = ["GapVote"]
+
+
+@jit
+def _learn(state, r, n, p, arms, reward, luck, vote):
+    best, worst, lowest = -math.inf, -1, math.inf
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, n, k] += reward[k]
+            best = max(best, state.sums[r, n, k])
+            if state.sums[r, n, k] < lowest:
+                worst, lowest = k, state.sums[r, n, k]
+    state.pulls[r, n] += 1
+    t = state.pulls[r, n]
+    if t >= p[1] and best - lowest > p[0] * math.sqrt(t):  # sums instead of means
+        vote[worst] = True
+        state.local[r, n, worst] = False
+    return True
+
+
+class GapVote(VotingTeam):
+    """After each activation, vote out the worst open arm if its mean is ``c/√t`` below the best; our own, to compare.
+
+    An agent pulls every arm of 𝒦 that it has not voted out, so t, its activations, is the pulls of each of them.  It
+    has no confidence level: nothing bounds how often it is wrong.  Source: own.  The defaults were tuned on
+    `DPMASE-Train-v0`; docs/learning.md says how.
+
+    Parameters
+    ----------
+    width : float
+        c.
+    least : int
+        Activations before the first vote.
+    """
+
+    name = "Gap-Vote"
+
+    def __init__(self, width: float = 0.5, least: int = 4):
+        self.width, self.least = real("width", width, 0), integer("least", least, 1)
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """Finished agents leave."""
+        return Protocol(env={"idle": "leaves"})
+
+    def routine(self, n_arms: int) -> Routine:
+        params = (self.width, float(self.least))
+        return Routine(epochs, params, plan_all, _learn, drop_outsiders, several=True)

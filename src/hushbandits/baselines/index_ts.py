@@ -1,0 +1,47 @@
+"""A Gaussian Thompson index on everything an agent has heard, which belongs to no paper."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hushbandits.baselines.alone import each_alone
+from hushbandits.baselines.dubey2020 import pool
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Seeds
+from hushbandits.core.ground.validate import real
+from hushbandits.core.luck.tapes import streams
+from hushbandits.core.world import World
+from hushbandits.envs.network.episode import NetworkTeam
+from hushbandits.policies.luck import words
+from hushbandits.policies.thompson import GaussianTS
+
+__all__ = ["IndexTS"]
+
+
+class IndexTS(NetworkTeam):
+    """Gaussian Thompson sampling on own pulls and every report within γ hops; our own, to compare with.
+
+    Each agent plays the arm of the largest draw from ``N((μ₀ + s_k)/(N_k + 1), σ²/(N_k + 1))``, with N_k, s_k over own
+    and received pulls.  Source: own; the index is that of Agrawal & Goyal 2013 (`GaussianTS`), and it pools what
+    `MultiUCB` pools.  The defaults were tuned on `CoopNetwork-Train-v0`; docs/learning.md says how.
+
+    Parameters
+    ----------
+    sigma : float
+        σ of the draws.
+    prior : float
+        μ₀, the mean of an arm without pulls.
+    """
+
+    name = "Index-TS"
+    hears: tuple[str, ...] = ("tally",)
+    rules = each_alone(GaussianTS.choose, GaussianTS.update, jit)._replace(hear=pool, takes="tally")
+
+    def __init__(self, sigma: float = 0.15, prior: float = 1.0):
+        self.sigma, self.prior = real("sigma", sigma, 0), real("prior", prior)
+
+    def begin(self, env: World, seeds: Seeds) -> NamedTuple:
+        luck = words(streams(seeds, f"agent/{self.name}"), env.n_agents)
+        state = GaussianTS(self.sigma).state(len(seeds) * env.n_agents, env.n_arms, env.horizon, luck)
+        state.s[:] = self.prior
+        return state

@@ -1,0 +1,124 @@
+"""The three short rules play as their formulas say: against twins in plain Python, game by game."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.core.luck.tapes import streams
+from hushbandits.policies.luck import normal, words
+
+TRAIN = {"Index-TS": "CoopNetwork-Train-v0", "Gap-Vote": "DPMASE-Train-v0", "Commit-Blocks": "DistDP-Train-v0"}
+
+
+class IndexTwin(hb.Team):
+    setting, hears = "network", ("tally",)
+
+    def reset(self, env, seeds):
+        self.luck = words(streams(seeds, "agent/Index-TS"), env.n_agents)
+        self.n, self.s = np.zeros((2, len(seeds), env.n_agents, env.n_arms))
+
+    def act(self, obs):
+        def draw(r, m, k):
+            n = self.n[r, m, k] + 1.0
+            return (1.0 + self.s[r, m, k]) / n + 0.15 * normal(self.luck, r * self.n.shape[1] + m) / math.sqrt(n)
+
+        runs, agents, arms = self.n.shape
+        rows = [[[draw(r, m, k) for k in range(arms)] for m in range(agents)] for r in range(runs)]
+        self.arms = np.array(rows).argmax(-1)
+        return self.arms
+
+    def speak(self, reward):
+        r, m = np.indices(self.arms.shape)
+        self.n[r, m, self.arms] += 1
+        self.s[r, m, self.arms] += reward
+        return None
+
+    def hear(self, inbox):
+        n, s = inbox.tally()
+        self.n += n
+        self.s += s
+
+
+class GapTwin(hb.Team):
+    setting, ends = "exploration", True
+
+    def protocol(self, settings):
+        return hb.Protocol(env={"idle": "leaves"})
+
+    def reset(self, env, seeds):
+        self.mine = np.ones((len(seeds), env.n_agents, env.n_arms), bool)
+        self.sums, self.t = np.zeros(self.mine.shape), np.zeros(self.mine.shape[:2])
+
+    def act(self, obs):
+        self.rows, self.who, self.live = np.arange(len(obs.who)), obs.who[:, 0], obs.live.copy()
+        own = self.mine[self.rows, self.who]
+        self.pulled = own & (own.sum(1, keepdims=True) > 1)
+        return self.pulled[:, None]
+
+    def speak(self, reward):
+        vote = np.zeros_like(self.pulled)
+        for r, m in enumerate(self.who):
+            if not self.live[r] or not self.pulled[r].any():
+                continue
+            arms = np.flatnonzero(self.pulled[r])
+            self.sums[r, m, arms] += reward[r, 0, arms]
+            self.t[r, m] += 1
+            own = self.sums[r, m, arms]
+            if self.t[r, m] >= 4 and own.max() - own.min() > 0.5 * math.sqrt(self.t[r, m]):
+                vote[r, arms[own.argmin()]] = True
+        self.mine[self.rows, self.who] &= ~vote
+        return {"vote": vote[:, None]}
+
+    def hear(self, inbox):
+        self.mine[self.rows, self.who] &= inbox["active"][:, 0, 0].astype(bool)
+
+
+class BlocksTwin(hb.Team):
+    setting, hears = "feedback", ("reward", "n")
+
+    def reset(self, env, seeds):
+        self.env, self.means = env, [[] for _ in seeds]
+
+    def act(self, obs):
+        k = self.env.n_arms
+        arms = [len(m) if len(m) < k else int(np.argmax(m[:k])) for m in self.means]
+        users = [32 if len(m) < k else self.env.horizon for m in self.means]
+        return np.array(arms)[:, None], np.array(users)[:, None]
+
+    def hear(self, inbox):
+        for r, (total, n) in enumerate(zip(inbox.total("reward")[:, 0], inbox.total("n")[:, 0], strict=True)):
+            self.means[r].append(total / max(n, 1))
+
+
+TWINS = {"Index-TS": IndexTwin, "Gap-Vote": GapTwin, "Commit-Blocks": BlocksTwin}
+
+
+@pytest.mark.parametrize("agent", TWINS)
+def test_it_plays_as_its_twin(agent):
+    found = [hb.evaluate(TRAIN[agent], team, runs=6, seed=3, progress=False) for team in (agent, TWINS[agent]())]
+    for metric in ("correct", "rounds") if agent == "Gap-Vote" else ("regret",):
+        ours, twins = (results.final(metric).tolist() for results in found)
+        assert ours == twins
+
+
+@pytest.mark.parametrize(
+    ("agent", "given", "word"),
+    [("Index-TS", {"sigma": 0}, "sigma=0"), ("Gap-Vote", {"least": 0}, "least=0"),
+     ("Commit-Blocks", {"block": 0}, "block=0")],
+)  # fmt: skip
+def test_a_bad_parameter_is_named(agent, given, word):
+    with pytest.raises(ValueError, match=word):
+        hb.make_team(agent, **given)
+
+
+@pytest.mark.parametrize(
+    ("agent", "metric", "sign"),
+    [("Index-TS", "regret", -1), ("Gap-Vote", "correct", 1), ("Commit-Blocks", "regret", -1)],
+)
+def test_it_is_far_ahead_of_random(agent, metric, sign):
+    ours, uniform = (hb.evaluate(TRAIN[agent], who, runs=100, seed=4, progress=False) for who in (agent, "Random"))
+    assert sign * (ours.final(metric).mean() - uniform.final(metric).mean()) > 0.4 * max(
+        1, uniform.final(metric).mean()
+    )
