@@ -20,7 +20,7 @@ import hushbandits as hb
 
 SEEDS = range(5)
 HELD_OUT = 500
-#: Of the fresh episodes: not those of a training or of a rule's tuning, though features were chosen after a look at some.
+#: Of the fresh episodes: not those of a training or of a rule's tuning; features were chosen after a look at some.
 SEED = 1
 
 
