@@ -27,6 +27,14 @@ env = { use = "CoopNetwork-v0", horizon = 3000 }
 agents = [{ use = "Multi-UCB" }]
 """
 
+#: Compiles nothing before it plays; a graph is searched by compiled code when its env is made.
+GRAPHLESS = """
+title = "Slow"
+runs = 400
+env = { use = "DistDP-v0", horizon = 30000 }
+agents = [{ use = "Dist-DP-SE" }]
+"""
+
 #: Says when the interpreter has come so far, and goes on slowly enough to be hit there.
 HOOK = """
 import sys, time
@@ -69,16 +77,17 @@ RESUMABLE = "stopped; what is done is in runs/slow, and the same command goes on
 
 
 @pytest.mark.parametrize(
-    ("module", "said"),
+    ("spec", "module", "said"),
     [
-        ("hushbandits.bench.declare.catalog", "hushbandits: stopped\n"),
-        ("rich.console", "hushbandits: stopped\n"),
-        ("numba", RESUMABLE),
-        ("numba.core.typing", RESUMABLE),
+        (SPEC, "hushbandits.bench.declare.catalog", "hushbandits: stopped\n"),
+        (SPEC, "rich.console", "hushbandits: stopped\n"),
+        (SPEC, "numba", "hushbandits: stopped\n"),
+        (GRAPHLESS, "numba", RESUMABLE),
+        (GRAPHLESS, "numba.core.typing", RESUMABLE),
     ],
 )
-def test_ctrl_c_in_a_command_is_one_line(tmp_path, module, said):
-    (tmp_path / "slow.toml").write_text(SPEC)
+def test_ctrl_c_in_a_command_is_one_line(tmp_path, spec, module, said):
+    (tmp_path / "slow.toml").write_text(spec)
     with command(tmp_path, "run", "slow.toml", "--jobs", "1", module=module) as process:
         assert process.stdout.readline() == "here\n"
         assert stopped(process) == said
