@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hushbandits.baselines.sb3_choices import choices
 from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, read
 from hushbandits.baselines.sb3_model import policy_of
 from hushbandits.baselines.sb3_network import Network
@@ -78,9 +79,10 @@ class Trained(TaskTeam):
         else:
             self._same_bounds(task)
         kind, heads = heads_of(task.action_space)
-        if kind != policy.kind or (heads != policy.heads and not policy.features):
+        known = (choices(task),) if policy.features else policy.heads
+        if (kind, heads) != (policy.kind, known):
             raise ValueError(
-                f"{self.name} was trained to act in {policy.kind}({_brief(policy.heads)}), and here actions are "
+                f"{self.name} was trained to act in {policy.kind}({_brief(known)}), and here actions are "
                 f"{kind}({_brief(heads)}){self._home()}"
             )
 

@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
 
-__all__ = ["CHOICES", "NEEDED", "described"]
+__all__ = ["CHOICES", "NEEDED", "choices", "described"]
 
 #: Of each setting: the numbers that describe a choice.
 CHOICES = {
@@ -25,6 +25,12 @@ NEEDED = {
     "exploration": ("own_mean", "own_width", "own_votes", "active", "time"),
     "feedback": ("own_mean", "own_width", "time"),
 }
+
+
+def choices(task: Task) -> int:
+    """How many choices are described in `task`, where its actions are of the form that is meant: C."""
+    arms, users = task.core.n_arms, int(task.core.horizon or 1)
+    return {"network": arms, "exploration": arms + 1, "feedback": arms * users.bit_length()}[task.core.setting]
 
 
 def described(task: Task, seen: Array, luck: Array) -> Array:
