@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from hushbandits.bench.show import plots
 from hushbandits.cli import console
 from hushbandits.cli import main as cli
 from hushbandits.cli.terminal import spell_out
+from hushbandits.core.ground import files
 from hushbandits.core.ground.files import replacing
 
 SPEC = """
@@ -170,6 +172,26 @@ def _umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+@pytest.mark.parametrize("moment", ["open", "lock"])
+def test_ctrl_c_as_a_file_is_begun_leaves_nothing(tmp_path, monkeypatch, moment):
+    """It comes when the part is there, and nobody knows its name yet."""
+    mine = signal.signal(signal.SIGINT, signal.default_int_handler)
+    own = {"open": Path.open, "lock": files.lock}[moment]
+
+    def interrupted(*args, **kwargs):
+        made = own(*args, **kwargs)
+        os.kill(os.getpid(), signal.SIGINT)
+        return made
+
+    monkeypatch.setattr(*{"open": (Path, "open"), "lock": (files, "lock")}[moment], interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "page") as out:
+            out.write("never")
+    finally:
+        signal.signal(signal.SIGINT, mine)
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_device_is_written_to_and_not_replaced(tmp_path):

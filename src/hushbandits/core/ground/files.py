@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from hushbandits.interrupt import later
+
 if sys.platform == "win32":
     import msvcrt
 else:
@@ -55,10 +57,12 @@ def replacing(path: Path, binary: bool = False, *, device: bool = False) -> Iter
         raise OSError(errno.EINVAL, "It is a device", str(path))
     for left in parts(path.parent):
         _abandoned(left, remove=True)
-    part = None
+    part = begun = None
     try:
-        with _begun(path, "x" + mode, encoding, newline) as out:
-            part = Path(out.name)
+        with later():  # until it is known what would have to go
+            begun = _begun(path, "x" + mode, encoding, newline)
+            part = Path(begun.name)
+        with begun as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
@@ -67,6 +71,8 @@ def replacing(path: Path, binary: bool = False, *, device: bool = False) -> Iter
         if sys.platform == "win32":
             part.replace(path)
     except BaseException:
+        if begun is not None:
+            begun.close()
         if part is not None:
             part.unlink(missing_ok=True)
         raise
