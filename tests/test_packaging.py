@@ -43,7 +43,7 @@ def wheel(sdist, tmp_path_factory):
 
 
 def package_files():
-    root = REPO / "src" / "hushbandits"
+    root = REPO / "src"
     return sorted(p.relative_to(root).as_posix() for p in root.rglob("*.py"))
 
 
@@ -57,7 +57,7 @@ def test_sdist_holds_each_file_once_and_no_links(sdist):
     with tarfile.open(sdist) as archive:
         members = archive.getmembers()
     assert not [m.name for m in members if m.issym() or m.islnk()]
-    held = [m.name.partition("/src/hushbandits/")[2] for m in members if m.name.endswith(".py") and "/src/" in m.name]
+    held = [m.name.partition("/src/")[2] for m in members if m.name.endswith(".py") and "/src/" in m.name]
     assert sorted(held) == package_files()
     assert not [m.name for m in members if m.name.count("/") == 1 and m.name.split("/")[1] in LINKS]
 
@@ -65,7 +65,7 @@ def test_sdist_holds_each_file_once_and_no_links(sdist):
 def test_wheel_from_the_sdist_holds_each_file_once(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    held = [n.removeprefix("hushbandits/") for n in names if n.endswith(".py")]
+    held = [n for n in names if n.endswith(".py")]
     assert sorted(held) == package_files()
     assert "hushbandits/py.typed" in names
     page = {f"hushbandits/bench/show/page/{name}" for name in ("page.html", "style.css", "script.js")}
@@ -76,7 +76,7 @@ def test_every_subpackage_imports_from_the_wheel(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
     modules = [f.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for f in package_files()]
-    names = ["hushbandits" if m == "__init__" else f"hushbandits.{m}" for m in modules if "__main__" not in m]
+    names = [m for m in modules if "__main__" not in m]
     code = f"""
 import importlib, sys
 sys.path.insert(0, {str(tmp_path)!r})

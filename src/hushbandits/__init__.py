@@ -20,7 +20,7 @@ from pathlib import Path as _Path
 from types import ModuleType as _ModuleType
 
 from hushbandits.protection import privacy as _privacy
-from hushbandits.registry import list_envs as _list_envs
+from hushbandits.shipped import ENVS as _ENVS
 from hushbandits.views.farama import put_modules as _put_modules
 
 __version__ = _version("hushbandits")
@@ -56,7 +56,7 @@ class _Answering(_ModuleType):
 
 _import_module("hushbandits.privacy").__class__ = _Answering
 
-_put_modules(_sys.modules[__name__], _list_envs())
+_put_modules(_sys.modules[__name__], sorted(_ENVS))
 
 
 def make_sb3(*args: object, **kwargs: object) -> object:

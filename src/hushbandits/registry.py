@@ -24,6 +24,8 @@ from hushbandits.core.luck.rewards import UniformMeans
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.plugins import plug
+from hushbandits.policies.shelf import POLICIES
 
 __all__ = [
     "adopt", "assemble", "clock", "env_entry", "known_wrappers", "list_agents", "list_envs", "list_wrappers",
@@ -52,11 +54,15 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
     **defaults
         Parameters that differ from the class's own defaults.
     """
-    if not _ID.fullmatch(id):
-        raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
+    _spelled(id)
     if id not in ENVS:
         announce(id)
     ENVS.register(id, Spec(entry, defaults, wrappers), sys._getframe(1).f_globals)
+
+
+def _spelled(id: str) -> None:
+    if not _ID.fullmatch(id):
+        raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -360,6 +366,11 @@ def shipped_classes() -> list[type]:
     return list(dict.fromkeys(entry for entry in found if isinstance(entry, type)))
 
 
+def _announced(id: str) -> None:
+    _spelled(id)
+    announce(id)
+
+
 #: ``sb3:FOLDER``, ``sb3:my.zip``: a policy that somebody has trained.
 AGENTS.shelves["sb3"] = lambda path: Spec(_TRAINED, {"source": path})
 ENVS.ship(shipped.ENVS)
@@ -368,3 +379,7 @@ WRAPPERS.ship(shipped.WRAPPERS)
 for _id in shipped.ENVS:
     announce(_id)
 announce_bandit()
+plug(ENVS, "envs", _announced)
+plug(AGENTS, "agents")
+plug(WRAPPERS, "wrappers")
+plug(POLICIES, "policies")

@@ -206,7 +206,7 @@ def test_a_stored_name_that_leaves_the_folder_is_refused(trap, capsys):
 
 @pytest.mark.parametrize("name", ["random", "con", "json", "numpy"])
 def test_a_new_agent_hides_no_module(trap, capsys, name):
-    assert main(["new-agent", name]) == 2
+    assert main(["new", "agent", name]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert os.listdir(trap) == ["trap.py"]
 

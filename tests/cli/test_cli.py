@@ -149,10 +149,10 @@ def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
         (["run", "mine.toml", "--set", "env.seed=3"], "seed=3 is no parameter of env CoopNetwork-v0: give seed to"),
         (["run", "mine.toml", "--set", "env.runs=3"], "'env.runs' is no parameter of the env's; runs = … of the"),
         (["watch", "CoopNetwork-v0", "--agent", "UCB1", "--set", "env.life=1", "--set", "env.life=2"], "given twice"),
-        (["new-agent", "Class"], "'class' is a word of Python's own that cannot be imported; choose another name"),
-        (["new-agent", "None"], "'None' is a word of Python's own that cannot be imported; choose another name"),
-        (["new-agent", "Scipy"], "would be written to scipy.py, which hides the module of that name"),
-        *((["new-agent", name], "must be a name for a class") for name in ("3x", "a/b", "", "class", "x" + chr(0))),
+        (["new", "agent", "Class"], "'class' is a word of Python's own that cannot be imported; choose another name"),
+        (["new", "agent", "None"], "'None' is a word of Python's own that cannot be imported; choose another name"),
+        (["new", "agent", "Scipy"], "would be written to scipy.py, which hides the module of that name"),
+        *((["new", "agent", name], "must be a name for a class") for name in ("3x", "a/b", "", "class", "x" + chr(0))),
     ],
 )
 def test_bad_input_is_one_sentence_and_writes_nothing(spec, capsys, args, message):
@@ -198,19 +198,19 @@ def test_export_to_parquet(spec, capsys):
 
 
 def test_a_new_agents_own_test_passes(spec, capsys):
-    assert main(["new-agent", "very-bold"]) == 0
+    assert main(["new", "agent", "very-bold"]) == 0
     assert "test_very_bold.py" in capsys.readouterr().out
     code = "import sys, pytest; sys.exit(pytest.main(['-q', '-W', 'error', '-p', 'no:cacheprovider', sys.argv[1]]))"
     command = [sys.executable, "-c", code, "test_very_bold.py"]
     done = subprocess.run(command, cwd=spec, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
-    assert main(["new-agent", "VeryBold"]) == 2
+    assert main(["new", "agent", "VeryBold"]) == 2
     assert "very_bold.py exists already" in capsys.readouterr().err
 
 
 def test_a_new_agent_joins_an_experiment(spec, capsys):
-    assert main(["new-agent", "QuiteNew"]) == 0
+    assert main(["new", "agent", "QuiteNew"]) == 0
     assert main(["run", "mine.toml", "--jobs", "1", "--agents", "quite_new:QuiteNew", "--out", "o"]) == 0
     assert "QuiteNew" in capsys.readouterr().out
 

@@ -36,7 +36,7 @@ def test_a_point_is_named_once(here, capsys):
 
 def test_no_word_of_python_becomes_an_agent(here, capsys):
     for word in keyword.kwlist:
-        assert main(["new-agent", word.capitalize()]) == 2
+        assert main(["new", "agent", word.capitalize()]) == 2
         assert "choose another name" in capsys.readouterr().err
 
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 #: What stands for a reader's own.
 PLACEHOLDER = re.compile(
-    r"(FOLDER|NAME|FILE\.toml|my_module:My\w+|own_\w+:\w+|own\w*\.toml|env/name|sb3:(FOLDER|runs/mine))$"
+    r"(FOLDER|NAME|ENV|FILE\.toml|my_module:My\w+|own_\w+:\w+|own\w*\.toml|env/name|sb3:(FOLDER|runs/mine))$"
 )
 
 COMMANDS = {name: cli.command(name) for name in cli.COMMANDS}
@@ -57,8 +57,9 @@ def swept(key):
 
 @cache
 def options():
-    """Return the options of all commands."""
-    return {p for command in COMMANDS.values() for p in inspect.signature(command).parameters}
+    """Return the options of all commands, and of the contract suite."""
+    suite = re.findall(r'"--(\w+)"', (ROOT / "src/hushbandits_contract/__init__.py").read_text())
+    return {p for command in COMMANDS.values() for p in inspect.signature(command).parameters} | {*suite}
 
 
 def is_option(token):

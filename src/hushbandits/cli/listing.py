@@ -9,7 +9,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.declare.catalog import modules
+from hushbandits.bench.declare.catalog import find, modules, plugged
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli.console import bad_input_is_a_sentence
 from hushbandits.cli.explained import parts, settings
@@ -34,29 +34,39 @@ def list_(
     what
         One of the five, default: all; or a name, such as DPMASE-v0: what it is, and its parameters with their defaults.
     """
-    if named := [(kind, table) for kind, table in _TABLES.items() if what in table]:
+    with bad_input_is_a_sentence():
+        named = [(kind, table) for kind, table in _TABLES.items() if what in table or what in table.disputed]
         for kind, table in named:
+            table.find(what)  # refuses one that two plug-ins bring
             _explain(kind, what, table)
+    if named:
         return 0
 
     def about(table: Table) -> dict[str, str]:
-        brought = {name: f" ({', '.join(spec.wrappers)})" if spec.wrappers else "" for name, spec in table.items()}
-        return {name: table[name].about() + brought[name] for name in sorted(table)}
+        inside = {name: f" ({', '.join(spec.wrappers)})" if spec.wrappers else "" for name, spec in table.items()}
+        lines = {name: _of(table, name) or table[name].about() + inside[name] for name in table}
+        lines |= {name: f"brought by {whence}: use module:Class" for name, whence in table.disputed.items()}
+        return dict(sorted(lines.items()))
 
     kinds = {
         "envs": lambda: about(ENVS),
         "agents": lambda: about(AGENTS),
         "policies": lambda: about(POLICIES),
         "wrappers": lambda: about(WRAPPERS),
-        "experiments": lambda: {
-            name: text
-            for module, (line, declared) in modules().items()
-            for name, text in [(module, line), *((f"  {e.name}", e.title) for e in declared)]
-        },
+        "experiments": lambda: (
+            {
+                name: text
+                for module, (line, declared) in modules().items()
+                for name, text in [(module, line), *((f"  {e.name}", e.title) for e in declared)]
+            }
+            | {name: f"of {whence}" for name, (_, whence) in plugged().items()}
+        ),
     }
     with bad_input_is_a_sentence():
         if what not in ("all", *kinds):
             experiments = {e.name: e for _, declared in modules().values() for e in declared}
+            if what not in experiments and what.partition("-")[0] in plugged():
+                experiments |= {e.name: e for e in find(what)}
             if what in experiments:
                 _declared(experiments[what])
                 return 0
@@ -74,9 +84,14 @@ def list_(
     return 0
 
 
+def _of(table: Table, name: str) -> str:
+    """Who brings it, where it does not ship."""
+    return f"of {table.brought[name]}" if name in table.brought else ""
+
+
 def _explain(kind: str, name: str, table: Table) -> None:
     spec = table[name]
-    print(f"{name} ({kind})\n")
+    print(f"{name} ({kind}{f', {of}' if (of := _of(table, name)) else ''})\n")
     print(textwrap.indent(parts(spec.load())[""].replace("``", ""), "  "))
     if spec.wrappers:
         print(f"\nwrappers inside: {', '.join(spec.wrappers)}")

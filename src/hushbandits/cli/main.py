@@ -28,7 +28,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits export FOLDER         its rows as csv, json or parquet
   hushbandits check FOLDER          what is there, and is it whole?
   hushbandits merge FOLDER ... --out FOLDER   one folder out of those of several machines
-  hushbandits new-agent NAME        a template of an agent of your own, and a test that passes
+  hushbandits new agent NAME        a template of an agent of your own (env, policy, wrapper, …), and a test that passes
   hushbandits watch ENV --agent NAME  an agent at play, as a GIF or in a window
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
   hushbandits train ID --out FOLDER a policy that learns; sb3:FOLDER plays it wherever an agent does
@@ -56,7 +56,7 @@ COMMANDS = {
     "check": ("check", "check"),
     "merge": ("run", "merge"),
     "reproduce": ("reproduce", "reproduce"),
-    "new-agent": ("template", "new_agent"),
+    "new": ("template", "new"),
     "audit": ("audit", "audit"),
     "watch": ("watch", "watch"),
     "train": ("train", "train"),

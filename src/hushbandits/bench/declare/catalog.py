@@ -8,16 +8,19 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import tomllib
+import warnings
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.declare.toml import read_toml
+from hushbandits.core.ground.names import words
 from hushbandits.core.ground.validate import nearest
+from hushbandits.plugins import points
 from hushbandits.shipped import EXPERIMENTS
 
-__all__ = ["bounds", "family", "find", "modules", "reasons"]
+__all__ = ["bounds", "family", "find", "modules", "plugged", "reasons"]
 
 
 @cache
@@ -29,6 +32,40 @@ def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
         module = importlib.import_module(f"{EXPERIMENTS}.{name}")
         found[name] = (module.__doc__ or "").strip().splitlines()[0], tuple(module.EXPERIMENTS)
     return found
+
+
+@cache
+def plugged() -> dict[str, tuple[str, str]]:
+    """Return what plug-ins declare, by its name: a module with `EXPERIMENTS`, not imported, and who brings it."""
+    found: dict[str, tuple[str, str]] = {}
+    for point, whence in points("experiments", "module"):
+        taken = found[point.name][1] if point.name in found else "hushbandits" if point.name in modules() else ""
+        if taken:
+            warnings.warn(
+                f"experiments {point.name!r} of {whence} are left out: {taken} has some of that name", stacklevel=2
+            )
+        else:
+            found[point.name] = point.value, whence
+    return found
+
+
+@cache
+def _brought(name: str) -> tuple[Experiment, ...]:
+    """What the plug-in declares that `name` belongs to: its own name, or one that begins with that and a hyphen."""
+    prefix = max((known for known in plugged() if f"{name}-".startswith(f"{known}-")), key=len, default=None)
+    if prefix is None:
+        return ()
+    module, whence = plugged()[prefix]
+    try:
+        declared = tuple(importlib.import_module(module).EXPERIMENTS)
+    except Exception as error:
+        raise ValueError(f"plug-in {whence}: importing {module!r} raised {words(error)}") from error
+    for e in declared:
+        if not isinstance(e, Experiment) or not f"{e.name}-".startswith(f"{prefix}-"):
+            raise ValueError(
+                f"plug-in {whence}: EXPERIMENTS of {module} must be Experiments whose names begin with {prefix}-"
+            )
+    return declared
 
 
 def find(name: str) -> tuple[Experiment, ...]:
@@ -43,6 +80,8 @@ def find(name: str) -> tuple[Experiment, ...]:
         return read_toml(Path(name))
     known: dict[str, tuple[Experiment, ...]] = {e.name: (e,) for _, all in modules().values() for e in all}
     known |= {module: declared for module, (_, declared) in modules().items()}
+    if name not in known and (declared := _brought(name)):
+        known |= {e.name: (e,) for e in declared} | ({name: declared} if name in plugged() else {})
     if name not in known:
         if Path(f"{name}.toml").is_file():
             raise ValueError(f"no experiment is named {name!r}; there is a file {name}.toml: name it with its ending")
@@ -66,7 +105,8 @@ def family(name: str) -> int | None:
     for _, experiments in modules().values():
         if name in [e.name for e in experiments]:
             return sum(len(e.claims) for e in experiments)
-    return None
+    brought = _brought(name)
+    return sum(len(e.claims) for e in brought) if name in [e.name for e in brought] else None
 
 
 def bounds(experiments: Iterable[Experiment] | None = None) -> frozenset[str]:

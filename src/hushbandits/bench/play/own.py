@@ -17,6 +17,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.play.imported import digest_of, environment, forget
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.names import reach
+from hushbandits.policies.shelf import POLICIES
 
 __all__ = ["named", "own_sources", "renew", "texts", "used"]
 
@@ -128,7 +129,7 @@ def _policy(name: str) -> list[Path]:
 
 def _module(name: str) -> str:
     """Return the module that `name` is from; empty: none."""
-    for table in (ENVS, AGENTS, WRAPPERS):
+    for table in (ENVS, AGENTS, WRAPPERS, POLICIES):
         if name in table:
             entry = table[name].entry
             name = entry if isinstance(entry, str) else f"{getattr(entry, '__module__', '')}:"

@@ -5,7 +5,8 @@ Wherever a name may stand, ``"module:Class"`` and the class itself may stand as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from hushbandits.core.ground.names import imported
 from hushbandits.core.ground.spec import Entry, Spec
@@ -13,6 +14,8 @@ from hushbandits.core.ground.validate import nearest, shown
 
 __all__ = ["Table"]
 
+#: What yields names, what they stand for, and who brings them.
+Source = Callable[[], Iterable[tuple[str, Spec, str]]]
 #: Tables whose names and classes are told apart where one of them stands in another's place.
 _PLACES: list[Table] = []
 
@@ -59,7 +62,10 @@ class Table(Mapping[str, Spec]):
         self.shelves: dict[str, Callable[[str], Spec]] = {}
         #: Names that ship.
         self.shipped: frozenset[str] = frozenset()
-        self._sources: list[Callable[[], Mapping[str, Spec]]] = []
+        #: Who brings a name that came from a source; and who bring one that two of them have.
+        self.brought: dict[str, str] = {}
+        self.disputed: dict[str, str] = {}
+        self._sources: list[tuple[Source, Callable[[str], None]]] = []
         #: The namespace of the module that registered a name; what ships has none, nor what another process registered.
         self._by: dict[str, dict[str, object]] = {}
         if where:
@@ -78,21 +84,45 @@ class Table(Mapping[str, Spec]):
         self._ask()
         return len(self.entries)
 
-    def source(self, entries: Callable[[], Mapping[str, Spec]]) -> None:
+    def source(self, entries: Source, seen: Callable[[str], None] = lambda name: None) -> None:
         """Add a source of entries, such as plug-ins, which is asked when a name is not known, or all are listed.
 
-        Raises
-        ------
-        ValueError
-            When it is asked: it has a name that is registered already.
+        A name that is taken stays whose it is, and a warning says so.  A name that two of the sources bring stands for
+        neither: `find` refuses it.
+
+        Parameters
+        ----------
+        entries : callable
+            Yields a name, what it stands for, and who brings it.
+        seen : callable
+            Called with each new name before it is taken in; it may refuse it (``ValueError``).
         """
-        self._sources.append(entries)
+        self._sources.append((entries, seen))
 
     def _ask(self) -> None:
         while self._sources:
-            source = self._sources.pop(0)
-            for name, spec in source().items():
-                self.register(name, spec, {"__name__": source})
+            entries, seen = self._sources.pop(0)
+            for name, spec, whence in entries():
+                self._bring(name, spec, whence, seen)
+
+    def _bring(self, name: str, spec: Spec, whence: str, seen: Callable[[str], None]) -> None:
+        what, wrong = f"{self.kind} {name!r} of {whence}", ""
+        if name in self.disputed:
+            self.disputed[name] += f" and {whence}"
+        elif name in self.brought:
+            self.disputed[name] = f"{self.brought.pop(name)} and {whence}"
+            del self.entries[name]
+        elif name in self.entries:
+            wrong = f"{'hushbandits' if name in self.shipped else 'somebody here'} has one of that name"
+        else:
+            try:
+                seen(name)
+            except ValueError as error:
+                wrong = str(error)
+            else:
+                self.entries[name], self.brought[name] = spec, whence
+        if wrong:
+            warnings.warn(f"{what} is left out: {wrong}", stacklevel=2)
 
     def ship(self, entries: Mapping[str, Spec]) -> None:
         """Take in what ships."""
@@ -100,8 +130,8 @@ class Table(Mapping[str, Spec]):
         self.shipped |= entries.keys()
 
     def own(self) -> dict[str, Spec]:
-        """Return what was registered beside what ships, for other processes to `adopt`."""
-        return {name: spec for name, spec in self.entries.items() if name not in self.shipped}
+        """Return what was registered beside what ships and what sources bring, for other processes to `adopt`."""
+        return {name: spec for name, spec in self.entries.items() if name not in self.shipped | self.brought.keys()}
 
     def adopt(self, entries: Mapping[str, Spec]) -> None:
         """Take in what another process has registered; a module that is imported here may register it again."""
@@ -150,6 +180,10 @@ class Table(Mapping[str, Spec]):
             return Spec(self.checked(f"{self.kind} {given.__name__}", given))
         if not isinstance(given, str):
             raise ValueError(f"{self.kind}={shown(given)} must be {self.says}, or a name{self.advice(given)}")
+        if given in self.disputed:
+            raise ValueError(
+                f"{self.kind} {given!r} is brought by {self.disputed[given]}: uninstall one, or write module:Class"
+            )
         if given in self:  # a registered name may hold a colon, as PettingZoo's may
             return self[given]
         prefix, colon, rest = given.partition(":")

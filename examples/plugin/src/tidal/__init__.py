@@ -1,0 +1,1 @@
+"""Arms with tides, and who plays them: a plug-in of hushbandits."""

@@ -1,0 +1,18 @@
+"""Who keeps up with the tides?"""
+
+from hushbandits import Claim, Experiment, Figure, Ratio, Use
+
+FORGETS, ALONE = Use("Tidal-UCB"), Use("Alone", policy="Half-Greedy")
+
+EXPERIMENTS = [
+    Experiment(
+        name="tidal-regret",
+        title="Who keeps up with the tides?",
+        env=Use("Tides-v0", n_agents=4, horizon=2000),
+        agents=[FORGETS, Use("Multi-UCB"), ALONE],
+        runs=20,
+        figures=[Figure(y="regret")],
+        claims=[Claim("Who shares has less regret than who guesses alone.", Ratio("regret", FORGETS, ALONE), below=1)],
+        quick={"runs": 4, "env.horizon": 600},
+    )
+]

@@ -1,0 +1,36 @@
+"""A policy."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits import Policy
+from hushbandits.policies.luck import uniform
+
+
+class _Known(NamedTuple):
+    n: np.ndarray  # (L, K) plays
+    s: np.ndarray  # (L, K) rewards
+    luck: np.ndarray  # (L, 4)
+
+
+class HalfGreedy(Policy):
+    """Any arm in half of its plays, else the best so far: a baseline for whoever explores with care."""
+
+    name = "Half-Greedy"
+    random = True
+
+    def state(self, learners, n_arms, plays, luck=None):
+        return _Known(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck)
+
+    @staticmethod
+    def choose(state, r):
+        n_arms = state.n.shape[1]
+        if uniform(state.luck, r) < 0.5:
+            return int(uniform(state.luck, r) * n_arms)
+        return int((state.s[r] / (state.n[r] + 1e-9)).argmax())
+
+    @staticmethod
+    def update(state, r, arm, reward):
+        state.n[r, arm] += 1
+        state.s[r, arm] += reward

@@ -1,0 +1,44 @@
+"""A wrapper with a promise."""
+
+import math
+
+import numpy as np
+
+import hushbandits as hb
+from hushbandits.core.luck.rewards import Bernoulli
+
+
+class Coins(hb.Wrapper):
+    """With probability `rate` a report is a fair coin, else its reward as 0 or 1 (Warner 1965)."""
+
+    verbs = ("replace", "map")
+
+    def __init__(self, rate=0.5, *, name=None):
+        super().__init__(name=name)
+        self.rate = rate
+
+    def sends(self, fields, env):
+        if not env.law.unit_interval:
+            raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
+        return {**fields, "reward": hb.Field(low=0, high=1)}
+
+    def reset(self, env, seeds):
+        self._luck = env.payload.luck("replace", self.name, env, seeds)
+
+    def send(self, message, env):
+        coins = message.replace(self.rate, Bernoulli(), 0.5, self._luck)
+        return coins.map(lambda x: np.rint(np.clip(x, 0, 1)))
+
+    def promises(self, env):
+        return (
+            hb.Guarantee(
+                mechanism=f"a fair coin instead of the reward, with probability {self.rate:g}",
+                epsilon=math.log(2 / self.rate - 1),
+                delta=0.0,
+                adjacency=hb.Adjacency("one report's reward replaced by any other in [0, 1]", "reward"),
+                view="everyone else: one report by itself, its arm and time taken as given",
+                assumptions=("seeded coins are a simulation",),
+                source="Warner 1965",
+                alone=True,
+            ),
+        )
