@@ -26,7 +26,7 @@ def hushbandits(*args, **given):
     return said("hushbandits.cli", *args, **given)
 
 
-CONTRACT = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "hushbandits_contract", "--pyargs", "hushbandits.contract")
+CONTRACT = ("pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "hushbandits.contract")
 
 
 def test_an_installed_package_is_used_as_what_ships(tmp_path):
