@@ -24,6 +24,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
   hushbandits list [NAME]           envs, agents, policies, wrappers, experiments by name; or one, with its parameters
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
+  hushbandits evaluate ID AGENT ... agents in one env: what each reaches, and the differences
   hushbandits compare FOLDER        its lines against each other: differences, intervals, p-values
   hushbandits export FOLDER         its rows as csv, json or parquet
   hushbandits check FOLDER          what is there, and is it whole?
@@ -51,6 +52,7 @@ COMMANDS = {
     "run": ("run", "run"),
     "list": ("listing", "list_"),
     "report": ("run", "report"),
+    "evaluate": ("evaluate", "evaluate"),
     "compare": ("compare", "compare"),
     "export": ("export", "export"),
     "check": ("check", "check"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence
+from hushbandits.cli.console import Several, bad_input_is_a_sentence, noted, of_env_and_agent
 from hushbandits.core.ground.validate import integer, real, shown
 
 if TYPE_CHECKING:
@@ -149,20 +148,12 @@ def _game(env: str, agent: str, seed: int, set: Sequence[str], wrappers: Sequenc
     from hushbandits.bench.declare.world import seeds, world
     from hushbandits.bench.play.batch import prepare
 
-    given: dict[str, dict[str, object]] = {"env": {}, "agent": {}}
-    for key, value in assignments("--set", set).items():
-        part, _, name = key.partition(".")
-        if part not in given or not name:
-            raise ValueError(f"--set {shown(f'{key}={value}')} must begin with env. or agent., such as env.n_agents=8")
-        given[part][name] = value
+    params, given = of_env_and_agent(set)
     integer("seed", seed, 0, float("inf"))
-    with warnings.catch_warnings(record=True) as noted:
-        warnings.simplefilter("always")
-        core, team = prepare(env, agent, 1, given["env"], given["agent"], wrappers)
+    with noted():
+        core, team = prepare(env, agent, 1, params, given, wrappers)
         core.task()  # what a picture needs is there, and a game that cannot be won says so
-    for note in noted:
-        print(f"hushbandits: {note.message}", file=sys.stderr)
-    return core, team, seeds(seed, world(env, given["env"]), 0, 1)
+    return core, team, seeds(seed, world(env, params), 0, 1)
 
 
 def _chosen(core: Env, team: Team, seeds: Seeds, pace: _Pace, bar: Bar) -> tuple[list[int], Iterator[Task]]:
