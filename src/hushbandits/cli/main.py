@@ -33,6 +33,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits watch ENV --agent NAME  an agent at play, as a GIF or in a window
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
   hushbandits train ID --out FOLDER a policy that learns; sb3:FOLDER plays it wherever an agent does
+  hushbandits policy-card FOLDER    a README for the folder of a trained policy, to share it with
   hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
   hushbandits secagg-plan --users N neighbours, threshold and bytes of secure sums among N users
 
@@ -62,6 +63,7 @@ COMMANDS = {
     "audit": ("audit", "audit"),
     "watch": ("watch", "watch"),
     "train": ("train", "train"),
+    "policy-card": ("train", "policy_card"),
     "secagg-plan": ("plan", "secagg_plan"),
 }
 
