@@ -22,7 +22,7 @@ __all__ = ["evaluate"]
 
 def evaluate(
     id: Annotated[Positional[str], arg(metavar="ID")],
-    agents: Annotated[Positional[tuple[str, ...]], arg(metavar="NAME|MODULE:CLASS ...")],
+    agents: Annotated[Positional[tuple[str, ...]], arg(metavar="NAME|MODULE:CLASS ...")] = (),
     runs: int = 20,
     seed: int = 0,
     jobs: int = 1,
