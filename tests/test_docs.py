@@ -95,7 +95,7 @@ def test_the_harness_page_declares_and_runs(folder):
     assert len(names["regret"]) == 2
     assert Path("regret.pdf").stat().st_size > 0
     assert {"Experiment(", "Claim("} <= {word for block in blocks for word in re.findall(r"\w+\(", block)}
-    commands = {"list", "run", "new", "report", "compare", "export", "merge", "reproduce"}
+    commands = {"list", "run", "evaluate", "new", "report", "compare", "export", "merge", "reproduce"}
     assert set(re.findall(r"^hushbandits ([\w-]+)", text, re.M)) == commands
 
 

@@ -27,8 +27,8 @@ def announce(id: str) -> None:
         gymnasium.register(
             public,
             "hushbandits.views.vector:one_agent",
-            vector_entry_point="hushbandits.views.vector:make_vec",
-            kwargs={"id": id},
+            vector_entry_point="hushbandits.views.vector:of_gymnasium",
+            kwargs={"env_id": id},  # `id` is a word of gymnasium.make's own
         )
     except gymnasium.error.Error as refused:  # it takes no name both with and without a version
         raise ValueError(f"id={id!r} cannot be registered with Gymnasium: {refused}") from None

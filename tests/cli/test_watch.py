@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from matplotlib import pyplot as plt
 from PIL import Image
 
 import hushbandits as hb
+from hushbandits.cli import watch
 from hushbandits.cli.main import main
 from hushbandits.views import render
 
@@ -58,6 +60,45 @@ def test_a_gif_of_the_run_that_evaluate_plays(here, capsys):
     assert said.endswith("over\na.gif\n")
     assert main([*GAME, "--out", "b.gif", "--frames", "4", "--seed", "3"]) == 0
     assert (here / "a.gif").read_bytes() == (here / "b.gif").read_bytes()
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg here")
+def test_a_film_that_ffmpeg_makes(here, capsys):
+    assert main([*GAME, "--out", "a.mp4", "--frames", "4"]) == 0
+    assert capsys.readouterr().out.endswith("over\na.mp4\n")
+    assert os.listdir(here) == ["a.mp4"]
+    seen = subprocess.run(["ffmpeg", "-i", "a.mp4", "-f", "framecrc", "-"], capture_output=True, text=True, check=True)
+    assert "720x360" in seen.stderr
+    assert len([line for line in seen.stdout.splitlines() if line[0] != "#"]) == 3 + 25
+
+
+FFMPEG = """#!{python}
+import pathlib, sys
+if "fail" in pathlib.Path("how").read_text():
+    sys.exit("no such\\ncodec")
+words = sys.argv[1:]
+frames = pathlib.Path(words[words.index("-i") + 1]).read_bytes()
+told = [words[words.index("-s") + 1], words[words.index("-r") + 1], str(len(frames))]
+pathlib.Path(words[-1]).write_text(" ".join(told))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script stands for ffmpeg")
+def test_what_ffmpeg_is_given_and_what_it_says(here, monkeypatch, capsys):
+    plain(monkeypatch)
+    (here / "bin").mkdir()
+    player = here / "bin" / "ffmpeg"
+    player.write_text(FFMPEG.format(python=sys.executable))
+    player.chmod(0o755)
+    monkeypatch.setenv("PATH", str(here / "bin"))
+    (here / "how").write_text("well")
+    assert main([*GAME, "--out", "a.mp4", "--frames", "4"]) == 0
+    assert (here / "a.mp4").read_text() == f"6x4 1000/120 {(4 + 24) * 4 * 6 * 3}"
+    capsys.readouterr()
+    (here / "how").write_text("fail")
+    assert main([*GAME, "--out", "b.mp4", "--frames", "4"]) == 2
+    assert capsys.readouterr().err == "hushbandits: cannot write to b.mp4: ffmpeg failed: no such codec\n"
+    assert sorted(os.listdir(here)) == ["a.mp4", "bin", "how"]
 
 
 def drawn(titles):
@@ -141,8 +182,8 @@ def test_a_window_where_there_is_one(monkeypatch, here):
         (["CoopNetwork-v0", "--agent", "Multi-UBC"], "did you mean Multi-UCB"),
         (["CoopNetwork-v0", "--agent", "DP-MASE"], "DP-MASE plays the exploration setting"),
         (["CoopNetwork-v0", "--agent", "QuACK-RUCB"], "policy RUCB plays pairs"),
-        ([*GAME[1:], "--out", "a.mp4"], "out='a.mp4' must end with .gif"),
-        ([*GAME[1:], "--out", "a"], "out='a' must end with .gif"),
+        ([*GAME[1:], "--out", "a.mp4"], "out='a.mp4' needs ffmpeg on the path"),
+        ([*GAME[1:], "--out", "a"], "out='a' must end with .gif or .mp4"),
         ([*GAME[1:], "--out", "no/a.gif"], "there is no folder no"),
         ([*GAME[1:], "--out", "folder.gif"], "out='folder.gif' is a folder"),
         ([*GAME[1:], "--set", "n_agents=3"], "--set 'n_agents=3' must begin with env. or agent."),
@@ -160,7 +201,8 @@ def test_a_window_where_there_is_one(monkeypatch, here):
         ),
     ],
 )
-def test_bad_input_is_one_sentence_and_writes_nothing(here, capsys, args, message):
+def test_bad_input_is_one_sentence_and_writes_nothing(here, monkeypatch, capsys, args, message):
+    monkeypatch.setattr(watch.shutil, "which", lambda name: None)
     (here / "folder.gif").mkdir()
     assert main(["watch", *args]) == 2
     err = capsys.readouterr().err

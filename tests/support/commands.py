@@ -101,7 +101,7 @@ def is_ours(line):
     command = shlex.split(line)[1] if " " in line else ""
     names = {"run": [given.get("name")], "reproduce": given.get("papers", ()), "audit": given.get("names", ())}
     asked = [*names.get(command, ()), *given.get("agents", ()), given.get("agent"), *given.get("wrappers", ())]
-    asked += [words[2] for words in [shlex.split(line)] if command in ("train", "watch") and len(words) > 2]
+    asked += [words[2] for words in [shlex.split(line)] if command in ("evaluate", "train", "watch") and len(words) > 2]
     keys = [pair.partition("=")[0] for pair in given.get("set", ())]
     return all(not n or n in (*ids(), "ID") or PLACEHOLDER.match(n) for n in asked) and all(map(swept, keys))
 

@@ -19,7 +19,8 @@ def strangers():
 @contextmanager
 def kept():
     ours = [registry.entries for registry in OURS]
-    tables = (*ours, pettingzoo.parallel_registry, pettingzoo.aec_registry, gymnasium.registry)
+    theirs = [vars(pettingzoo).get(name, {}) for name in ("parallel_registry", "aec_registry")]  # from 1.27 on
+    tables = (*ours, *theirs, gymnasium.registry)
     before = [dict(table) for table in tables]
     try:
         yield

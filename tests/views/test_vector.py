@@ -302,6 +302,9 @@ def test_gymnasium_makes_every_env(env_id):
     env.step(env.action_space.sample())
     with pytest.raises(ValueError, match=r"many agents, .* use hushbandits.make"):
         gymnasium.make(f"hushbandits/{env_id}")
+    for mode in ("sync", "async"):
+        with pytest.raises(ValueError, match=r"gymnasium\.make_vec without a vectorization_mode"):
+            gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2, vectorization_mode=mode)
     env.close()
 
 
@@ -311,6 +314,28 @@ def test_gymnasium_makes_it_again_from_its_spec():
     assert (again.runs, again.n_agents, again.core.horizon) == (3, 2, 4)
     assert again.autoreset_mode is AutoresetMode.DISABLED
     assert repr(env) == "VectorView(hushbandits/CoopNetwork-v0, num_envs=6)"
+
+
+def test_a_view_knows_the_spec_that_gymnasium_would_give_it():
+    env = make_vec("CoopNetwork-v0", 3, n_agents=2, horizon=4, autoreset="disabled")
+    assert env.spec.id == "hushbandits/CoopNetwork-v0"
+    again = gymnasium.make_vec(env.spec)
+    assert (again.runs, again.n_agents, again.core.horizon) == (3, 2, 4)
+    assert again.autoreset_mode is AutoresetMode.DISABLED
+    assert "n_agents" not in gymnasium.registry["hushbandits/CoopNetwork-v0"].kwargs
+    assert make_vec("CoopNetwork-v0", wrappers=[Huber(0.1)]).spec is None
+    assert make_vec(CoopNetwork, horizon=4).spec is None
+
+
+def test_the_generator_of_a_view_is_the_clients():
+    env = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=4)
+    env.reset(seed=3)
+    drawn = env.np_random.random(4)
+    env.reset(seed=3)
+    before = env.np_random.bit_generator.state
+    env.step(env.action_space.sample())
+    assert env.np_random.bit_generator.state == before
+    np.testing.assert_array_equal(env.np_random.random(4), drawn)
 
 
 def test_what_is_registered_later_is_gymnasiums_too():

@@ -250,3 +250,15 @@ def test_spaces_of_all_agents_are_those_of_each(make):
     for agent in env.possible_agents:
         assert env.observation_spaces[agent] is env.observation_space(agent)
         assert env.action_spaces[agent] is env.action_space(agent)
+
+
+@pytest.mark.parametrize("make", [hb.make, hb.make_aec])
+def test_the_generator_of_a_view_is_seeded_by_reset_and_the_clients_alone(make):
+    env = make("CoopNetwork-v0", n_agents=2, horizon=4)
+    env.reset(seed=2**70)
+    drawn = env.np_random.random(4)
+    env.reset(seed=2**70)
+    np.testing.assert_array_equal(env.np_random.random(4), drawn)
+    state = env.np_random.bit_generator.state
+    env.reset()  # the seed's next episode
+    assert env.np_random.bit_generator.state == state

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 import tomllib
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +19,7 @@ from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.terminal import escape
 from hushbandits.core.ground.strangers import printable
+from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
 
 if TYPE_CHECKING:
@@ -36,8 +39,8 @@ Several = UseAppendAction[tuple[str, ...]]
 Looks = Annotated[str | None, arg(metavar="N,N")]
 
 __all__ = [
-    "Backend", "Looks", "Several", "asked", "assignments", "bad_input_is_a_sentence", "into", "make_console",
-    "publish", "show",
+    "Backend", "Looks", "Several", "asked", "assignments", "bad_input_is_a_sentence", "into", "make_console", "noted",
+    "of_env_and_agent", "publish", "show",
 ]  # fmt: skip
 
 
@@ -131,6 +134,33 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
             )
         found[key] = value
     return found
+
+
+def of_env_and_agent(texts: Sequence[str]) -> tuple[Params, Params]:
+    """Read the ``--set`` of one game: the parameters of its env, and those of who plays.
+
+    Examples
+    --------
+    >>> of_env_and_agent(["env.n_agents=4", "agent.epsilon=0.5"])
+    ({'n_agents': 4}, {'epsilon': 0.5})
+    """
+    given: dict[str, dict[str, object]] = {"env": {}, "agent": {}}
+    for key, value in assignments("--set", texts).items():
+        part, _, name = key.partition(".")
+        if part not in given or not name:
+            raise ValueError(f"--set {shown(f'{key}={value}')} must begin with env. or agent., such as env.n_agents=8")
+        given[part][name] = value
+    return given["env"], given["agent"]
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """What is warned of becomes a line on stderr, said once."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(note.message) for note in found):
+        print(f"hushbandits: {printable(text)}", file=sys.stderr)
 
 
 def into(

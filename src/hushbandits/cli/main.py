@@ -24,6 +24,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
   hushbandits list [NAME]           envs, agents, policies, wrappers, experiments by name; or one, with its parameters
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
+  hushbandits evaluate ID AGENT ... agents in one env: what each reaches, and the differences
   hushbandits compare FOLDER        its lines against each other: differences, intervals, p-values
   hushbandits export FOLDER         its rows as csv, json or parquet
   hushbandits check FOLDER          what is there, and is it whole?
@@ -32,6 +33,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits watch ENV --agent NAME  an agent at play, as a GIF or in a window
   hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
   hushbandits train ID --out FOLDER a policy that learns; sb3:FOLDER plays it wherever an agent does
+  hushbandits policy-card FOLDER    a README for the folder of a trained policy, to share it with
   hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
   hushbandits secagg-plan --users N neighbours, threshold and bytes of secure sums among N users
 
@@ -51,6 +53,7 @@ COMMANDS = {
     "run": ("run", "run"),
     "list": ("listing", "list_"),
     "report": ("run", "report"),
+    "evaluate": ("evaluate", "evaluate"),
     "compare": ("compare", "compare"),
     "export": ("export", "export"),
     "check": ("check", "check"),
@@ -60,6 +63,7 @@ COMMANDS = {
     "audit": ("audit", "audit"),
     "watch": ("watch", "watch"),
     "train": ("train", "train"),
+    "policy-card": ("train", "policy_card"),
     "secagg-plan": ("plan", "secagg_plan"),
 }
 

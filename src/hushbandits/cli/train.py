@@ -1,4 +1,4 @@
-"""``hushbandits train ID``: a policy that learns, and plays wherever an agent does."""
+"""``hushbandits train ID``: a policy that learns, and plays wherever an agent does; ``policy-card`` describes it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from hushbandits.bench.play.errors import StoreError
 from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence, escape, make_console
+from hushbandits.core.ground.strangers import printable
 from hushbandits.core.ground.types import Params
 
-__all__ = ["train"]
+__all__ = ["policy_card", "train"]
 
 _TABLES = {"env": "env", "task": "task", "algo": "hyper"}
 
@@ -93,6 +95,43 @@ def train(
             )
             return 130
     _say(told, out)
+    return 0
+
+
+def policy_card(
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
+    license: str | None = None,
+    overwrite: bool = False,
+) -> int:
+    """Write FOLDER/README.md, a model card of a trained policy, so that the folder can be shared.
+
+    It has the scores on held-out episodes beside uniform play, the command and the versions that made it, and the call
+    that plays it; on top stand the fields that Hugging Face's hub reads. Nothing is uploaded. Example:
+
+      hushbandits policy-card runs/ppo --license mit
+
+    Parameters
+    ----------
+    folder
+        Of hushbandits train.
+    license
+        What the card names as its licence, as the hub spells it; default: none.
+    overwrite
+        Replace a README.md that is there.
+    """
+    with bad_input_is_a_sentence():
+        from hushbandits.core.ground.files import replacing
+        from hushbandits.learning.card import card
+
+        text, path = card(folder, license), folder / "README.md"
+        if path.exists() and not overwrite:
+            raise ValueError(f"{path} exists already; --overwrite replaces it")
+    try:
+        with replacing(path) as file:
+            file.write(text)
+    except OSError as error:
+        raise StoreError(f"cannot write to {path}: {(error.strerror or str(error)).lower()}") from None
+    print(printable(path))
     return 0
 
 

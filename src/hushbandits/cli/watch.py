@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-import sys
+import shutil
+import subprocess
+import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence
+from hushbandits.cli.console import Several, bad_input_is_a_sentence, noted, of_env_and_agent
 from hushbandits.core.ground.validate import integer, real, shown
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from hushbandits.bench.play.progress import Bar
     from hushbandits.core.env import Env
-    from hushbandits.core.ground.types import Seeds
+    from hushbandits.core.ground.types import Array, Seeds
     from hushbandits.core.task import Task
     from hushbandits.core.team import Team
 
@@ -36,7 +38,7 @@ _COLOURS = 256
 def watch(
     env: Annotated[Positional[str], arg(metavar="ID")],
     agent: Annotated[str, arg(metavar="NAME|MODULE:CLASS")],
-    out: Annotated[Path | None, arg(name="output", metavar="FILE.gif", aliases=("--out",))] = None,
+    out: Annotated[Path | None, arg(name="output", metavar="FILE.gif|mp4", aliases=("--out",))] = None,
     seed: int = 0,
     rounds: int | None = None,
     every: int | None = None,
@@ -47,6 +49,8 @@ def watch(
     overwrite: bool = False,
 ) -> int:
     """Watch an agent play one run: in a window, or as a GIF where there is no display or --out names a file.
+
+    A file that ends with .mp4 is a film; that needs ffmpeg on the path.
 
     It is run 0 of hb.evaluate under the same seed. A frame shows the env's own picture: who pulls which arm and what
     is told, who has voted what, or what a server has decoded. Examples:
@@ -78,7 +82,7 @@ def watch(
     wrappers
         On messages' way, outermost first (repeatable).
     overwrite
-        Replace FILE.gif if it exists.
+        Replace the file if it exists.
     """
     with bad_input_is_a_sentence():
         integer("rounds", 1 if rounds is None else rounds, 1)
@@ -132,9 +136,11 @@ def _default(env: str, agent: str) -> Path:
 
 
 def _free(path: Path, overwrite: bool) -> Path:
-    """Return `path` if a GIF may be written there."""
-    if path.suffix.lower() != ".gif":
-        raise ValueError(f"out={shown(str(path))} must end with .gif")
+    """Return `path` if pictures may be written there."""
+    if path.suffix.lower() not in (".gif", ".mp4"):
+        raise ValueError(f"out={shown(str(path))} must end with .gif or .mp4")
+    if path.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:
+        raise ValueError(f"out={shown(str(path))} needs ffmpeg on the path, which makes the film; a .gif needs nothing")
     if not path.parent.is_dir():
         raise ValueError(f"out={shown(str(path))}: there is no folder {path.parent}")
     if path.is_dir():
@@ -149,20 +155,12 @@ def _game(env: str, agent: str, seed: int, set: Sequence[str], wrappers: Sequenc
     from hushbandits.bench.declare.world import seeds, world
     from hushbandits.bench.play.batch import prepare
 
-    given: dict[str, dict[str, object]] = {"env": {}, "agent": {}}
-    for key, value in assignments("--set", set).items():
-        part, _, name = key.partition(".")
-        if part not in given or not name:
-            raise ValueError(f"--set {shown(f'{key}={value}')} must begin with env. or agent., such as env.n_agents=8")
-        given[part][name] = value
+    params, given = of_env_and_agent(set)
     integer("seed", seed, 0, float("inf"))
-    with warnings.catch_warnings(record=True) as noted:
-        warnings.simplefilter("always")
-        core, team = prepare(env, agent, 1, given["env"], given["agent"], wrappers)
+    with noted():
+        core, team = prepare(env, agent, 1, params, given, wrappers)
         core.task()  # what a picture needs is there, and a game that cannot be won says so
-    for note in noted:
-        print(f"hushbandits: {note.message}", file=sys.stderr)
-    return core, team, seeds(seed, world(env, given["env"]), 0, 1)
+    return core, team, seeds(seed, world(env, params), 0, 1)
 
 
 def _chosen(core: Env, team: Team, seeds: Seeds, pace: _Pace, bar: Bar) -> tuple[list[int], Iterator[Task]]:
@@ -189,9 +187,8 @@ def _quiet(rounds: Iterator[Task]) -> Iterator[Task]:
 
 
 def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pace: _Pace) -> str:
-    """Write the GIF, whole or not at all; return what the last frame says."""
+    """Write the pictures, whole or not at all; return what the last frame says."""
     import numpy as np
-    from PIL import Image
 
     from hushbandits.bench.play.progress import Bar
     from hushbandits.core.ground.files import replacing
@@ -199,26 +196,49 @@ def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pac
 
     title = ""
 
-    def images(tasks: Iterator[Task]) -> Iterator[Image.Image]:
+    def pictures(tasks: Iterator[Task]) -> Iterator[Array]:
         nonlocal title
         for task in tasks:
             title = render.title(core, name, over=not core.live[0])
-            yield Image.fromarray(np.ascontiguousarray(render.picture(task, title))).quantize(_COLOURS)
+            yield np.ascontiguousarray(render.picture(task, title))
             bar.advance(1)
 
     with Bar(_MOST, after=2.0, unit="frames") as bar:
         drawn, tasks = _chosen(core, team, seeds, pace, bar)
         bar.of(len(drawn))
         bar.at(f"drawing {path.name}")
+        write = _film if path.suffix.lower() == ".mp4" else _gif
         try:
             with replacing(path, binary=True, device=True) as file:
-                first, *rest = images(tasks)
-                first.save(
-                    file, format="GIF", save_all=True, append_images=rest, duration=pace.durations(len(drawn)), loop=0
-                )
+                write(file, pictures(tasks), pace.durations(len(drawn)))
         except OSError as error:
             raise StoreError(f"cannot write to {path}: {(error.strerror or str(error)).lower()}") from None
     return title.replace("\n", " · ")
+
+
+def _gif(file: IO[bytes], pictures: Iterator[Array], durations: list[int]) -> None:
+    from PIL import Image
+
+    first, *rest = (Image.fromarray(picture).quantize(_COLOURS) for picture in pictures)
+    first.save(file, format="GIF", save_all=True, append_images=rest, duration=durations, loop=0)
+
+
+def _film(file: IO[bytes], pictures: Iterator[Array], durations: list[int]) -> None:
+    """H.264 in MP4, which every player knows; all frames last as long, so that the last one is there many times."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw, film = Path(folder) / "frames", Path(folder) / "film.mp4"
+        with raw.open("wb") as frames:
+            for picture in pictures:
+                frames.write(picture.tobytes())
+            for _ in range(durations[-1] // durations[0] - 1):
+                frames.write(picture.tobytes())
+        high, wide, _ = picture.shape
+        command = ["ffmpeg", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{wide}x{high}"]
+        command += ["-r", f"1000/{durations[0]}", "-i", str(raw), "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+        done = subprocess.run([*command, str(film)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode:
+            raise OSError(f"ffmpeg failed: {' '.join(done.stderr.split())}")
+        file.write(film.read_bytes())
 
 
 def _in_a_window(core: Env, team: Team, seeds: Seeds, name: str, pace: _Pace) -> int:

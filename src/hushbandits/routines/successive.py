@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from hushbandits.core.ground.jit import jit
 
 __all__ = ["batch_radius", "eliminate", "epoch_length", "radii"]
@@ -21,7 +23,7 @@ def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
     gap = 2.0**-e
     samples = 32.0 * math.log(8.0 * m * e * e / beta) / (gap * gap)
     private = 8.0 * math.log(4.0 * m * e * e / beta) / (epsilon * gap)
-    return math.floor(max(samples, private)) + 1.0
+    return np.floor(max(samples, private)) + 1.0  # math.floor, compiled, is an integer of 64 bits
 
 
 @jit

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import seeding
 
 from hushbandits.core.actions import Space, Stacked
 from hushbandits.core.entries import AnyAgent
@@ -50,6 +51,8 @@ class OneRun:
         Where each part of an observation lies: ``obs["agent_0"][env.layout["own_mean"]]``.
     state_space : spaces.Box
         All agents' observations in a row.
+    np_random : numpy.random.Generator
+        For whoever plays, and seeded by a `begin` with a seed; the env draws nothing from it.
     """
 
     metadata: Params = {  # noqa: RUF012
@@ -88,6 +91,7 @@ class OneRun:
         self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
         self._spaces: dict[str, dict[str, Space]] = {"observation": {}, "action": {}}
         self._episodes = Episodes(1)
+        self.np_random, _ = seeding.np_random()
         self._home: tuple[Env, Task] | None = None  # what options of one episode have replaced
         self.begun = self.over = False
         self._window: Figure | None = None
@@ -151,6 +155,8 @@ class OneRun:
         """
         self._take(options)
         self.task.reset(self._episodes.start(seed))
+        if seed is not None:
+            self.np_random, _ = seeding.np_random(int(seed))
         self.agents = self.possible_agents[:]
         self.begun, self.over, self._cycles = True, False, 0
         self._open = False  # whether a round waits for its talk

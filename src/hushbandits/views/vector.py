@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -54,6 +58,11 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         R and M.
     layout : mapping of str to slice
         Where each part of an observation lies.
+    spec : EnvSpec or None
+        What ``gymnasium.make_vec(env.spec)`` builds again; ``None`` where Gymnasium cannot: with `wrappers`, or an env
+        of no registered id.
+    np_random : numpy.random.Generator
+        For whoever plays, and seeded by `reset`; the env draws nothing from it.
     """
 
     metadata: Info = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
@@ -256,12 +265,32 @@ def make_vec(
     (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
     """
     rows = rows_of("make_vec", id, num_envs, wrappers, speech, kwargs)
-    return VectorView(rows, autoreset=autoreset, render_mode=render_mode)
+    view = VectorView(rows, autoreset=autoreset, render_mode=render_mode)
+    if not wrappers:
+        own = {"speech": speech, "autoreset": autoreset, "render_mode": render_mode}
+        view.spec = _spec(id, {"num_envs": num_envs, **own, **kwargs})
+    return view
+
+
+def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
+    """Build what ``gymnasium.make_vec`` asks for: `make_vec`."""
+    return make_vec(env_id, num_envs, **kwargs)
+
+
+def _spec(id: AnyEnv, given: Info) -> EnvSpec | None:
+    """What Gymnasium builds the same view of, where it knows the id."""
+    known = gymnasium.registry.get(f"hushbandits/{id}") if isinstance(id, str) else None
+    if known is None:
+        return None
+    spec = copy.deepcopy(known)
+    spec.kwargs |= {name: value for name, value in given.items() if value is not None}
+    return spec
 
 
 def one_agent(**kwargs: object) -> None:
     """Say in a ``ValueError`` why ``gymnasium.make`` does not build an env of many agents."""
     raise ValueError(
-        "this env has many agents, and gymnasium.make builds for one: use hushbandits.make (PettingZoo), "
-        "gymnasium.make_vec (a sub-env for each agent), or the single-agent 'hushbandits/Bandit-v0'"
+        "this env has many agents, and gymnasium.make builds for one, as do the modes 'sync' and 'async' of "
+        "gymnasium.make_vec: use hushbandits.make (PettingZoo), gymnasium.make_vec without a vectorization_mode (a "
+        "sub-env for each agent), or the single-agent 'hushbandits/Bandit-v0'"
     )

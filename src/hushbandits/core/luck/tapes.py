@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.seeding import named
 
 __all__ = ["LONGEST", "TAPES", "Uniforms", "own_stream", "run_seeds", "stream", "streams", "taped"]
 
@@ -60,7 +61,7 @@ def stream(seed: np.random.SeedSequence, name: str) -> np.random.Generator:
 
 def streams(seeds: Sequence[np.random.SeedSequence], name: str) -> list[np.random.Generator]:
     """Return the tape `name` of every run, as generators (for draws that are rare or not uniform)."""
-    return [stream(seed, name) for seed in seeds]
+    return named(seeds, name)
 
 
 def own_stream(seed: np.random.SeedSequence, name: str) -> np.random.Generator:

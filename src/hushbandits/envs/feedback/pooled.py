@@ -10,6 +10,7 @@ import numpy as np
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.rewards import Bernoulli, Law
+from hushbandits.core.luck.seeding import numbered
 from hushbandits.core.payload import Noise
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 
@@ -151,8 +152,8 @@ class Pooled(Cohort):
         """Draw it, once."""
         if self._total is None:
             total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
-            for r, m, planned in blocks(self.planned):
-                rng = block_generator(self._seeds[r, m].item())
+            rngs = numbered(self._seeds[self.planned.nonzero()])
+            for (r, m, planned), rng in zip(blocks(self.planned), rngs, strict=True):
                 drawn: float = 0
                 for part in self._parts:
                     if part.n[r, m]:

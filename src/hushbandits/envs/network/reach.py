@@ -147,4 +147,5 @@ def hops_from(graph: Links, root: int) -> Array:
 
 def _sparse(graph: Links) -> csr_array:
     m = len(graph.start) - 1
-    return csr_array((np.ones(len(graph.near)), graph.near, graph.start), shape=(m, m))
+    near, start = graph.near.astype(np.int32), graph.start.astype(np.int32)  # all that SciPy before 1.15 searches
+    return csr_array((np.ones(len(near)), near, start), shape=(m, m))

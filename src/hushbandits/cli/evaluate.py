@@ -1,0 +1,90 @@
+"""``hushbandits evaluate ID AGENT ...``: what agents reach in one env, without an experiment or a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from hushbandits.bench.compare import compare
+from hushbandits.bench.evaluate import evaluate as evaluated
+from hushbandits.bench.play.batch import prepare
+from hushbandits.bench.results import Results
+from hushbandits.bench.show.compared import heads, notes, rows
+from hushbandits.bench.show.tables import columns, summaries, written
+from hushbandits.bench.show.terminal import print_table
+from hushbandits.cli.console import Several, bad_input_is_a_sentence, escape, make_console, noted, of_env_and_agent
+from hushbandits.core.ground.validate import nearest
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    id: Annotated[Positional[str], arg(metavar="ID")],
+    agents: Annotated[Positional[tuple[str, ...]], arg(metavar="NAME|MODULE:CLASS ...")] = (),
+    runs: int = 20,
+    seed: int = 0,
+    jobs: int = 1,
+    metric: str | None = None,
+    set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
+    wrappers: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = (),
+) -> int:
+    """Play agents in one env; show what each reaches, with 95 % intervals, and the differences of all pairs.
+
+    It is hb.evaluate of each, and hb.compare of all: the same numbers, whatever --jobs. All agents meet the same arms,
+    graphs and rewards. Nothing is written; hushbandits run keeps what it plays, and can be stopped. Examples:
+
+      hushbandits evaluate CoopNetwork-v0 Multi-UCB UCB1 --runs 50 --set env.graph=grid --set env.n_agents=9
+      hushbandits evaluate DPMASE-Train-v0 Gap-Vote ES-DPMASE sb3:runs/mine --metric correct
+      hushbandits evaluate DistDP-Train-v0 Dist-DP-SE --set agent.epsilon=0.5
+
+    Parameters
+    ----------
+    id
+        An environment; see hushbandits list envs.
+    agents
+        Who plays, all seats: registered ones, policies that were trained (sb3:FOLDER), or your own.
+    runs
+        Of each agent.
+    seed
+        Seeds the runs.
+    jobs
+        Processes; -1: one per core.
+    metric
+        Only this one; default: all of one number a run, and the first that all agents have is compared.
+    set
+        A parameter of the env, or of every agent, such as env.n_agents=8 or agent.epsilon=0.5 (repeatable).
+    wrappers
+        On messages' way, outermost first (repeatable).
+    """
+    with bad_input_is_a_sentence():
+        env, given = of_env_and_agent(set)
+        if not agents or len(dict.fromkeys(agents)) < len(agents):
+            raise ValueError(f"agents: {' '.join(agents) or 'none'} must be one at least, each named once")
+        with noted():
+            for agent in agents:  # a slip in the last name is told before the first one plays
+                prepare(id, agent, 1, env, given, wrappers)
+            found = [evaluated(id, agent, runs, seed, env, given, wrappers, jobs, checkpoints=()) for agent in agents]
+        asked = [metric] if metric is not None else []
+        if unknown := [name for name in asked if name not in (known := _of_all(found))]:
+            raise ValueError(f"no metric of one number a run is named {unknown[0]!r}{nearest(unknown[0], known)}")
+        console = make_console()
+        body = [
+            [row.cell.line, row.metric, str(row.runs), *map(written, row.numbers)]
+            for result in found
+            for row in summaries([result.line], asked or [name for name, x in result.finals.items() if x.ndim == 1])
+        ]
+        faced = ", ".join(f"{name} {value}" for name, value in found[0].faced.items() if name != "env")
+        print_table(console, f"{id}{faced and f': {faced}'}", columns(()), body, named=1, left=(0, 1))
+        if len(found) > 1:
+            compared = compare(*found, metric=(asked or _of_all(found))[0])
+            print_table(console, compared.metric, heads(compared.level), rows(compared), named=2, left=(0, 1))
+            for note in notes(compared):
+                console.print(escape(note))
+    return 0
+
+
+def _of_all(found: Sequence[Results]) -> list[str]:
+    """Metrics of one number a run that all results have."""
+    return [name for name, x in found[0].finals.items() if x.ndim == 1 and all(name in r.finals for r in found)]

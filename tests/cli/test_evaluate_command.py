@@ -1,0 +1,78 @@
+"""``hushbandits evaluate``: the numbers of `hushbandits.evaluate` and `hushbandits.compare`, as tables."""
+
+import os
+
+import pytest
+
+import hushbandits as hb
+from hushbandits.bench.show.tables import number
+from hushbandits.cli.main import main
+
+SMALL = ["--runs", "6", "--set", "env.n_agents=3", "--set", "env.horizon=30"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_it_shows_the_numbers_of_evaluate_and_compare(here, capsys):
+    agents = ["Multi-UCB", "UCB1"]
+    assert main(["evaluate", "CoopNetwork-v0", *agents, *SMALL, "--seed", "3"]) == 0
+    said = capsys.readouterr().out
+    found = [hb.evaluate("CoopNetwork-v0", a, runs=6, seed=3, env={"n_agents": 3, "horizon": 30}) for a in agents]
+    for results in found:
+        assert number(results.final("regret").mean()) in said
+    (pair,) = hb.compare(*found).pairs
+    assert number(pair.difference) in said
+    assert "6 pairs" in said
+    assert "CoopNetwork-v0: n_agents 3, horizon 30" in said
+    assert not os.listdir(here)
+
+
+def test_one_agent_one_metric_and_parameters_of_both(capsys):
+    more = ["--set", "env.horizon=300", "--set", "agent.epsilon=1.0", "--metric", "regret", "--runs", "2"]
+    assert main(["evaluate", "DistDP-v0", "Dist-DP-SE", *more, "--wrappers", "Loss", "--jobs", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "regret" in said
+    assert "bits" not in said
+    assert "A − B" not in said
+
+
+def test_what_cannot_be_won_says_so_once(capsys):
+    more = ["--set", "env.n_agents=2", "--set", "env.stop=players", "--set", "env.horizon=10", "--runs", "2"]
+    assert main(["evaluate", "DPMASE-v0", "DP-MASE", *more]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("hushbandits: DP-MASE needs 5 votes to remove an arm, and 2 agents act")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["CoopNetwrk-v0", "UCB1"], "did you mean CoopNetwork-v0"),
+        (["CoopNetwork-v0", "UCB1", "Multi-UBC"], "did you mean Multi-UCB"),
+        (["CoopNetwork-v0"], "agents: none must be one at least"),
+        (["CoopNetwork-v0", "UCB1", "UCB1"], "agents: UCB1 UCB1 must be one at least, each named once"),
+        (["CoopNetwork-v0", "UCB1", "--set", "n_agents=3"], "must begin with env. or agent."),
+        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "regrt"], "named 'regrt'; did you mean regret"),
+        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "agent_regret"], "no metric of one number a run is named"),
+        (["CoopNetwork-v0", "UCB1", "--runs", "0"], "runs=0 must be an integer"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, args, message):
+    assert main(["evaluate", *args]) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert not said.out
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", "--help"])
+    assert stop.value.code == 0
+    assert "hushbandits evaluate CoopNetwork-v0 Multi-UCB UCB1" in capsys.readouterr().out
+    assert main([]) == 0
+    assert "hushbandits evaluate ID AGENT ..." in capsys.readouterr().out

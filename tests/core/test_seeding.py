@@ -1,0 +1,46 @@
+"""Generators by the batch are NumPy's own, whatever their seeds are; and strangers find NumPy's seed behind them."""
+
+import copy
+import pickle
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hushbandits.core.luck.seeding import _states, named, numbered
+from hushbandits.core.luck.tapes import run_seeds, stream
+
+ENTROPY = st.one_of(st.integers(0, 2**40), st.integers(2**90, 2**260), st.lists(st.integers(0, 2**40), max_size=6))
+KEYS = st.lists(st.lists(st.one_of(st.integers(0, 300), st.integers(2**31, 2**34)), max_size=3), max_size=4)
+
+
+@given(ENTROPY, KEYS, st.sampled_from(["reward", "wrapper/ε", ""]))
+def test_a_tapes_generator_is_numpys(entropy, keys, name):
+    seeds = [np.random.SeedSequence(entropy, spawn_key=tuple(key)) for key in keys]
+    for seed, rng in zip(seeds, named(seeds, name), strict=True):
+        assert rng.bit_generator.state == stream(seed, name).bit_generator.state
+
+
+@given(st.lists(st.integers(0, 2**63 - 1), max_size=5))
+def test_a_numbered_generator_is_numpys(numbers):
+    for n, rng in zip(numbers, numbered(np.array(numbers, np.int64)), strict=True):
+        assert rng.bit_generator.state == np.random.PCG64(n).state
+
+
+def test_the_seed_behind_it_is_whole():
+    (seed,) = run_seeds(5, 1)
+    (rng,), whole = named([seed], "wrapper/Loss"), stream(seed, "wrapper/Loss").bit_generator.seed_seq
+    ancestry = rng.bit_generator.seed_seq
+    assert (ancestry.entropy, ancestry.spawn_key) == (whole.entropy, whole.spawn_key)
+    np.testing.assert_array_equal(ancestry.generate_state(7), whole.generate_state(7))
+    for again in (pickle.loads(pickle.dumps(rng)), copy.deepcopy(rng)):
+        assert again.bit_generator.state == rng.bit_generator.state
+        assert again.spawn(2)[1].random() == stream(seed, "wrapper/Loss").spawn(2)[1].random()
+    assert [g.random() for g in rng.spawn(1) + rng.spawn(1)] == [
+        np.random.default_rng(child).random() for child in whole.spawn(2)
+    ]
+
+
+def test_it_is_the_same_uncompiled():
+    words = np.random.default_rng(0).integers(0, 2**32, (3, 9), dtype=np.uint64)
+    np.testing.assert_array_equal(_states.py_func(words), _states(words))
