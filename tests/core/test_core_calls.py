@@ -13,7 +13,7 @@ CORE = PACKAGE + "core/"
 
 @pytest.mark.parametrize(
     ("env", "agent", "most", "whole"),
-    [("CoopNetwork-v0", "Multi-UCB", 18, 36), ("DistDP-v0", "Dist-DP-SE", 39, 116)],
+    [("CoopNetwork-v0", "Multi-UCB", 18, 36), ("DistDP-v0", "Dist-DP-SE", 40, 116)],
     ids=["network", "feedback"],
 )
 def test_a_warm_round_makes_few_calls(env, agent, most, whole):

@@ -234,7 +234,8 @@ def _film(file: IO[bytes], pictures: Iterator[Array], durations: list[int]) -> N
                 frames.write(picture.tobytes())
         high, wide, _ = picture.shape
         command = ["ffmpeg", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{wide}x{high}"]
-        command += ["-r", f"1000/{durations[0]}", "-i", str(raw), "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+        command += ["-r", f"1000/{durations[0]}", "-i", str(raw)]
+        command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
         done = subprocess.run([*command, str(film)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode:
             raise OSError(f"ffmpeg failed: {' '.join(done.stderr.split())}")

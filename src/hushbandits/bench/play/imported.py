@@ -16,6 +16,8 @@ from pathlib import Path
 __all__ = ["changed", "digest_of", "environment", "forget", "imported"]
 
 _PACKAGE = __name__.partition(".")[0]
+#: What is nobody's own: this package with its options for pytest, and the main program.
+_NOT_OWN = (_PACKAGE, f"{_PACKAGE}_contract", "__main__", "__mp_main__")
 #: Folders of what nobody edits in a session: Python's own, and what is installed.
 _INSTALLED = tuple(
     {
@@ -44,7 +46,7 @@ def imported() -> dict[str, str]:
     found = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or name.partition(".")[0] in (_PACKAGE, "__main__", "__mp_main__"):
+        if not isinstance(file, str) or name.partition(".")[0] in _NOT_OWN:
             continue
         if not os.path.realpath(file).startswith(_INSTALLED):
             found[name] = file

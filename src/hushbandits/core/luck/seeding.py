@@ -16,6 +16,8 @@ from hushbandits.core.ground.types import Array
 
 __all__ = ["named", "numbered"]
 
+#: Fewer seeds are left to NumPy: a game alone then needs no compiler to begin.
+_MANY = 8
 _POOL = 4
 _WORD = (1 << 32) - 1
 #: NumPy's constants.  Words are held in 64 bits, so that no product overflows, compiled or not.
@@ -38,7 +40,7 @@ def named(seeds: Sequence[np.random.SeedSequence], name: str) -> list[np.random.
     """
     end = tuple(name.encode())
     children = [(seed.entropy, (*seed.spawn_key, *end)) for seed in seeds]
-    if not seeds or not _alike(seeds):
+    if len(seeds) < _MANY or not _alike(seeds):
         return [_generator(np.random.SeedSequence(entropy, spawn_key=key)) for entropy, key in children]
     entropy = _split(seeds[0].entropy)  # type: ignore[arg-type]  # `_alike`: an int
     words = np.empty((len(seeds), len(entropy) + len(children[0][1])), np.uint64)
@@ -55,6 +57,8 @@ def numbered(numbers: Array) -> list[np.random.Generator]:
     >>> numbered(np.array([3, 1 << 40]))[1].random() == np.random.default_rng(1 << 40).random()
     True
     """
+    if len(numbers) < _MANY:
+        return [np.random.default_rng(n) for n in numbers.tolist()]
     whole = numbers.astype(np.uint64)
     words = np.zeros((len(whole), _POOL), np.uint64)
     words[:, 0], words[:, 1] = whole & _MASK, whole >> _HALF
