@@ -38,7 +38,7 @@ FORMS = [
 def model_of(algo="ppo", case="network", task=None, wrappers=(), **hyper):
     id, params = HOMES[case]
     venv = hb.make_sb3(id, 2, wrappers=list(wrappers), **(task or {}), **params)
-    return shaken(build(algo, venv, {**HYPER[algo], **hyper}, 0, None))
+    return shaken(build(algo, venv, {**HYPER[algo], **hyper}, 0))
 
 
 def saved(model, path):
@@ -176,7 +176,7 @@ REFUSED = {
     ),
     "policy": (lambda: plain(Mine), r"is a test_models\.Mine", "its policy is of 'test_models'"),
     "deep": (
-        lambda: build("recurrent-ppo", hb.make_sb3("CoopNetwork-v0", 2, **NET), {"n_steps": 4}, 0, None).__class__(
+        lambda: build("recurrent-ppo", hb.make_sb3("CoopNetwork-v0", 2, **NET), {"n_steps": 4}, 0).__class__(
             "MlpLstmPolicy", hb.make_sb3("CoopNetwork-v0", 2, **NET), policy_kwargs={"n_lstm_layers": 2}, device="cpu"
         ),
         "it has 'lstm_actor.*l1'", "it has 'lstm_actor.*l1'",

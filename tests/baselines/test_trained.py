@@ -77,7 +77,7 @@ FORMS = [
 @pytest.mark.parametrize(("algo", "id", "params", "task"), FORMS, ids=lambda x: x if isinstance(x, str) else "")
 def test_the_network_is_torchs_to_a_hundred_thousandth(algo, id, params, task):
     venv = make_sb3(id, 2, **task, **params)
-    model = shaken(build(algo, venv, HYPER[algo], 0, None))
+    model = shaken(build(algo, venv, HYPER[algo], 0))
     weights, net = arrays(model)
     kind, heads = heads_of(venv.action_space)
     policy = Learned(

@@ -223,8 +223,14 @@ def test_a_training_that_diverges_says_so(tmp_path):
 
 def test_logs_are_written_where_asked(tmp_path):
     pytest.importorskip("tensorboard")
-    trained(tmp_path / "plain")
-    trained(tmp_path / "a", tensorboard=True)
-    assert list((tmp_path / "a" / "tensorboard").rglob("events*"))
+    short = {"horizon": 4}  # episodes that end within a leg
+    trained(tmp_path / "plain", env=short)
+    trained(tmp_path / "a", env=short, tensorboard=True)
+    (events,) = (tmp_path / "a" / "tensorboard").rglob("events*")  # of all legs
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    told = EventAccumulator(str(events)).Reload()
+    assert {"rollout/ep_rew_mean", "held_out/return"} <= {*told.Tags()["scalars"]}
+    assert len(told.Scalars("held_out/return")) == len({e.step for e in told.Scalars("held_out/return")}) > 1
     plain, logged = (json.loads((tmp_path / name / "policy.json").read_text()) for name in ("plain", "a"))
     assert plain == logged

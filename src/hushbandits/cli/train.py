@@ -77,7 +77,7 @@ def train(
     resume
         Go on with the training in --out.
     tensorboard
-        Write logs to OUT/tensorboard.
+        Write one file of events to OUT/tensorboard: the returns of episodes, and of held-out ones.
     """
     with bad_input_is_a_sentence():
         from hushbandits.learning.train import train as trained

@@ -21,8 +21,7 @@ from hushbandits.learning.score import Score
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
-
-    from hushbandits.views.sb3 import RowsVecEnv
+    from stable_baselines3.common.vec_env import VecEnv
 
 __all__ = ["MODELS", "Algorithm", "Gradient", "build", "checkpoint", "leg_seed", "restore", "start"]
 
@@ -61,7 +60,7 @@ _COUNTERS = ("num_timesteps", "_n_calls", "_n_updates", "exploration_rate")
 _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
-def build(algo: str, venv: RowsVecEnv, hyper: Params, seed: int, tensorboard: str | None) -> BaseAlgorithm:
+def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     """Build a model.
     ``ImportError``: the extra ``sb3`` is not installed.  ``ValueError``, ``TypeError``: a hyperparameter that it does
     not take, or a bad value; actions that the algorithm cannot choose.
@@ -85,10 +84,7 @@ def build(algo: str, venv: RowsVecEnv, hyper: Params, seed: int, tensorboard: st
         given["batch_size"] = next(rollout // parts for parts in (4, 3, 2, 1) if rollout % parts == 0)  # equal ones
     network = {name: given.pop(name) for name in _NETWORK if name in given}
     try:
-        return cls(
-            kind.policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, tensorboard_log=tensorboard,
-            **given,
-        )  # fmt: skip
+        return cls(kind.policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, **given)
     except Exception as error:  # what the library says of a bad value takes many forms
         raise ValueError(f"algo: {algo} with {shown(hyper)}: {words(error)}") from error
 
@@ -163,10 +159,18 @@ def restore(model: BaseAlgorithm, content: bytes) -> None:
 
 
 class Gradient:
-    """A model of Stable-Baselines3 in training, leg by leg."""
+    """A model of Stable-Baselines3 in training, leg by leg; `logs` is a folder for TensorBoard."""
 
-    def __init__(self, algo: str, venv: RowsVecEnv, hyper: Params, seed: int, tensorboard: str | None):
-        self.model = build(algo, venv, hyper, seed, tensorboard)
+    def __init__(self, algo: str, venv: VecEnv, hyper: Params, seed: int, logs: str | None):
+        self._logged = logs is not None
+        if logs is None:
+            self.model = build(algo, venv, hyper, seed)
+        else:
+            from stable_baselines3.common.logger import configure
+            from stable_baselines3.common.vec_env import VecMonitor
+
+            self.model = build(algo, VecMonitor(venv), hyper, seed)  # which adds up the returns of episodes
+            self.model.set_logger(configure(logs, ["tensorboard"]))  # else every leg begins a file of its own
         self.masked, self.deterministic = MODELS[algo].masked, MODELS[algo].deterministic
 
     @property
@@ -191,7 +195,7 @@ class Gradient:
                 return True
 
         start(self.model, seed)
-        self.model.learn(end - self.steps, callback=Watch(), reset_num_timesteps=False, tb_log_name="training")
+        self.model.learn(end - self.steps, callback=Watch(), reset_num_timesteps=False)
 
     def checkpoint(self) -> bytes:
         """Return what it needs to go on."""
@@ -203,7 +207,7 @@ class Gradient:
 
     def log(self, found: Score) -> None:
         """Write what was found in held-out episodes to TensorBoard's logs, if they are asked for."""
-        if self.model.tensorboard_log is not None:
+        if self._logged:
             self.model.logger.record("held_out/return", found["return"])
             for name, value in found["metrics"].items():
                 self.model.logger.record(f"held_out/{name}", value)
