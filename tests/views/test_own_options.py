@@ -98,7 +98,7 @@ def test_who_was_trained_under_it_looks_so(tmp_path):
     """A folder and a model know it; what is asked for otherwise is refused."""
     task = {"window": 4, "turned": True}
     venv = hb.make_sb3(Shown, 2, **NET, **task)
-    model = build("ppo", venv, HYPER["ppo"], 0, None)
+    model = build("ppo", venv, HYPER["ppo"], 0)
     assert hb.make_team(model).policy.options == task
     mine = hb.evaluate(Shown, model, runs=2, env=NET)
     model.save(tmp_path / "my.zip")
