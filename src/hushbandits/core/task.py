@@ -255,7 +255,7 @@ class Task(ABC):
         return self._seen()
 
     def squashes(self, part: str) -> bool:
-        """Return whether a part of an observation is shown as x/(1 + |x|)."""
+        """Return whether a part of an observation is shown as ``x/(1 + |x|)``."""
         return self.layout[part].start in self._squashed
 
     def state(self) -> Array:
