@@ -12,14 +12,11 @@ from steps import equal, step
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.registry import takes
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = {"n_agents": 4, "horizon": 24}
-IDS = {
-    "own_env:Seasons": SMALL,
-    "own_env:Channels": SMALL,
-    "own_envs_here:Weather": SMALL,
-}
+IDS = ["own_env:Seasons", "own_env:Channels", "own_envs_here:Weather", "contextual:Contexts"]
 MOVING = {"drift": 0.01, "switches": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
 
 
@@ -138,6 +135,7 @@ def test_teams_of_another_setting_are_refused(id):
 @settings(deadline=None, max_examples=5)
 @given(rows=st.sets(st.integers(0, 2), min_size=1, max_size=2).map(sorted), before=st.integers(1, 20))
 def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
+    more = {name: value for name, value in more.items() if takes(id, name)}
     env, other = (hb.make_core(id, 3, wrappers=["Loss"], **SMALL, **more) for _ in range(2))
     alone = [hb.make_core(id, 1, wrappers=["Loss"], **SMALL, **more) for _ in rows]
     env.reset(7)
