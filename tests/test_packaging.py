@@ -11,6 +11,7 @@ import pytest
 
 REPO = Path(__file__).parents[1]
 LINKS = ("envs", "agents", "wrappers", "baselines")
+BESIDE = ("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md")
 
 
 def run(*command, **kwargs):
@@ -22,12 +23,14 @@ def run(*command, **kwargs):
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory):
     tree = tmp_path_factory.mktemp("tree")
-    for name in ("src", *LINKS, "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("src", *LINKS, "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", *BESIDE):
         source = REPO / name
         if source.is_dir() and not source.is_symlink():
             shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
             shutil.copy2(source, tree / name, follow_symlinks=False)
+    (tree / "tests").mkdir()
+    shutil.copy2(__file__, tree / "tests")  # setuptools would take what lies there, and leave the rooms
     run("-m", "build", "--no-isolation", "--sdist", "--outdir", str(tree / "dist"), str(tree))
     return next((tree / "dist").glob("*.tar.gz"))
 
@@ -60,6 +63,9 @@ def test_sdist_holds_each_file_once_and_no_links(sdist):
     held = [m.name.partition("/src/")[2] for m in members if m.name.endswith(".py") and "/src/" in m.name]
     assert sorted(held) == package_files()
     assert not [m.name for m in members if m.name.count("/") == 1 and m.name.split("/")[1] in LINKS]
+    top = {m.name.split("/")[1] for m in members if "/" in m.name}
+    assert {*BESIDE, "LICENSE", "README.md"} < top
+    assert "tests" not in top
 
 
 def test_wheel_from_the_sdist_holds_each_file_once(wheel):

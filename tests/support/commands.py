@@ -132,7 +132,7 @@ def _python(words):
         text = (ROOT / f"benchmarks/{name}.py").read_text()
         return all(f'"{word}"' in text for word in said) and not {*said} & {*SCRIPTS}
     if words[:1] == ["-m"]:
-        return words[1] in ("venv", "build", "pytest", "sphinx")
+        return words[1] in ("venv", "build", "pytest", "sphinx", "twine")
     path = ROOT / words[0]
     if not path.is_file():
         return bool(re.fullmatch(r"own\w*\.py", words[0]))
