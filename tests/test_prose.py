@@ -47,6 +47,7 @@ SAYS = (
     "hushbandits reproduce ",
     "hushbandits audit",
     "python -m benchmarks",
+    "hushbandits evaluate",
     "hb.evaluate",
 )
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 import time
 
 import numpy as np
@@ -221,11 +222,61 @@ def test_a_training_that_diverges_says_so(tmp_path):
         trained(tmp_path / "a", "a2c", hyper={"n_steps": 4, "learning_rate": 1e30}, steps=960)
 
 
+class Curves:
+    """MLflow and Weights & Biases, as far as a training calls them."""
+
+    def __init__(self):
+        self.rows, self.runs, self.open = [], [], 0
+
+    def start_run(self, **given):
+        self.runs.append(given)
+        self.open += 1
+        return self
+
+    def init(self, **given):
+        return self.start_run(**given)
+
+    def log_params(self, params):
+        self.runs[-1]["config"] = params
+
+    def log_metrics(self, numbers, step):
+        self.rows.append((step, numbers))
+
+    log = log_metrics
+
+    def end_run(self):
+        self.open -= 1
+
+    finish = end_run
+
+
+@pytest.mark.parametrize("kind", ["mlflow", "wandb"])
+def test_curves_go_to_a_run_of_another_library(tmp_path, monkeypatch, kind):
+    made = Curves()
+    monkeypatch.setitem(sys.modules, kind, made)
+    trained(tmp_path / "a", env={"horizon": 4}, logger=kind)
+    (run,) = made.runs
+    assert (made.open, run["config"]["algo"]) == (0, "ppo")
+    steps = [step for step, _ in made.rows]
+    assert steps == sorted(steps)
+    assert {"rollout/ep_rew_mean", "held_out/return"} <= {name for _, row in made.rows for name in row}
+    assert all(type(value) is float for _, row in made.rows for value in row.values())
+
+
+def test_a_logger_that_is_not_there_is_said(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(ImportError, match="--logger mlflow needs mlflow: pip install mlflow"):
+        trained(tmp_path / "a", logger="mlflow")
+    with pytest.raises(ValueError, match="logger='csv' is not one of tensorboard, mlflow, wandb"):
+        trained(tmp_path / "a", logger="csv")
+    assert not (tmp_path / "a").exists()
+
+
 def test_logs_are_written_where_asked(tmp_path):
     pytest.importorskip("tensorboard")
     short = {"horizon": 4}  # episodes that end within a leg
     trained(tmp_path / "plain", env=short)
-    trained(tmp_path / "a", env=short, tensorboard=True)
+    trained(tmp_path / "a", env=short, logger="tensorboard")
     (events,) = (tmp_path / "a" / "tensorboard").rglob("events*")  # of all legs
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

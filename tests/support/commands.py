@@ -1,5 +1,6 @@
 """Commands as a page writes them: ours go through their parser, others are held against the project's files."""
 
+import importlib
 import inspect
 import re
 import shlex
@@ -17,6 +18,7 @@ from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli import main as cli
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.learning.models import MODELS
 from hushbandits.policies.shelf import list_policies
 
 ROOT = Path(__file__).parents[2]
@@ -49,9 +51,18 @@ def settings():
     return registered | {*inspect.signature(Experiment).parameters}
 
 
+@cache
+def hyperparameters():
+    """Return what `--set algo.…` may name."""
+    classes = (getattr(importlib.import_module(kind.module), kind.cls) for kind in MODELS.values())
+    return {p for cls in classes for p in inspect.signature(cls.__init__).parameters} | {"net_arch", "sigma"}
+
+
 def swept(key):
     """Whether a key of a sweep names an owner and a parameter."""
     owner, _, parameter = key.partition(".")
+    if owner == "algo":
+        return parameter in hyperparameters()
     return (owner in ("env", "agent", "NAME") or owner in ids()) and parameter in settings()
 
 

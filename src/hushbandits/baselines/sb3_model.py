@@ -17,7 +17,7 @@ from hushbandits.core.task import EARNED, Task
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["Whole", "arrays", "policy_of"]
+__all__ = ["Whole", "arrays", "policy_of", "state_of"]
 
 
 class Whole(Net):
@@ -37,10 +37,15 @@ def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], Whole]:
     eyes = its.features_extractor_class
     if eyes.__name__ != "FlattenExtractor":
         raise ValueError(f"its observations go through a {eyes.__name__}, which is not played here; {OTHER}")
-    state = {name: np.array(tensor.detach().cpu().numpy(), np.float32) for name, tensor in its.state_dict().items()}
     action, heads = heads_of(model.action_space)
-    weights, found = network(state, len(heads) if action == "MultiBinary" else 0)
+    weights, found = network(state_of(model), len(heads) if action == "MultiBinary" else 0)
     return weights, {**found, "activation": activation(its.activation_fn.__name__)}
+
+
+def state_of(model: BaseAlgorithm) -> dict[str, Array]:
+    """Return all weights of a model's policy, by the library's names."""
+    tensors = model.policy.state_dict()
+    return {name: np.array(tensor.detach().cpu().numpy(), np.float32) for name, tensor in tensors.items()}
 
 
 def policy_of(model: Model) -> Learned:

@@ -30,7 +30,7 @@ class Network:
     def __init__(self, policy: Learned, deterministic: bool | None = None):
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
-        if policy.features and not self.deterministic:
+        if policy.features and policy.deterministic and not self.deterministic:
             raise ValueError("deterministic=False: this policy takes the best choice, and its lots are part of a score")
         names = [*(f"layer{i}" for i in range(len(policy.layers))), "head"]
         self._layers = [(_turned(policy, f"{name}.weight"), policy.weights[f"{name}.bias"]) for name in names]
@@ -85,10 +85,13 @@ class Network:
         return action
 
     def _among(self, task: Task, seen: Array, mask: Array | None) -> Array:
-        """Return the best choice of each, ``(R, A)``, by what describes it."""
-        luck = self._luck((seen.shape[1], heads_of(task.action_space)[1][0]))
-        scores = self.logits(described(task, seen, luck))[..., 0]
-        found: Array = (scores if mask is None else np.where(mask, scores, -np.inf)).argmax(-1)
+        """Return the choice of each, ``(R, A)``, by what describes the choices: the best one, or one that is drawn."""
+        many = heads_of(task.action_space)[1][0]
+        luck = self._luck((seen.shape[1], many + (not self.deterministic)))
+        scores = self.logits(described(task, seen, luck[..., :many]))[..., 0]
+        if mask is not None:
+            scores = np.where(mask, scores, -np.inf)
+        found: Array = scores.argmax(-1) if self.deterministic else _drawn(scores, luck[..., -1])
         return found
 
     def choose(self, seen: Array, mask: Array | None = None) -> Array:

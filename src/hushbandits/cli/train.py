@@ -32,7 +32,7 @@ def train(
     evaluations: int = 10,
     held_out: int = 32,
     resume: bool = False,
-    tensorboard: bool = False,
+    logger: Annotated[str | None, arg(metavar="tensorboard|mlflow|wandb")] = None,
 ) -> int:
     """Train a policy with Stable-Baselines3 or evolution strategies; all agents of an env learn and play the same one.
 
@@ -67,7 +67,8 @@ def train(
         R, the runs that are played at once.
     set
         A parameter (repeatable): env.n_agents=4 of the env, task.agent_id=true of what the learner sees and does,
-        algo.learning_rate=1e-3 of the algorithm, algo.net_arch=[32,32] of its network, Huber.rate=0.1 of a wrapper.
+        algo.learning_rate=1e-3 of the algorithm, algo.net_arch=[32,32] of its network, Huber.rate=0.1 of a wrapper;
+        algo.policy=equivariant: one small net scores each choice, and plays with any number of arms and agents.
     wrappers
         A wrapper on messages' way, outermost first (repeatable).
     evaluations
@@ -76,8 +77,9 @@ def train(
         Episodes of an evaluation; no training episode is among them.
     resume
         Go on with the training in --out.
-    tensorboard
-        Write one file of events to OUT/tensorboard: the returns of episodes, and of held-out ones.
+    logger
+        Write the returns of episodes, and of held-out ones, to one file of events in OUT/tensorboard, to MLflow or to
+        Weights & Biases, where these are installed; they go by their own variables of the environment.
     """
     with bad_input_is_a_sentence():
         from hushbandits.learning.train import train as trained
@@ -87,7 +89,7 @@ def train(
             with _progress(steps) as notify:
                 told = trained(
                     id, out, algo=algo, steps=steps, seed=seed, num_envs=num_envs, evaluations=evaluations,
-                    held_out=held_out, resume=resume, tensorboard=tensorboard, notify=notify, **given,
+                    held_out=held_out, resume=resume, logger=logger, notify=notify, **given,
                 )  # fmt: skip
         except KeyboardInterrupt:
             make_console(stderr=True).print(

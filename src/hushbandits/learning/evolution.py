@@ -131,6 +131,9 @@ class Evolution:
     def log(self, found: Score) -> None:
         """Its curve is in ``policy.json`` alone."""
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def restore(self, content: bytes) -> None:
         """Go where a checkpoint was written.
         ``ValueError``: the content is damaged.

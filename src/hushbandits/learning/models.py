@@ -7,21 +7,25 @@ import inspect
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.baselines.sb3_model import Whole, arrays
+from hushbandits.baselines.sb3_model import Whole, arrays, state_of
+from hushbandits.baselines.sb3_state import activation, network
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.spec import default
 from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import flag, integer, nearest, real, shown
+from hushbandits.core.ground.validate import choice, flag, integer, nearest, real, shown
 from hushbandits.learning.score import Score
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.logger import Logger
     from stable_baselines3.common.vec_env import VecEnv
+
+    from hushbandits.views.sb3 import RowsVecEnv
 
 __all__ = ["MODELS", "Algorithm", "Gradient", "build", "checkpoint", "leg_seed", "restore", "start"]
 
@@ -53,6 +57,8 @@ MODELS = {
     "maskable-ppo": Algorithm("sb3_contrib", "MaskablePPO", "MlpPolicy", _PPO, masked=True),
 }  # fmt: skip
 
+#: Of each algorithm that has one: the policy that scores choices one by one.
+_EQUIVARIANT = {"ppo": "Equivariant", "a2c": "Equivariant", "maskable-ppo": "MaskableEquivariant"}
 #: Parameters of the policy's network rather than of the algorithm.
 _NETWORK = ("net_arch", "lstm_hidden_size")
 _OURS = ("self", "policy", "env", "seed", "device", "verbose", "tensorboard_log", "policy_kwargs", "_init_setup_model")
@@ -72,6 +78,7 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
         raise ImportError(f"--algo {algo} needs {kind.module}: pip install 'hushbandits[sb3]' ({error})") from None
     known = [p for p in inspect.signature(cls.__init__).parameters if p not in _OURS] + ["net_arch"]
     known += ["lstm_hidden_size"] if kind.policy == "MlpLstmPolicy" else []
+    known += ["policy"] if algo in _EQUIVARIANT else []
     for name, value in hyper.items():
         if name not in known:
             raise TypeError(f"{algo} takes no parameter {name!r}{nearest(name, known)}")
@@ -79,12 +86,15 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     if algo == "dqn" and not isinstance(venv.action_space, spaces.Discrete):
         raise ValueError(f"dqn takes one choice at a time, not {venv.action_space}: set task.actions=discrete")
     given = {**kind.hyper, **hyper}
+    policy: Any = kind.policy
+    if given.pop("policy", "mlp") == "equivariant":
+        policy = getattr(importlib.import_module("hushbandits.learning.equivariant"), _EQUIVARIANT[algo])
     if "ppo" in algo and "batch_size" not in given:
         rollout = integer("algo.n_steps", given["n_steps"], 1) * venv.num_envs
         given["batch_size"] = next(rollout // parts for parts in (4, 3, 2, 1) if rollout % parts == 0)  # equal ones
     network = {name: given.pop(name) for name in _NETWORK if name in given}
     try:
-        return cls(kind.policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, **given)
+        return cls(policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, **given)
     except Exception as error:  # what the library says of a bad value takes many forms
         raise ValueError(f"algo: {algo} with {shown(hyper)}: {words(error)}") from error
 
@@ -96,6 +106,8 @@ def _plain(name: str, value: object, usual: object) -> None:
             raise ValueError(f"{name}={shown(value)} must be a list of at most 16 widths, such as [64, 64]")
         for width in value:
             integer(name, width, 1, 65_536)
+    elif name == "algo.policy":
+        choice(name, value, ("mlp", "equivariant"))
     elif name == "algo.lstm_hidden_size":
         integer(name, value, 1, 65_536)
     elif isinstance(usual, bool):
@@ -159,18 +171,24 @@ def restore(model: BaseAlgorithm, content: bytes) -> None:
 
 
 class Gradient:
-    """A model of Stable-Baselines3 in training, leg by leg; `logs` is a folder for TensorBoard."""
+    """A model of Stable-Baselines3 in training, leg by leg; `logs` is a logger of the library's."""
 
-    def __init__(self, algo: str, venv: VecEnv, hyper: Params, seed: int, logs: str | None):
+    def __init__(self, algo: str, venv: RowsVecEnv, hyper: Params, seed: int, logs: Logger | None = None):
         self._logged = logs is not None
+        #: What describes a choice, where the policy scores them one by one.
+        self._features: tuple[str, ...] = ()
+        if hyper.get("policy") == "equivariant" and algo in _EQUIVARIANT:
+            from hushbandits.learning.equivariant import Described
+
+            venv = Described(venv)
+            self._features = venv.features
         if logs is None:
             self.model = build(algo, venv, hyper, seed)
         else:
-            from stable_baselines3.common.logger import configure
             from stable_baselines3.common.vec_env import VecMonitor
 
             self.model = build(algo, VecMonitor(venv), hyper, seed)  # which adds up the returns of episodes
-            self.model.set_logger(configure(logs, ["tensorboard"]))  # else every leg begins a file of its own
+            self.model.set_logger(logs)  # else every leg begins one of its own
         self.masked, self.deterministic = MODELS[algo].masked, MODELS[algo].deterministic
 
     @property
@@ -180,7 +198,11 @@ class Gradient:
 
     def network(self) -> tuple[dict[str, Array], Whole]:
         """Return its weights, as they are stored, and what network it is."""
-        return arrays(self.model)
+        if not self._features:
+            return arrays(self.model)
+        weights, net = network(state_of(self.model), 0)
+        its = activation(self.model.policy.activation_fn.__name__)
+        return weights, {**net, "activation": its, "features": list(self._features)}
 
     def learn(self, end: int, of: int, seed: int, notify: Callable[[int], None]) -> None:
         """Begin a leg under `seed`, and go on until `end` steps are done, `of` so many in all."""
@@ -206,12 +228,17 @@ class Gradient:
         restore(self.model, content)
 
     def log(self, found: Score) -> None:
-        """Write what was found in held-out episodes to TensorBoard's logs, if they are asked for."""
+        """Write what was found in held-out episodes to the logs, if they are asked for."""
         if self._logged:
             self.model.logger.record("held_out/return", found["return"])
             for name, value in found["metrics"].items():
                 self.model.logger.record(f"held_out/{name}", value)
             self.model.logger.dump(self.steps)
+
+    def close(self) -> None:
+        """No more is logged."""
+        if self._logged:
+            self.model.logger.close()
 
 
 def leg_seed(seed: int, leg: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def train(
     id: str, out: str | Path, *, algo: str = "ppo", steps: int = 100_000, seed: int = 0, num_envs: int = 16,
     env: Params | None = None, wrappers: Sequence[Use | str] = (), task: Params | None = None,
     hyper: Params | None = None, evaluations: int = 10, held_out: int = 32, resume: bool = False,
-    tensorboard: bool = False, notify: Notify = _nobody,
+    logger: str | None = None, notify: Notify = _nobody,
 ) -> Told:  # fmt: skip
     """Train a policy that all agents share, and leave it in a folder, where ``sb3:FOLDER`` plays it.
 
@@ -55,6 +56,8 @@ def train(
         Parameters of the env, of what the learner sees (``actions``, ``agent_id``, …), and of the algorithm.
     wrappers : sequence of Use or str
         On messages' way, outermost first.
+    logger : str, optional
+        Where curves go: ``"tensorboard"``, ``"mlflow"`` or ``"wandb"``.
     notify : callable
         Called with the steps done, and after an evaluation with what was found.
 
@@ -71,6 +74,10 @@ def train(
         The folder holds another training, or one that cannot go on.
     """
     choice("algo", algo, ALGORITHMS)
+    if algo == "es" and logger is not None:
+        raise ValueError(
+            f"logger={shown(logger)} is for what Stable-Baselines3 trains; the curve of es is in policy.json"
+        )
     uses = tuple(part if isinstance(part, Use) else Use.from_dict(part) for part in named(tuple(wrappers)))
     asked = {
         "id": id, "algo": algo, "steps": integer("steps", steps, 1), "seed": integer("seed", seed, 0, 2**63 - 1),
@@ -85,7 +92,12 @@ def train(
     folder = Path(out)
     _there(begun(folder), folder, given, resume)
     with _apart() if algo != "es" else nullcontext():
-        training = _Training(given, thaw(given["env"]), uses, task or {}, hyper or {}, folder if tensorboard else None)
+        logs = None
+        if logger is not None:
+            from hushbandits.learning import logs as written
+
+            logs = written.logger(logger, folder, given)
+        training = _Training(given, thaw(given["env"]), uses, task or {}, hyper or {}, logs)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -96,6 +108,7 @@ def train(
             return training.play(folder, _there(begun(folder), folder, given, resume), notify)
         finally:
             lock.release()
+            training.learner.close()
 
 
 def _there(told: Told | None, folder: Path, asked: Asked, resume: bool) -> Told | None:
@@ -132,7 +145,7 @@ def _apart() -> Iterator[None]:
 class _Training:
     """One training: its learner, its held-out episodes, and what ``policy.json`` says of it."""
 
-    def __init__(self, asked: Asked, env: Params, uses: Sequence[Use], task: Params, hyper: Params, logs: Path | None):
+    def __init__(self, asked: Asked, env: Params, uses: Sequence[Use], task: Params, hyper: Params, logs: Any):
         self.asked = asked
         options = {name: value for name, value in task.items() if value is not None}
         if strange := [name for name in options if name not in (known := learners_own(asked["id"]))]:
@@ -147,16 +160,12 @@ class _Training:
         self.rows = rows(asked["held_out"])
         self.learner: Evolution | Gradient
         if asked["algo"] == "es":
-            if logs is not None:
-                raise ValueError(
-                    "--tensorboard is for what Stable-Baselines3 trains; the curve of es is in policy.json"
-                )
             self.learner = Evolution(rows(asked["num_envs"]), hyper, asked["seed"])
         else:
             from hushbandits.views.sb3 import make_sb3
 
             venv = make_sb3(asked["id"], asked["num_envs"], wrappers=wrappers(), **options, **env)
-            self.learner = Gradient(asked["algo"], venv, hyper, asked["seed"], _logs(logs))
+            self.learner = Gradient(asked["algo"], venv, hyper, asked["seed"], logs)
         _, network = self.learner.network()  # refused now rather than after an hour
         kind, heads = heads_of(self.rows.task.action_space)
         self.told: Told = {
@@ -235,16 +244,6 @@ class _Training:
 def _finite(weights: Mapping[str, Array]) -> None:
     if not all(np.isfinite(array).all() for array in weights.values()):
         raise ValueError("the training has diverged: weights are not finite; a smaller algo.learning_rate may help")
-
-
-def _logs(folder: Path | None) -> str | None:
-    if folder is None:
-        return None
-    try:
-        import torch.utils.tensorboard  # noqa: F401
-    except ImportError:
-        raise ImportError("--tensorboard needs tensorboard: pip install tensorboard") from None
-    return str(folder / "tensorboard")
 
 
 def _command(asked: Asked) -> str:

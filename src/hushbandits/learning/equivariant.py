@@ -1,0 +1,135 @@
+"""Policies of Stable-Baselines3 that score choices one by one: whoever renames arms renames what they do.
+
+A small net, shared by all choices, reads the numbers that describe one of them (`hushbandits.baselines.sb3_choices`).
+So it knows no number of arms.  Actions are drawn by the softmax of the scores.  A second net reads the choices for the
+value, which takes the mean and the largest of what it says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.vec_env import VecEnvWrapper
+from torch import nn
+
+from hushbandits.baselines.sb3_choices import CHOICES, described
+from hushbandits.core.ground.types import Array
+from hushbandits.views.sb3 import RowsVecEnv
+
+__all__ = ["Described", "Equivariant", "MaskableEquivariant"]
+
+
+class Described(VecEnvWrapper):
+    """Shows each sub-env the numbers that describe its choices, ``(C, F)``, in place of its observation.
+
+    Lots are drawn anew in each step, from the seed of `seed`.
+
+    Raises
+    ------
+    ValueError
+        An action is more than one choice.
+    """
+
+    def __init__(self, venv: RowsVecEnv):
+        self._task = venv.rows.task
+        setting, space = venv.rows.core.setting, venv.action_space
+        if setting not in CHOICES or not isinstance(space, spaces.Discrete):
+            raise ValueError(f"algo.policy='equivariant' scores one choice at a time, and here actions are {space}")
+        #: What describes a choice.
+        self.features = CHOICES[setting]
+        self._rng = np.random.default_rng()
+        shape = int(space.n), len(self.features)
+        super().__init__(venv, spaces.Box(-np.inf, np.inf, shape, np.float32))
+
+    def seed(self, seed: int | None = None) -> Any:
+        """Seed the episodes, and the lots."""
+        self._rng = np.random.default_rng(seed if seed is None else [seed, 1])
+        return super().seed(seed)
+
+    def reset(self) -> Array:
+        """Start everyone's episode; return ``(R·M, C, F)``."""
+        seen = self.venv.reset()
+        assert isinstance(seen, np.ndarray)
+        return self._described(seen)
+
+    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+        """Play a step; last observations of episodes are described as well."""
+        seen, reward, over, infos = self.venv.step_wait()
+        assert isinstance(seen, np.ndarray)
+        for info in infos:
+            if "terminal_observation" in info:
+                info["terminal_observation"] = self._described(info["terminal_observation"][None])[0]
+        return self._described(seen), reward, over, infos
+
+    def _described(self, seen: Array) -> Array:
+        assert self.observation_space.shape is not None
+        luck = self._rng.random((len(seen), 1, self.observation_space.shape[0]))
+        return described(self._task, seen[:, None], luck)[:, 0].astype(np.float32)
+
+
+class _Head(nn.Linear):
+    """One score a choice."""
+
+    def forward(self, latent: torch.Tensor) -> torch.Tensor:
+        return super().forward(latent).squeeze(-1)
+
+
+def _head(latent_dim: int) -> nn.Module:
+    return _Head(latent_dim, 1)
+
+
+class _Nets(nn.Module):
+    """What of a choice goes to its score, and of all of them to the value."""
+
+    def __init__(self, shape: tuple[int, int], widths: list[int], activation: type[nn.Module]):
+        super().__init__()
+        self._shape = shape
+        self.policy_net, self.value_net = (self._stack(shape[1], widths, activation) for _ in range(2))
+        self.latent_dim_pi = widths[-1] if widths else shape[1]
+        self.latent_dim_vf = 2 * self.latent_dim_pi
+
+    @staticmethod
+    def _stack(before: int, widths: list[int], activation: type[nn.Module]) -> nn.Sequential:
+        layers: list[nn.Module] = []
+        for width in widths:
+            layers += [nn.Linear(before, width), activation()]
+            before = width
+        return nn.Sequential(*layers)
+
+    def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.forward_actor(features), self.forward_critic(features)
+
+    def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
+        return self.policy_net(features.reshape(-1, *self._shape))
+
+    def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
+        each = self.value_net(features.reshape(-1, *self._shape))
+        return torch.cat([each.mean(1), each.amax(1)], -1)
+
+
+class _Scores:
+    """What makes a policy of the library one that scores choices one by one."""
+
+    observation_space: spaces.Box
+    net_arch: list[int] | dict[str, list[int]]
+    activation_fn: type[nn.Module]
+    action_dist: Any
+
+    def _build_mlp_extractor(self) -> None:
+        widths = self.net_arch if isinstance(self.net_arch, list) else [32, 32]  # a dict is the library's default
+        choices, features = self.observation_space.shape
+        self.mlp_extractor = _Nets((choices, features), widths, self.activation_fn)
+        self.action_dist.proba_distribution_net = _head
+
+
+class Equivariant(_Scores, ActorCriticPolicy):
+    """For PPO and A2C."""
+
+
+class MaskableEquivariant(_Scores, MaskableActorCriticPolicy):
+    """For MaskablePPO."""

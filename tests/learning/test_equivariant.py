@@ -1,0 +1,140 @@
+"""Gradient training of policies that score choices one by one: they go on to the bit, and know no number of arms."""
+
+import numpy as np
+import pytest
+import torch
+from chance import LEVEL
+from policies import HOMES, HYPER, SHORT, shaken, trained
+from scipy.stats import chisquare
+
+import hushbandits as hb
+from hushbandits.baselines.sb3_file import read
+from hushbandits.baselines.sb3_network import Network
+from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.learning.equivariant import Described
+from hushbandits.learning.models import build
+from hushbandits.learning.train import train
+from hushbandits.views.sb3 import make_sb3
+
+CASES = {"network": "ppo", "feedback": "a2c", "exploration": "maskable-ppo"}
+
+
+def equivariant(folder, case, **given):
+    algo = CASES[case]
+    return trained(folder, algo, case, hyper={**HYPER[algo], "policy": "equivariant"}, **given)
+
+
+def bits(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+class Stopped(Exception):
+    """Stands for whatever ends a process."""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, case):
+    given = {**SHORT, "steps": 240, "evaluations": 3}
+    whole = bits(equivariant(tmp_path / "whole", case, **given))
+    assert bits(equivariant(tmp_path / "again", case, **given)) == whole
+
+    def stop(steps, found):
+        if steps > 150 and found is None:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        equivariant(tmp_path / "stopped", case, **given, notify=stop)
+    assert bits(equivariant(tmp_path / "stopped", case, **given, resume=True)) == whole
+
+
+@pytest.fixture(params=CASES)
+def model(request):
+    """A model with weights of a size that matters, after some steps of its env."""
+    id, env = HOMES[request.param]
+    venv = Described(make_sb3(id, 2, permute_arms=True, **env))
+    venv.seed(3)
+    hyper = {**HYPER[CASES[request.param]], "policy": "equivariant"}
+    made = shaken(build(CASES[request.param], venv, hyper, 0))
+    seen = venv.reset()
+    for _ in range(5):
+        seen, *_ = venv.step(np.array([venv.action_space.sample() for _ in range(venv.num_envs)]))
+    return made, seen
+
+
+def told(model, seen):
+    with torch.no_grad():
+        tensor = torch.as_tensor(seen)
+        return model.policy.get_distribution(tensor).distribution.probs.numpy(), model.policy.predict_values(tensor)
+
+
+def test_who_renames_choices_renames_what_is_done_and_nothing_else(model):
+    model, seen = model
+    order = np.random.default_rng(0).permutation(seen.shape[1])
+    (plain, value), (renamed, same) = told(model, seen), told(model, np.ascontiguousarray(seen[:, order]))
+    np.testing.assert_allclose(renamed, plain[:, order], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(same, value, rtol=1e-4, atol=1e-6)
+    assert plain.std(1).max() > 0.01  # it does prefer some
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_played_in_numpy_as_pytorch_would(tmp_path, case):
+    folder = equivariant(tmp_path / "p", case)
+    policy = read(folder)
+    assert policy.features
+    id, env = HOMES[case]
+    venv = Described(make_sb3(id, 2, permute_arms=True, **env))
+    algo = CASES[case]
+    model = build(algo, venv, {**HYPER[algo], "policy": "equivariant"}, 0)
+    stored = {f"mlp_extractor.policy_net.{2 * i}": f"layer{i}" for i in range(len(policy.layers))}
+    state = model.policy.state_dict()
+    for theirs, ours in {**stored, "action_net": "head"}.items():
+        for part in ("weight", "bias"):
+            state[f"{theirs}.{part}"] = torch.as_tensor(policy.weights[f"{ours}.{part}"], dtype=torch.float32)
+    model.policy.load_state_dict(state)
+    venv.seed(1)
+    seen = venv.reset()
+    scores = Network(policy).logits(seen[None].astype(float))[0, ..., 0]
+    ours = np.exp(scores - scores.max(1, keepdims=True))
+    np.testing.assert_allclose(ours / ours.sum(1, keepdims=True), told(model, seen)[0], rtol=1e-4, atol=1e-6)
+
+
+def test_actions_are_drawn_by_the_softmax_of_scores_among_those_that_count(tmp_path):
+    policy = read(equivariant(tmp_path / "p", "exploration"))
+    core = hb.make_core("DPMASE-v0", 4000, permute_arms=True, **HOMES["exploration"][1])
+    task = core.task()
+    task.reset(0)
+    player = Network(policy)
+    player.reset(core.seeds, "agent/test")
+    count = np.bincount(player.act(task)[np.arange(4000), task.obs.who[:, 0]], minlength=4)
+    # at the start all arms look alike
+    assert chisquare(count[:3]).pvalue > LEVEL
+    assert 0 < count[3] < 4000
+    best = Network(policy, deterministic=True)
+    best.reset(core.seeds, "agent/test")
+    assert len(set(best.act(task)[np.arange(4000), task.obs.who[:, 0]])) == 1
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
+    folder = equivariant(tmp_path / "p", case)
+    id, env = HOMES[case]
+    other = {**env, "means": (0.9, 0.5, 0.1, 0.3, 0.4), "n_agents": 2 * env["n_agents"], "horizon": 2 * env["horizon"]}
+    other.pop("n_arms", None)
+    other["permute_arms"] = True
+    seeds = run_seeds(0, 3)
+    batch, one = (
+        hb.play(hb.make_core(id, len(s), **other), hb.make_team(f"sb3:{folder}"), s) for s in (seeds, seeds[2:])
+    )
+    for name in batch:
+        np.testing.assert_array_equal(batch[name][2:], one[name])
+
+
+@pytest.mark.parametrize(("given", "says"), [
+    ({"algo": "dqn", "hyper": {"policy": "equivariant"}}, "dqn takes no parameter 'policy'"),
+    ({"hyper": {"policy": "cnn"}}, "algo.policy='cnn' is not one of mlp, equivariant"),
+    ({"hyper": {"policy": "equivariant"}, "task": {"actions": "multidiscrete"}}, "scores one choice at a time"),
+], ids=["dqn", "cnn", "multidiscrete"])  # fmt: skip
+def test_what_it_does_not_take_is_said(tmp_path, given, says):
+    with pytest.raises((ValueError, TypeError), match=says):
+        train("CoopNetwork-v0", tmp_path / "p", **SHORT, **given)
+    assert not (tmp_path / "p").exists()
