@@ -72,6 +72,8 @@ AGENTS = {
     "LDP-SE": _at("agents.chowdhury2023:LDPSE"),
     "Shuffle-DP-SE": _at("agents.chowdhury2023:ShuffleDPSE"),
     "VB-SDP-AE": _at("baselines.tenenbaum2021:VBSDPAE"),
+    "AdaP-UCB": _at("agents.azize2022:AdaPUCB"),
+    "AdaP-KLUCB": _at("agents.azize2022:AdaPKLUCB"),
     "DP-MASE": _at("agents.rio2023:DPMASE"),
     "Corrupted-Elimination": _at("agents.rio2023:CorruptedElimination"),
     "Central": _at("baselines.rio2023:Central"),
