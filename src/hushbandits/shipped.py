@@ -74,6 +74,8 @@ AGENTS = {
     "VB-SDP-AE": _at("baselines.tenenbaum2021:VBSDPAE"),
     "AdaP-UCB": _at("agents.azize2022:AdaPUCB"),
     "AdaP-KLUCB": _at("agents.azize2022:AdaPKLUCB"),
+    "AdaP-TT": _at("agents.azize2023:AdaPTT"),
+    "DP-SE-alone": _at("baselines.sajed2019:DPSEAlone"),
     "DP-MASE": _at("agents.rio2023:DPMASE"),
     "Corrupted-Elimination": _at("agents.rio2023:CorruptedElimination"),
     "Central": _at("baselines.rio2023:Central"),
@@ -95,6 +97,8 @@ AGENTS = {
     "DDUCB": _at("baselines.martinez2019:DDUCB"),
     "DDUCB-rechoosing": _at("baselines.martinez2019:DDUCB", rechoose=True),
     "Dec-TS": _at("baselines.lalitha2021:DecTS"),
+    "GosInE": _at("agents.chawla2020:GosInE"),
+    "GosInE-async": _at("agents.chawla2020:GosInE", slack=0.5),
     # Short rules of our own, for short runs.
     "Index-TS": _at("baselines.index_ts:IndexTS"),
     "Gap-Vote": _at("baselines.gap_vote:GapVote"),

@@ -66,6 +66,8 @@ ELSEWHERE = [
     Home("DPMASE-v0", "Central", FEW, {}, LOST),
     Home("DPMASE-v0", "Independent", FEW),
     Home("DPMASE-v0", "Corrupted-Elimination", FEW, {"eta": 0.6, "delta": 0.5}, LOST),
+    Home("DPMASE-v0", "AdaP-TT", {"means": [0.3, 0.9, 0.1], "horizon": 600}, {"epsilon": 20.0}, LOST),
+    Home("DPMASE-v0", "DP-SE-alone", {"means": [0.1, 0.9], "horizon": 600}, {"epsilon": 20.0, "delta": 0.5}),
     Home("DPMASE-v0", "Gap-Vote", {**FEW, "threshold": 1}, {}, LOST),
     Home("DistDP-v0", "Commit-Blocks", USERS),
     Home("DistDP-v0", "Dist-DP-SE", USERS),
@@ -127,6 +129,8 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "moving": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "drift": 0.01, "switches": 2}, {}, LOST),
     "published": Home("CoopNetwork-v0", "coop-UCB", {**NET, "graph": "star"}, {"constant": "published"}, LOST),
     "greedy": Home("CoopNetwork-v0", "CMP-UCB", {**NET, "graph": "star"}, {"partition": "greedy"}, LOST),
+    "names, late": Home("CoopNetwork-v0", "GosInE", {**NET, "edge_loss": 0.2, "extra_delay": 1}),
+    "names, alone": Home("CoopNetwork-v0", "GosInE-async", {"n_agents": 1, "horizon": 40}),
     # private messages of the network
     "told exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own": "exact"}),
     "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
@@ -148,6 +152,8 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
         "DPMASE-v0", "DP-MASE", {"n_agents": 6, "means": [1.0, 0.2, 0.0], "rewards": "gaussian"}, {"epsilon": 1.0}
     ),
     "vote, horizon": Home("DPMASE-v0", "DP-MASE", {"n_agents": 8, "horizon": 1000}, {"epsilon": 0.5}),
+    "top two": Home("DPMASE-v0", "AdaP-TT", {"means": [0.3, 0.9, 0.1]}, {"epsilon": 2.0}),
+    "fewer rounds than arms": Home("DPMASE-v0", "AdaP-TT", {"horizon": 4}),
     "vote, windows": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.1), Shuffle(window=8))),
     "vote, sealed": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (SecAgg(window=5),)),
     "vote, random": Home("DPMASE-v0", "Random", VOTE, {}, (Loss(0.5),)),
@@ -196,7 +202,7 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
 #: Agents whose wrapper posts states: what is lost of them shows by the beats alone.
 STATES = {"Private-UCB", "DP-UCB-INT"}
 #: Agents whose rounds are not compiled anywhere.
-BY_BEATS = {"PPO-CoopNetwork", "MaskablePPO-DPMASE", "ES-CoopNetwork", "ES-DPMASE", "Random"}
+BY_BEATS = {"GosInE", "GosInE-async", "PPO-CoopNetwork", "MaskablePPO-DPMASE", "ES-CoopNetwork", "ES-DPMASE", "Random"}
 
 
 def compiled(home):

@@ -1,4 +1,4 @@
-"""Actions: what an observer of every arm that a server pulls can tell of one of its users' rewards."""
+"""Actions: what an observer of every arm that is pulled can tell of one reward, of a server's user or a learner's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushbandits.audits.beats import rounds
+from hushbandits.audits.beats import Told, rounds
 from hushbandits.audits.black import neighbours
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.events import bounded, hopeless, judged
@@ -20,11 +20,12 @@ from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import smallest_refuted
 from hushbandits.registry import assemble
 
-__all__ = ["USERS", "acted", "actions"]
+__all__ = ["USERS", "acted", "actions", "chosen"]
 
 #: Users of a run, and which of them has another reward: in an arm's first pull, or in an episode.
 USERS, _WHO = 16, (0, 1, 2)
-_ARMS = 2
+#: Arms of a server, and of a learner, of whose two arms the better is pulled no more often than the other.
+_ARMS, _RIVALS = 2, 3
 #: Blocks whose arms are seen together, as one number.
 _TOGETHER = 6
 
@@ -62,12 +63,32 @@ def acted(team: Team, told: Array, runs: int, seed: int) -> dict[str, Array]:
     return {**found, f"arms of the first {_TOGETHER} blocks": path}
 
 
-def actions(case: Case, budget: Budget) -> Iterator[Verdict]:
-    """Bound ε of a server's actions from below: one user's reward is changed, in two backgrounds, at three places.
+def chosen(team: Team, told: Array, runs: int, seed: int) -> dict[str, Array]:
+    """Arm and votes of every round of a learner that earns `told`, ``(runs,)`` each; NaN where it pulls nothing."""
+    settings = {"means": [0.5] * _RIVALS, "rewards": Told(), "horizon": len(told)}
+    env = assemble("DPMASE-v0", team, runs=runs, env=settings)
+    meet(env, team)
+    found: dict[str, Array] = {}
+    path, names = np.zeros(runs), np.arange(1.0, _RIVALS + 1)
+    for played in rounds(env, team, seed, [np.full(_RIVALS, x) for x in told]):
+        arms = np.asarray(played.action)[:, 0]
+        vote = np.zeros((runs, _RIVALS)) if played.said is None else np.asarray(played.said["vote"])[:, 0]
+        found[f"arm of round {played.t + 1}"] = np.where(arms.any(1), arms.argmax(1), np.nan)
+        found[f"vote of round {played.t + 1}"] = vote @ 2.0 ** (names - 1)
+        if played.t < _TOGETHER:
+            path = path * (_RIVALS + 1) + arms @ names
+    return {**found, f"arms of the first {_TOGETHER} rounds": path}
 
-    The observer sees which arm every block gets, how long it is, and the arms of the first blocks together.
+
+def actions(case: Case, budget: Budget) -> Iterator[Verdict]:
+    """Bound ε of an agent's actions from below: one reward is changed, in two backgrounds, at three places.
+
+    The observer sees which arm is pulled whenever, how long a block is, the votes, and the first arms together.  What
+    assumes rewards in [0, 1], and plays them itself, is given no other.
     """
     promise, runs, level = case.promises[0], budget.samples, budget.level
+    server = case.owner.setting == "feedback"
+    watch = acted if server else chosen
     played: dict[bytes, dict[str, Array]] = {}
 
     def side(place: int, rest: float, value: float) -> dict[str, Array]:
@@ -75,11 +96,11 @@ def actions(case: Case, budget: Budget) -> Iterator[Verdict]:
         told[place] = value
         key = told.tobytes()
         if key not in played:
-            played[key] = acted(case.owner, told, runs, budget.seed + 100 * len(played))
+            played[key] = watch(case.owner, told, runs, budget.seed + 100 * len(played))
         return played[key]
 
     within, *beyond = neighbours(promise)
-    changes = [*((within, place) for place in _WHO), *((change, _WHO[0]) for change in beyond)]
+    changes = [*((within, place) for place in _WHO), *((change, _WHO[0]) for change in beyond if server)]
     for (change, place), rest in itertools.product(changes, (0.0, 1.0)):
         check = f"black box, actions, {change.words}, user {place} among rewards {rest:g}, {runs:,} runs a side"
         if hopeless(promise.epsilon, promise.delta, runs, level):

@@ -241,7 +241,7 @@ def stage(team: Team) -> Env:
     return env
 
 
-_VOTES = "a team's promise is audited in feedback, or where it votes by a Routine with a parameter beta"
+_VOTES = "a team's promise is audited in feedback, or where it votes by a Routine"
 
 
 def _has_epsilon(entry: Callable[..., object]) -> bool:
@@ -284,7 +284,7 @@ def _of_class(path: str) -> Found:
         return _cases(path, found())
     if issubclass(found, Team):
         team = found()
-        if team.setting != "feedback" and not (hasattr(team, "routine") and hasattr(team, "beta")):
+        if not isinstance(team, VotingTeam) and team.setting != "feedback":
             raise ValueError(f"{path}: {_VOTES}")
         return _cases(path, stage(team), team=team)
     cases: Found = []

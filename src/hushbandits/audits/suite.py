@@ -20,6 +20,7 @@ from hushbandits.audits.votes import epoch_votes
 from hushbandits.audits.white import compositions, every_size, white_box
 from hushbandits.core.messages import Field
 from hushbandits.core.team import Team
+from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.registry import list_agents, make_team
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -79,7 +80,8 @@ def _of(case: Case, budget: Budget) -> list[Check]:
         kinds = {"white box": partial(_exact, case, budget), "drawn law": partial(drawn_law, case, budget)}
         kinds["black box"] = partial(_mechanism_black, case, budget)
     elif isinstance(case.owner, Team):
-        watch = _actions if case.owner.setting == "feedback" else _votes
+        by_votes = isinstance(case.owner, VotingTeam) and case.owner.routine(2).several  # else its arms tell
+        watch = _votes if by_votes else _actions
         kinds = {"black box": partial(watch, case, budget)}
     elif case.env.payload.named:
         kinds = {"black box": partial(_messages, case, budget), **by_law(case, budget)}
@@ -183,7 +185,7 @@ def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:
 
 
 def _actions(case: Case, budget: Budget) -> Iterator[Verdict]:
-    """A server's actions; a registered agent's at every ε of the grid, where the audit is thorough."""
+    """An agent's actions; of a registered one at every ε of the grid, where the audit is thorough."""
     own = case.promises[0].epsilon
     registered = budget.thorough and case.subject in list_agents()
     for epsilon in GRID if registered else (own,):
