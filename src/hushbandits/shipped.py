@@ -99,6 +99,7 @@ AGENTS = {
     "Dec-TS": _at("baselines.lalitha2021:DecTS"),
     "GosInE": _at("agents.chawla2020:GosInE"),
     "GosInE-async": _at("agents.chawla2020:GosInE", slack=0.5),
+    "Resilient-UCB": _at("agents.zhu2023:ResilientUCB"),
     # Short rules of our own, for short runs.
     "Index-TS": _at("baselines.index_ts:IndexTS"),
     "Gap-Vote": _at("baselines.gap_vote:GapVote"),
@@ -123,6 +124,7 @@ WRAPPERS = {
     "DiscreteLaplace": _at("wrappers.distributed_dp:DiscreteLaplace"),
     "SecAgg": _at("wrappers.secagg:SecAgg"),
     "Huber": _at("wrappers.huber:Huber"),
+    "FalseMeans": _at("wrappers.false_means:FalseMeans"),
     "LocalTruncated": _at("wrappers.local_truncated:LocalTruncated"),
     "LocalLaplace": _at("wrappers.local_laplace:LocalLaplace"),
     "LocalBernoulli": _at("wrappers.local_bernoulli:LocalBernoulli"),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import hushbandits as hb
 from hushbandits.registry import assemble, takes
+from hushbandits.wrappers.false_means import FalseMeans
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
@@ -131,6 +132,9 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "greedy": Home("CoopNetwork-v0", "CMP-UCB", {**NET, "graph": "star"}, {"partition": "greedy"}, LOST),
     "names, late": Home("CoopNetwork-v0", "GosInE", {**NET, "edge_loss": 0.2, "extra_delay": 1}),
     "names, alone": Home("CoopNetwork-v0", "GosInE-async", {"n_agents": 1, "horizon": 40}),
+    "liars": Home(
+        "CoopNetwork-v0", "Resilient-UCB", {**NET, "edge_loss": 0.2}, {}, (Loss(0.2), FalseMeans("swap", 0.4))
+    ),
     # private messages of the network
     "told exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own": "exact"}),
     "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
@@ -202,7 +206,16 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
 #: Agents whose wrapper posts states: what is lost of them shows by the beats alone.
 STATES = {"Private-UCB", "DP-UCB-INT"}
 #: Agents whose rounds are not compiled anywhere.
-BY_BEATS = {"GosInE", "GosInE-async", "PPO-CoopNetwork", "MaskablePPO-DPMASE", "ES-CoopNetwork", "ES-DPMASE", "Random"}
+BY_BEATS = {
+    "Resilient-UCB",
+    "GosInE",
+    "GosInE-async",
+    "PPO-CoopNetwork",
+    "MaskablePPO-DPMASE",
+    "ES-CoopNetwork",
+    "ES-DPMASE",
+    "Random",
+}
 
 
 def compiled(home):

@@ -34,7 +34,7 @@ def _env(*means: float) -> Use:
 
 
 def _fig2_claims() -> list[Claim]:
-    tenth = "almost 10 times lower than DP-SE's"
+    tenth = "10 times lower than DP-SE's (within 15 %)"
     return [
         Claim("AdaP-KLUCB has the lowest regret: less than AdaP-UCB's.", Ratio("regret", KLUCB, UCB), **words.LESS),
         Claim("AdaP-UCB has the second lowest regret: less than DP-SE's.", Ratio("regret", UCB, DPSE), **words.LESS),
