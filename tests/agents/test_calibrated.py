@@ -14,6 +14,8 @@ from hushbandits.wrappers.secagg import SecAgg
 AGENTS = {  # and the env whose mechanism is theirs
     "DP-SE": "CentralDP-v0",
     "CDP-SE": "CentralDP-v0",
+    "AdaP-UCB": "CentralDP-v0",
+    "AdaP-KLUCB": "CentralDP-v0",
     "LDP-SE": "LocalDP-v0",
     "Dist-DP-SE": "DistDP-v0",
     "Dist-RDP-SE": "DistRDP-v0",

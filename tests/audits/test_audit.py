@@ -129,7 +129,7 @@ def test_the_law_of_everything_shipped_holds(name, monkeypatch):
         if "black" not in check.what
         for v in check.run()
     ]
-    assert verdicts or name == "DP-MASE"  # a black box alone: its noise is inside
+    assert verdicts or name in ("DP-MASE", "AdaP-UCB", "AdaP-KLUCB", "AdaP-TT", "DP-SE-alone")  # a black box alone
     assert [v for v in verdicts if not v.passed] == []
 
 

@@ -22,7 +22,7 @@ DEGREES = re.compile(
     re.I,
 )
 #: Numbers of a sentence's own, which stand where no word does.
-EXPLAINED = ("orders of magnitude", "more than ten times", "less than half")
+EXPLAINED = ("orders of magnitude", "more than ten times", "less than half", "10 times lower", "of the order of N")
 
 
 def region(claim):

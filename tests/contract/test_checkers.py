@@ -7,7 +7,7 @@ import hushbandits as hb
 from hushbandits.testing import check_agent, check_policy, check_wrapper
 
 #: What cannot stand alone.
-BEFORE = {"ShuffledSum": ["ShuffledNoise"]}
+BEFORE = {"ShuffledSum": ["ShuffledNoise"], "FalseMeans": ["PrivateMeans"]}
 
 
 @pytest.mark.parametrize("name", HOMES)

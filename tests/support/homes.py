@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import hushbandits as hb
 from hushbandits.registry import assemble, takes
+from hushbandits.wrappers.false_means import FalseMeans
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
@@ -66,6 +67,8 @@ ELSEWHERE = [
     Home("DPMASE-v0", "Central", FEW, {}, LOST),
     Home("DPMASE-v0", "Independent", FEW),
     Home("DPMASE-v0", "Corrupted-Elimination", FEW, {"eta": 0.6, "delta": 0.5}, LOST),
+    Home("DPMASE-v0", "AdaP-TT", {"means": [0.3, 0.9, 0.1], "horizon": 600}, {"epsilon": 20.0}, LOST),
+    Home("DPMASE-v0", "DP-SE-alone", {"means": [0.1, 0.9], "horizon": 600}, {"epsilon": 20.0, "delta": 0.5}),
     Home("DPMASE-v0", "Gap-Vote", {**FEW, "threshold": 1}, {}, LOST),
     Home("DistDP-v0", "Commit-Blocks", USERS),
     Home("DistDP-v0", "Dist-DP-SE", USERS),
@@ -73,6 +76,8 @@ ELSEWHERE = [
     Home("DistCDP-v0", "Dist-CDP-SE", USERS),
     Home("CentralDP-v0", "DP-SE", {**USERS, "horizon": 20_000, "epsilon": 5.0}),
     Home("CentralDP-v0", "CDP-SE", USERS),
+    Home("CentralDP-v0", "AdaP-UCB", USERS),
+    Home("CentralDP-v0", "AdaP-KLUCB", USERS),
     Home("LocalDP-v0", "LDP-SE", USERS),
     Home("ShuffleDP-v0", "Shuffle-DP-SE", USERS),
     Home("ShuffleDP-v0", "VB-SDP-AE", USERS),
@@ -125,6 +130,11 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "moving": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "drift": 0.01, "switches": 2}, {}, LOST),
     "published": Home("CoopNetwork-v0", "coop-UCB", {**NET, "graph": "star"}, {"constant": "published"}, LOST),
     "greedy": Home("CoopNetwork-v0", "CMP-UCB", {**NET, "graph": "star"}, {"partition": "greedy"}, LOST),
+    "names, late": Home("CoopNetwork-v0", "GosInE", {**NET, "edge_loss": 0.2, "extra_delay": 1}),
+    "names, alone": Home("CoopNetwork-v0", "GosInE-async", {"n_agents": 1, "horizon": 40}),
+    "liars": Home(
+        "CoopNetwork-v0", "Resilient-UCB", {**NET, "edge_loss": 0.2}, {}, (Loss(0.2), FalseMeans("swap", 0.4))
+    ),
     # private messages of the network
     "told exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own": "exact"}),
     "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
@@ -146,6 +156,8 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
         "DPMASE-v0", "DP-MASE", {"n_agents": 6, "means": [1.0, 0.2, 0.0], "rewards": "gaussian"}, {"epsilon": 1.0}
     ),
     "vote, horizon": Home("DPMASE-v0", "DP-MASE", {"n_agents": 8, "horizon": 1000}, {"epsilon": 0.5}),
+    "top two": Home("DPMASE-v0", "AdaP-TT", {"means": [0.3, 0.9, 0.1]}, {"epsilon": 2.0}),
+    "fewer rounds than arms": Home("DPMASE-v0", "AdaP-TT", {"horizon": 4}),
     "vote, windows": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.1), Shuffle(window=8))),
     "vote, sealed": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (SecAgg(window=5),)),
     "vote, random": Home("DPMASE-v0", "Random", VOTE, {}, (Loss(0.5),)),
@@ -169,6 +181,8 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     ),
     "each, servers": Home("DistDP-v0", "Dist-DP-SE", {**EACH, "n_agents": 2}),
     "each, central": Home("CentralDP-v0", "DP-SE", EACH),
+    "episodes": Home("CentralDP-v0", "AdaP-UCB", {**EACH, "n_agents": 2, "switches": 1}, {}, (Loss(0.3), Huber(0.1))),
+    "fewer users than arms": Home("CentralDP-v0", "AdaP-KLUCB", {"horizon": 3}),
     "each, switches": Home("DistDP-v0", "Random", {**EACH, "horizon": 300, "n_agents": 3, "switches": 1}),
     "renyi": Home("DistRDP-v0", "Dist-RDP-SE", {**EACH, "n_agents": 2}, {}, LOST),
     "concentrated": Home("DistCDP-v0", "Dist-CDP-SE", {**USERS, "n_agents": 2}, {}, (Huber(0.1),)),
@@ -192,7 +206,16 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
 #: Agents whose wrapper posts states: what is lost of them shows by the beats alone.
 STATES = {"Private-UCB", "DP-UCB-INT"}
 #: Agents whose rounds are not compiled anywhere.
-BY_BEATS = {"PPO-CoopNetwork", "MaskablePPO-DPMASE", "ES-CoopNetwork", "ES-DPMASE", "Random"}
+BY_BEATS = {
+    "Resilient-UCB",
+    "GosInE",
+    "GosInE-async",
+    "PPO-CoopNetwork",
+    "MaskablePPO-DPMASE",
+    "ES-CoopNetwork",
+    "ES-DPMASE",
+    "Random",
+}
 
 
 def compiled(home):

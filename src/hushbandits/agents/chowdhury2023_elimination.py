@@ -6,25 +6,22 @@ Algorithm 1 of Chowdhury & Zhou 2023 without its batches and radius; `chowdhury2
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import divisor, flag
+from hushbandits.agents.calibrated import Calibrated
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.team import Protocol, Team
 from hushbandits.core.world import World
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.plans import confidence_level
 from hushbandits.routines.successive import eliminate
 
 __all__ = ["SuccessiveElimination"]
 
 
-class SuccessiveElimination(Team):
+class SuccessiveElimination(Calibrated):
     """Base: in phase b every active arm gets a block of new users; then arms are dropped; old data is forgotten.
 
     Once one arm is left it is played to the end.  A subclass gives a phase's block length and width.
@@ -36,81 +33,25 @@ class SuccessiveElimination(Team):
     confidence : float or "1/T", optional
         p; left out, the mechanism's.
     calibrated : bool
-        A radius is proven for one mechanism's noise (`mechanisms`); with any other the agent would eliminate arms too
-        late or too boldly, and is refused.  False: it plays all the same, and the metric ``uncalibrated`` says where.
+        As in `Calibrated`: False plays beside a mechanism that the width was not made for.
 
     Raises
     ------
     ValueError
         The env has no mechanism, one with another ε or p, or one that the radius was not made for.
-
-    Notes
-    -----
-    A mechanism of one's own whose noise on a block's sum has tails no heavier than that of a shipped one says so by a
-    class attribute, ``noise_as = "DiscreteLaplace"``.
     """
 
-    setting = "feedback"
-    hears = ("reward", "n")
     measures: Mapping[str, Measure] = {
         "covered": Measure("share of runs whose estimates stay within their radius", "rate"),
-        "uncalibrated": Measure("share of runs with a radius made for another mechanism", "rate"),
     }
-    #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
     shared: tuple[str, ...] = ("epsilon", "confidence")
-    _epsilon: float
     _confidence: float | str
-    #: Mechanisms (classes by name, or what they call themselves in ``noise_as``) that its radius holds for; empty: it
-    #: makes no statement.
-    mechanisms: ClassVar[tuple[str, ...]] = ()
-    #: Parameters of the mechanism that the algorithm fixes.
-    fixed: ClassVar[Params] = {}
-    #: The protocol's wrappers, for an env that has none; the first is the mechanism.
-    wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
 
     def __init__(self, epsilon: float | None = None, confidence: float | str | None = None, *, calibrated: bool = True):
-        self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
+        super().__init__(epsilon, calibrated=calibrated)
         self.confidence = confidence
-        self.calibrated = flag("calibrated", calibrated)
         if confidence is not None:
             confidence_level(confidence, 2)
-
-    def protocol(self, settings: dict[str, object]) -> Protocol:
-        """The mechanism gets the agent's ε and p; an env without a mechanism gets it from the agent."""
-        given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
-        there = settings.get("mechanism", True)
-        if isinstance(there, str) and there and there not in self.wrappers and not self._fits(there):
-            self._uncalibrated(there)
-            return Protocol(env=given)  # what it fixes is another mechanism's
-        given |= self.fixed
-        if there:
-            return Protocol(env=given)
-        mechanism, *secure = self.wrappers
-        kind = {name: value for name, value in given.items() if name == "shuffle"}  # both halves of a shuffle know it
-        return Protocol(wrappers=((mechanism, given), *((name, kind) for name in secure)))
-
-    def _fits(self, mechanism: str) -> bool:
-        return not self.mechanisms or mechanism in self.mechanisms
-
-    def _uncalibrated(self, noise: str) -> None:
-        if self.calibrated:
-            raise ValueError(
-                f"{self.name} has a radius for the noise of {' and '.join(self.mechanisms)}, not for that of {noise}; "
-                f"calibrated=False plays it all the same, and marks the result"
-            )
-
-    def _meets(self, mechanism: Wrapper) -> bool:
-        if not self.mechanisms:
-            return True
-        noise = str(getattr(mechanism, "noise_as", "") or type(mechanism).__name__)
-        if not self._fits(noise):
-            self._uncalibrated(noise if noise == mechanism.name else f"{mechanism.name} ({noise})")
-            return False
-        for name, value in {**self.fixed, "t_min": 1.0}.items():  # noise for t_min < 1 is more, where all take part
-            if getattr(mechanism, name, value) != value:
-                self._uncalibrated(f"{mechanism.name} with {name}={getattr(mechanism, name)!r}")
-                return False
-        return True
 
     def length(self, m: int, b: int) -> float:
         """Users per arm in phase b with m active arms."""
@@ -121,18 +62,7 @@ class SuccessiveElimination(Team):
         raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
 
     def meets(self, env: World) -> None:
-        """Raise ``ValueError`` where the env's mechanism is missing, set differently, or not what the radius is for."""
-        mechanism = env.mechanism
-        if mechanism is None:
-            raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
-        for name in self.shared:
-            mine, its = getattr(self, name), getattr(mechanism, name, None)
-            if its is None:
-                raise ValueError(f"{self.name} needs a mechanism with {name}; {mechanism.name} has none")
-            if mine is not None and mine != its:
-                raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
-            setattr(self, f"_{name}", its)
-        self._own_radius = self._meets(mechanism)
+        super().meets(env)
         self._p = confidence_level(self._confidence, env.horizon)
 
     def reset(self, env: World, seeds: Seeds) -> None:
@@ -190,5 +120,4 @@ class SuccessiveElimination(Team):
         """
         truth = env.means[:, None]
         covered = np.all((self._least <= truth) & (truth <= self._most), axis=(1, 2))
-        marks = {} if self.calibrated else {"uncalibrated": np.full(len(covered), not self._own_radius)}
-        return {"covered": covered, **marks}
+        return {"covered": covered, **self._marks(len(covered))}

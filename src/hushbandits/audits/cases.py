@@ -16,11 +16,13 @@ from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import (
+    assemble,
     list_agents,
     list_envs,
     list_wrappers,
@@ -34,7 +36,7 @@ from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
 
-__all__ = ["GRID", "VARIANTS", "Budget", "Case", "everything", "fits", "hider", "named"]
+__all__ = ["GRID", "VARIANTS", "Budget", "Case", "everything", "fits", "hider", "named", "stage"]
 
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
 VARIANTS: dict[str, list[Params]] = {
@@ -223,14 +225,23 @@ def _agent(name: str, subject: str, parameters: Params) -> Found:
     team = make_team(name)
     if type(team).promises is Team.promises:
         return []
-    if not isinstance(team, VotingTeam):
+    if not isinstance(team, VotingTeam) and team.setting != "feedback":
         return [_unbuilt(name, _VOTES)]
     if _has_epsilon(AGENTS[name].load()):
         team = make_team(name, epsilon=_EPSILON, **parameters)
-    return _cases(subject, make_core("DPMASE-v0"), team=team)
+    return _cases(subject, stage(team), team=team)
 
 
-_VOTES = "a team's promise is audited where it votes by a Routine with a parameter beta"
+def stage(team: Team) -> Env:
+    """Where a team's promise is audited: among votes, or where its server has the mechanism that it brings."""
+    if team.setting != "feedback":
+        return make_core("DPMASE-v0")
+    env = assemble(Feedback, team, runs=1)
+    meet(env, team)
+    return env
+
+
+_VOTES = "a team's promise is audited in feedback, or where it votes by a Routine"
 
 
 def _has_epsilon(entry: Callable[..., object]) -> bool:
@@ -273,9 +284,9 @@ def _of_class(path: str) -> Found:
         return _cases(path, found())
     if issubclass(found, Team):
         team = found()
-        if not hasattr(team, "routine") or not hasattr(team, "beta"):
+        if not isinstance(team, VotingTeam) and team.setting != "feedback":
             raise ValueError(f"{path}: {_VOTES}")
-        return _cases(path, make_core("DPMASE-v0"), team=team)
+        return _cases(path, stage(team), team=team)
     cases: Found = []
     for setting in ("feedback", "network"):
         if (suited := _suited(found(), setting)) is not None:

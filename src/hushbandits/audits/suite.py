@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from hushbandits.audits.actions import actions
 from hushbandits.audits.black import black_box, grid_bits, neighbours, one_run
 from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
-from hushbandits.audits.cases import GRID, Budget, Case, everything, hider, named
+from hushbandits.audits.cases import GRID, Budget, Case, everything, hider, named, stage
 from hushbandits.audits.drawn import drawn_law
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.network import ROUNDS, messages
@@ -19,7 +20,8 @@ from hushbandits.audits.votes import epoch_votes
 from hushbandits.audits.white import compositions, every_size, white_box
 from hushbandits.core.messages import Field
 from hushbandits.core.team import Team
-from hushbandits.registry import make_team
+from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.registry import list_agents, make_team
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["GRID", "LARGE", "UNSEEN", "Budget", "Check", "checks"]
@@ -78,7 +80,9 @@ def _of(case: Case, budget: Budget) -> list[Check]:
         kinds = {"white box": partial(_exact, case, budget), "drawn law": partial(drawn_law, case, budget)}
         kinds["black box"] = partial(_mechanism_black, case, budget)
     elif isinstance(case.owner, Team):
-        kinds = {"black box": partial(_votes, case, budget)}
+        by_votes = isinstance(case.owner, VotingTeam) and case.owner.routine(2).several  # else its arms tell
+        watch = _votes if by_votes else _actions
+        kinds = {"black box": partial(watch, case, budget)}
     elif case.env.payload.named:
         kinds = {"black box": partial(_messages, case, budget), **by_law(case, budget)}
     else:
@@ -178,3 +182,12 @@ def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:
         team = case.owner if epsilon is None else make_team("DP-MASE", epsilon=epsilon)
         made = replace(case, owner=team)
         yield epoch_votes(replace(made, subject=f"{case.subject} ε={made.promises[0].epsilon:g}"), budget)
+
+
+def _actions(case: Case, budget: Budget) -> Iterator[Verdict]:
+    """An agent's actions; of a registered one at every ε of the grid, where the audit is thorough."""
+    own = case.promises[0].epsilon
+    registered = budget.thorough and case.subject in list_agents()
+    for epsilon in GRID if registered else (own,):
+        team = make_team(case.subject, epsilon=epsilon) if registered else case.owner
+        yield from actions(replace(case, subject=f"{case.subject} ε={epsilon:g}", owner=team, env=stage(team)), budget)

@@ -1,14 +1,17 @@
-"""Sajed & Sheffet 2019, "An Optimal Private Stochastic-MAB Algorithm": DP-SE, with a trusted server."""
+"""Sajed & Sheffet 2019, "An Optimal Private Stochastic-MAB Algorithm": DP-SE, with a trusted server or alone."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from hushbandits.agents.azize2023 import Identifier
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
 from hushbandits.core.ground.types import Params
+from hushbandits.routines.private_elimination import private_elimination
+from hushbandits.routines.routine import Routine
 from hushbandits.routines.successive import epoch_length, radii
 
-__all__ = ["DPSE"]
+__all__ = ["DPSE", "DPSEAlone"]
 
 
 class DPSE(SuccessiveElimination):
@@ -28,3 +31,29 @@ class DPSE(SuccessiveElimination):
     def width(self, m: int, b: int, n: int) -> float:
         h, c = radii(m, b, self._epsilon, self._p, float(n))
         return h + c
+
+
+class DPSEAlone(Identifier):
+    """DP-SE as a learner that looks for the best arm, whom Azize et al. 2023 compare with: one arm in a round.
+
+    In epoch e every arm that is left is pulled R(e) times, ``R = ⌊max(32 ln(8|S|e²/δ)/Δ², 8 ln(4|S|e²/δ)/(Δε))⌋ + 1``
+    with Δ = 2^(−e); then ``μ̃ = μ̂ + Lap(1/(εR))``, and an arm goes if it is more than 2(h + c) below the best of them.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0: actions, stopping and recommendation are ε-differentially private in its rewards.
+    delta : float
+        δ, the failure probability; it stands for their β.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range.
+    """
+
+    name = "DP-SE-alone"
+    source = "Sajed & Sheffet 2019"
+
+    def routine(self, n_arms: int) -> Routine:
+        return private_elimination(n_arms, self.epsilon, self.delta, single=True)

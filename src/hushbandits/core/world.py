@@ -79,6 +79,9 @@ class World:
         def metrics(self) -> dict[str, Array]: ...
         def vain(self, wrapper: Any) -> bool: ...
 
+        # Of rounds.
+        agent_regret: Array
+
         # Of a network.
         adjacency: Array
         distance: Array

@@ -20,9 +20,41 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
         if arms[k]:
             state.sums[r, n, k] += reward[k]
     state.pulls[r, n] += 1
-    due = state.due[r, n]
-    if state.pulls[r, n] < due:
+    if state.pulls[r, n] < state.due[r, n]:
         return False
+    return _close(state, r, n, p, luck, vote)
+
+
+@jit
+def _plan_turn(state, r, n, p, active, arms, luck):
+    # R pulls of the first arm that is left, then of the next one
+    local = state.local[r, n]
+    if local.sum() <= 1:
+        return 0
+    rank = state.pulls[r, n] // state.due[r, n]
+    for k in range(arms.size):
+        if local[k]:
+            if rank == 0:
+                arms[k] = True
+                return 1
+            rank -= 1
+    return 0
+
+
+@jit
+def _learn_turn(state, r, n, p, arms, reward, luck, vote):
+    for k in range(arms.size):
+        if arms[k]:
+            state.sums[r, n, k] += reward[k]
+    state.pulls[r, n] += 1
+    if state.pulls[r, n] < state.due[r, n] * state.local[r, n].sum():
+        return False
+    return _close(state, r, n, p, luck, vote)
+
+
+@jit
+def _close(state, r, n, p, luck, vote):
+    due = state.due[r, n]
     local, sums = state.local[r, n], state.sums[r, n]
     epsilon, beta = p
     h, c = radii(local.sum(), state.epoch[r, n], epsilon, beta, due)
@@ -54,12 +86,16 @@ def _sync(state, r, n, p, active):
         state.due[r, n] = due
 
 
-def private_elimination(n_arms: int, epsilon: float, beta: float) -> Routine:
+def private_elimination(n_arms: int, epsilon: float, beta: float, single: bool = False) -> Routine:
     """Pull all of 𝒦_n for R(e) activations; then noise the means, drop (and vote out) what is far below; sync; forget.
 
-    Source: Rio et al. 2023, algorithm 4; Sajed & Sheffet 2019.
+    `single`: one arm in an activation, R(e) times, then the next.  Source: Rio et al. 2023, algorithm 4; Sajed &
+    Sheffet 2019.
     """
     first = epoch_length(n_arms, 1, epsilon, beta)
     if first > 2**53:
         raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; the most is 2^53")
-    return Routine(partial(epochs, due=int(first)), (epsilon, beta), plan_all, _learn, _sync, luck=n_arms, several=True)
+    begin, params = partial(epochs, due=int(first)), (epsilon, beta)
+    if single:
+        return Routine(begin, params, _plan_turn, _learn_turn, _sync, luck=n_arms)
+    return Routine(begin, params, plan_all, _learn, _sync, luck=n_arms, several=True)

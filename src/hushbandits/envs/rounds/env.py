@@ -261,6 +261,11 @@ class Rounds(Env):
     live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: all runs last T rounds.")  # type: ignore[assignment]
     who: Array = property(attrgetter("_who"), doc="``(R, M)``: everyone acts in every round.")  # type: ignore[assignment]
 
+    @property
+    def agent_regret(self) -> Array:  # type: ignore[override]
+        """``(R, M)`` pseudo-regret of each agent, so far."""
+        return self._regret.copy()
+
     def _metrics(self) -> dict[str, Array]:
         """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,)."""
-        return {"regret": self._regret.sum(1), "agent_regret": self._regret.copy(), "messages": self._messages.copy()}
+        return {"regret": self._regret.sum(1), "agent_regret": self.agent_regret, "messages": self._messages.copy()}

@@ -1,0 +1,40 @@
+"""What Azize & Basu 2022 prove: AdaP-UCB's regret, and the least that any ε-globally private agent has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hushbandits.core.ground.validate import real
+from hushbandits.policies.kl import kl
+
+__all__ = ["least_regret", "minimax_regret", "regret_bound"]
+
+
+def regret_bound(gaps: Sequence[float], horizon: float, epsilon: float, alpha: float) -> float:
+    """Regret of AdaP-UCB after T pulls, at most: ``Σ_{Δ > 0} (16 α ln T/min(Δ, ε) + α/(α − 3))`` for α > 3.
+
+    Source: Azize & Basu 2022, regret bound of AdaP-UCB; we count its last term once for every arm with a gap.
+    """
+    alpha = real("alpha", alpha, 3)
+    terms = (16 * alpha * math.log(horizon) / min(gap, epsilon) + alpha / (alpha - 3) for gap in gaps if gap > 0)
+    return float(sum(terms))
+
+
+def least_regret(means: Sequence[float], epsilon: float) -> float:
+    """Regret per ln T of any consistent ε-globally private agent on Bernoulli arms, at least, as T grows.
+
+    ``Σ_{Δ > 0} Δ/min(kl(μ, μ*), 6εΔ)``: the total variation of two Bernoulli arms is their gap.  Source: Azize & Basu
+    2022, problem-dependent lower bound.
+    """
+    best = max(means)
+    gaps = ((mu, best - mu) for mu in means if mu < best)
+    return float(sum(gap / min(kl(mu, best), 6 * epsilon * gap) for mu, gap in gaps))
+
+
+def minimax_regret(n_arms: int, horizon: float, epsilon: float) -> float:
+    """Regret of any ε-globally private agent on its worst instance, at least: ``max(√(T(K − 1))/27, (K − 1)/(131ε))``.
+
+    Source: Azize & Basu 2022, minimax lower bound.
+    """
+    return max(math.sqrt(horizon * (n_arms - 1)) / 27, (n_arms - 1) / (131 * epsilon))

@@ -1,0 +1,113 @@
+"""Azize, Jourdan, Al Marjani & Basu 2023, "On the Complexity of Differentially Private Best-Arm Identification".
+
+AdaP-TT (NeurIPS): one learner looks for the best arm at fixed confidence, by top two sampling on noised means of
+phases that double arm by arm.
+"""
+
+from __future__ import annotations
+
+from hushbandits.core.ground.validate import real
+from hushbandits.core.guarantee import Adjacency, Guarantee
+from hushbandits.core.team import Protocol
+from hushbandits.core.world import World
+from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.routines.routine import Routine
+from hushbandits.routines.top_two import top_two
+
+__all__ = ["AdaPTT", "Identifier"]
+
+
+class Identifier(VotingTeam):
+    """Base of a learner that identifies the best arm by itself, privately: N = 1, one arm in a round.
+
+    When it stops it votes out all arms but the one that it recommends, and the run is over.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0: actions, stopping and recommendation are ε-differentially private in its rewards.
+    delta : float
+        δ, the failure probability that it is set to.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range.
+    """
+
+    #: Where the promise stands.
+    source = ""
+
+    def __init__(self, epsilon: float = 1.0, delta: float = 0.01):
+        self.epsilon = real("epsilon", epsilon, 0)
+        self.delta = real("delta", delta, 0, 1)
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """One learner, whose word is final."""
+        alone = {"n_agents": 1, "threshold": 1, "comparison": ">=", "precision": 0.0}
+        return Protocol(env={**alone, "single": True, "idle": "stays", "stop": "coordinator"})
+
+    def promises(self, env: World) -> tuple[Guarantee, ...]:
+        return (
+            Guarantee(
+                mechanism="Laplace(1/(εn)) on an arm's mean of the n rewards of a phase; no reward is in two phases",
+                epsilon=self.epsilon,
+                delta=0.0,
+                adjacency=Adjacency("one reward replaced by any other in [0, 1]", "reward"),
+                view="whoever sees all actions, when it stops and what it recommends",
+                assumptions=("rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"),
+                source=self.source,
+            ),
+        )
+
+
+class AdaPTT(Identifier):
+    """AdaP-TT with the empirical stopping threshold (Azize et al. 2023), as its authors' experiments have it.
+
+    After one pull of each arm, with N_a pulls in closed phases, s_a of them in the last, and P_a in the open one: the
+    leader is ``B = argmax μ̃_a + ln n/(εs_a) + √(ln n/(2s_a))``, n = Σ N_a; the challenger ``C = argmin (μ̃_B − μ̃_j +
+    κ)/√(1/(N_B + P_B) + 1/(N_j + P_j))``, κ = 1/(1 + √n).  B is pulled with probability β, else C.  A phase closes
+    where P_a = N_a, with ``μ̃_a = its mean + Lap(1/(εP_a))``.  Then it stops where, for all j but the leader b,
+    ``½(μ̃_b − μ̃_j)₊²/(1/s_b + 1/s_j) ≥ c``, and recommends b.
+
+    The threshold ``c = ln(1/δ) + ln(1 + ln s_b) + ln(1 + ln s_j) + (1/s_b + 1/s_j) ln²(1/δ)/ε²`` is *empirical*: it is
+    not the one for which the paper proves a failure probability of δ, which has constants that the text at hand does
+    not name.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0: actions, stopping and recommendation are ε-differentially private in its rewards.
+    delta : float
+        δ, the failure probability that the threshold is set to; nothing proves it.
+    beta : float
+        β ∈ (0, 1), how often the leader is pulled.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range.
+
+    Notes
+    -----
+    Two slips of the released code are not copied: its stopping time leaves out the pulls of open phases (here
+    ``rounds`` counts every pull), and it squares gaps that may be negative (here their positive part).
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = {"means": (0.9, 0.4, 0.1), "rewards": "bernoulli"}
+    >>> results = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=5, env=env)
+    >>> bool(results.final("correct").all())
+    True
+    """
+
+    name = "AdaP-TT"
+    source = "Azize et al. 2023: AdaP-TT is ε-globally private"
+
+    def __init__(self, epsilon: float = 1.0, delta: float = 0.01, beta: float = 0.5):
+        super().__init__(epsilon, delta)
+        self.beta = real("beta", beta, 0, 1)
+
+    def routine(self, n_arms: int) -> Routine:
+        return top_two(self.epsilon, self.delta, self.beta)

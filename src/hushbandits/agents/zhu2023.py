@@ -1,0 +1,137 @@
+"""Zhu, Koppel, Velasquez & Liu 2023, "Byzantine-Resilient Decentralized Multi-Armed Bandits": resilient UCB.
+
+Agents tell their neighbours every arm's empirical mean and how often they pulled it.  A receiver trusts those who have
+pulled an arm about as often as itself, and drops the largest and the smallest of their means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core.ground.validate import integer, real
+from hushbandits.core.messages import Field, Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.team import Protocol, Team
+from hushbandits.core.world import World
+
+__all__ = ["ResilientUCB"]
+
+
+@jit
+def _estimates(n: Array, mean: Array, counts: Array, means: Array, f: int, kappa: float, z: Array, g: Array) -> None:
+    """Lines 2–4: means and their variances' factor g, from what S neighbours last said, ``(R, M, S, K)``."""
+    runs, agents, slots, arms = counts.shape
+    near = np.empty(slots)
+    for r in range(runs):
+        for m in range(agents):
+            for k in range(arms):
+                own, size = n[r, m, k], 0
+                for s in range(slots):
+                    if counts[r, m, s, k] > 0.0 and kappa * counts[r, m, s, k] >= own:  # line 2: A
+                        near[size] = means[r, m, s, k]
+                        size += 1
+                if size <= 2 * f:  # line 3
+                    z[r, m, k], g[r, m, k] = mean[r, m, k], 1.0
+                    continue
+                kept, total = np.sort(near[:size]), mean[r, m, k]  # line 4
+                for s in range(f, size - f):
+                    total += kept[s]
+                eta = 1.0 / (size - 2 * f + 1)
+                z[r, m, k], g[r, m, k] = total * eta, (4.0 * eta * eta + kappa * eta + kappa) / 4.0
+
+
+@jit
+def _highest(z: Array, g: Array, n: Array, log_t: Array, arms: Array) -> None:
+    for r in range(arms.shape[0]):
+        for m in range(arms.shape[1]):
+            top = -math.inf
+            for k in range(z.shape[2]):
+                x = z[r, m, k] + math.sqrt(2.0 * g[r, m, k] * log_t[r] / n[r, m, k])
+                if x > top:  # the first wins ties
+                    top, arms[r, m] = x, k
+
+
+class ResilientUCB(Team):
+    """Byzantine-resilient UCB (Zhu et al. 2023): the neighbours' means, without the f largest and the f smallest.
+
+    Every arm is pulled once; then, in round t = 1, 2, …, agent i goes by what its neighbours h said of arm k up to
+    round t − 1: ``A = {h : κ n_hk ≥ n_ik}``.  If |A| ≤ 2f, ``z = x̄_ik`` and g = 1.  Else ``z = η(x̄_ik + Σ_A x̄_hk −
+    the f largest − the f smallest)`` with ``η = 1/(|A| − 2f + 1)``, and ``g = (4η² + κη + κ)/4``.  It pulls
+    ``argmax_k z + √(2g ln t/n_ik)``, the first on ties.
+
+    Parameters
+    ----------
+    f : int
+        f ≥ 0, Byzantine neighbours that an agent bears.  The paper asks for 3f + 1 neighbours at least; with 2f or
+        fewer an agent goes by itself, which is UCB1.
+    kappa : float
+        κ > 0: how much less often than itself a neighbour may have pulled an arm.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range.
+
+    Notes
+    -----
+    As in the authors' code, but for its updates of one agent after the other within a round: here all go by what was
+    said up to the round before.  What is lost leaves a neighbour's last word standing.  Messages are exact means, and
+    promise no privacy.  The attack of the paper is the wrapper `hushbandits.wrappers.false_means.FalseMeans`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = {"n_agents": 10, "means": (0.5, 0.45, 0.4, 0.3), "graph": "complete", "horizon": 1000}
+    >>> attack = [hb.make_wrapper("FalseMeans", fraction=0.1)]
+    >>> resilient, alone = (
+    ...     hb.evaluate("CoopNetwork-v0", "Resilient-UCB", runs=10, env=env, wrappers=attack, agent_kwargs={"f": f})
+    ...     for f in (1, 10)
+    ... )
+    >>> bool(resilient.final("honest_regret").mean() < alone.final("honest_regret").mean())
+    True
+    """
+
+    name = "Resilient-UCB"
+    setting = "network"
+    hears = ("mean", "count")
+    fields: Mapping[str, Field] = {
+        "mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True),
+    }  # fmt: skip
+
+    def __init__(self, f: int = 1, kappa: float = 1.5):
+        self.f = integer("f", f, 0)
+        self.kappa = real("kappa", kappa, 0)
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """Means go to neighbours and no further."""
+        return Protocol(env={"life": 1})
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        shape = (len(seeds), env.n_agents, env.n_arms)
+        self._n, self._s, self._mean, self._z = np.zeros((4, *shape))
+        self._g = np.ones(shape)
+        self._arm = np.zeros(shape[:2], np.int64)
+        self._run, self._seat = np.ogrid[: shape[0], : shape[1]]
+
+    def act(self, obs: Obs) -> Array:
+        arms = self._n.shape[2]
+        first = obs.t < arms
+        _highest(self._z, self._g, np.maximum(self._n, 1.0), np.log(np.maximum(obs.t + 1 - arms, 1)), self._arm)
+        self._arm[first] = obs.t[first, None]  # line 1
+        return self._arm
+
+    def speak(self, reward: Array) -> Message:
+        at = self._run, self._seat, self._arm
+        self._n[at] += 1.0
+        self._s[at] += reward
+        self._mean[at] = self._s[at] / self._n[at]
+        return {"mean": self._mean, "count": self._n}
+
+    def hear(self, inbox: Inbox) -> None:
+        counts, means = np.asarray(inbox["count"]), np.asarray(inbox["mean"])
+        _estimates(self._n, self._mean, counts, means, self.f, self.kappa, self._z, self._g)

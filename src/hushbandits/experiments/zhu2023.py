@@ -1,0 +1,46 @@
+"""Zhu et al. 2023: resilient UCB among agents of whom one lies.
+
+The paper's attack is ambiguous in its code: both readings are here (`hushbandits.wrappers.false_means.FalseMeans`).
+With f as large as the network nobody is trusted, and the agents are UCB1.
+"""
+
+from __future__ import annotations
+
+from hushbandits.bench.declare import words
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Ratio
+from hushbandits.bench.declare.paper import paper
+from hushbandits.bench.declare.spec import Figure, Use
+
+__all__ = ["EXPERIMENTS"]
+
+RESILIENT, UCB1 = Use("Resilient-UCB"), Use("Resilient-UCB", label="UCB1", f=10)
+ATTACKS = {reading: (Use("FalseMeans", reading=reading, fraction=0.1),) for reading in ("zero", "swap")}
+
+_declared = paper("zhu2023", "Zhu et al. 2023", runs=50, quick={"env.horizon": 2000, "runs": 10})
+
+
+def _claims(reading: str) -> list[Claim]:
+    resilient, alone = f"{RESILIENT.name} · {reading}", f"UCB1 · {reading}"
+    told = {"zero": "which says 0 of every arm", "swap": "which says that the second arm is best"}[reading]
+    return [
+        Claim(f"Beside an agent {told}, an honest agent's regret is less than UCB1's.",
+              Ratio("honest_regret", resilient, alone), **words.LESS),
+        Claim(f"Beside an agent {told}, the largest regret of an honest agent is less than the largest with UCB1.",
+              Ratio("honest_most", resilient, alone), **words.LESS, source="own reading of the same sentence"),
+    ]  # fmt: skip
+
+
+EXPERIMENTS = (
+    _declared(
+        "regret",
+        "An honest agent's regret beside one Byzantine agent of ten",
+        "experiments",
+        env=Use("CoopNetwork-v0", n_agents=10, means=(0.5, 0.45, 0.4, 0.3), graph="complete", horizon=10_000),
+        wrappers=ATTACKS,
+        agents=[RESILIENT, UCB1],
+        metrics=("honest_regret", "honest_most"),
+        figures=(Figure(y="honest_regret"),),
+        claims=[claim for reading in ATTACKS for claim in _claims(reading)],
+    ),
+)

@@ -1,0 +1,104 @@
+"""Byzantine agents who lie about every arm's mean, and about how often they pulled it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, real
+from hushbandits.core.measure import Measure
+from hushbandits.core.messages import Fields, require
+from hushbandits.core.payload import Payload
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper
+
+__all__ = ["READINGS", "FalseMeans", "swapped"]
+
+#: What the agents who lie say of the arms.
+READINGS = ("zero", "swap")
+
+
+def swapped(means: Array) -> Array:
+    """Means ``(R, K)`` that make the second best arm look best, and the best one like the third.
+
+    The second best gets the best one's mean, the best one the third one's; of two arms both change places.
+
+    Examples
+    --------
+    >>> swapped(np.array([[0.5, 0.45, 0.4, 0.3]])).tolist()
+    [[0.4, 0.5, 0.4, 0.3]]
+    """
+    order = np.argsort(-means, axis=1, kind="stable")
+    ranked = np.take_along_axis(means, order, 1)
+    told = ranked.copy()
+    told[:, 1], told[:, 0] = ranked[:, 0], ranked[:, min(2, means.shape[1] - 1)]
+    out = np.empty_like(told)
+    np.put_along_axis(out, order, told, 1)
+    return out
+
+
+class FalseMeans(Wrapper):
+    """Some agents report other means, arm by arm, and the largest count that an honest agent has of each arm.
+
+    It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends; what it pulls, and what it learns by
+    itself, is left as it is.  The attack on `Resilient-UCB` in the experiments of Zhu et al. 2023.  Their code declares
+    the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that stays 0: hence two
+    readings.
+
+    Parameters
+    ----------
+    reading : str
+        ``"zero"``: all means are 0.  ``"swap"``: the second best arm gets the best one's true mean, and the best one
+        that of the third (`swapped`).
+    fraction : float
+        Fraction of agents that are Byzantine, in [0, 1): ``⌊fraction·M⌋`` of them, drawn per run.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range, or messages without ``mean`` and ``count``.
+
+    Notes
+    -----
+    Metrics: ``honest_regret`` (R,), the mean pseudo-regret of the agents who are not Byzantine; ``honest_most`` (R,),
+    that of the honest agent who has most.
+    """
+
+    curve_metrics = ("honest_regret",)
+    measures: ClassVar[Mapping[str, Measure]] = {
+        "honest_regret": Measure("pseudo-regret of an honest agent", "amount"),
+        "honest_most": Measure("pseudo-regret of the honest agent who has most", "amount"),
+    }
+
+    def __init__(self, reading: str = "zero", fraction: float = 0.1, *, name: str | None = None):
+        super().__init__(name=name)
+        self.reading = choice("reading", reading, READINGS)
+        self.fraction = real("fraction", fraction, 0, 1, closed="low")
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        require(self.name, ("mean", "count"), fields)
+        return fields
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        #: (R, M) bool
+        self.byzantine = np.zeros((len(seeds), env.n_agents), bool)
+        for row, rng in zip(self.byzantine, self.generators(seeds), strict=True):
+            row[rng.permutation(env.n_agents)[: math.floor(self.fraction * env.n_agents)]] = True
+
+    def send(self, message: Payload, env: World) -> Payload:
+        lies = self.byzantine[:, :, None]
+        most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
+        means = 0.0 if self.reading == "zero" else swapped(env.means)[:, None]
+        return message.but(mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"]))
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        regret: Array = env.agent_regret
+        shares = np.where(self.byzantine, 0.0, regret)
+        return {
+            "honest_regret": shares.sum(1) / (~self.byzantine).sum(1),
+            "honest_most": np.where(self.byzantine, -np.inf, regret).max(1),
+        }

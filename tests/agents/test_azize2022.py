@@ -1,0 +1,166 @@
+"""AdaP (Azize & Basu 2022) against its naive twin, its bounds, and an observer of its actions."""
+
+import math
+
+import numpy as np
+import pytest
+from halved import HalvedUCB
+from helpers import build
+from twins_azize import naive_adap
+
+import hushbandits as hb
+from hushbandits.agents import azize2022_theory as theory
+from hushbandits.agents.azize2022 import AdaPUCB
+from hushbandits.audits.actions import acted, actions
+from hushbandits.audits.cases import Budget, Case, stage
+from hushbandits.envs.feedback.cohort import BlockInbox
+from hushbandits.experiments import azize2022 as declared
+from hushbandits.policies.kl import kl
+from hushbandits.wrappers.loss import Loss
+
+both = pytest.mark.parametrize("agent", ["AdaP-UCB", "AdaP-KLUCB"])
+MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
+
+
+def episodes(env, team, seed):
+    """(arm, users) of every block of every run's first server."""
+    found = [[] for _ in range(env.runs)]
+    obs = env.reset(seed)
+    team.reset(env, env.seeds)
+    while obs.live.any():
+        live, (arm, _) = obs.live.copy(), team.act(obs)
+        before = env.served.copy()
+        obs = env.pull((arm, _))
+        for r in np.flatnonzero(live):
+            found[r].append((int(arm[r, 0]), int((env.served - before)[r, 0])))
+        obs = env.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+    return found
+
+
+@both
+@pytest.mark.parametrize(("epsilon", "alpha"), [(1.0, 3.1), (8.0, 1.0)])
+def test_it_equals_its_naive_twin(agent, epsilon, alpha):
+    settings = {"horizon": 3000, "n_arms": 4, "epsilon": epsilon, "users": "each", "rewards": "bernoulli"}
+    env, team = build("CentralDP-v0", agent, 4, settings, {"alpha": alpha})
+    found, switched = episodes(env, team, 5), 0
+    for r in range(4):
+        regret, expected = naive_adap(env, r, agent, epsilon, alpha)
+        assert found[r] == expected
+        assert env.metrics()["regret"][r] == pytest.approx(regret, rel=1e-12)
+        switched += len({arm for arm, _ in expected[4:]})
+    assert switched > 8  # more than two arms a run come again
+
+
+@both
+def test_a_horizon_below_the_number_of_arms_sees_the_first_arms(agent):
+    env, team = build("CentralDP-v0", agent, 2, {"horizon": 3, "means": MEANS})
+    assert episodes(env, team, 0) == [[(0, 1), (1, 1), (2, 1)]] * 2
+
+
+@both
+def test_every_server_goes_its_own_way(agent):
+    settings = {"horizon": 500, "means": (0.6, 0.5, 0.4), "n_agents": 2, "epsilon": 5.0}
+    env, team = build("CentralDP-v0", agent, 3, settings, {"alpha": 0.5})
+    hb.play(env, team, 1)
+    assert env.served.tolist() == [[500, 500]] * 3
+    assert (team._mean[:, 0] != team._mean[:, 1]).all()
+
+
+def test_what_is_lost_whole_is_asked_for_again_and_survivors_count():
+    env, team = build("CentralDP-v0", "AdaP-UCB", 1, {"means": (0.9, 0.1), "horizon": 100})
+    obs = env.reset(0)
+    team.reset(env, env.seeds)
+
+    def hears(n, total, arrived=True):
+        arm, asked = (x.item() for x in team.act(obs))
+        team.hear(BlockInbox(np.array([[total]]), np.array([[n]]), np.array([[arrived]])))
+        return arm, asked
+
+    assert [hears(0, 0.0, False), hears(1, 1e6), hears(0, 0.0, False), hears(1, 0.0)] == [
+        (0, 1),
+        (0, 1),
+        (1, 1),
+        (1, 1),
+    ]
+    assert [hears(1, 1e6), hears(0, 0.0, False), hears(1, 1e6), hears(4, 1e6)] == [(0, 1), (0, 2), (0, 2), (0, 4)]
+    assert (team._mean[0, 0, 0], team._n[0, 0, 0]) == (1e6 / 4, 4)
+    assert (
+        hb.evaluate("CentralDP-v0", "AdaP-UCB", runs=2, env={"horizon": 400}, wrappers=[Loss(0.5)]).final("users").all()
+    )
+
+
+def test_ties_fall_on_every_arm_alike():
+    env, team = build("CentralDP-v0", "AdaP-KLUCB", 2000, {"means": (0.5,) * 4, "horizon": 5, "epsilon": 0.01})
+    fifth = np.array([it[4][0] for it in episodes(env, team, 3)])  # all indices are 1 there
+    counts = np.bincount(fifth, minlength=4)
+    assert ((counts - 500) ** 2 / 500).sum() < 35.9  # χ² of 3 degrees, level 1e-7
+
+
+# -- bounds ---------------------------------------------------------------------------------------------------------
+
+
+def test_regret_stays_below_the_bound_which_is_the_declared_one():
+    gaps = [MEANS[0] - mean for mean in MEANS]
+    assert math.floor(theory.regret_bound(gaps, 1e7, 1.0, 3.1)) == declared.BOUND
+    env = {"means": MEANS, "rewards": "bernoulli", "horizon": 10**5, "epsilon": 0.3}
+    regret = hb.evaluate("CentralDP-v0", "AdaP-UCB", runs=50, env=env).final("regret")
+    bound = theory.regret_bound(gaps, 1e5, 0.3, 3.1)
+    assert 0.1 * bound < regret.mean() < bound
+
+
+def test_the_lower_bounds_have_two_regimes():
+    means = (0.8, 0.1, 0.6)
+    free = sum((0.8 - mean) / kl(mean, 0.8) for mean in means[1:])
+    assert theory.least_regret(means, 1e9) == pytest.approx(free)  # Lai & Robbins 1985
+    assert theory.least_regret(means, 0.01) == pytest.approx(2 / 0.06)
+    assert theory.minimax_regret(5, 1e6, 1.0) == pytest.approx(2000 / 27)
+    assert theory.minimax_regret(5, 1e6, 1e-6) == pytest.approx(4e6 / 131)
+    with pytest.raises(ValueError, match="alpha=3"):
+        theory.regret_bound([0.1], 10, 1.0, 3)
+
+
+# -- privacy --------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_what_is_said_of_the_pair(agent):
+    of_sums, of_actions = hb.privacy("CentralDP-v0", agent, epsilon=0.25).lines
+    assert (of_actions.by, of_actions.epsilon, of_actions.delta, of_actions.run_epsilon) == (agent, 0.25, 0.0, 0.25)
+    assert (
+        of_actions.protects
+        == of_sums.protects
+        == "one user's reward replaced by any other in [0, 1]; a user takes part once"
+    )
+    assert of_actions.against.startswith("whoever sees all actions")
+    team = hb.make_team(agent)
+    (promise,) = team.privacy(stage(team))
+    assert (promise.adjacency.replaced, promise.run.times) == ("reward", 1)
+
+
+def test_a_mechanism_that_promises_nothing_leaves_nothing_of_the_actions():
+    class Bare(hb.Wrapper):
+        """One's own wrapper, of which nothing is known."""
+
+        def send(self, message, env):
+            return message
+
+    lines = hb.privacy("CentralDP-v0", "AdaP-UCB", wrappers=[Bare()]).lines
+    assert [math.isinf(line.epsilon) for line in lines] == [True, True]
+    assert hb.make_team("AdaP-UCB").privacy(hb.make_core("CoopNetwork-v0")) == ()
+
+
+def test_an_observer_of_actions_refutes_half_the_noise_and_not_the_whole(monkeypatch):
+    monkeypatch.setattr("hushbandits.audits.actions._WHO", (1,))
+    verdicts = {}
+    for team in (HalvedUCB(1.0), AdaPUCB(1.0)):
+        case = Case(type(team).__name__, team, stage(team))
+        verdicts[type(team)] = [v.word for v in actions(case, Budget(samples=2500))]
+    assert "FAILS" in verdicts[HalvedUCB]
+    assert set(verdicts[AdaPUCB]) == {"passes"}
+
+
+def test_rewards_belong_to_users_in_their_order():
+    told = np.array([1.0, 0.0, *[0.0] * 14])
+    found = acted(AdaPUCB(1000.0, alpha=1e-9), told, 50, 0)  # greedy, and next to no noise
+    assert [found[f"arm of block {b}"].mean() for b in (1, 2, 3)] == [0, 1, 0]

@@ -1,0 +1,117 @@
+"""AdaP-TT (Azize et al. 2023) against its naive twin, and what an observer of its arms can tell."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import build
+from scipy import stats
+from twins_azize_top_two import naive_dp_se, naive_top_two
+
+import hushbandits as hb
+from hushbandits.agents.azize2023 import AdaPTT
+from hushbandits.audits.actions import actions, chosen
+from hushbandits.audits.cases import Budget, Case, stage
+from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.routines.top_two import top_two_threshold
+
+MEANS = (0.1, 0.85, 0.5, 0.3)
+
+
+def by_beats(env, team, seeds):
+    """Arms of every run's rounds, −1 after its end."""
+    obs, found = env.reset(seeds), []
+    team.reset(env, env.seeds)
+    while obs.live.any():
+        arms = team.act(obs)
+        found.append(np.where(obs.live & arms[:, 0].any(1), arms[:, 0].argmax(1), -1))
+        obs = env.pull(arms)
+        obs = env.talk(team.speak(obs.reward))
+        team.hear(obs.inbox)
+    return np.stack(found, 1)
+
+
+@pytest.mark.parametrize(("epsilon", "beta"), [(1.0, 0.5), (0.2, 0.5), (5.0, 0.7)])
+def test_it_equals_its_naive_twin(epsilon, beta):
+    env, team = build("DPMASE-v0", "AdaP-TT", 8, {"means": MEANS}, {"epsilon": epsilon, "beta": beta})
+    arms = by_beats(env, team, run_seeds(4, 8))
+    final, ties = env.metrics(), 0
+    for r, seed in enumerate(run_seeds(4, 8)):
+        played, best = naive_top_two(seed, MEANS, epsilon, 0.01, beta)
+        assert arms[r][arms[r] >= 0].tolist() == played
+        assert final["rounds"][r] == len(played)
+        assert env.recommendation()[r] == best
+        ties += len(played) > 20
+    assert ties
+
+
+def test_dp_se_alone_equals_its_naive_twin():
+    means = (0.5, 0.85, 0.7, 0.3)
+    env, team = build("DPMASE-v0", "DP-SE-alone", 8, {"means": means}, {"epsilon": 0.5, "delta": 0.1})
+    final = hb.play(env, team, run_seeds(4, 8))
+    twins = [naive_dp_se(seed, means, 0.5, 0.1) for seed in run_seeds(4, 8)]
+    assert list(zip(final["rounds"].tolist(), env.recommendation().tolist(), strict=True)) == twins
+    assert len({pulls for pulls, _ in twins}) > 1
+
+
+def test_a_horizon_below_the_number_of_arms_ends_inconclusive():
+    final = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=3, env={"means": MEANS, "horizon": 3}).finals
+    assert (final["rounds"].tolist(), final["inconclusive"].tolist()) == ([3] * 3, [True] * 3)
+
+
+def test_two_arms_are_enough():
+    final = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=20, env={"means": (0.9, 0.1)}).finals
+    assert final["correct"].all()
+
+
+def test_the_threshold_is_the_papers_empirical_one():
+    log = math.log(100)
+    expected = log + math.log(1 + math.log(4)) + math.log(1 + math.log(16)) + (1 / 4 + 1 / 16) * log**2 / 0.25
+    assert top_two_threshold(4.0, 16.0, 0.5, 0.01) == pytest.approx(expected, rel=1e-12)
+
+
+def test_wrong_answers_are_rare_where_nothing_proves_it():
+    final = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=400, env={"means": (0.6, 0.4, 0.4)}, agent_kwargs={"delta": 0.1})
+    wrong = int((~final.final("correct").astype(bool)).sum())
+    assert stats.binom.sf(wrong - 1, 400, 0.1) > 1e-7  # no more than δ = .1 of them
+
+
+# -- privacy --------------------------------------------------------------------------------------------------------
+
+
+def test_first_means_have_laplace_noise():
+    settings = {"means": MEANS, "rewards": "constant", "horizon": 4}
+    env, team = build("DPMASE-v0", "AdaP-TT", 2000, settings, {"epsilon": 2.0})
+    hb.play(env, team, 5)
+    noise = (team._state.mean[:, 0] - np.array(MEANS)) * 2.0
+    assert stats.kstest(noise.ravel(), stats.laplace.cdf).pvalue > 1e-7
+    assert stats.kstest(noise.ravel(), stats.laplace(scale=1.25).cdf).pvalue < 1e-7  # it would notice
+
+
+def test_what_is_said_of_it():
+    (line,) = hb.privacy("DPMASE-v0", "AdaP-TT", agent_kwargs={"epsilon": 0.3}).lines
+    assert (line.by, line.epsilon, line.protects) == ("AdaP-TT", 0.3, "one reward replaced by any other in [0, 1]")
+    (line,) = hb.privacy("DPMASE-v0", "AdaP-TT", problem="P2").lines
+    assert math.isinf(line.epsilon)  # rewards without a bound
+
+
+class Bare(AdaPTT):
+    """Next to no noise, and the promise of much."""
+
+    def routine(self, n_arms):
+        return super().routine(n_arms)._replace(params=(1e6, self.delta, self.beta))
+
+
+def test_an_observer_of_arms_refutes_it_without_noise():
+    words = {}
+    for team in (Bare(0.5), AdaPTT(0.5)):
+        case = Case(type(team).__name__, team, stage(team))
+        words[type(team)] = {v.word for v in actions(case, Budget(samples=1500))}
+    assert "FAILS" in words[Bare]
+    assert words[AdaPTT] == {"passes"}
+
+
+def test_what_is_seen_are_arms_and_votes():
+    seen = chosen(Bare(0.5), np.array([1.0, 0.0, 0.0, *[0.0] * 13]), 300, 1)
+    assert [np.unique(seen[f"arm of round {t}"]).tolist() for t in (1, 2, 3)] == [[0], [1], [2]]
+    assert 0.4 < (seen["arm of round 4"] == 0).mean() < 0.6  # the leader, with probability β
