@@ -242,7 +242,8 @@ def board():
     for setting in dict.fromkeys(task.setting for task in tasks().values()):
         own = [task for task in tasks().values() if task.setting == setting]
         rows = [[written(x) for x in row] for row in page.rows(setting, manifests)]
-        made += [f"### {setting}", "; ".join(f"`{task.name}`: {task.why}" for task in own), table(page.HEADS, rows)]
+        about = table(("task", "level", "why"), [(f"`{task.name}`", task.level, task.why) for task in own])
+        made += [f"### {setting}", about, table(page.HEADS, rows)]
     return "\n\n".join([*made, "`python -m benchmarks board`"])
 
 

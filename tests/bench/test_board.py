@@ -241,6 +241,7 @@ def test_an_untouched_manifest_stands(capsys):
         (lambda said: said.update(command="x" * 401), "must be a text of at most 400 letters"),
         (lambda said: said.update(versions=[]), "versions=[] must be a table of texts"),
         (lambda said: said["agent"].update(policy="evil:Class"), "policy='evil:Class' must be a number, true or false"),
+        (lambda said: said["agent"].update(label="ES-DistDP"), "label='ES-DistDP' must be 'Commit-Blocks', so that"),
         (lambda said: said["tasks"].pop("users-small"), "users-small was not played; a manifest needs all tasks"),
         (lambda said: said["tasks"].update({"users-smal": {}}), "there is no field 'users-smal'; did you mean"),
         (lambda said: said["tasks"]["users-small"]["values"]["regret"].pop(), "regret must list 24 numbers"),
@@ -271,12 +272,13 @@ def test_a_large_file_is_not_read(tmp_path):
 
 def test_nothing_that_a_manifest_names_is_imported(changed, here, capsys):
     (here / "evil.py").write_text("raise SystemExit('imported')\n")
-    path = changed(lambda said: said["agent"].update(use="evil:Agent"), "Gap-Vote")
+    path = changed(lambda said: said["agent"].update(use="evil:Agent", label="Agent"), "Gap-Vote")
     read(path)
     assert main(["bench", "--board", str(path), "--out", "board.html"]) == 0
     assert main(["bench", "--verify", str(path), "--jobs", "1"]) == 2
     assert "names 'evil:Agent', which does not ship: name it yourself" in capsys.readouterr().err
     assert "evil" not in sys.modules
+    assert rows("exploration", [read(path)])[0][-1] == "not said"
 
 
 # -- from an agent to the board -------------------------------------------------------------------------------------
@@ -361,7 +363,7 @@ def test_a_slip_is_a_sentence(here, args, says, capsys):
 
 
 def test_the_page_is_whole_and_says_epsilon_beside_every_score(tmp_path):
-    found = [read(SHIPPED[name]) for name in ("DP-MASE", "DP-MASE_epsilon_1.0", "Gap-Vote")]
+    found = [read(SHIPPED[name]) for name in ("DP-MASE", "DP-MASE_epsilon_1", "Gap-Vote")]
     write(found, tmp_path / "board.html")
     text = (tmp_path / "board.html").read_text()
     assert not re.search(r"https?://(?!www\.w3\.org)", text)

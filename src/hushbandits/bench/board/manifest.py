@@ -15,7 +15,7 @@ import numpy as np
 import hushbandits
 from hushbandits.bench.board.play import Met
 from hushbandits.bench.board.scores import Standing, standing
-from hushbandits.bench.board.tasks import BOARD, SEED, Task, tasks
+from hushbandits.bench.board.tasks import BOARD, SEED, Task, entry, tasks
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.shapes import mapping, sequence, table, text
 from hushbandits.bench.play.own import own_sources
@@ -148,9 +148,18 @@ def source(agent: Use) -> str:
 
 
 def write(manifest: Manifest, path: Path) -> None:
-    """Write it, whole or not at all; of the same runs always the same rows."""
+    """Write it, whole or not at all, a line for each task; of the same runs always the same rows."""
+    said = manifest.to_dict()
     with replacing(path) as out:
-        out.write(json.dumps(manifest.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        out.write(_table({key: _table(x) if key == "tasks" else _line(x) for key, x in said.items()}, raw=True) + "\n")
+
+
+def _line(x: object) -> str:
+    return json.dumps(x, ensure_ascii=False, allow_nan=False)
+
+
+def _table(table: Mapping[str, Any], raw: bool = False) -> str:
+    return "{\n" + ",\n".join(f"{_line(key)}: {x if raw else _line(x)}" for key, x in table.items()) + "\n}"
 
 
 def read(path: Path) -> Manifest:
@@ -189,6 +198,8 @@ def _checked(said: object) -> Manifest:
     agent = Use.from_dict(top["agent"])
     for name, value in {"use": agent.name, "label": agent.called, "on": agent.on or ""}.items():
         _text(f"agent: {name}", value)
+    if agent.label != (own := entry(f"{agent.name}@{agent.on}" if agent.on else agent.name, agent.params).label):
+        raise ValueError(f"agent: label={shown(agent.label)} must be {own!r}, so that nobody has another's name")
     for name, value in agent.params.items():
         _text("agent: a parameter", name)
         if not isinstance(value, (bool, int, float)):  # a text could name code

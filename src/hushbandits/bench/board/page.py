@@ -16,6 +16,7 @@ from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.show.html import Table, render
 from hushbandits.bench.show.ink import CSS, SHAPES
 from hushbandits.bench.show.tables import Value, written
+from hushbandits.core.entries import AGENTS
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.types import Array
 
@@ -97,7 +98,7 @@ def _section(setting: str, manifests: Sequence[Manifest]) -> dict[str, object] |
     ]
     return {
         "name": setting,
-        "board": Table(HEADS, rows(setting, manifests), (0, 2, 5, 6)),
+        "board": Table(HEADS, rows(setting, manifests), (0,)),
         "notes": [f"{m.agent.called} was played by: {m.command}" for m in ranked if m.source],
         "figures": [f for f in figures if f is not None],
         "tasks": Table(["agent", *(t.name for t in own)], by_task, (0,)),
@@ -122,7 +123,8 @@ def _row(setting: str, own: Sequence[Task], m: Manifest) -> list[Value]:
     spent = [m.epsilon(name) for name in played]
     ends = [_worst([None if s is None else s[i] for s in spent]) for i in (0, 1)]
     tasks = f"{len(played)} of {len(own)}"
-    return [m.agent.called, _three(found.iqm), _ends(found.interval), *ends, tasks, m.source or "ships"]
+    source = m.source or ("ships" if m.agent.name in AGENTS.shipped else "not said")
+    return [m.agent.called, _three(found.iqm), _ends(found.interval), *ends, tasks, source]
 
 
 def _mean(m: Manifest, setting: str, task: str) -> float | None:
@@ -135,11 +137,14 @@ def _frozen(task: Task) -> list[Value]:
 
 
 def _worst(spent: Sequence[float | None]) -> Value:
-    """The largest of what was spent; a text where there is none, or no bound."""
+    """The largest of what was spent; in words where there is none, or no bound, or not in all tasks."""
     known = [x for x in spent if x is not None]
     if not known:
         return "–"
-    return "no bound" if math.isinf(max(known)) else float(f"{max(known):.4g}")
+    most = "no bound" if math.isinf(max(known)) else f"{max(known):.4g}"
+    if len(known) < len(spent):
+        return f"{most} in {len(known)} of {len(spent)} tasks, else –"
+    return most if math.isinf(max(known)) else float(most)
 
 
 def _three(x: float) -> float:

@@ -11,6 +11,7 @@ from hushbandits.bench.board.manifest import Manifest
 from hushbandits.bench.board.scores import Standing
 from hushbandits.bench.board.tasks import Task
 from hushbandits.bench.show.ink import LIGHT, MUTED, Style, style
+from hushbandits.bench.show.panels import numbers
 from hushbandits.bench.show.plots import STYLE, Key, blank, drawings, quietly
 
 __all__ = ["fronts", "pareto", "profiles"]
@@ -61,34 +62,35 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def fronts(setting: str, own: Sequence[Task], ranked: Sequence[Manifest]) -> dict[str, object] | None:
     """Draw score against ε of one reward, task by task; ``None`` where nobody has an ε."""
-    found: dict[str, dict[str, tuple[float, float]]] = {}
+    found: dict[str, dict[int, tuple[float, float]]] = {}  # by task, by rank
     free: dict[str, list[float]] = {}
     for task in own:
-        for m in ranked:
+        for i, m in enumerate(ranked):
             if task.name not in m.values:
                 continue
             told, score = m.epsilon(task.name), float(m.standings[setting].scores[task.name].mean())
             if told is not None and math.isfinite(told[0]):
-                found.setdefault(task.name, {})[m.agent.called] = told[0], score
+                found.setdefault(task.name, {})[i] = told[0], score
             else:
                 free.setdefault(task.name, []).append(score)
-    names = [m.agent.called for m in ranked if any(m.agent.called in points for points in found.values())]
-    if not names:
+    if not found:
         return None
-    places = {name: i for i, name in enumerate(names)}
+    best = {i for points in found.values() for i, at in points.items() if at in pareto([*points.values()])}
+    places = {i: place for place, i in enumerate(sorted(best))}
     drawn = [_front(setting, t.name, found[t.name], free.get(t.name, []), places) for t in own if t.name in found]
     bare = [task.name for task in own if task.name not in found]
     return {
         "title": "Score against privacy",
-        "caption": "Mean score against the ε of one reward. The line joins what nobody beats with as small an ε; "
-        "dashed: the best agent that has no ε. " + (f"Nobody has an ε in {', '.join(bare)}." if bare else ""),
+        "caption": "Mean score against the ε of one reward. The line joins what nobody beats with as small an ε; dots: "
+        "all others; dashed: the best agent that has no ε."
+        + (f" Nobody has an ε in {', '.join(bare)}." if bare else ""),
         "drawings": drawn,
-        "legend": [*(Key(name, style(i)) for name, i in places.items()), Key("best without an ε", None)],
-    }  # fmt: skip
+        "legend": [*(Key(ranked[i].agent.called, style(n)) for i, n in places.items()), Key("best without an ε", None)],
+    }
 
 
 def _front(
-    setting: str, task: str, points: dict[str, tuple[float, float]], free: Sequence[float], places: dict[str, int]
+    setting: str, task: str, points: dict[int, tuple[float, float]], free: Sequence[float], places: dict[int, int]
 ) -> dict[str, str]:
     import matplotlib
 
@@ -99,11 +101,15 @@ def _front(
         axes.grid(True)
         line = pareto(list(points.values()))
         axes.step([x for x, _ in line], [y for _, y in line], where="post", color=MUTED, linewidth=1.2)
-        for name, (x, y) in points.items():
-            how = style(places[name])
-            axes.plot([x], [y], color=how.hue, linestyle="none", **how.marks(7))
+        for i, (x, y) in points.items():
+            if (x, y) in line:
+                how = style(places[i])
+                axes.plot([x], [y], color=how.hue, linestyle="none", **how.marks(7), zorder=3)
+            else:
+                axes.plot([x], [y], ".", color=MUTED, markersize=5)
         if free:
             axes.axhline(max(free), color=MUTED, linestyle="--", linewidth=1.1)
         low, high = (end([x for x, _ in points.values()]) for end in (min, max))
         axes.set(xscale="log", xlim=(low / 2, high * 2), xlabel="ε of one reward", ylabel="score", title=task)
+        numbers(axes.xaxis, True, sorted({float(f"{x:.3g}") for x, _ in points.values()}))
         return drawings(canvas, f"{setting}-{task}", f"score against ε, {task}", several=True)

@@ -149,5 +149,5 @@ def entry(text: str, params: Params) -> Use:
     """
     name, at, on = text.rpartition("@") if "@" in text else (text, "", None)
     short = name.rpartition(":")[2] if not name.startswith("sb3:") else name
-    told = " ".join(f"{key}={value}" for key, value in params.items())
+    told = " ".join(f"{key}={value}" for key, value in Use(name, **params).params.items())  # 1.0 as 1
     return Use(name, label=" ".join(filter(None, (f"{short}{at}{on or ''}", told))), on=on, **params)
