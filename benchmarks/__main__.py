@@ -15,6 +15,7 @@ SCRIPTS = (
     "feedback",
     "harness",
     "reference",
+    "board",
     "scale",
     "scores",
     "tuned",

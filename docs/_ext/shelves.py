@@ -13,7 +13,11 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 import hushbandits as hb
+from hushbandits.bench.board import page
+from hushbandits.bench.board.manifest import read
+from hushbandits.bench.board.tasks import BOARD, tasks
 from hushbandits.bench.declare.catalog import modules
+from hushbandits.bench.show.tables import written
 from hushbandits.cli import explained
 from hushbandits.cli import main as cli
 from hushbandits.cli.explained import parts
@@ -230,6 +234,19 @@ def reference_numbers():
     return "\n\n".join(made)
 
 
+def board():
+    """Return the board: a table per setting, out of the manifests; the page of all of them is made beside it."""
+    manifests = [read(path) for path in sorted((DOCS.parent / "reference" / BOARD).glob("*.json"))]
+    page.write(manifests, DOCS / "_static" / "board.html")
+    made = []
+    for setting in dict.fromkeys(task.setting for task in tasks().values()):
+        own = [task for task in tasks().values() if task.setting == setting]
+        rows = [[written(x) for x in row] for row in page.rows(setting, manifests)]
+        about = table(("task", "level", "why"), [(f"`{task.name}`", task.level, task.why) for task in own])
+        made += [f"### {setting}", about, table(page.HEADS, rows)]
+    return "\n\n".join([*made, "`python -m benchmarks board`"])
+
+
 def shown_number(said):
     """Return a centre with its interval, as a table has it."""
     (centre,) = (value for name, value in said.items() if name != "interval")
@@ -240,7 +257,7 @@ def shown_number(said):
 def write(app=None):
     """Write what has changed: what has not is not read again."""
     made = {f"{name}.md": text for name, text in pages().items()}
-    made |= {"gallery.txt": gallery(), "numbers.txt": reference_numbers()}
+    made |= {"gallery.txt": gallery(), "numbers.txt": reference_numbers(), "board.txt": board()}
     for name, text in made.items():
         path = MADE / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,7 @@ hushbandits: multi-agent bandits that must keep quiet
   hushbandits list [NAME]           envs, agents, policies, wrappers, experiments by name; or one, with its parameters
   hushbandits report FOLDER         the table, pictures and page of a run folder, anew
   hushbandits evaluate ID AGENT ... agents in one env: what each reaches, and the differences
+  hushbandits bench --agents NAME   HushBench-v1: sixteen tasks, scores, and manifests for a board
   hushbandits compare FOLDER        its lines against each other: differences, intervals, p-values
   hushbandits export FOLDER         its rows as csv, json or parquet
   hushbandits check FOLDER          what is there, and is it whole?
@@ -54,6 +55,7 @@ COMMANDS = {
     "list": ("listing", "list_"),
     "report": ("run", "report"),
     "evaluate": ("evaluate", "evaluate"),
+    "bench": ("bench", "bench"),
     "compare": ("compare", "compare"),
     "export": ("export", "export"),
     "check": ("check", "check"),

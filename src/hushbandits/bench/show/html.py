@@ -46,8 +46,8 @@ def _key(value: Value) -> float | None:
     return float(first) if first is not None and math.isfinite(first) else -1e308
 
 
-def render(**context: object) -> str:
-    """Return the page; all texts are escaped but its pictures, its style and its script."""
+def render(template: str = "page.html", **context: object) -> str:
+    """Return a page; all texts are escaped but its pictures, its style and its script."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     env = Environment(
@@ -55,4 +55,4 @@ def render(**context: object) -> str:
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     env.filters |= {"written": written, "kinds": _kinds, "key": _key}
-    return env.get_template("page.html").render(**context)
+    return env.get_template(template).render(**context)

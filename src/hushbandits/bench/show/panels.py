@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["Panel", "draw", "panels", "reach", "short"]
+__all__ = ["Panel", "draw", "numbers", "panels", "reach", "short"]
 
 _MOST = 12  # lines per panel
 
@@ -178,7 +178,7 @@ def _across(group: Sequence[tuple[Axes, Panel]]) -> None:
         if log:
             axes.set_xscale("log")
         if first.joined:
-            _numbers(axes.xaxis, log, sorted(values) if len(values) <= 10 else ())
+            numbers(axes.xaxis, log, sorted(values) if len(values) <= 10 else ())
         else:
             axes.set_xlim(-0.5, len(first.words) - 0.5)
 
@@ -192,14 +192,14 @@ def _up(group: Sequence[tuple[Axes, Panel]]) -> None:
     for axes, _ in group:
         if log:
             axes.set_yscale("log")
-        _numbers(axes.yaxis, log)
+        numbers(axes.yaxis, log)
     if share and not log:
         group[0][0].set_ylim(-0.03, 1.03)
     elif not log and not negative:
         group[0][0].set_ylim(bottom=0)
 
 
-def _numbers(axis: Axis, log: bool, values: Sequence[float] = ()) -> None:
+def numbers(axis: Axis, log: bool, values: Sequence[float] = ()) -> None:
     """Write numbers along an axis: these, else round ones, as many as have room."""
     from matplotlib import ticker
 

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
     from hushbandits.bench.show.layout import Placed
 
-__all__ = ["FORMATS", "STYLE", "Inline", "Key", "blank", "compose", "entry", "inline", "legend", "pictures", "quietly"]
+__all__ = [
+    "FORMATS", "STYLE", "Inline", "Key", "blank", "compose", "drawings", "entry", "inline", "legend", "pictures",
+    "quietly",
+]  # fmt: skip
 
 #: Formats of a picture, and what each is told so that the same numbers give the same bytes.
 FORMATS: dict[str, Params] = {
@@ -285,18 +288,23 @@ def entry(canvas: Canvas, key: Key) -> tuple[Line2D, Text]:
 
 def _alone(canvas: Canvas, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
     """One panel of a canvas by itself, for each page; `name` makes its ids those of no other picture."""
+    axes.set(visible=True, in_layout=True, subplotspec=canvas.add_gridspec(1, 1)[0])
+    found = drawings(canvas, name, f"{panel.title or panel.figure.y}. {panel.caption}", several=len(canvas.axes) > 1)
+    axes.set(visible=False, in_layout=False)
+    return found
+
+
+def drawings(canvas: Canvas, name: str, told: str, *, several: bool = False) -> dict[str, str]:
+    """Return a canvas as ``<svg>`` for a wide and for a narrow page; `told`: what there is to see, in words."""
     import matplotlib
 
-    several = len(canvas.axes) > 1
     found = {}
-    axes.set(visible=True, in_layout=True, subplotspec=canvas.add_gridspec(1, 1)[0])
     for page, sizes in _PAGES.items():
         out = io.StringIO()
         canvas.set_size_inches(sizes[several])
         with matplotlib.rc_context({"svg.hashsalt": f"{name}-{page}"}):
             canvas.savefig(out, format="svg", transparent=True, metadata=_UNSAID)
-        found[page] = _embedded(out.getvalue(), f"{panel.title or panel.figure.y}. {panel.caption}")
-    axes.set(visible=False, in_layout=False)
+        found[page] = _embedded(out.getvalue(), told)
     return found
 
 

@@ -1,0 +1,81 @@
+"""HushBench-v1: every agent that ships on it, and the frozen ends of its scores.
+
+Run: ``python -m benchmarks board`` (about five minutes of one core, and as long again where nothing is compiled yet; it
+goes on where it was stopped).  Rows lie in runs/hushbench-v1, manifests in reference/hushbench-v1.  What `Random` and
+the best agent cost is written once, into src/hushbandits/data/hushbench-v1/anchors.json: a version of the benchmark
+keeps it.
+"""
+
+import json
+import platform
+from pathlib import Path
+
+import numpy as np
+
+import hushbandits as hb
+from hushbandits.bench.board.manifest import made, write
+from hushbandits.bench.board.play import folder, known, meet, play
+from hushbandits.bench.board.scores import LEVEL
+from hushbandits.bench.board.tasks import BOARD, DATA, SEED, chosen, entry, tasks
+from hushbandits.bench.judge.stats import mean_interval
+from hushbandits.bench.play.players import Players
+
+FOLDER = Path(__file__).parents[1] / "reference" / BOARD
+ROWS = Path("runs") / BOARD
+#: They go through all samples in every round: minutes to hours on each of these tasks.
+SLOW = ("Catoni", "MoM", "QuACK-BESA")
+#: They play pairs of arms, and no task has these.
+DUEL = ("RUCB",)
+#: Players beyond the defaults of those that ship: what more, or less, privacy does.
+FURTHER = (
+    *(("DP-MASE", {"epsilon": epsilon}) for epsilon in (0.5, 1.0, 5.0)),
+    *(("Private-UCB", {"epsilon": epsilon}) for epsilon in (0.1, 0.5)),
+)
+
+
+def entries():
+    """Who is played: all agents that ship, but for the slow ones and those that duel."""
+    plain = [(name, {}) for name in hb.list_agents() if not name.endswith(SLOW + DUEL)]
+    return [entry(name, params) for name, params in [*plain, *FURTHER]]
+
+
+def rows(use):
+    """How an agent meets the tasks, and what was measured where it can play."""
+    met = meet(use, chosen(()))
+    with play(use, chosen(()), met, folder(ROWS, use), Players(1), progress=False) as store:
+        return met, {task: values for task, (_, values) in known(store, chosen(())).items()}
+
+
+def anchored(costs):
+    """What the file says: of each task what `Random` and the best agent cost, and what was played."""
+    ends = {}
+    for name in tasks():
+        cost = {label: x[name] for label, x in costs.items() if name in x}
+        best = min(cost, key=lambda label: cost[label].mean())
+        ends[name] = {
+            end: {"agent": label, "mean": float(cost[label].mean()), "interval": mean_interval(cost[label], LEVEL)}
+            for end, label in (("random", "Random"), ("best", best))
+        }
+    return {
+        "benchmark": BOARD, "command": "python -m benchmarks board",
+        "versions": {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__},
+        "runs": next(iter(tasks().values())).runs, "seed": SEED, "level": LEVEL, "tasks": ends,
+    }  # fmt: skip
+
+
+def main():
+    """Play what is missing, freeze the ends of the scores if there are none, write the manifests."""
+    played = []
+    for use in entries():
+        played.append((use, *rows(use)))
+        print(use.called, flush=True)
+    ends = DATA / "anchors.json"
+    if not ends.exists():
+        costs = {
+            use.called: {task: tasks()[task].costs(values) for task, values in found.items()}
+            for use, _, found in played
+        }
+        ends.write_text(json.dumps(anchored(costs), indent=1, allow_nan=False) + "\n", encoding="utf8")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for use, met, values in played:
+        write(made(use, met, values, "python -m benchmarks board"), FOLDER / f"{folder(FOLDER, use).name}.json")
