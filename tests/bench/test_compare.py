@@ -226,8 +226,11 @@ def test_points_of_a_sweep_against_each_other_are_different_envs(folder):
         (lambda r, f: hb.compare(r[0]), "compare needs two lines at least, not 1"),
         (lambda r, f: hb.compare(), "not 0"),
         (lambda r, f: hb.compare(r[0], 3), "compare takes Results and RunFolders, not 3"),
-        (lambda r, f: hb.compare(*r, metric="regert"), "no metric is named 'regert'; did you mean regret"),
-        (lambda r, f: hb.compare(*r, metric="agent_regret"), "'agent_regret' has several numbers a run"),
+        (
+            lambda r, f: hb.compare(*r, metric="regert"),
+            "metric='regert' must be one number a run that all lines have: ",
+        ),
+        (lambda r, f: hb.compare(*r, metric="agent_regret"), "metric='agent_regret' must be one number a run"),
         (lambda r, f: hb.compare(*r, names=["a", "b"]), "must be 3 different names"),
         (lambda r, f: hb.compare(*r, names=["a", "b", "a"]), "must be 3 different names"),
         (lambda r, f: hb.compare(*r, statistic="mode"), "statistic='mode' is not one of mean, median, iqm"),

@@ -56,8 +56,8 @@ def test_what_cannot_be_won_says_so_once(capsys):
         (["CoopNetwork-v0"], "agents: none must be one at least"),
         (["CoopNetwork-v0", "UCB1", "UCB1"], "agents: UCB1 UCB1 must be one at least, each named once"),
         (["CoopNetwork-v0", "UCB1", "--set", "n_agents=3"], "must begin with env. or agent."),
-        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "regrt"], "named 'regrt'; did you mean regret"),
-        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "agent_regret"], "no metric of one number a run is named"),
+        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "regrt"], "metric='regrt' is not one of regret, messages"),
+        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "agent_regret"], "metric='agent_regret' is not one of regret,"),
         (["CoopNetwork-v0", "UCB1", "--runs", "0"], "runs=0 must be an integer"),
     ],
 )
@@ -67,6 +67,13 @@ def test_bad_input_is_one_sentence(capsys, args, message):
     assert message in said.err
     assert said.err.count("\n") == 1
     assert not said.out
+
+
+def test_a_metric_is_known_before_anybody_plays(capsys, monkeypatch):
+    monkeypatch.setattr(hb.cli.evaluate, "evaluated", lambda *_: pytest.fail("it played"))
+    args = ["CoopNetwork-v0", "UCB1", "Multi-UCB", "--metric", "rounds"]
+    assert main(["evaluate", *args]) == 2
+    assert "metric='rounds' is not one of regret, messages" in capsys.readouterr().err
 
 
 def test_help_teaches(capsys):

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.core.luck.seeding import _states, named, numbered
+from hushbandits.core.luck.seeding import Seeded, _states, draw, grown, named, numbered, order, sown
 from hushbandits.core.luck.tapes import run_seeds, stream
 
 ENTROPY = st.one_of(st.integers(0, 2**40), st.integers(2**90, 2**260), st.lists(st.integers(0, 2**40), max_size=6))
@@ -36,6 +36,34 @@ def test_a_numbered_generator_is_numpys(numbers):
         assert rng.bit_generator.state == np.random.PCG64(n).state
 
 
+@settings(deadline=None)
+@given(ENTROPY, KEYS, st.integers(0, 9), st.integers(2, 40))
+def test_a_generator_that_is_data_draws_as_numpys(entropy, keys, many, arms):
+    keys = [tuple(key) for key in keys]
+    pairs, seeds = [(entropy, key) for key in keys], [np.random.SeedSequence(entropy, spawn_key=key) for key in keys]
+    words, twins = sown(Seeded(pairs), "reward"), [stream(seed, "reward") for seed in seeds]
+    np.testing.assert_array_equal(words, sown(seeds, "reward"))
+    uniforms, orders = np.empty((len(keys), many)), np.empty((len(keys), arms), np.int64)
+    draw(words, uniforms)
+    order(words, orders)
+    for row, arranged, at, rng in zip(uniforms, orders, words, twins, strict=True):
+        np.testing.assert_array_equal(row, rng.random(many))
+        np.testing.assert_array_equal(arranged, rng.permutation(arms))
+        # NumPy holds half a word back for the next small number; doubles begin at the next whole one
+        assert grown(at).random() == rng.random()
+
+
+def test_seeds_that_are_data_are_seeds():
+    seeds = Seeded([(7, (1, 300)), np.random.SeedSequence(9)])
+    before = sown(seeds, "reward")
+    assert [seed.spawn_key for seed in seeds] == [(1, 300), ()]
+    assert seeds[0] is seeds[0]
+    assert seeds[-1:][0].entropy == 9
+    seeds.put_rows([np.random.SeedSequence(3)], [0])
+    np.testing.assert_array_equal(sown(seeds, "reward")[0], sown([np.random.SeedSequence(3)], "reward")[0])
+    assert (sown(seeds, "reward")[0] != before[0]).any()
+
+
 def test_the_seed_behind_it_is_whole():
     seeds = run_seeds(5, 20)
     seed, rng = seeds[3], named(seeds, "wrapper/Loss")[3]
@@ -53,4 +81,5 @@ def test_the_seed_behind_it_is_whole():
 
 def test_it_is_the_same_uncompiled():
     words = np.random.default_rng(0).integers(0, 2**32, (3, 9), dtype=np.uint64)
-    np.testing.assert_array_equal(_states.py_func(words), _states(words))
+    end = np.array([7, 300], np.uint64)
+    np.testing.assert_array_equal(_states.py_func(words, end), _states(words, end))

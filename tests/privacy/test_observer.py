@@ -7,7 +7,7 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.core.play import play
-from hushbandits.envs.exploration.observer import best_placed, naming_accuracy
+from hushbandits.envs.exploration.observer import named_rows, naming_accuracy
 from hushbandits.registry import assemble
 from hushbandits.wrappers.secagg import SecAgg
 
@@ -28,10 +28,18 @@ def test_silence_tells_nothing_and_a_full_ballot_everything():
     assert naming_accuracy(~good[None], good) == 1
 
 
-def test_best_placed_shares_ties():
+def test_who_told_most_shares_ties():
     ballots = np.zeros((1, 3, 4), bool)
     ballots[0, :2, :2] = True
-    assert best_placed(ballots).tolist() == [[0.5, 0.5, 0.0]]
+    assert named_rows(ballots, np.zeros((1, 4), bool))[1].tolist() == [[0.5, 0.5, 0.0]]
+
+
+def test_observers_of_single_agents_are_observers_of_one():
+    rng = np.random.default_rng(0)
+    ballots, good = rng.random((40, 5, 3)) < rng.random((40, 1, 1)), rng.random((40, 3)) < 0.5
+    ballots[0], ballots[1] = True, False
+    named, _ = named_rows(ballots, good)
+    np.testing.assert_array_equal(named, naming_accuracy(ballots[:, :, None], good[:, None]))
 
 
 def play_metrics(xi, wrappers=(), runs=60):

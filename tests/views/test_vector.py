@@ -12,6 +12,7 @@ from small import small
 import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
+from hushbandits.core.start import Startable
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.views.learners import learners_core
 from hushbandits.views.vector import make_vec
@@ -60,6 +61,36 @@ class Alone:
         return self.task.observe()[0], reward[0], over, over and bool(self.task.solved()[0])
 
 
+@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), CASES, ids=by_case)
+def test_runs_that_start_in_place_are_those_that_are_built_anew(env_id, kwargs, protocol, monkeypatch):
+    one, other = (make_vec(env_id, 9, wrappers=protocol, **kwargs) for _ in range(2))
+    seen, twin = one.reset(seed=3)[0], other.reset(seed=3)[0]
+    one.action_space.seed(2)
+    assert one.core._in_place or "Train" not in env_id
+    for _ in range(30):
+        np.testing.assert_array_equal(seen, twin)
+        action = one.action_space.sample()
+        seen, *rest = one.step(action)
+        with monkeypatch.context() as patch:
+            patch.setattr(Startable, "_in_place", False)
+            twin, *others = other.step(action)
+        for value, same in zip(rest[:3], others[:3], strict=True):
+            np.testing.assert_array_equal(value, same)
+        equal_infos(rest[3], others[3])
+
+
+def equal_infos(one, other):
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        if isinstance(value, dict):
+            equal_infos(value, other[name])
+        elif value.dtype == object:
+            for mine, theirs in zip(value, other[name], strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+        else:
+            np.testing.assert_array_equal(value, other[name])
+
+
 def of_run(env, actions, r):
     seats = slice(r * env.n_agents, (r + 1) * env.n_agents)
     return {k: v[None, seats] for k, v in actions.items()} if isinstance(actions, dict) else actions[None, seats]
@@ -71,7 +102,7 @@ def run_by_run(env, value):
 
 @pytest.mark.parametrize(("env_id", "kwargs", "protocol"), CASES, ids=by_case)
 def test_a_row_is_a_run_of_the_core_whatever_the_others_do(env_id, kwargs, protocol):
-    runs, ends = 3, 0
+    runs, ends = 9 if "Train" in env_id else 3, 0  # from eight on, generators are data
     env = make_vec(env_id, runs, wrappers=protocol, **kwargs)
     alone = [Alone(env_id, kwargs, protocol, 5, r, runs) for r in range(runs)]
     seen, infos = env.reset(seed=5)

@@ -117,13 +117,12 @@ def compare(
     choice("statistic", statistic, STATISTICS)
     level = real("level", level, 0, 1)
     seed = integer("seed", seed, 0)
+    _known(metric, [line for line in lines if isinstance(line, Results)])
     found: list[Held] = []
     for i, line in enumerate(lines):
         if isinstance(line, RunFolder):
             found += line.held(metric)
         elif isinstance(line, Results):
-            if line.final(metric).ndim != 1:
-                raise ValueError(f"{metric!r} has several numbers a run: only one number a run can be compared")
             found.append(ends(line.line, metric, line.played[1] or f"results {i + 1}"))
         else:
             raise TypeError(f"compare takes Results and RunFolders, not {shown(line)}")
@@ -134,6 +133,17 @@ def compare(
         raise ValueError(f"names={shown(names)} must be {len(found)} different names, one for each line")
     named = [replace(s, label=label) for label, s in zip(labels, found, strict=True)]
     return Comparison(**vars(against(named, metric, statistic, level, seed)))
+
+
+def _known(metric: str, lines: Sequence[Results]) -> None:
+    """Raise ``ValueError`` unless all lines have a metric, of one number a run; the sentence lists those they have."""
+    if lines and not all(metric in line.finals and line.finals[metric].ndim == 1 for line in lines):
+        known = [
+            name
+            for name, value in lines[0].finals.items()
+            if value.ndim == 1 and all(name in line.finals for line in lines)
+        ]
+        raise ValueError(f"metric={shown(metric)} must be one number a run that all lines have: {', '.join(known)}")
 
 
 def _labels(labels: Sequence[str]) -> list[str]:

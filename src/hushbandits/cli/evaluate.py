@@ -9,13 +9,13 @@ from tyro.conf import Positional, arg
 
 from hushbandits.bench.compare import compare
 from hushbandits.bench.evaluate import evaluate as evaluated
-from hushbandits.bench.play.batch import prepare
+from hushbandits.bench.play.batch import numbers_of, prepare
 from hushbandits.bench.results import Results
 from hushbandits.bench.show.compared import heads, notes, rows
 from hushbandits.bench.show.tables import columns, summaries, written
 from hushbandits.bench.show.terminal import print_table
 from hushbandits.cli.console import Several, bad_input_is_a_sentence, escape, make_console, noted, of_env_and_agent
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.ground.validate import choice
 
 __all__ = ["evaluate"]
 
@@ -52,7 +52,7 @@ def evaluate(
     jobs
         Processes; -1: one per core.
     metric
-        Only this one; default: all of one number a run, and the first that all agents have is compared.
+        Only this one, which all agents have; default: all of one number a run, and the first of all agents is compared.
     set
         A parameter of the env, or of every agent, such as env.n_agents=8 or agent.epsilon=0.5 (repeatable).
     wrappers
@@ -63,12 +63,13 @@ def evaluate(
         if not agents or len(dict.fromkeys(agents)) < len(agents):
             raise ValueError(f"agents: {' '.join(agents) or 'none'} must be one at least, each named once")
         with noted():
-            for agent in agents:  # a slip in the last name is told before the first one plays
-                prepare(id, agent, 1, env, given, wrappers)
+            # a slip in the last name is told before the first one plays
+            met = [prepare(id, agent, 1, env, given, wrappers) for agent in agents]
+            if metric is not None:
+                offered = [numbers_of(*both) for both in met]
+                choice("metric", metric, [name for name in offered[0] if all(name in one for one in offered)])
             found = [evaluated(id, agent, runs, seed, env, given, wrappers, jobs, checkpoints=()) for agent in agents]
         asked = [metric] if metric is not None else []
-        if unknown := [name for name in asked if name not in (known := _of_all(found))]:
-            raise ValueError(f"no metric of one number a run is named {unknown[0]!r}{nearest(unknown[0], known)}")
         console = make_console()
         body = [
             [row.cell.line, row.metric, str(row.runs), *map(written, row.numbers)]

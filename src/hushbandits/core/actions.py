@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core.edge import inside
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import short
 
-__all__ = ["Coding", "Space", "Stacked", "choices", "fits", "read", "sample_mask", "shaped"]
+__all__ = ["Coding", "Space", "Stacked", "choices", "fits", "read", "sample_mask", "sample_masks", "shaped"]
 
 Space = spaces.Space[Any]
 #: Stacked actions: an array, or of a ``Dict`` space one for each of its parts.
@@ -68,13 +69,20 @@ def sample_mask(space: Space, mask: Array) -> Any:
     return mask.astype(np.int8)
 
 
+def sample_masks(space: Space, masks: Array) -> list[Any]:
+    """Return each row of ``(n, C)`` bools in the form of `sample_mask`, of memory of its own."""
+    if isinstance(space, spaces.Discrete):
+        return [row.copy() for row in masks.astype(np.int8)]
+    return [sample_mask(space, row) for row in masks]
+
+
 def fits(space: Space, action: Stacked) -> bool:
     """Whether stacked actions, one after the other, plainly all lie in `space`."""
+    if isinstance(space, spaces.Discrete):
+        return action.dtype.kind in "iu" and action.ndim == 1 and bool(inside(action, 0, int(space.n) - 1))
     if isinstance(space, spaces.Dict):
         return all(fits(part, action[name]) for name, part in space.items())
     kind, shape = action.dtype.kind, action.shape[1:]
-    if isinstance(space, spaces.Discrete):
-        return kind in "iu" and not shape and bool(action.min() >= 0 and action.max() < space.n)
     if isinstance(space, spaces.MultiDiscrete):
         whole = kind in "iu" and shape == space.shape
         return whole and bool(action.min() >= 0 and (action < space.nvec).all())
@@ -120,9 +128,9 @@ def _inside(space: Space, value: object) -> bool:
 
 
 def _short(value: object) -> bool:
-    if isinstance(value, Mapping):
-        return all(map(_short, value.values()))
-    return isinstance(value, (np.ndarray, np.generic, int, float)) or short(value)
+    if isinstance(value, (np.ndarray, np.generic, int, float)):
+        return True
+    return all(map(_short, value.values())) if isinstance(value, Mapping) else short(value)
 
 
 def _stacked(space: Space, values: Sequence[Any], lead: tuple[int, int]) -> Stacked | None:

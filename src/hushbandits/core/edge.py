@@ -13,6 +13,7 @@ import numpy as np
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import integer, nearest, short, shown
+from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.messages import Field, Fields
 
 __all__ = [
@@ -211,6 +212,8 @@ def checked_seeds(seeds: object, runs: int, sow: Callable[[int, int], Seeds]) ->
         ...
     ValueError: seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not [1]
     """
+    if isinstance(seeds, Seeded) and len(seeds):
+        return seeds
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
         return list(sow(integer("seed", seeds, 0, np.inf), runs))
     if (

@@ -1,5 +1,9 @@
 """Some runs of a batch start afresh while the others go on.
 
+A part that can do so in place says how, in a method ``_begin`` beside its ``reset``
+(`hushbandits.core.ground.strangers.begins`); of all others a fresh one is built for the runs that start, and its state
+put among theirs (`put_rows`).
+
 `put_rows` copies the state of n fresh runs into rows of an object that plays R: array by array, through attributes,
 named tuples, lists and dicts.  Nothing is guessed: an axis belongs to the runs exactly where the sizes of the two
 objects differ, R against n; what is one for all runs must be the same on both sides, and is refused by name if not.

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 from hushbandits.core.edge import checked_rows, checked_seeds
+from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import shown
+from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
@@ -42,7 +44,7 @@ class Startable(World, ABC):
     wrappers: tuple[Wrapper, ...]
     #: The wrappers as they were built: what a team may read, without any run's state.
     configured: tuple[Wrapper, ...]
-    seeds: Seeds = ()
+    seeds: Seeded = Seeded(())
     _phase: str
     #: Names of what it was built with, before any run.
     _built: frozenset[str] = frozenset()
@@ -94,7 +96,7 @@ class Startable(World, ABC):
         if not self._built:
             self._built = frozenset(vars(self)) | {"_built"}
         self._phase = "new"  # until all of it is there
-        self.seeds = seeds
+        self.seeds = Seeded(seeds)
         self.runs = len(self.seeds)
         self._reset(self.seeds)
         for wrapper in self.wrappers:
@@ -114,13 +116,33 @@ class Startable(World, ABC):
         index = checked_rows(rows, self.runs)
         if len(index) == self.runs:
             return self.reset(seeds)
-        fresh = self._sibling(len(index))
-        fresh.reset(seeds)
-        self._phase = "broken"  # until all of it is there
-        put_attributes(self, fresh, index)
+        if self._in_place:
+            seeds = checked_seeds(seeds, len(index), run_seeds)
+            if len(seeds) != len(index):
+                raise ValueError(f"seeds must be one for each of {len(index)} runs that start, not {len(seeds)}")
+            self._phase = "broken"  # until all of it is there
+            self._begin(seeds, index)
+            for wrapper in self.wrappers:
+                wrapper._begin(self, seeds, index)
+            self.seeds.put_rows(seeds, index)
+        else:
+            fresh = self._sibling(len(index))
+            fresh.reset(seeds)
+            self._phase = "broken"  # until all of it is there
+            put_attributes(self, fresh, index)
         self._restarted(index)
         self._phase = "pull"
         return self._seen()
+
+    @property
+    def _in_place(self) -> bool:
+        """Whether every part of it says how single runs start among the others."""
+        parts = (vars(self)[name] for name in self.stateful if name in vars(self))
+        return begins(self, "_reset") and all(map(begins, parts)) and all(w._in_place for w in self.wrappers)
+
+    def _begin(self, seeds: Seeds, rows: Array) -> None:
+        """Do for the runs `rows` what `_reset` does for all; defined beside it, where that is to be fast."""
+        raise NotImplementedError
 
     def _sibling(self, runs: int) -> Self:
         """Return an env as this one was built, for other runs."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Coding, Space, Stacked, choices, read, sample_mask
+from hushbandits.core.actions import Coding, Space, Stacked, choices, read, sample_masks
 from hushbandits.core.evidence import show
 from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.ground.validate import choice, flag, shown
@@ -247,7 +247,7 @@ class Task(ABC):
 
     def sample_masks(self, run: int = 0) -> list[object]:
         """Each agent's mask in one run, as ``action_space.sample`` takes it."""
-        return [sample_mask(self.action_space, row) for row in self.mask()[run]]
+        return sample_masks(self.action_space, self.mask()[run])
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
         """``(R, M, D)`` observations, a copy; `pull`, `talk`: whether the next step contains that beat."""

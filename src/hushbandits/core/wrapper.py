@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.guarantee import Promising
@@ -99,6 +100,14 @@ class Wrapper(Promising):
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs."""
+
+    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
+        """Do for the runs `rows` what `reset` does for all; for wrappers of this package (`hushbandits.core.rows`)."""
+
+    @property
+    def _in_place(self) -> bool:
+        """Whether single runs can start among the others by `_begin`."""
+        return begins(self)
 
     def tell(self, reward: Array, env: World) -> Array:
         """Return what the agents are told of their own rewards (R, A), within the range that `tells` declares."""

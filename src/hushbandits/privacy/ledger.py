@@ -85,18 +85,27 @@ class Ledger:
         self.worst: Array = np.zeros(self.runs)
         self.worst_delta: Array = np.zeros(self.runs)
 
+    def begin(self, rows: Array) -> None:
+        """Forget what the runs `rows` spent."""
+        for row in rows:
+            self._uses[row] = Counter()
+        self.worst[rows] = self.worst_delta[rows] = 0.0
+
     def spent(self, n: int, survivors: int) -> Spent:
         """`price`, computed once."""
-        if (n, survivors) not in self._prices:
-            self._prices[n, survivors] = self.price(n, survivors)
-        return self._prices[n, survivors]
+        if (known := self._prices.get((n, survivors))) is None:
+            known = self._prices[n, survivors] = self.price(n, survivors)
+        return known
 
     def use(self, run: int, server: int, n: int, survivors: int) -> None:
         """Write down one block."""
-        self._uses[run][server, n, survivors] += 1
+        uses, kind = self._uses[run], (server, n, survivors)
+        uses[kind] = uses.get(kind, 0) + 1
         spent = self.spent(n, survivors)
-        self.worst[run] = max(self.worst[run], spent.epsilon)
-        self.worst_delta[run] = max(self.worst_delta[run], spent.delta)
+        if spent.epsilon > self.worst[run]:
+            self.worst[run] = spent.epsilon
+        if spent.delta > self.worst_delta[run]:
+            self.worst_delta[run] = spent.delta
 
     def rows(self, run: int) -> list[dict[str, object]]:
         """One row per server and kind of block: planned and surviving users, parameters, (ε, δ), how many blocks."""

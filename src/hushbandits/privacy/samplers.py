@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special, stats
@@ -44,7 +45,7 @@ class PolyaDifference(NoiseLaw):
         real("r", self.r, 0)
         real("b", self.b, 0)
 
-    @property
+    @cached_property
     def _p(self) -> float:  # 1 − β
         return -math.expm1(-1 / self.b)
 

@@ -14,6 +14,7 @@ from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import choice, count, integer, shown
+from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.task import Task
@@ -153,11 +154,10 @@ class Episodes:
     def following(self, rows: Sequence[int] | Array) -> Seeds:
         """Return the seeds of the next episodes of some rows."""
         assert self._entropy is not None
-        keys = []
-        for row in rows:
-            self._played[row] += 1
-            keys.append((int(row), 256 + int(self._played[row])))
-        return [np.random.SeedSequence(self._entropy, spawn_key=key) for key in keys]
+        index = np.asarray(rows)
+        self._played[index] += 1
+        keys = zip(index.tolist(), (256 + self._played[index]).tolist(), strict=True)
+        return Seeded([(self._entropy, key) for key in keys])
 
 
 class Rows:

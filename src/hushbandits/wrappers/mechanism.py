@@ -112,6 +112,11 @@ class Mechanism(Privatizer):
             len(seeds),
         )
 
+    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
+        for row, rng in zip(rows, self.generators(seeds), strict=True):
+            self._rngs[row] = rng
+        self.ledger.begin(rows)
+
     def vain(self, env: World) -> bool:
         """Where users get lost the ledger still knows what a block cost: only what fails for everyone counts."""
         return bool(self._refuted(env)) or not np.isfinite(self._standing(env)[0].epsilon)
@@ -139,9 +144,9 @@ class Mechanism(Privatizer):
 
     def planned(self, n: int) -> Plan:
         """`plan`, computed once per block size `n`."""
-        if n not in self._plans:
-            self._plans[n] = self.plan(n)
-        return self._plans[n]
+        if (known := self._plans.get(n)) is None:
+            known = self._plans[n] = self.plan(n)
+        return known
 
     def _law(self, law: NoiseLaw) -> Noise:
         return law if self.sampler == "fast" else Exact(law)
@@ -161,10 +166,10 @@ class Mechanism(Privatizer):
         """The analyzer A (lines 26–31): the survivors' number is public."""
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
-        z = np.zeros(y.shape)
+        z, sums, sizes = np.zeros(y.shape), y.tolist(), self._sizes.tolist()
         for r, m, left in blocks(n):
-            plan = self.planned(int(self._sizes[r, m]))
-            z[r, m] = plan.decode(int(y[r, m]) % plan.modulus, left)
+            plan = self.planned(sizes[r][m])
+            z[r, m] = plan.decode(int(sums[r][m]) % plan.modulus, left)
             self.ledger.use(r, m, plan.n, left)
         return inbox.decoded(z)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
-from hushbandits.core.ground.types import Seeds
+from hushbandits.core.ground.strangers import begins
+from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Channel, Payload
 from hushbandits.core.world import World
@@ -29,6 +31,14 @@ class Passage(Wrapper):
 
     def reset(self, env: World, seeds: Seeds) -> None:
         self._channel.reset(env, seeds)
+
+    @property
+    def _in_place(self) -> bool:
+        return super()._in_place and begins(self._channel)
+
+    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
+        channel: Any = self._channel
+        channel._begin(env, seeds, rows)
 
     def send(self, message: Payload, env: World) -> Payload:
         return self._channel.send(message, env)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hushbandits.core.ground.limits import LARGEST_NUMBER
+from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, flag, integer, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
@@ -116,6 +117,10 @@ class SecAgg(Passage, SecureFunction):
         if self.protocol is not None:
             self._cohorts = Cohorts(self._how, f"wrapper/{self.name}", seeds)
         super().reset(env, seeds)
+
+    @property
+    def _in_place(self) -> bool:
+        return self.protocol is None and begins(self._channel)
 
     def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
         """Add a cohort up by the protocol.

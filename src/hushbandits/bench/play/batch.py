@@ -94,6 +94,13 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> list[int]:
     return listed
 
 
+def numbers_of(env: Env, team: Team) -> list[str]:
+    """Names of the metrics of one number a run that `team` will have in `env`; both are reset for it, none plays."""
+    env.reset(0)
+    team.reset(Face(env), env.seeds)
+    return [name for name, value in measured(env, team, env.metrics()).items() if value.ndim == 1]
+
+
 def play_batch(
     env: AnyEnv,
     agent: AnyAgent | Team,

@@ -10,7 +10,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["opened", "parsed", "printable", "ships"]
+__all__ = ["begins", "opened", "parsed", "printable", "ships"]
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -106,3 +106,18 @@ def _number(letter: str) -> str:
 def ships(code: object) -> bool:
     """Whether a class or function is code of this package; what has no module (a ``partial``) is not."""
     return str(getattr(code, "__module__", "")).partition(".")[0] == _PACKAGE
+
+
+def begins(part: object, reset: str = "reset") -> bool:
+    """Whether `part` is of this package and says how single runs start in place, where it says how all of them do.
+
+    What a stranger's class holds is not known: of it a fresh one is built, and compared.
+    """
+    if not ships(type(part)):
+        return False
+    for cls in type(part).__mro__:
+        if "_begin" in vars(cls):
+            return True
+        if reset in vars(cls):
+            return False
+    return False

@@ -12,6 +12,7 @@ from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import count, flag, real
 from hushbandits.core.luck.quantiles import TABLE, WORTH, Smooth, tabled
 from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.luck.seeding import many
 from hushbandits.core.luck.tapes import LONGEST
 
 __all__ = ["Arms", "Standing", "moving_locations"]
@@ -155,10 +156,19 @@ class Arms:
 
     def reset(self, seeds: Seeds) -> None:
         """Draw the arms of every run from its ``instance`` tape."""
-        self.locations = draw_locations(self._source, self.n_arms, self.permute, seeds)
+        self.locations = self._placed(seeds, many(len(seeds)))
         self._still = self._stand(self.locations)
         self._runs = np.arange(len(seeds))[:, None]
         self.fit()
+
+    def _placed(self, seeds: Seeds, together: bool) -> Array:
+        return draw_locations(self._source, self.n_arms, self.permute, seeds, together)
+
+    def _begin(self, seeds: Seeds, rows: Array) -> None:
+        """Do for the runs `rows` what `reset` does for all."""
+        fresh = self._stand(self._placed(seeds, many(len(self.locations))))
+        for value, new in zip(self._still, fresh, strict=True):
+            value[rows] = new
 
     def _stand(self, location: Array) -> Standing:
         mean = self.law.mean(location)

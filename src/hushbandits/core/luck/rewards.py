@@ -18,6 +18,7 @@ from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import integer, nearest, real, reals, shown
 from hushbandits.core.luck.law import WIDEST, Law
 from hushbandits.core.luck.quantiles import Smooth
+from hushbandits.core.luck.seeding import draw, order, sown
 from hushbandits.core.luck.stable import Stable
 from hushbandits.core.luck.tapes import streams
 
@@ -317,11 +318,32 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
     return values, len(values)
 
 
-def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, seeds: Seeds) -> Array:
-    """``(R, K)`` arm locations of every run, from its ``instance`` tape: drawn or given, and shuffled if asked."""
+def draw_locations(
+    means: Array | UniformMeans, n_arms: int, permute: bool, seeds: Seeds, together: bool = False
+) -> Array:
+    """``(R, K)`` arm locations of every run, from its ``instance`` tape: drawn or given, and shuffled if asked.
+
+    `together`: in compiled code, which is worth it for many runs.
+    """
     locations = np.empty((len(seeds), n_arms))
+    if together:
+        return _drawn_together(means, permute, sown(seeds, "instance"), locations)
     for row, rng in zip(locations, streams(seeds, "instance"), strict=True):
         row[:] = rng.uniform(means.low, means.high, n_arms) if isinstance(means, UniformMeans) else means
         if permute:
             row[:] = row[rng.permutation(n_arms)]
     return locations
+
+
+def _drawn_together(means: Array | UniformMeans, permute: bool, words: Array, locations: Array) -> Array:
+    if isinstance(means, UniformMeans):
+        draw(words, locations)
+        locations *= means.high - means.low
+        locations += means.low
+    else:
+        locations[:] = means
+    if not permute:
+        return locations
+    arms = np.empty(locations.shape, np.int64)
+    order(words, arms)
+    return np.take_along_axis(locations, arms, 1)

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.core.luck.seeding import named
+from hushbandits.core.luck.seeding import begin_rows, draw, grown, many, named, read_rows, sown
 
 __all__ = ["LONGEST", "TAPES", "Uniforms", "own_stream", "run_seeds", "stream", "streams", "taped"]
 
 _FIRST, _BLOCK = 1 << 6, 1 << 14  # doubles that a run reads ahead, at first and at most (128 KiB)
+_SHORT = 1 << 7  # doubles in one reading for which a generator is four words; for more it is NumPy's own
 #: Bytes that a run's tape takes at most.
 TAPES = 8 * _BLOCK + 4096
 #: Bytes of its generator, with the seed that it came from.
@@ -112,7 +113,13 @@ class Uniforms:
     """
 
     def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str, shape: tuple[int, ...] = ()):
-        self._rngs = streams(seeds, name)
+        self._name = name
+        #: The generators as data, where runs are many; and those that have read much, or are few, as NumPy has them.
+        self._words = sown(seeds, name) if many(len(seeds)) else None
+        self._rngs: list[np.random.Generator | None] = [None] * len(seeds)
+        if self._words is None:
+            self._rngs[:] = streams(seeds, name)
+        self._data = self._words is not None  # whether all of them are data
         self._shape, self._width = shape, math.prod(shape)
         self.block = np.empty((len(self._rngs), 0))
         self.at = np.zeros(len(self._rngs), np.int64)
@@ -151,17 +158,32 @@ class Uniforms:
         rows = max(1, min(ahead, _BLOCK) // self._width)
         if len(self._rows) != rows:
             self._rows = np.empty((rows, *self._rows.shape[1:]))
-        for r in range(len(self._rngs)):
-            self._rows[:, r] = self.take(r, rows * self._width).reshape(rows, *self._shape)
+        if self._data and rows * self._width <= _SHORT:
+            read_rows(self.block, self.at, self._words, self._rows.reshape(rows, len(self._rngs), self._width))
+        else:
+            for r in range(len(self._rngs)):
+                self._rows[:, r] = self.take(r, rows * self._width).reshape(rows, *self._shape)
         self._left = rows
         self._ahead[:] = min(2 * ahead, _BLOCK)
+
+    def _fill(self, run: int, out: Array) -> None:
+        """Fill ``(n,)`` `out` with the next uniforms of a run's generator."""
+        if (rng := self._rngs[run]) is None and self._words is not None:
+            if len(out) <= _SHORT:
+                draw(self._words[run : run + 1], out[None])
+                return
+            self._rngs[run] = rng = grown(self._words[run])
+            self._data = False
+        assert rng is not None
+        rng.random(out=out)
 
     def take(self, run: int, width: int) -> Array:
         """Read the next `width` uniforms of one run."""
         self._settle()
         stored = self.block[run, self.at[run] : self.at[run] + width]
         self.at[run] += len(stored)
-        fresh = self._rngs[run].random(width - len(stored))
+        fresh = np.empty(width - len(stored))
+        self._fill(run, fresh)
         return np.concatenate([stored, fresh]) if len(stored) else fresh
 
     def ensure(self, width: int, run: int | None = None) -> None:
@@ -175,7 +197,26 @@ class Uniforms:
             self._widen(len(rest) + more)
             self.at[r] = start = self.block.shape[1] - len(rest) - more
             self.block[r, start : start + len(rest)] = rest
-            self._rngs[r].random(out=self.block[r, start + len(rest) :])
+            self._fill(int(r), self.block[r, start + len(rest) :])
+
+    def begin(self, seeds: Sequence[np.random.SeedSequence], rows: Sequence[int] | Array, read: int = 0) -> Array:
+        """Put the tapes of other seeds into the runs `rows`; return the first `read` rows of each, ``(n, read, …)``."""
+        first = np.empty((len(seeds), read * self._width))
+        # Rows of all runs that are read already have those of the new tapes in them; the other runs' are not touched.
+        ready = self._rows.reshape(len(self._rows), len(self._rngs), self._width)[len(self._rows) - self._left :]
+        self.at[rows], self._ahead[rows] = self.block.shape[1], _FIRST
+        if self._words is not None:
+            begin_rows(sown(seeds, self._name), np.asarray(rows), self._words, first, ready)
+            if not self._data:
+                for row in rows:
+                    self._rngs[row] = None
+                self._data = not any(self._rngs)
+        else:
+            for row, rng, out in zip(rows, streams(seeds, self._name), first, strict=True):
+                self._rngs[row] = rng
+                rng.random(out=out)
+                ready[:, row] = rng.random(ready[:, row].shape)
+        return first.reshape(len(seeds), read, *self._shape)
 
     def put_rows(self, fresh: Uniforms, rows: Sequence[int] | Array) -> None:
         """Put the tapes of `fresh`, as far as they are read, into the runs `rows`."""
@@ -183,12 +224,20 @@ class Uniforms:
         ready = self._rows[-self._left :] if self._left else self._rows[:0]  # the other runs' are not touched
         for i, row in enumerate(rows):
             ready[:, row] = fresh.take(i, len(ready) * self._width).reshape(len(ready), *self._shape)
-            self._rngs[row], self._ahead[row] = fresh._rngs[i], fresh._ahead[i]
+            self._rngs[row], self._ahead[row] = fresh._generator(i), fresh._ahead[i]
+        self._data = False
         self._widen(fresh.block.shape[1])
         for i, row in enumerate(rows):
             rest = fresh.block[i, fresh.at[i] :]
             self.at[row] = self.block.shape[1] - len(rest)
             self.block[row, self.at[row] :] = rest
+
+    def _generator(self, run: int) -> np.random.Generator:
+        rng = self._rngs[run]
+        if rng is None:
+            assert self._words is not None
+            rng = grown(self._words[run])
+        return rng
 
     def _settle(self) -> None:
         """Put the rows that were read and not handed out back into the store."""

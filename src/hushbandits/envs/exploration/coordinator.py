@@ -13,10 +13,10 @@ from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
-from hushbandits.envs.exploration.observer import best_placed, naming_accuracy
-from hushbandits.envs.exploration.votes import NOTHING, PLAYERS, VoteState
+from hushbandits.envs.exploration.observer import named_rows
+from hushbandits.envs.exploration.votes import PLAYERS, VoteState, only_arm
 
-__all__ = ["MEASURES", "GlobalSet", "claimed", "measured", "recommend"]
+__all__ = ["MEASURES", "GlobalSet", "claimed", "correct", "measured", "recommend"]
 
 
 class GlobalSet(Inbox):
@@ -60,7 +60,8 @@ def _held(book: VoteState, everyone: bool) -> Array:
     if book.stop == PLAYERS:
         return book.holds[:, acting]
     kept = ~book.sent[:, acting] if everyone else book.active[:, None]
-    return np.where(kept.sum(2) == 1, kept.argmax(2), NOTHING)
+    held: Array = only_arm(kept)
+    return held
 
 
 #: What a vote measures.
@@ -78,19 +79,24 @@ MEASURES: Mapping[str, Measure] = {
 
 def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
     """Metrics of a vote, each ``(R,)``; `right` says which arms are, ``(R, K)``."""
-    held = _held(book, everyone)
-    found = np.take_along_axis(right, np.maximum(held, 0), 1)
-    seen = book.counted & (book.vote_cost > 0)  # baselines keep their votes to themselves
-    named, acting = naming_accuracy(seen[:, :, None], right[:, None]), book.weights > 0
+    seen = book.counted if book.vote_cost > 0 else np.zeros_like(book.counted)  # some keep their votes to themselves
+    (named, most), acting = named_rows(seen, right), book.weights > 0
     return {
         "rounds": book.rounds.copy(),
         "messages": book.messages.copy(),
-        "correct": ((held >= 0) & found).all(1),
-        "inconclusive": ~book.live & (held < 0).any(1),
+        "correct": correct(book, right, everyone),
+        "inconclusive": ~book.live & (_held(book, everyone) < 0).any(1),
         "arms": book.active.sum(1),
         "named": (named * acting).sum(1) / acting.sum(),
-        "named_most": (named * best_placed(seen)).sum(1),
+        "named_most": (named * most).sum(1),
     }
+
+
+def correct(book: VoteState, right: Array, everyone: bool) -> Array:
+    """``(R,)`` runs of which everyone who decides holds a right arm; `right`, `everyone` as for `measured`."""
+    held = _held(book, everyone)
+    found: Array = ((held >= 0) & np.take_along_axis(right, np.maximum(held, 0), 1)).all(1)
+    return found
 
 
 def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Guarantee, ...]:

@@ -241,6 +241,14 @@ class Exploration(Env):
         votes.first_rows(self._turn_luck.next(), self.book)
         self._who = self.book.who  # between the beats who has pulled, else who acts next
 
+    def _begin(self, seeds: Seeds, rows: Array) -> None:
+        self.arms._begin(seeds, rows)
+        self._reward_luck.begin(seeds, rows)
+        votes.open_rows(rows, self.book)
+        if self._left is not None:
+            self._left[rows] = False
+        votes.first_of_rows(rows, self._turn_luck.begin(seeds, rows, 1)[:, 0], self.book)
+
     @property
     def locations(self) -> Array:
         """``(R, K)`` arm locations, now."""
@@ -368,6 +376,11 @@ class Exploration(Env):
         """``(R, K)`` arms within `precision` of the best, now."""
         means = self.means
         return means >= means.max(1, keepdims=True) - self.precision - 1e-12 * (self.precision > 0)
+
+    @property
+    def correct(self) -> Array:
+        """``(R,)`` runs of which everyone who decides holds a right arm, now."""
+        return coordinator.correct(self.book, self.right, self.judge == "everyone")
 
     def _metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 
-__all__ = ["best_placed", "naming_accuracy", "watch"]
+__all__ = ["named_rows", "naming_accuracy", "watch"]
 
 
 def naming_accuracy(ballots: Array, good: Array) -> Array:
@@ -36,17 +37,34 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
     return accuracy
 
 
-def best_placed(ballots: Array) -> Array:
-    """``(R, N)`` weights of the agents that told the most: equal over those with the most votes, 0 elsewhere.
+@jit
+def named_rows(ballots, good):
+    """`naming_accuracy` of an observer of each single agent, and who told most, both ``(R, N)``.  Compiled.
+
+    Who told most comes as weights: equal over those with the most votes, 0 elsewhere.
 
     Parameters
     ----------
     ballots : (R, N, K) bool
+    good : (R, K) bool
     """
-    told = ballots.sum(-1)
-    most = told == told.max(-1, keepdims=True)
-    weights: Array = most / most.sum(-1, keepdims=True)
-    return weights
+    runs, n, k = ballots.shape
+    named, placed = np.empty((runs, n)), np.zeros((runs, n))
+    told = np.empty(n, np.int64)
+    for r in range(runs):
+        for m in range(n):
+            told[m] = ballots[r, m].sum()
+            fewest = right = 0
+            for arm in range(k):
+                if told[m] == k or not ballots[r, m, arm]:
+                    fewest += 1
+                    right += good[r, arm]
+            named[r, m] = right / fewest
+        most = told.max()
+        for m in range(n):
+            if told[m] == most:
+                placed[r, m] = 1 / (told == most).sum()
+    return named, placed
 
 
 def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:

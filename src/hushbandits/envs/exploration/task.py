@@ -16,7 +16,7 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.task import Part, Task
 from hushbandits.core.world import World
 from hushbandits.envs.exploration import picture
-from hushbandits.envs.exploration.votes import finished
+from hushbandits.envs.exploration.votes import decided
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,10 +102,9 @@ class ExplorationTask(Task):
         return acts, speaks
 
     def _vote(self) -> Array:
-        speaks = self._due()[1]
-        still = self._open()
-        # The last arm that an agent holds to is not for it to vote out.
-        return np.concatenate([still & speaks & (still.sum(-1, keepdims=True) > 1), np.ones_like(speaks)], -1)
+        columns = (self.layout[part].start for part in ("active", "own_votes", "speaks"))
+        mask: Array = _votable(self._obs, *columns, self.core.n_arms)
+        return mask
 
     def _one(self) -> Array:
         acts, speaks = self._due()
@@ -159,15 +158,11 @@ class ExplorationTask(Task):
 
     def final_reward(self) -> Array:
         """+1 for the right arm, else −1."""
-        return np.where(self.core.metrics()["correct"], 1.0, -1.0)
+        return np.where(self.core.correct, 1.0, -1.0)
 
     def solved(self) -> Array:
         """Decided, or nobody is left to act."""
-        core = self.core
-        book = core.book
-        rows = zip(book.active.sum(1), book.open_seats, strict=True)
-        decided = [finished(book.stop, left, seats) for left, seats in rows]
-        done: Array = np.array(decided) | core.deserted
+        done: Array = decided(self.core.book) | self.core.deserted
         return done
 
     def _flag(self, pull: bool, talk: bool) -> None:
@@ -181,6 +176,24 @@ class ExplorationTask(Task):
 
     def draw(self, figure: Figure) -> None:
         picture.draw(self, figure)
+
+
+@jit
+def _votable(obs, active, own, speaks, arms):
+    """Arms that an agent may vote out, and then whether it may vote for none: it always may."""
+    runs, agents, _ = obs.shape
+    mask = np.zeros((runs, agents, arms + 1), np.bool_)
+    for r in range(runs):
+        for m in range(agents):
+            row, still = obs[r, m], 0
+            for k in range(arms):
+                still += row[active + k] > 0 and row[own + k] == 0
+            # The last arm that an agent holds to is not for it to vote out.
+            if still > 1 and row[speaks] > 0:
+                for k in range(arms):
+                    mask[r, m, k] = row[active + k] > 0 and row[own + k] == 0
+            mask[r, m, arms] = True
+    return mask
 
 
 @jit

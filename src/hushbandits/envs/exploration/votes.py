@@ -28,10 +28,14 @@ __all__ = [
     "close_rows",
     "count",
     "count_rows",
+    "decided",
     "draw_agent",
     "finished",
+    "first_of_rows",
     "first_rows",
     "news",
+    "only_arm",
+    "open_rows",
     "open_votes",
     "pull_rows",
     "retire",
@@ -100,13 +104,12 @@ def open_votes(env: World, runs: int) -> VoteState:
         holds=np.empty((runs, n), np.int64),
         open_seats=np.empty((runs, 2), np.int64),
     )  # fmt: skip
-    for r in range(runs):
-        accumulate(weights, book.pool[r], book.cumulative[r])
-        clear(book, r)
+    open_rows(np.arange(runs), book)
     return book
 
 
-def clear(book: VoteState, r: int) -> None:
+@jit
+def clear(book, r):
     """Forget all votes of run r: every arm is in 𝒦 again, and everyone holds them all."""
     book.active[r] = True
     book.sent[r] = False
@@ -114,6 +117,20 @@ def clear(book: VoteState, r: int) -> None:
     book.votes[r] = 0
     book.holds[r] = SEVERAL
     book.open_seats[r] = (book.weights > 0).sum()
+
+
+@jit
+def open_rows(rows, book):
+    """Nothing has happened yet in the runs `rows`."""
+    for r in rows:
+        book.live[r] = True
+        book.rounds[r] = 0
+        book.messages[r] = 0
+        book.regret[r] = 0.0
+        for n in range(book.weights.size):
+            book.pool[r, n] = book.weights[n] > 0
+        accumulate(book.weights, book.pool[r], book.cumulative[r])
+        clear(book, r)
 
 
 @jit
@@ -222,6 +239,29 @@ def finished(stop, left, open_seats):
     return False
 
 
+@jit
+def only_arm(kept):
+    """``(R, J)`` the one arm that is left in ``(R, J, K)`` sets; `NOTHING` where there is none, or are several."""
+    runs, several, arms = kept.shape
+    held = np.full((runs, several), NOTHING, np.int64)
+    for r in range(runs):
+        for j in range(several):
+            if kept[r, j].sum() == 1:
+                for k in range(arms):
+                    if kept[r, j, k]:
+                        held[r, j] = k
+    return held
+
+
+@jit
+def decided(book):
+    """``(R,)`` runs that are decided, or will stay as they are."""
+    found = np.zeros(book.live.size, np.bool_)
+    for r in range(found.size):
+        found[r] = finished(book.stop, book.active[r].sum(), book.open_seats[r])
+    return found
+
+
 # -- the beats: all runs, each by the rules above -----------------------------------------------------------------
 
 
@@ -230,6 +270,13 @@ def first_rows(turns, book):
     """Draw who acts first."""
     for r in range(turns.size):
         book.who[r] = draw_agent(book.cumulative[r], turns[r])
+
+
+@jit
+def first_of_rows(rows, turns, book):
+    """Draw who acts first in the runs `rows`."""
+    for i, r in enumerate(rows):
+        book.who[r] = draw_agent(book.cumulative[r], turns[i])
 
 
 @jit

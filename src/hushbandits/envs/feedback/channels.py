@@ -76,8 +76,13 @@ class SealedBlocks:
         return fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        """Open the tape."""
-        self._rngs = streams(seeds, f"wrapper/{self._by.name}")
+        """Open the tape, where rewards are encoded here."""
+        self._rngs = streams(seeds, f"wrapper/{self._by.name}") if self._encodes else []
+
+    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
+        if self._encodes:
+            for row, rng in zip(rows, streams(seeds, f"wrapper/{self._by.name}"), strict=True):
+                self._rngs[row] = rng
 
     def send(self, message: Payload, env: World) -> Payload:
         """Add up, unless too few are left."""

@@ -161,6 +161,12 @@ class Feedback(Env):
         self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
         self._rounded: Rounded = {}
 
+    def _begin(self, seeds: Seeds, rows: Array) -> None:
+        self.arms._begin(seeds, rows)
+        self._luck.begin(seeds, rows)
+        self.served[rows] = self._bits[rows] = 0
+        self._regret[rows] = 0.0
+
     def _check_action(self, action: object) -> tuple[Array, Array]:
         if not isinstance(action, tuple) or len(action) != 2:
             raise ValueError(f"action must be a pair (arm, n), not {type(action).__name__}")

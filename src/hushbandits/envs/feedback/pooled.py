@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -153,30 +154,32 @@ class Pooled(Cohort):
         if self._total is None:
             total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
             rngs = numbered(self._seeds[self.planned.nonzero()])
+            left = self.n.tolist()
+            parts = [(part.law, part.n.tolist(), part.location.tolist()) for part in self._parts]
             for (r, m, planned), rng in zip(blocks(self.planned), rngs, strict=True):
                 drawn: float = 0
-                for part in self._parts:
-                    if part.n[r, m]:
-                        drawn += self._part_sum(part, r, m, rng)
+                for law, n, location in parts:
+                    if n[r][m]:
+                        drawn += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
                 for noises in self._noises:
-                    drawn += noises.noise(planned).total(noises.rngs[r], int(self.n[r, m]))
+                    drawn += noises.noise(planned).total(noises.rngs[r], left[r][m])
                 total[r, m] = drawn
             self._total = total
         return self._total
 
-    def _part_sum(self, part: _Part, r: int, m: int, rng: np.random.Generator) -> float:
-        n, law, location = int(part.n[r, m]), part.law, part.location[r, m]
+    def _part_sum(self, n: int, law: Law, location: float, r: int, m: int, rng: np.random.Generator) -> float:
         g = None if self._grid is None else int(self._grid[r, m])
         if not self._before:
             if isinstance(law, Bernoulli):
                 return rng.binomial(n, location) * (1 if g is None else g)
             # Past g = n/2 cells it is cheaper to simulate the n users.
-            pmf = None if g is None or 2 * g > n else self._rounding(law, float(location), g)
+            pmf = None if g is None or 2 * g > n else self._rounding(law, location, g)
             if pmf is not None:
                 return int(rng.multinomial(n, pmf) @ np.arange(len(pmf)))
+        where: Any = np.float64(location)
         total: float = 0 if g else 0.0
         for start in range(0, n, _CHUNK):
-            x = law.quantile(rng.random(min(_CHUNK, n - start)), location)
+            x = law.quantile(rng.random(min(_CHUNK, n - start)), where)
             for step in self._before:
                 x = step(x, r, m, rng)
             total = _running_sum(x, total) if g is None else total + int(round_at_random(x, g, self._coins[r]).sum())

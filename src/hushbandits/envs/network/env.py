@@ -206,6 +206,17 @@ class CoopNetwork(Rounds):
             self._weather = streams(seeds, "edges")
         self._ring = Ring(fields, self.slots.depth, runs, m)
 
+    def _begin(self, seeds: Seeds, rows: Array) -> None:
+        super()._begin(seeds, rows)
+        if self._random_graph:
+            for row, rng in zip(rows, streams(seeds, "graph"), strict=True):
+                self._drawn[row] = connected_erdos_renyi(self.n_agents, self.edge_probability, rng)
+        if self.edge_loss or self._meddlers:
+            self._flood.put_rows(self._flood, rows)
+            for row, rng in zip(rows, streams(seeds, "edges"), strict=True):
+                self._weather[row] = rng
+        self._ring.put_rows(self._ring, rows)
+
     #: Worked out of the graphs.
     not_rows = (*Rounds.not_rows, "slots", "_places", "_edges")
 
@@ -238,7 +249,7 @@ class CoopNetwork(Rounds):
         message = self._counted(message)
         if self.edge_loss or self._meddlers:
             return self._flooded(message)
-        self._messages += (message["sent"] * self._edges).sum(1)
+        self._messages += np.vecdot(message["sent"], self._edges)
         self._ring.post(message)
         fields = tuple(self._ring.fields)
         return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "sender"))

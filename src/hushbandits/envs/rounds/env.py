@@ -215,6 +215,13 @@ class Rounds(Env):
         self._regret = np.zeros((runs, m))
         self._messages = np.zeros(runs, np.int64)
 
+    def _begin(self, seeds: Seeds, rows: Array) -> None:
+        self.arms._begin(seeds, rows)
+        self._luck.begin(seeds, rows)
+        self._t[rows] = self._messages[rows] = 0
+        self._live[rows] = True
+        self._regret[rows] = 0.0
+
     not_rows = (*Env.not_rows, "_abreast")
 
     def _restarted(self, rows: Array) -> None:
