@@ -59,7 +59,7 @@ class AdaP(Calibrated):
     Where users get lost, n_a counts those who are left, and an episode that is lost whole is asked for again.
     """
 
-    measures: ClassVar[Mapping[str, Measure]] = {
+    measures: Mapping[str, Measure] = {
         "noised_means": Measure("noised means that actions were made of", "count"),
     }
     mechanisms = ("CentralLaplace",)
