@@ -49,6 +49,7 @@ def test_it_equals_its_naive_twin(agent, epsilon, alpha):
         assert found[r] == expected
         assert env.metrics()["regret"][r] == pytest.approx(regret, rel=1e-12)
         switched += len({arm for arm, _ in expected[4:]})
+        assert team.metrics(env)["noised_means"][r] == len(expected)
     assert switched > 8  # more than two arms a run come again
 
 

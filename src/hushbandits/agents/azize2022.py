@@ -6,6 +6,7 @@ reward counts in one mean, and every mean gets noise once, so that the actions a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import real
 from hushbandits.core.guarantee import ONCE, Guarantee
 from hushbandits.core.luck.tapes import Uniforms
+from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.world import World
@@ -57,6 +59,9 @@ class AdaP(Calibrated):
     Where users get lost, n_a counts those who are left, and an episode that is lost whole is asked for again.
     """
 
+    measures: Mapping[str, Measure] = {
+        "noised_means": Measure("noised means that actions were made of", "count"),
+    }
     mechanisms = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": False}
     wrappers = ("CentralLaplace",)
@@ -76,6 +81,7 @@ class AdaP(Calibrated):
         self._mean = np.zeros(shape)  # μ̃
         self._n = np.zeros(shape, np.int64)  # n_a
         self._next = np.ones(shape, np.int64)  # N_a
+        self._noised = np.zeros(shape[0], np.int64)
         self._run, self._seat = np.ogrid[: shape[0], : shape[1]]
         self._luck = Uniforms(seeds, f"agent/{self.name}", shape[1:2])
 
@@ -94,11 +100,15 @@ class AdaP(Calibrated):
         first = self._n[at] == 0
         self._mean[at] = total[r, m] / n[r, m]  # line 6
         self._n[at] = n[r, m]
+        self._noised += np.bincount(r, minlength=len(self._n))
         self._next[at] *= np.where(first, 1, 2)
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """With ``calibrated=False``, ``uncalibrated`` (R,): the index is not made for the mechanism's noise."""
-        return self._marks(len(self._n))
+        """``noised_means`` (R,): one for each arm's first pull, and one for each episode.
+
+        With ``calibrated=False`` also ``uncalibrated`` (R,): the index is not made for the mechanism's noise.
+        """
+        return {"noised_means": self._noised.copy(), **self._marks(len(self._n))}
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """What the env's mechanism promises, of the actions: these are made of its sums, and of nothing else."""

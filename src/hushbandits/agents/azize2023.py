@@ -18,9 +18,10 @@ __all__ = ["AdaPTT", "Identifier"]
 
 
 class Identifier(VotingTeam):
-    """Base of a learner that identifies the best arm by itself, privately: N = 1, one arm in a round.
+    """Base of a learner that identifies the best arm by itself, privately, one arm in a round.
 
-    When it stops it votes out all arms but the one that it recommends, and the run is over.
+    When it stops it votes out all arms but the one that it recommends, and the run is over.  There is one learner,
+    N = 1, unless the env is given another number; then each goes by its own rewards, and the first that stops decides.
 
     Parameters
     ----------
@@ -43,9 +44,9 @@ class Identifier(VotingTeam):
         self.delta = real("delta", delta, 0, 1)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """One learner, whose word is final."""
-        alone = {"n_agents": 1, "threshold": 1, "comparison": ">=", "precision": 0.0}
-        return Protocol(env={**alone, "single": True, "idle": "stays", "stop": "coordinator"})
+        """One learner, if nobody says how many, and whose word is final."""
+        final = {"threshold": 1, "comparison": ">=", "single": True, "idle": "stays", "stop": "coordinator"}
+        return Protocol(env=final if "n_agents" in settings else {**final, "n_agents": 1})
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         return (
@@ -53,7 +54,7 @@ class Identifier(VotingTeam):
                 mechanism="Laplace(1/(εn)) on an arm's mean of the n rewards of a phase; no reward is in two phases",
                 epsilon=self.epsilon,
                 delta=0.0,
-                adjacency=Adjacency("one reward replaced by any other in [0, 1]", "reward"),
+                adjacency=Adjacency("one reward of a learner replaced by any other in [0, 1]", "reward"),
                 view="whoever sees all actions, when it stops and what it recommends",
                 assumptions=("rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"),
                 source=self.source,

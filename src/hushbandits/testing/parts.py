@@ -173,8 +173,7 @@ def grounds(
     refusal: Exception | None = None
     for id in [env_id] if env_id is not None else list_envs():
         small = {"horizon": ROUNDS} if takes(id, "horizon") and "horizon" not in env else {}
-        # the last one leaves the number of agents to whoever asks for one
-        sizes: Sequence[Params] = [*({"n_agents": n} for n in AGENTS), {}] if takes(id, "n_agents") else [{}]
+        sizes: Sequence[Params] = [{"n_agents": n} for n in AGENTS] if takes(id, "n_agents") else [{}]
         for size in sizes if "n_agents" not in env else [{}]:
             built = _built(make, id, {**small, **size, **env}, wrappers)
             try:
