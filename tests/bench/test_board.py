@@ -340,18 +340,18 @@ def test_the_plug_in_stands_on_the_board_without_a_word_in_the_package(here):
 
 
 def test_a_policy_that_was_trained_is_named_by_its_folder(here, capsys):
-    folder = Path(hb.__file__).parent / "data/policies/es-distdp"
+    folder = Path(hb.__file__).parent / "data/policies/ppo-distdp"
     for name in ("mine", "theirs"):
         shutil.copytree(folder, here / name)
-    said = json.loads(SHIPPED["ES-DistDP"].read_text(encoding="utf8"))
+    said = json.loads(SHIPPED["PPO-DistDP"].read_text(encoding="utf8"))
     said |= {"agent": {"use": "sb3:mine", "label": "sb3:mine"}, "source": manifests.source(entry("sb3:mine", {}))}
     (here / "mine.json").write_text(json.dumps(said))
     verify = ["bench", "--verify", "mine.json", "--jobs", "1", "--shard", "1/24", "--agents"]
     assert main([*verify, "sb3:theirs"]) == 0  # the same policy, wherever it lies
     (here / "theirs/policy.json").write_text((folder / "policy.json").read_text() + " ")
     assert main([*verify, "sb3:theirs"]) == 1
-    assert main([*verify, "ES-DistDP"]) == 2
-    assert "mine.json is of 'sb3:mine', not of 'ES-DistDP'" in capsys.readouterr().err
+    assert main([*verify, "PPO-DistDP"]) == 2
+    assert "mine.json is of 'sb3:mine', not of 'PPO-DistDP'" in capsys.readouterr().err
 
 
 def test_an_agent_that_fails_is_told_and_what_was_played_is_kept(here, capsys):
