@@ -314,7 +314,7 @@ def test_an_agent_of_ones_own_from_code_to_page(here, capsys):
     assert '<td class="t" data-h="agent">Server</td>' in (here / "board.html").read_text()
 
 
-def test_a_shard_and_its_fellow_are_the_whole(here, capsys):
+def test_a_shard_and_its_fellow_are_the_whole_and_half_a_folder_goes_on(here, capsys):
     (here / "own_server.py").write_text(SERVER)
     asked = ["bench", "--agents", "own_server:Server", "--jobs", "1", "--tasks", "users-small"]
     for i in (1, 2):
@@ -326,7 +326,9 @@ def test_a_shard_and_its_fellow_are_the_whole(here, capsys):
         capsys.readouterr()
         assert main([*asked, "--out", out]) == 0
         tables.append(capsys.readouterr().out)
-    assert tables[0] == tables[1]
+    capsys.readouterr()
+    assert main([*asked, "--out", "part1"]) == 0  # the half that is missing
+    assert tables == [capsys.readouterr().out] * 2
     assert re.search(r"users-small +24 ", tables[0])
 
 
@@ -335,6 +337,31 @@ def test_the_plug_in_stands_on_the_board_without_a_word_in_the_package(here):
     shutil.copy(ROOT / "examples/plugin/src/tidal/agent.py", here / "own_tides.py")
     asked = ["bench", "--agents", "own_tides:TidalUCB", "--jobs", "1", "--tasks", "net-small", "--out", "runs/tides"]
     assert main(asked) == 0
+
+
+def test_a_policy_that_was_trained_is_named_by_its_folder(here, capsys):
+    folder = Path(hb.__file__).parent / "data/policies/ppo-distdp"
+    for name in ("mine", "theirs"):
+        shutil.copytree(folder, here / name)
+    said = json.loads(SHIPPED["PPO-DistDP"].read_text(encoding="utf8"))
+    said |= {"agent": {"use": "sb3:mine", "label": "sb3:mine"}, "source": manifests.source(entry("sb3:mine", {}))}
+    (here / "mine.json").write_text(json.dumps(said))
+    verify = ["bench", "--verify", "mine.json", "--jobs", "1", "--shard", "1/24", "--agents"]
+    assert main([*verify, "sb3:theirs"]) == 0  # the same policy, wherever it lies
+    (here / "theirs/policy.json").write_text((folder / "policy.json").read_text() + " ")
+    assert main([*verify, "sb3:theirs"]) == 1
+    assert main([*verify, "PPO-DistDP"]) == 2
+    assert "mine.json is of 'sb3:mine', not of 'PPO-DistDP'" in capsys.readouterr().err
+
+
+def test_an_agent_that_fails_is_told_and_what_was_played_is_kept(here, capsys):
+    (here / "own_bad.py").write_text(
+        "class Bad:\n    def __init__(self, m, rng): ...\n\n    def act(self, t):\n        return 0\n"
+    )
+    assert main(["bench", "--agents", "own_bad:Bad", "--tasks", "vote-small", "--jobs", "1"]) == 1
+    said = capsys.readouterr().err
+    assert "act must return 3 bools as arms, not 0; all other runs are kept, and --tasks leaves out what Bad" in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize(

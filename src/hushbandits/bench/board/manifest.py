@@ -198,12 +198,12 @@ def _checked(said: object) -> Manifest:
     agent = Use.from_dict(top["agent"])
     for name, value in {"use": agent.name, "label": agent.called, "on": agent.on or ""}.items():
         _text(f"agent: {name}", value)
-    if agent.label != (own := entry(f"{agent.name}@{agent.on}" if agent.on else agent.name, agent.params).label):
-        raise ValueError(f"agent: label={shown(agent.label)} must be {own!r}, so that nobody has another's name")
     for name, value in agent.params.items():
         _text("agent: a parameter", name)
         if not isinstance(value, (bool, int, float)):  # a text could name code
             raise ValueError(f"agent: {name}={shown(value)} must be a number, true or false")
+    if agent.label != (own := entry(f"{agent.name}@{agent.on}" if agent.on else agent.name, agent.params).label):
+        raise ValueError(f"agent: label={shown(agent.label)} must be {own!r}, so that nobody has another's name")
     versions = top["versions"]
     if not mapping(versions) or len(versions) > 9:
         raise ValueError(f"versions={shown(versions)} must be a table of texts")

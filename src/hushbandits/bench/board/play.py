@@ -121,7 +121,8 @@ def play(
     outcome = go_on(begin(experiments, out, SEED), players, shard=shard, progress=progress, notify=notify)
     if outcome.failures:
         outcome.store.close()
-        raise RunError(f"{len(outcome.failures)} batches of {agent.called} failed; the first: {outcome.failures[0]}")
+        first = str(outcome.failures[0]).partition("\n")[0]
+        raise RunError(f"{first}; all other runs are kept, and --tasks leaves out what {agent.called} is not for")
     return outcome.store
 
 
