@@ -1,8 +1,11 @@
-"""What trained policies reach, over five training seeds: a figure and a table of docs/learning.md.
+"""What trained policies reach on held-out seeds: the tables of docs/learning.md.
 
-Run: ``python -m benchmarks learning [FOLDER]`` (needs the extra es; about a quarter of an hour of one core).  It trains
-what FOLDER (``runs/learning``) lacks with ``hushbandits train``, draws ``learning.png`` there, and plays everybody in
-the same fresh episodes: where the policies were trained, and with twice the arms and agents.
+Run: ``python -m benchmarks learning`` (a minute or two) plays the policies that ship, each beside the short rule of its
+setting and uniform play, in the same episodes, and prints the table of what ships.
+
+``python -m benchmarks learning FOLDER`` (needs the extra es; about a quarter of an hour of one core) makes the study
+over five training seeds.  It trains what FOLDER lacks with ``hushbandits train``, draws ``learning.png`` there, and
+plays everybody in the same fresh episodes: where the policies were trained, and with twice the arms and agents.
 """
 
 import json
@@ -49,6 +52,18 @@ STUDY = {
         ("Commit-Blocks", "Dist-DP-SE", "PPO-DistDP"), 2_000, {"n_arms": 6, "n_agents": 2},
     ),
 }  # fmt: skip
+
+
+#: Policies that ship: where they were trained, by what they are scored, and the rule beside them.
+SHIPPED = {
+    "ES-CoopNetwork": ("CoopNetwork-Train-v0", "regret", "Index-TS"),
+    "PPO-CoopNetwork": ("CoopNetwork-Train-v0", "regret", "Index-TS"),
+    "ES-DPMASE": ("DPMASE-Train-v0", "correct", "Gap-Vote"),
+    "MaskablePPO-DPMASE": ("DPMASE-Train-v0", "correct", "Gap-Vote"),
+    "ES-DistDP": ("DistDP-Train-v0", "regret", "Commit-Blocks"),
+    "PPO-DistDP": ("DistDP-Train-v0", "regret", "Commit-Blocks"),
+}
+RUNS = 400
 
 
 def trained(id, seed, folder):
@@ -105,7 +120,26 @@ def curves(folder, all_folders):
     figure.savefig(folder / "learning.png", dpi=120)
 
 
-def main(folder="runs/learning"):
+def shipped():
+    """The table of what ships: each policy as it is, taking its likeliest action, and speaking after its reward."""
+
+    @cache
+    def cell(id, metric, agent, **how):
+        results = hb.evaluate(id, agent, runs=RUNS, seed=SEED, agent_kwargs=how, progress=False)
+        return said(results.final(metric).astype(float))
+
+    print("| agent | as it is | `deterministic=True` | `beats=2` | the rule | `Random` |\n|---|---|---|---|---|---|")
+    for agent, (id, metric, rule) in SHIPPED.items():
+        own = [cell(id, metric, agent), cell(id, metric, agent, deterministic=True)]
+        own.append("" if id.startswith("DistDP") else cell(id, metric, agent, beats=2))  # there both are one game
+        others = f"`{rule}` {cell(id, metric, rule)}", cell(id, metric, "Random")
+        print(f"| `{agent}`, {metric} | {' | '.join([*own, *others])} |", flush=True)
+
+
+def main(folder=None):
+    if folder is None:
+        shipped()
+        return
     folder = Path(folder)
     all_folders = {id: [trained(id, seed, folder) for seed in SEEDS] for id in STUDY}
     curves(folder, all_folders)

@@ -40,6 +40,9 @@ MADE, FILMS = DOCS / "reference" / "made", DOCS / "_static" / "films"
 #: Whom an env's moving picture shows at play; of an env that is not here, `Random`.
 PLAYERS = {
     "ByzantineNetwork-v0": "Byzantine-UCB", "CentralDP-v0": "CDP-SE", "CoopNetwork-Train-v0": "PPO-CoopNetwork",
+    "CoopNetwork-Train-Grid-v0": "Index-TS", "CoopNetwork-Train-Lossy-v0": "Index-TS",
+    "DPMASE-Train-Uneven-v0": "Gap-Vote", "DPMASE-Train-Wide-v0": "Gap-Vote",
+    "DistDP-Train-Lossy-v0": "Commit-Blocks", "DistDP-Train-Tight-v0": "Commit-Blocks",
     "CoopNetwork-v0": "Multi-UCB", "CorruptedElimination-v0": "Corrupted-Elimination", "DPMASE-v0": "DP-MASE",
     "DPMASE-Train-v0": "MaskablePPO-DPMASE", "DecentralizedExploration-v0": "Decentralized-SER3",
     "DistCDP-v0": "Dist-CDP-SE", "DistDP-Train-v0": "PPO-DistDP", "DistDP-v0": "Dist-DP-SE",

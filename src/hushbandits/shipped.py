@@ -61,6 +61,45 @@ ENVS = {
     "DistDP-Train-v0": _at(
         _FEEDBACK, "DiscreteLaplace", "SecAgg", means=UniformMeans(), n_arms=3, horizon=2_000, rewards="bernoulli"
     ),
+    # The same, hard to learn: far neighbours, lost reports, votes of the many or of those who seldom act, lost users.
+    "DPMASE-Train-Wide-v0": _at(_EXPLORATION, means=UniformMeans(), n_arms=10, n_agents=8, threshold=3, horizon=1_000),
+    "DPMASE-Train-Uneven-v0": _at(
+        _EXPLORATION,
+        means=UniformMeans(),
+        n_arms=5,
+        n_agents=16,
+        threshold=7,
+        agent_distribution="power",
+        horizon=1_000,
+    ),
+    "CoopNetwork-Train-Grid-v0": _at(
+        _NETWORK, means=UniformMeans(), n_arms=10, n_agents=16, graph="grid", extra_delay=1, horizon=200
+    ),
+    "CoopNetwork-Train-Lossy-v0": _at(
+        _NETWORK, "Loss", means=UniformMeans(), n_arms=10, n_agents=32, horizon=200, rate=0.3
+    ),
+    "DistDP-Train-Lossy-v0": _at(
+        _FEEDBACK,
+        "DiscreteLaplace",
+        "Loss",
+        "SecAgg",
+        means=UniformMeans(),
+        n_arms=5,
+        n_agents=4,
+        horizon=2_000,
+        rewards="bernoulli",
+        rate=0.2,
+    ),
+    "DistDP-Train-Tight-v0": _at(
+        _FEEDBACK,
+        "DiscreteLaplace",
+        "SecAgg",
+        means=UniformMeans(),
+        n_arms=10,
+        horizon=5_000,
+        rewards="bernoulli",
+        epsilon=0.1,
+    ),
 }
 
 AGENTS = {

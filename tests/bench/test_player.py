@@ -52,6 +52,12 @@ PLAYS = {
     "DPMASE-Train-v0": ("Random", {}),
     "CoopNetwork-Train-v0": ("PPO-CoopNetwork", {}),
     "DistDP-Train-v0": ("Dist-DP-SE", {}),
+    "DPMASE-Train-Wide-v0": ("Gap-Vote", {}),
+    "DPMASE-Train-Uneven-v0": ("Gap-Vote", {}),
+    "CoopNetwork-Train-Grid-v0": ("Index-TS", {}),
+    "CoopNetwork-Train-Lossy-v0": ("Multi-UCB", {"n_agents": 8, "horizon": 30}),
+    "DistDP-Train-Lossy-v0": ("Commit-Blocks", {}),
+    "DistDP-Train-Tight-v0": ("Dist-DP-SE", {}),
 }
 
 

@@ -182,7 +182,7 @@ def test_a_member_sees_its_own_column_only(factory, env_id, kwargs):
 @pytest.mark.parametrize("env_id", hb.list_envs())
 @pytest.mark.parametrize("beats", [1, 2])
 def test_a_learner_is_handed_nobody_elses_observation(env_id, beats):
-    env = hb.make(env_id, beats=beats, **({} if "LTR" in env_id else {"n_agents": 30}))
+    env = hb.make(env_id, beats=beats, **({} if "LTR" in env_id else {"n_agents": 36}))
     observations, infos = env.reset(seed=0)
     for _ in range(3):
         for agent, seen in observations.items():

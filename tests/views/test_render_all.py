@@ -23,7 +23,7 @@ def unseen():
 
 
 def begun(env_id, mode="rgb_array", rounds=3, **kwargs):
-    env = hb.make(env_id, render_mode=mode, **{"n_agents": 30, "horizon": 200} | kwargs)
+    env = hb.make(env_id, render_mode=mode, **{"n_agents": 36, "horizon": 200} | kwargs)
     env.reset(seed=1)
     for agent in env.possible_agents:
         env.action_space(agent).seed(0)
@@ -172,7 +172,7 @@ def test_a_title_has_two_lines_and_ends_with_the_verdict():
 @pytest.mark.parametrize(
     ("env_id", "agent", "env"),
     [
-        *((env_id, "Random", {"n_agents": 32, "horizon": 30}) for env_id in hb.list_envs()),
+        *((env_id, "Random", {"n_agents": 36, "horizon": 30}) for env_id in hb.list_envs()),
         ("CoopNetwork-v0", "Multi-UCB", {"n_agents": 4, "horizon": 30}),
         ("PrivateNetwork-v0", "Private-UCB", {"n_agents": 4, "horizon": 5}),  # it is told no rewards
         ("DPMASE-v0", "Independent", {"n_agents": 2, "means": [0.9, 0.1]}),

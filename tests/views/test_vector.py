@@ -324,7 +324,7 @@ def test_resets_say_what_they_take():
 @pytest.mark.parametrize("env_id", hb.list_envs())
 def test_gymnasium_makes_every_env(env_id):
     voting = hb.make_core(env_id).setting == "exploration"
-    m, more = (30, {"threshold": 2}) if voting else (3, {})
+    m, more = (30, {"threshold": 2}) if voting else (4, {})
     env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2, n_agents=m, **more)
     assert (env.num_envs, env.runs, env.n_agents) == (2 * m, 2, m)
     assert env.metadata["autoreset_mode"] is env.unwrapped.autoreset_mode is AutoresetMode.SAME_STEP

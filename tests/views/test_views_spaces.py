@@ -26,15 +26,15 @@ def test_action_spaces():
 def test_spaces_are_small_flat_homogeneous_and_each_agents_own():
     for env_id in hb.list_envs():
         votes = {"threshold": 1, "strict": False} if hb.make_core(env_id).setting == "exploration" else {}
-        env = hb.make(env_id, n_agents=3, **votes)
-        assert env.possible_agents == ["agent_0", "agent_1", "agent_2"]
+        env = hb.make(env_id, n_agents=4, **votes)
+        assert env.possible_agents == ["agent_0", "agent_1", "agent_2", "agent_3"]
         box, other = env.observation_space("agent_0"), env.observation_space("agent_1")
         assert box == other
         assert box.dtype == np.float32
         assert box.shape[0] <= 5 * env.core.n_arms + 3
         assert sorted((part.start, part.stop) for part in env.layout.values())[-1][1] == box.shape[0]
         assert np.isfinite([box.low, box.high]).all()
-        assert env.state_space.shape == (3 * box.shape[0],)
+        assert env.state_space.shape == (4 * box.shape[0],)
         space, apart = env.action_space("agent_0"), env.action_space("agent_1")
         assert space is env.action_space("agent_0")
         assert space is not apart

@@ -8,6 +8,7 @@ import hushbandits as hb
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.play import record
 from hushbandits.registry import list_envs, make_core, shipped_classes
+from hushbandits.wrappers.loss import Loss
 
 LAWS = ("bernoulli", "clipped-gaussian", "gaussian", "stable", "constant")
 SMALL = {"n_agents": 3, "horizon": 60}
@@ -34,6 +35,7 @@ def test_what_is_spent_is_said_where_a_promise_holds_and_there_alone(env_id, law
     if core is None:
         return
     holds = any(np.isfinite(g.epsilon) for g in core.privacy())
+    holds |= any(isinstance(w, Loss) for w in core.wrappers)  # whoever is lost, the ledger knows what a block cost
     final, curves = record(core, hb.make_team("Random"), 0, [1, 20, 60], core.curve_metrics)
     spent = [final[name] for w in core.wrappers for name in w.spends if name in final]
     spent += [curves[name] for w in core.wrappers for name in w.spends if name in curves]
