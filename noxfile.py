@@ -43,7 +43,7 @@ def core(session):
 NOT_LOWEST = [
     "--ignore=tests/cli/test_train.py",
     *(f"--ignore=tests/views/test_{name}.py" for name in ("own_options", "sb3", "torchrl")),
-    "--deselect=tests/views/test_vector.py::test_gymnasiums_wrappers_stand_over_it",
+    "--deselect=tests/views/test_vector_made.py::test_gymnasiums_wrappers_stand_over_it",
     "--deselect=tests/views/test_views_spaces.py::test_an_action_outside_its_space_changes_nothing",
     "--deselect=tests/core/test_use.py::test_a_learners_bad_action_names_the_agent_and_its_space",
 ]

@@ -3,7 +3,6 @@
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as wrappers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.start import Startable
-from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.views.learners import learners_core
 from hushbandits.views.vector import make_vec
 from hushbandits.wrappers.huber import Huber
@@ -319,82 +317,6 @@ def test_resets_say_what_they_take():
 
 
 # -- Gymnasium ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("env_id", hb.list_envs())
-def test_gymnasium_makes_every_env(env_id):
-    voting = hb.make_core(env_id).setting == "exploration"
-    m, more = (30, {"threshold": 2}) if voting else (4, {})
-    env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2, n_agents=m, **more)
-    assert (env.num_envs, env.runs, env.n_agents) == (2 * m, 2, m)
-    assert env.metadata["autoreset_mode"] is env.unwrapped.autoreset_mode is AutoresetMode.SAME_STEP
-    seen, _ = env.reset(seed=0)
-    assert seen.shape == env.observation_space.shape
-    env.step(env.action_space.sample())
-    with pytest.raises(ValueError, match=r"many agents, .* use hushbandits.make"):
-        gymnasium.make(f"hushbandits/{env_id}")
-    for mode in ("sync", "async"):
-        with pytest.raises(ValueError, match=r"gymnasium\.make_vec without a vectorization_mode"):
-            gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2, vectorization_mode=mode)
-    env.close()
-
-
-def test_gymnasium_makes_it_again_from_its_spec():
-    env = gymnasium.make_vec("hushbandits/CoopNetwork-v0", num_envs=3, n_agents=2, horizon=4, autoreset="disabled")
-    again = gymnasium.make_vec(env.spec)
-    assert (again.runs, again.n_agents, again.core.horizon) == (3, 2, 4)
-    assert again.autoreset_mode is AutoresetMode.DISABLED
-    assert repr(env) == "VectorView(hushbandits/CoopNetwork-v0, num_envs=6)"
-
-
-def test_a_view_knows_the_spec_that_gymnasium_would_give_it():
-    env = make_vec("CoopNetwork-v0", 3, n_agents=2, horizon=4, autoreset="disabled")
-    assert env.spec.id == "hushbandits/CoopNetwork-v0"
-    again = gymnasium.make_vec(env.spec)
-    assert (again.runs, again.n_agents, again.core.horizon) == (3, 2, 4)
-    assert again.autoreset_mode is AutoresetMode.DISABLED
-    assert "n_agents" not in gymnasium.registry["hushbandits/CoopNetwork-v0"].kwargs
-    assert make_vec("CoopNetwork-v0", wrappers=[Huber(0.1)]).spec is None
-    assert make_vec(CoopNetwork, horizon=4).spec is None
-
-
-def test_the_generator_of_a_view_is_the_clients():
-    env = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=4)
-    env.reset(seed=3)
-    drawn = env.np_random.random(4)
-    env.reset(seed=3)
-    before = env.np_random.bit_generator.state
-    env.step(env.action_space.sample())
-    assert env.np_random.bit_generator.state == before
-    np.testing.assert_array_equal(env.np_random.random(4), drawn)
-
-
-def test_what_is_registered_later_is_gymnasiums_too():
-    hb.register_env("Mine-v3", CoopNetwork, n_agents=3)
-    assert gymnasium.make_vec("hushbandits/Mine-v3", num_envs=2).num_envs == 6
-    with pytest.raises(ValueError, match="'hushbandits/Bandit-v0' is registered with Gymnasium already"):
-        hb.register_env("Bandit-v0", CoopNetwork)
-    with pytest.raises(ValueError, match="id='Mine' cannot be registered with Gymnasium"):
-        hb.register_env("Mine", CoopNetwork)
-    assert not {"Bandit-v0", "Mine"} & set(hb.list_envs())
-
-
-def test_gymnasiums_wrappers_stand_over_it():
-    env = make_vec("DPMASE-v0", 4, **VOTING)
-    env = wrappers.RecordEpisodeStatistics(wrappers.ClipReward(wrappers.NormalizeReward(env), -10, 10))
-    env = wrappers.DictInfoToList(env)
-    env.reset(seed=0)
-    env.action_space.seed(0)
-    ends = 0
-    for _ in range(40):
-        seen, _, terminated, truncated, infos = env.step(env.action_space.sample())
-        for i in np.flatnonzero(terminated | truncated):
-            ends += 1
-            assert infos[i]["final_info"]["metrics"]["rounds"] <= infos[i]["episode"]["l"] < 13
-    assert ends > 4
-    # Gymnasium refuses these over same-step.
-    seen = wrappers.NormalizeObservation(make_vec("CoopNetwork-v0", 2, n_agents=2, autoreset="next-step"))
-    assert wrappers.FlattenObservation(seen).reset(seed=0)[0].shape == (4, 43)
 
 
 def test_statistics_of_runs_that_are_started_by_hand():
