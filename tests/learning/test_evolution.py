@@ -62,6 +62,15 @@ def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
     assert np.isfinite(results.final("regret" if case != "exploration" else "rounds")).all()
 
 
+def test_what_is_shown_in_other_bounds_is_understood():
+    """Behind a wrapper means are shown as x/(1 + |x|); one that does nothing changes no choice, but for rounding."""
+    plain, behind = (
+        hb.evaluate("CoopNetwork-Train-v0", "ES-CoopNetwork", runs=30, wrappers=wrappers).final("regret")
+        for wrappers in ([], [hb.make_wrapper("Loss", rate=0.0)])
+    )
+    assert (plain == behind).mean() >= 0.9
+
+
 @pytest.mark.parametrize("case", CHOICES)
 def test_renamed_arms_rename_what_describes_a_choice(case):
     id, env = HOMES[case]

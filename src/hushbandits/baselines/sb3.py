@@ -89,8 +89,8 @@ class Trained(TaskTeam):
     def _same_parts(self, task: Task) -> None:
         found = dict((part[0], part[1:]) for part in parts_of(task))
         known = dict((part[0], part[1:]) for part in self.policy.parts)
-        if self.policy.features:  # it plays with any number of arms and agents, in any order
-            found = {name: (known.get(name, part)[0], *part[1:]) for name, part in found.items()}
+        if self.policy.features:  # it plays with any number of arms and agents, and knows how bounds are shown
+            found = {name: known.get(name, part) for name, part in found.items()}
         for name in [*known, *(name for name in found if name not in known)]:
             there, here = (_said(parts.get(name)) for parts in (known, found))
             if there != here:
