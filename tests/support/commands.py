@@ -141,7 +141,8 @@ def _python(words):
     if words[:2] == ["-m", "benchmarks"]:
         name, *said = words[2:] if words[2:3] and words[2] in SCRIPTS else ["__main__", *words[2:]]
         text = (ROOT / f"benchmarks/{name}.py").read_text()
-        return all(f'"{word}"' in text for word in said) and not {*said} & {*SCRIPTS}
+        told = [w for w in said if not re.search(rf"-m benchmarks {name} \[?{re.escape(w)}\b", text)]  # FOLDER, or ID
+        return all(f'"{word}"' in text for word in told) and not {*said} & {*SCRIPTS}
     if words[:1] == ["-m"]:
         return words[1] in ("venv", "build", "pytest", "sphinx", "twine")
     path = ROOT / words[0]

@@ -162,7 +162,7 @@ def numbered(numbers: Array) -> Iterator[np.random.Generator]:
     True
     True
     """
-    if not many(len(numbers)):
+    if len(numbers) < _MANY:
         yield from map(np.random.default_rng, numbers.tolist())
         return
     whole = numbers.astype(np.uint64)
