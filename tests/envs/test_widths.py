@@ -41,6 +41,8 @@ def sized(home, size):
     env = {**home.env, "n_agents": n_agents, "horizon": horizon}
     if not home.env_id.startswith(("Dueling", "LTR")):
         env |= {"n_arms": n_arms, "means": [0.9] + [0.1] * (n_arms - 1)}
+    if "Grid" in home.env_id:  # these sizes are no squares
+        env["graph"] = "cycle"
     if home.agent.startswith("CMP-UCB") and n_agents > 64:  # a largest partition is searched for among fewer
         return home._replace(env=env, agent_kwargs={**home.agent_kwargs, "partition": "greedy"})
     return home._replace(env=env)
