@@ -60,7 +60,7 @@ class ResilientUCB(Team):
     """Byzantine-resilient UCB (Zhu et al. 2023): the neighbours' means, without the f largest and the f smallest.
 
     Every arm is pulled once; then, in round t = 1, 2, …, agent i goes by what its neighbours h said of arm k up to
-    round t − 1: ``A = {h : κ n_hk ≥ n_ik}``.  If |A| ≤ 2f, ``z = x̄_ik`` and g = 1.  Else ``z = η(x̄_ik + Σ_A x̄_hk −
+    round t − 1: ``A = {h : κ n_hk ≥ n_ik}``.  If ``|A| ≤ 2f``, ``z = x̄_ik`` and g = 1.  Else ``z = η(x̄_ik + Σ_A x̄_hk −
     the f largest − the f smallest)`` with ``η = 1/(|A| − 2f + 1)``, and ``g = (4η² + κη + κ)/4``.  It pulls
     ``argmax_k z + √(2g ln t/n_ik)``, the first on ties.
 
