@@ -67,7 +67,8 @@ def test_a_place_that_repeats_another_and_one_that_knows_the_rewards():
     assert verdicts(u, beside=beside)["two views together"].passed
     one = u.copy()
     one[4] = (one[1] + 0.01) % 1
-    assert "place 1, seat 0 and place 4" in verdicts(one)["two views together"].check
+    worst = verdicts(one)["two views together"].check  # either way round: both say the same, but for rounding
+    assert "place 1, seat 0 and place 4" in worst or "place 4, seat 0 and place 1" in worst
     one = u.copy()
     one[0] = beside[3]
     assert "luck of the rewards of place 3" in verdicts(one, beside=beside)["two views together"].check

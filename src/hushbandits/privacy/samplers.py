@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy import special, stats
@@ -45,7 +44,7 @@ class PolyaDifference(NoiseLaw):
         real("r", self.r, 0)
         real("b", self.b, 0)
 
-    @cached_property
+    @property
     def _p(self) -> float:  # 1 − β
         return -math.expm1(-1 / self.b)
 
