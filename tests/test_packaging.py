@@ -74,7 +74,10 @@ def test_wheel_from_the_sdist_holds_each_file_once(wheel):
     held = [n for n in names if n.endswith(".py")]
     assert sorted(held) == package_files()
     assert "hushbandits/py.typed" in names
-    page = {f"hushbandits/bench/show/page/{name}" for name in ("board.html", "page.html", "parts.html", "style.css", "script.js")}
+    page = {
+        f"hushbandits/bench/show/page/{name}"
+        for name in ("board.html", "page.html", "parts.html", "style.css", "script.js")
+    }
     assert {n for n in names if "/show/page/" in n} == page
 
 
