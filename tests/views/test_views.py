@@ -27,7 +27,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 WRAPPED = {
     "exploration": [(), (Loss(0.2),), (Loss(0.2), Shuffle(window=6)), (SecAgg(window=5),)],
     "network": [(), (Huber(0.2), Loss(0.1), Shuffle()), (LocalLaplace(1.0), SecAgg(bound=64)), (PrivateMeans(),)],
-    "feedback": [(), (Huber(0.1), Loss(0.1))],
+    "feedback": [(), (Huber(0.1), Loss(0.1, name="loss of ours"))],
 }
 
 
@@ -35,7 +35,7 @@ def wrapped(env_id):
     """Tuples of wrappers that fit: an id that brings its own takes none that ask for what those replace."""
     env = hb.make_core(env_id)
     if env.wrappers and env.setting != "feedback":
-        return [(), (Loss(0.2),)]
+        return [(), (Loss(0.2, name="loss of ours"),)]
     fits = [
         ws for ws in WRAPPED[env.setting] if env.law.unit_interval or not any(isinstance(w, LocalLaplace) for w in ws)
     ]
