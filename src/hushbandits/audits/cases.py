@@ -225,11 +225,15 @@ def _agent(name: str, subject: str, parameters: Params) -> Found:
     team = make_team(name)
     if type(team).promises is Team.promises:
         return []
-    if not isinstance(team, VotingTeam) and team.setting != "feedback":
+    if not _staged(team):
         return [_unbuilt(name, _VOTES)]
     if _has_epsilon(AGENTS[name].load()):
         team = make_team(name, epsilon=_EPSILON, **parameters)
     return _cases(subject, stage(team), team=team)
+
+
+def _staged(team: Team) -> bool:
+    return isinstance(team, VotingTeam) or team.setting == "feedback"
 
 
 def stage(team: Team) -> Env:
@@ -284,7 +288,7 @@ def _of_class(path: str) -> Found:
         return _cases(path, found())
     if issubclass(found, Team):
         team = found()
-        if not isinstance(team, VotingTeam) and team.setting != "feedback":
+        if not _staged(team):
             raise ValueError(f"{path}: {_VOTES}")
         return _cases(path, stage(team), team=team)
     cases: Found = []
