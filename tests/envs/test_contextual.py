@@ -27,7 +27,7 @@ class Naive:
         self.d, self.delta, self.lam = d, delta, lam
         self.seen = []
 
-    def choose(self, features):
+    def indices(self, features):
         v = [
             [self.lam * (i == j) + sum(x[i] * x[j] for x, _ in self.seen) for j in range(self.d)] for i in range(self.d)
         ]
@@ -35,8 +35,7 @@ class Naive:
         theta = np.linalg.solve(v, b)
         root = math.sqrt(np.linalg.det(v)) / self.lam ** (self.d / 2)
         radius = 0.5 * math.sqrt(2 * math.log(root / self.delta)) + math.sqrt(self.lam)
-        index = [float(x @ theta) + radius * math.sqrt(float(x @ np.linalg.solve(v, x))) for x in features]
-        return index.index(max(index))
+        return [float(x @ theta) + radius * math.sqrt(float(x @ np.linalg.solve(v, x))) for x in features]
 
 
 def played(env, team, seed=0):
@@ -58,8 +57,10 @@ def test_it_equals_its_twin(name, wrappers):
     env = hb.make_core(ENV, wrappers=wrappers, **SMALL)
     twins = [Naive(3) for _ in range(3)]
     for features, arms, reward, inbox in played(env, hb.make_team(f"contextual:{name}"), 3):
-        assert [twin.choose(features[0, m]) for m, twin in enumerate(twins)] == arms[0].tolist()
         for m, twin in enumerate(twins):
+            index = twin.indices(features[0, m])
+            # Before the first pull all arms have one index, but for rounding, which differs between processors.
+            assert index[arms[0, m]] >= max(index) - 1e-9
             twin.seen.append((features[0, m, arms[0, m]], reward[0, m]))
             if name == "LinUCB":
                 twin.seen += [
