@@ -11,6 +11,7 @@ from pathlib import Path
 SCRIPTS = (
     "peers",
     "views",
+    "resets",
     "network",
     "feedback",
     "harness",

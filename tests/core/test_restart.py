@@ -10,7 +10,7 @@ from hushbandits.core.luck.tapes import run_seeds
 
 FEW = {"n_agents": 5, "horizon": 9}
 #: Actions are drawn at random here, which some cannot stand: fields of one's own, and a vote that the first word ends.
-DEAF = ("coop-UCB", "Central", "GosInE", "GosInE-async", "Resilient-UCB", "AdaP-TT")
+DEAF = ("coop-UCB", "Central", "GosInE", "GosInE-async", "Resilient-UCB", "AdaP-TT", "Fed1-UCB", "Fed-MoM-UCB")
 MIXED = {name: home for name, home in HOMES.items() if name not in hb.list_agents() and home.agent not in DEAF}
 PLAYED = WANDERERS | MIXED
 

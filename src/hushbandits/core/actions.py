@@ -127,6 +127,10 @@ def _inside(space: Space, value: object) -> bool:
         return False
 
 
+#: What most actions are, and surely short.
+_PLAIN = frozenset({int, np.int64, np.int32, np.ndarray})
+
+
 def _short(value: object) -> bool:
     if isinstance(value, (np.ndarray, np.generic, int, float)):
         return True
@@ -135,10 +139,10 @@ def _short(value: object) -> bool:
 
 def _stacked(space: Space, values: Sequence[Any], lead: tuple[int, int]) -> Stacked | None:
     """Stack them in one go, if they plainly lie in the space."""
-    if not all(map(_short, values)):
+    if not _PLAIN.issuperset(map(type, values)) and not all(map(_short, values)):
         return None
     try:
-        if isinstance(space, spaces.Dict):
+        if not isinstance(space, spaces.Discrete) and isinstance(space, spaces.Dict):  # whose check takes its time
             parts = {name: np.array([value[name] for value in values]) for name in space}
             return shaped(parts, lead) if fits(space, parts) else None
         action = np.array(values)

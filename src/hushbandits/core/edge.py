@@ -197,7 +197,8 @@ def checked_rows(rows: object, runs: int) -> Array:
     if array.dtype == bool and array.shape == (runs,):
         array = np.flatnonzero(array)
     known = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 0
-    if not known or not ((array >= 0) & (array < runs)).all() or len(np.unique(array)) < len(array):
+    different = known and ((array[1:] > array[:-1]).all() or len(np.unique(array)) == len(array))
+    if not different or not ((array >= 0) & (array < runs)).all():
         raise ValueError(f"rows={rows!s:.60} must be different runs in 0..{runs - 1}, at least one, or {runs} bools")
     return array.astype(np.int64)
 

@@ -57,11 +57,15 @@ class Prices:
 
     def charged(self, reward: Array) -> Array:
         """Return rewards ``(R, M)`` less the price of what was spent since the last call."""
+        if not self._each:
+            return reward
         for name, value in self._bill().items():
             reward = reward - self._each[name] * (value - self._billed[name])[:, None]
             self._billed[name] = value
         return reward
 
     def _bill(self) -> dict[str, Array]:
-        metrics = self._core.metrics() if self._each else {}
+        if not self._each:
+            return {}
+        metrics = self._core.metrics()
         return {name: np.array(metrics[name], float) for name in self._each}

@@ -197,6 +197,7 @@ class Task(ABC):
             self.pulls, self.sums = np.zeros((2, *shape, self.core.n_arms))
             self._obs = np.zeros((*shape, *self.observation_space.shape), np.float32)
             self._seats = np.tile(np.arange(shape[1]), (shape[0], 1))
+            self._every = [np.ones(choices(self.action_space), np.int8)] * shape[1]
             self.arm = None
         where = slice(None) if rows is None else rows
         self.pulls[where] = self.sums[where] = 0.0
@@ -247,6 +248,8 @@ class Task(ABC):
 
     def sample_masks(self, run: int = 0) -> list[object]:
         """Each agent's mask in one run, as ``action_space.sample`` takes it."""
+        if self._coding.mask == self._all and isinstance(self.action_space, spaces.Discrete):  # the usual case
+            return [mask.copy() for mask in self._every]
         return sample_masks(self.action_space, self.mask()[run])
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:

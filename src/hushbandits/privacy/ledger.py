@@ -12,14 +12,19 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
+from hushbandits.core.rows import put_attributes
 from hushbandits.privacy.accounting import Curve, compose, largest, to_epsilon
 from hushbandits.privacy.divergence import RESOLVED, composed_epsilon, pure_profile, worst_profile
+from hushbandits.privacy.kinds import Kinds
 from hushbandits.privacy.noise import Profile
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Ledger", "Spent"]
+
+#: Blocks that are written down before they are counted.
+_LONG = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Ledger:
     """
 
     #: What no run owns (`hushbandits.core.rows`).
-    not_rows: ClassVar[tuple[str, ...]] = ("price", "details", "_prices")
+    not_rows: ClassVar[tuple[str, ...]] = ("price", "details", "_prices", "_costs", "_whole", "_log", "_since")
 
     mechanism: str
     adjacency: str
@@ -81,6 +86,10 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self._uses = [Counter() for _ in range(self.runs)]
+        self._costs, self._whole = Kinds(self._cost, np.float64), Kinds(self._whole_cost, np.float64)
+        # Blocks of many runs are counted later, and those of runs that start afresh never.
+        self._log: list[tuple[Array, Array]] = []
+        self._since = np.zeros(self.runs, np.int64)  # the entry of the log with which each run begins
         #: (R,) largest ε of a block so far, and largest δ: together they hold for every user who took part once.
         self.worst: Array = np.zeros(self.runs)
         self.worst_delta: Array = np.zeros(self.runs)
@@ -88,7 +97,9 @@ class Ledger:
     def begin(self, rows: Array) -> None:
         """Forget what the runs `rows` spent."""
         for row in rows:
-            self._uses[row] = Counter()
+            if self._uses[row]:
+                self._uses[row] = Counter()
+        self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
     def spent(self, n: int, survivors: int) -> Spent:
@@ -96,6 +107,13 @@ class Ledger:
         if (known := self._prices.get((n, survivors))) is None:
             known = self._prices[n, survivors] = self.price(n, survivors)
         return known
+
+    def _cost(self, kind: tuple[int, int]) -> tuple[float, float]:
+        spent = self.spent(*kind)
+        return spent.epsilon, spent.delta
+
+    def _whole_cost(self, n: int) -> tuple[float, float]:
+        return self._cost((n, n))
 
     def use(self, run: int, server: int, n: int, survivors: int) -> None:
         """Write down one block."""
@@ -107,10 +125,44 @@ class Ledger:
         if spent.delta > self.worst_delta[run]:
             self.worst_delta[run] = spent.delta
 
+    def use_all(self, n: Array, survivors: Array) -> None:
+        """Write down a round's blocks ``(R, M)``, those that have survivors; the arrays are kept."""
+        self._log.append((n, survivors))
+        if len(self._log) * n.size > _LONG:
+            self._count()
+        at = survivors.nonzero()
+        planned, left = n[at], survivors[at]
+        if (planned == left).all():
+            cost = self._whole.by_size(planned) if len(planned) else np.zeros((0, 2))
+        else:
+            cost = self._costs.of(list(zip(planned.tolist(), left.tolist(), strict=True)))
+        np.maximum.at(self.worst, at[0], cost[:, 0])
+        np.maximum.at(self.worst_delta, at[0], cost[:, 1])
+
+    def _count(self) -> None:
+        """Count the blocks of the log."""
+        for entry, (n, survivors) in enumerate(self._log):
+            own = (survivors > 0) & (self._since <= entry)[:, None]
+            for r, m in np.argwhere(own).tolist():
+                self._uses[r][m, int(n[r, m]), int(survivors[r, m])] += 1
+        self._log.clear()
+        self._since[:] = 0
+
+    def put_rows(self, fresh: Ledger, rows: Array) -> None:
+        """Put what other runs spent into the runs `rows`."""
+        self._count()
+        fresh._count()
+        put_attributes(self, fresh, rows)
+
+    def _used(self, run: int) -> Counter[tuple[int, int, int]]:
+        """How often a run used each kind of block, by server."""
+        self._count()
+        return self._uses[run]
+
     def rows(self, run: int) -> list[dict[str, object]]:
         """One row per server and kind of block: planned and surviving users, parameters, (ε, δ), how many blocks."""
         out = []
-        for (server, n, survivors), blocks in sorted(self._uses[run].items()):
+        for (server, n, survivors), blocks in sorted(self._used(run).items()):
             spent = self.spent(n, survivors)
             row = {"server": server, "planned": n, "survivors": survivors, "blocks": blocks, **self.details(n)}
             out.append({**row, "epsilon": spent.epsilon, "delta": spent.delta})
@@ -136,7 +188,7 @@ class Ledger:
         """
         integer("blocks", blocks, 1)
         real("delta", delta, 0, 1, closed="low")
-        kinds = list({(n, s): self.spent(n, s) for _, n, s in self._uses[run]}.values())
+        kinds = list({(n, s): self.spent(n, s) for _, n, s in self._used(run)}.values())
         if not kinds:
             return 0.0, 0.0
         added = blocks * max(k.epsilon for k in kinds), min(1.0, blocks * max(k.delta for k in kinds))

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import divisor, integer, real
 from hushbandits.privacy.divergence import law_profile
@@ -25,6 +26,7 @@ __all__ = [
     "Release",
     "central_pure",
     "confidence_level",
+    "decode",
     "distributed_concentrated",
     "distributed_pure",
     "distributed_renyi",
@@ -77,6 +79,17 @@ class Plan:
     def decode(self, y: int, survivors: int) -> float:
         """The analyzer A: ``z = (ŷ − m)/g`` if ``ŷ > sg + τ`` (an underflow of the modular sum), else ``ŷ/g``."""
         return ((y - self.modulus) if y > survivors * self.g + self.tau else y) / self.g
+
+
+@jit
+def decode(y, left, g, tau, modulus, z):
+    """`Plan.decode` of every block that has users left, reduced before; all ``(R, M)``."""
+    for r in range(y.shape[0]):
+        for m in range(y.shape[1]):
+            if left[r, m] > 0:
+                sum_ = y[r, m] % modulus[r, m]
+                under = modulus[r, m] if sum_ > left[r, m] * g[r, m] + tau[r, m] else 0
+                z[r, m] = (sum_ - under) / g[r, m]
 
 
 @dataclass(frozen=True)

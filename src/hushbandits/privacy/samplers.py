@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special, stats
@@ -14,7 +15,7 @@ from hushbandits.core.ground.validate import real
 from hushbandits.privacy import exact
 from hushbandits.privacy.accounting import Curve, concentrated_sum, pure_curve, skellam_curve, zcdp_curve
 from hushbandits.privacy.divergence import discrete_laplace_profile, laplace_profile, pure_profile
-from hushbandits.privacy.noise import NoiseLaw, Profile, Source
+from hushbandits.privacy.noise import Half, NoiseLaw, Profile, Source
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Laplace", "PolyaDifference", "Skellam", "polya_epsilon"]
 
@@ -51,10 +52,10 @@ class PolyaDifference(NoiseLaw):
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         return rng.negative_binomial(self.r, self._p, size) - rng.negative_binomial(self.r, self._p, size)
 
-    def total(self, rng: np.random.Generator, n: int) -> float:
-        if n == 0:
-            return 0
-        return int(rng.negative_binomial(n * self.r, self._p)) - int(rng.negative_binomial(n * self.r, self._p))
+    @cached_property
+    def half(self) -> Half:  # type: ignore[override]
+        """A Pólya draw."""
+        return Half(self.r, self._p)
 
     @property
     def t_max(self) -> float:
@@ -164,8 +165,10 @@ class Skellam(NoiseLaw):
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         return rng.poisson(self.sigma2 / 2, size) - rng.poisson(self.sigma2 / 2, size)
 
-    def total(self, rng: np.random.Generator, n: int) -> float:
-        return int(rng.poisson(n * self.sigma2 / 2)) - int(rng.poisson(n * self.sigma2 / 2))
+    @cached_property
+    def half(self) -> Half:  # type: ignore[override]
+        """A Poisson draw."""
+        return Half(self.sigma2 / 2)
 
     def log_mgf(self, t: float) -> float:
         """``σ² (cosh t − 1)``."""

@@ -69,11 +69,13 @@ class ParallelView(OneRun, ParallelEnv[str, Array, object]):
         """Which choices of an action count next, labels, and metrics."""
         told, over = self.told(), self.over
         masks: list[object] = [None] * len(self.possible_agents) if over else self.task.sample_masks()
-        infos: dict[str, dict[str, object]] = {}
-        for agent, mask in zip(self.possible_agents, masks, strict=True):
-            infos[agent] = {} if over else {"action_mask": mask}
-            if told:
-                infos[agent].update(copy.deepcopy(told))
+        infos: dict[str, dict[str, object]] = {
+            agent: {} if over else {"action_mask": mask}
+            for agent, mask in zip(self.possible_agents, masks, strict=True)
+        }
+        if told:
+            for info in infos.values():
+                info.update(copy.deepcopy(told))
         return infos
 
     def _observe(self) -> dict[str, Array]:
@@ -81,10 +83,10 @@ class ParallelView(OneRun, ParallelEnv[str, Array, object]):
         return {agent: row.copy() for agent, row in zip(self.possible_agents, self.seen(), strict=True)}
 
     def _read(self, actions: Mapping[str, object]) -> object:
-        if not isinstance(actions, Mapping):
+        if type(actions) is not dict and not isinstance(actions, Mapping):
             raise TypeError(f"actions={shown(actions)} must be a dict with an action of every agent")
         try:
-            values = [actions[agent] for agent in self.agents]
+            values = list(map(actions.__getitem__, self.agents))
         except KeyError as missing:
             raise ValueError(f"actions lack {missing.args[0]!r}: every agent acts in every step") from None
         if len(actions) != len(values):

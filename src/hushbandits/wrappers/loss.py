@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import probability
-from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.payload import Payload
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
@@ -35,11 +34,7 @@ class Loss(Wrapper):
         self._luck = env.payload.luck("drop", self.name, env, seeds)
 
     def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
-        if isinstance(self._luck, Uniforms):
-            self._luck.begin(seeds, rows)
-            return
-        for row, rng in zip(rows, env.payload.luck("drop", self.name, env, seeds), strict=True):
-            self._luck[row] = rng
+        self._luck.begin(seeds, rows)
 
     def send(self, message: Payload, env: World) -> Payload:
         return message.drop(self.rate, self._luck)

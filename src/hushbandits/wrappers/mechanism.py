@@ -12,6 +12,8 @@ import numpy as np
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, void
+from hushbandits.core.luck.batch import Generators
+from hushbandits.core.luck.seeding import many
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Noise, Payload
@@ -22,9 +24,10 @@ from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy.accounting import pure_curve
 from hushbandits.privacy.divergence import epsilon_at, pure_profile
 from hushbandits.privacy.exact import Exact
+from hushbandits.privacy.kinds import Kinds, Noises
 from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.noise import NoiseLaw, Profile
-from hushbandits.privacy.plans import Plan, Release, checked_t_min, confidence_level, guaranteed
+from hushbandits.privacy.plans import Plan, Release, checked_t_min, confidence_level, decode, guaranteed
 
 __all__ = ["EPSILONS", "Mechanism"]
 
@@ -55,7 +58,7 @@ class Mechanism(Privatizer):
     """
 
     verbs = ("encode", "add", "modulo")
-    not_rows = ("_plans",)
+    not_rows = ("_plans", "_numbers", "_noises", "_odd", "_batch", "_drawn", "_sizes", "_blocks")
     measures: ClassVar[Mapping[str, Measure]] = {
         "epsilon": Measure("ε spent on a user's one reward, at most", "amount"),
         "delta": Measure("δ spent on a user's one reward, at most", "share"),
@@ -94,12 +97,15 @@ class Mechanism(Privatizer):
     def _raw(self, fields: Fields, env: World) -> Fields:
         self._p = confidence_level(self.confidence, env.horizon)
         self._plans: dict[int, Plan] = {}
+        self._numbers, self._noises = Kinds(self._numbered, np.int64), Noises(self._noise)
+        self._odd = False  # whether some plan decodes in a way of its own
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         return {k: f for k, f in fields.items() if k != "users"}
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        self._rngs = self.generators(seeds)
+        self._rngs = Generators(seeds, f"wrapper/{self.name}")
+        self._batch = many(len(seeds))
         promise = self._standing(env)[0]
         #: What the users of these runs spent.
         self.ledger = Ledger(
@@ -113,8 +119,7 @@ class Mechanism(Privatizer):
         )
 
     def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
-        for row, rng in zip(rows, self.generators(seeds), strict=True):
-            self._rngs[row] = rng
+        self._rngs.begin(seeds, rows)
         self.ledger.begin(rows)
 
     def vain(self, env: World) -> bool:
@@ -148,29 +153,45 @@ class Mechanism(Privatizer):
             known = self._plans[n] = self.plan(n)
         return known
 
+    def _numbered(self, n: int) -> tuple[int, int, int, int]:
+        if not n:
+            return 1, 0, 1, 1
+        plan = self.planned(n)
+        self._odd |= type(plan).decode is not Plan.decode
+        return plan.g, plan.tau, plan.modulus, plan.bits
+
     def _law(self, law: NoiseLaw) -> Noise:
         return law if self.sampler == "fast" else Exact(law)
 
     def send(self, message: Payload, env: World) -> Payload:
         """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
         self._sizes = message["reward"].planned
-        plans = [self.planned(n) if n else None for n in self._sizes.ravel().tolist()]
-        numbers = [(plan.g, plan.modulus, plan.bits) if plan else (1, 1, 1) for plan in plans]
-        g, modulus, bits = np.array(numbers, np.int64).T.reshape(3, *self._sizes.shape)
-        return self._noised(message.encode(g, self._rngs)).modulo(modulus).but(bits=bits)
+        self._blocks = np.ascontiguousarray(self._numbers.by_size(self._sizes).transpose(2, 0, 1))
+        g, _, modulus, bits = self._blocks
+        self._drawn = self._rngs.objects or self._rngs  # a list costs no call for each run
+        return self._noised(message.encode(g, self._drawn)).modulo(modulus).but(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
-        return message.add(lambda n: self._law(self.planned(n).noise), self._rngs)  # type: ignore[arg-type]
+        return message.add(self._noises, self._drawn)
+
+    def _noise(self, n: int) -> Noise:
+        law = self.planned(n).noise
+        assert law is not None
+        return self._law(law)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """The analyzer A (lines 26–31): the survivors' number is public."""
         assert isinstance(inbox, BlockInbox)
-        y, n = inbox.total("reward"), inbox.total("n")
-        z, sums, sizes = np.zeros(y.shape), y.tolist(), self._sizes.tolist()
-        for r, m, left in blocks(n):
-            plan = self.planned(sizes[r][m])
-            z[r, m] = plan.decode(int(sums[r][m]) % plan.modulus, left)
-            self.ledger.use(r, m, plan.n, left)
+        y, n = inbox.total("reward").astype(np.int64), inbox.total("n")
+        z = np.zeros(y.shape)
+        if self._batch and not self._odd:
+            decode(y, n, *self._blocks[:3], z)
+            self.ledger.use_all(self._sizes, n)
+        else:
+            for r, m, left in blocks(n):
+                plan = self.planned(int(self._sizes[r, m]))
+                z[r, m] = plan.decode(int(y[r, m]) % plan.modulus, left)
+                self.ledger.use(r, m, plan.n, left)
         return inbox.decoded(z)
 
     # -- what it promises, and what of that holds ---------------------------------------------------------------------

@@ -346,4 +346,5 @@ def _drawn_together(means: Array | UniformMeans, permute: bool, words: Array, lo
         return locations
     arms = np.empty(locations.shape, np.int64)
     order(words, arms)
-    return np.take_along_axis(locations, arms, 1)
+    placed: Array = locations[np.arange(len(arms))[:, None], arms]
+    return placed

@@ -24,6 +24,8 @@ __all__ = [
     "named",
     "numbered",
     "order",
+    "placed",
+    "planted",
     "read_rows",
     "sown",
 ]
@@ -128,7 +130,7 @@ def sown(seeds: Sequence[np.random.SeedSequence], name: str) -> Array:
 def grown(words: Array) -> np.random.Generator:
     """Return the generator that four words of `sown` stand for, as far as they are drawn from."""
     rng = _generator(_Child(0, (), np.zeros(_POOL, np.uint64)))
-    _set(rng, *words.tolist())
+    placed(rng, words.tolist())
     return rng
 
 
@@ -165,16 +167,23 @@ def numbered(numbers: Array) -> Iterator[np.random.Generator]:
     if len(numbers) < _MANY:
         yield from map(np.random.default_rng, numbers.tolist())
         return
-    whole = numbers.astype(np.uint64)
-    words = np.zeros((len(whole), _POOL), np.uint64)
-    words[:, 0], words[:, 1] = whole & _MASK, whole >> _HALF
     rng = np.random.default_rng(0)
-    for state in _started(_states(words, np.zeros(0, np.uint64))).tolist():
-        _set(rng, *state)
+    for words in planted(numbers).tolist():
+        placed(rng, words)
         yield rng
 
 
-def _set(rng: np.random.Generator, high: int, low: int, up: int, down: int) -> None:
+def planted(numbers: Array) -> Array:
+    """Return the generators of `numbered` as data, ``(n, 4)``."""
+    whole = numbers.astype(np.uint64)
+    words = np.zeros((len(whole), _POOL), np.uint64)
+    words[:, 0], words[:, 1] = whole & _MASK, whole >> _HALF
+    return _started(_states(words, np.zeros(0, np.uint64)))
+
+
+def placed(rng: np.random.Generator, words: Sequence[int]) -> None:
+    """Set a generator to where four words of `sown` stand."""
+    high, low, up, down = words
     now = {"state": high << 64 | low, "inc": up << 64 | down}
     rng.bit_generator.state = {"bit_generator": "PCG64", "state": now, "has_uint32": 0, "uinteger": 0}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.batch import Generators
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Gathering, Payload, Sealing, Shuffling
@@ -77,17 +78,16 @@ class SealedBlocks:
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape, where rewards are encoded here."""
-        self._rngs = streams(seeds, f"wrapper/{self._by.name}") if self._encodes else []
+        self._rngs = Generators(seeds, f"wrapper/{self._by.name}") if self._encodes else None
 
     def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
-        if self._encodes:
-            for row, rng in zip(rows, streams(seeds, f"wrapper/{self._by.name}"), strict=True):
-                self._rngs[row] = rng
+        if self._rngs is not None:
+            self._rngs.begin(seeds, rows)
 
     def send(self, message: Payload, env: World) -> Payload:
         """Add up, unless too few are left."""
         by = self._by
-        if self._encodes:
+        if self._rngs is not None:
             crowd: Cohort = message["reward"]
             modulus = crowd.planned * by.grid + 1
             message = message.encode(np.full(crowd.planned.shape, by.grid), self._rngs)

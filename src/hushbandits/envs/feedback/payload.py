@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.batch import Generators
 from hushbandits.core.luck.rewards import Law
-from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Fields
 from hushbandits.core.payload import VERBS, Channel, Noise, Payload, Sealing, Shuffling
 from hushbandits.core.world import World
@@ -32,7 +32,7 @@ class Blocks(Payload):
     def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Rngs:
         """One generator per run: how much is drawn depends on the blocks."""
         cls.answers(verb)
-        return streams(seeds, f"wrapper/{name}")
+        return Generators(seeds, f"wrapper/{name}")
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:

@@ -10,10 +10,12 @@ import numpy as np
 
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
+from hushbandits.core.luck.batch import together
 from hushbandits.core.luck.rewards import Bernoulli, Law
-from hushbandits.core.luck.seeding import numbered
+from hushbandits.core.luck.seeding import many, numbered, planted
 from hushbandits.core.payload import Noise
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
+from hushbandits.privacy.kinds import Noises
 
 __all__ = ["Pooled", "block_generator"]
 
@@ -152,20 +154,43 @@ class Pooled(Cohort):
     def total(self) -> Array:
         """Draw it, once."""
         if self._total is None:
-            total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
-            rngs = numbered(self._seeds[self.planned.nonzero()])
-            left = self.n.tolist()
-            parts = [(part.law, part.n.tolist(), part.location.tolist()) for part in self._parts]
-            for (r, m, planned), rng in zip(blocks(self.planned), rngs, strict=True):
-                drawn: float = 0
-                for law, n, location in parts:
-                    if n[r][m]:
-                        drawn += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
-                for noises in self._noises:
-                    drawn += noises.noise(planned).total(noises.rngs[r], left[r][m])
-                total[r, m] = drawn
-            self._total = total
+            self._total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
+            if not self._all_at_once(self._total):
+                self._one_by_one(self._total)
         return self._total
+
+    def _all_at_once(self, total: Array) -> bool:
+        """Have compiled code draw them, if all that they are is binomials and differences of two draws."""
+        if self._before or not all(isinstance(part.law, Bernoulli) for part in self._parts):
+            return False
+        tapes = [noises.rngs for noises in self._noises]
+        found = together(*tapes) if many(len(total)) else None
+        if found is None or len({*map(id, tapes)}) < len(tapes):  # what shares a tape is drawn in turns
+            return False
+        known = [noises.noise for noises in self._noises if isinstance(noises.noise, Noises)]
+        pairs = [pair for noise in known if (pair := noise.pair(self.planned, self.n)) is not None]
+        if len(pairs) < len(tapes):
+            return False
+        (draws, words), at = found, self.planned.nonzero()
+        n, p = (np.array([getattr(part, name)[at] for part in self._parts]).T.copy() for name in ("n", "location"))
+        drawn = draws.binomials(planted(self._seeds[at]), n, p).sum(1)
+        total[at] = drawn if self._grid is None else drawn * self._grid[at]
+        for own, pair in zip(words, pairs, strict=True):
+            total += draws.differences(own, *pair)
+        return True
+
+    def _one_by_one(self, total: Array) -> None:
+        rngs = numbered(self._seeds[self.planned.nonzero()])
+        left = self.n.tolist()
+        parts = [(part.law, part.n.tolist(), part.location.tolist()) for part in self._parts]
+        for (r, m, planned), rng in zip(blocks(self.planned), rngs, strict=True):
+            drawn: float = 0
+            for law, n, location in parts:
+                if n[r][m]:
+                    drawn += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
+            for noises in self._noises:
+                drawn += noises.noise(planned).total(noises.rngs[r], left[r][m])
+            total[r, m] = drawn
 
     def _part_sum(self, n: int, law: Law, location: float, r: int, m: int, rng: np.random.Generator) -> float:
         g = None if self._grid is None else int(self._grid[r, m])
@@ -204,6 +229,10 @@ def _inside(part: _Part) -> bool:
 
 
 def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:
+    if (found := together(rngs)) is not None:
+        draws, (words,) = found
+        thinned: Array = draws.binomials(words, n, np.ascontiguousarray(rate))
+        return thinned
     out = np.zeros_like(n)
     for r, m, count in blocks(n):
         out[r, m] = rngs[r].binomial(count, rate[r, m])
