@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import canary_mutants  # noqa: F401
 import fresh_mutants  # noqa: F401
 import graph_mutants
 import hiding_mutants  # noqa: F401

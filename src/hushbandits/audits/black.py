@@ -13,12 +13,10 @@ from hushbandits.audits.verdict import Verdict
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback.cohort import Individuals
-from hushbandits.envs.feedback.env import Feedback
-from hushbandits.privacy.audit import epsilon_lower_bound, one_run_p_value, smallest_refuted
+from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["Change", "black_box", "grid_bits", "neighbours", "one_run"]
+__all__ = ["Change", "black_box", "grid_bits", "neighbours"]
 
 #: Events on a pair of blocks, fixed before any run: below the lighter input, above the heavier one, both alike.
 _EVENTS: dict[str, Callable[[Array, Array], Array]] = {
@@ -185,31 +183,3 @@ def grid_bits(wrappers: Sequence[Wrapper], n: int, runs: int = 400, seed: int = 
     # what division and multiplication by g may round: an ulp or two
     off = np.abs(steps - np.rint(steps)) > 4 * np.spacing(np.maximum(np.abs(steps), n * 1.0))
     return int(off.sum()), steps.size
-
-
-def one_run(mechanism: Mechanism, users: int = 20_000, level: float = 1e-6, seed: int = 0) -> Verdict:
-    """One-run audit where users hide by themselves: every user holds a random bit, and an observer guesses them all.
-
-    Measured is the smallest ε that `level` does not refute.
-    """
-    env = Feedback(
-        users="each", means=(0.0, 1.0), rewards="bernoulli", permute_arms=False, wrappers=[mechanism], horizon=users
-    )
-    env.reset(seed)
-    (own,) = env.wrappers
-    assert isinstance(own, Mechanism)
-    bits = np.random.default_rng(seed).integers(2, size=users)
-    # Blocks of one: a message stands for itself.
-    crowd = Individuals(bits.astype(float)[:, None, None], np.ones((users, 1), int))
-    own._rngs = own._rngs * users
-    message = own.send(env.payload(reward=crowd, n=crowd.planned), env)["reward"]
-    plan = own.planned(1)
-    y = np.array([message.messages(u, 0)[0] for u in range(users)])
-    z = np.where(y > plan.g + plan.tau, y - plan.modulus, y)
-    correct = int(((2 * z > plan.g) == (bits == 1)).sum())
-    low, high = 0.0, 50.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (middle, high) if one_run_p_value(correct, users, middle) < level else (low, middle)
-    smallest = smallest_refuted(own.epsilon, 0.0, users // 2, level)
-    return bounded(own.name, f"one run, {users:,} users", own.epsilon, low, smallest, level)

@@ -56,7 +56,7 @@ class _Planted(Feedback):
     def _report(self) -> Message:
         if not self.planted:
             return super()._report()
-        x = np.zeros((*self._n.shape, len(self.planted[self._turn])))
+        x = np.zeros((*self._n.shape, self.planted[self._turn].shape[-1]))
         x[:] = self.planted[self._turn]
         self._turn += 1
         bits = np.full(self._n.shape, 64)
@@ -110,12 +110,13 @@ def seen(
 ) -> Seen:
     """Play blocks, and write down what was seen.
 
-    Blocks are rewards ``(n,)``, the same in all runs; or sizes alone, where users draw 0 or 1 by the env's own luck.
-    Pooled users are alike: all rewards are the first one.  `loss` says where users get lost (`LOSSES`), and how many.
+    Blocks are rewards ``(n,)``, the same in all runs, or ``(R, M, n)``; or sizes alone, where users draw 0 or 1 by the
+    env's own luck.  Pooled users are alike: all rewards are the first one.  `loss` says where users get lost
+    (`LOSSES`), and how many.
     """
     core, taps = _built(wrappers, blocks, runs, users, servers, loss)
-    sizes = [x if isinstance(x, int) else len(x) for x in blocks]
-    alike = [0.0 if users == "each" or isinstance(x, int) else float(x[0]) for x in blocks]
+    sizes = [x if isinstance(x, int) else x.shape[-1] for x in blocks]
+    alike = [0.0 if users == "each" or isinstance(x, int) else float(x.flat[0]) for x in blocks]
     team = Blocks([(2 * (b % 2) + int(x), n) for b, (x, n) in enumerate(zip(alike, sizes, strict=True))])
     played = rounds(core, team, seed)
     earned, sent, out = (cast(_Tap, next(w for w in core.wrappers if w.name == tap.name)) for tap in taps)
@@ -166,7 +167,7 @@ def _built(
         means=(0.5,) * 4 if own else (0.0, 1.0, 0.0, 1.0),
         permute_arms=False,
         rewards="bernoulli",
-        horizon=sum(x if isinstance(x, int) else len(x) for x in blocks),
+        horizon=sum(x if isinstance(x, int) else x.shape[-1] for x in blocks),
         runs=runs,
         wrappers=[
             taps[0], *lost.get("before", []), *wrappers[:last], *lost.get("behind", []), taps[1], *wrappers[last:],

@@ -109,9 +109,15 @@ class Case:
         """The grid, where it can be made at any ε; else its own."""
         return GRID if self.make is not None else (self.owner.epsilon,)
 
+    @property
+    def team(self) -> Team | None:
+        """The agent that promises, where it is one."""
+        return self.owner if isinstance(self.owner, Team) else None
+
     def within(self, env: Env) -> Case:
         """The same in another env that carries it."""
-        return replace(self, env=env, owner=next(w for w in env.wrappers if w.name == self.owner.name))
+        owner = self.team or next(w for w in env.wrappers if w.name == self.owner.name)
+        return replace(self, env=env, owner=owner)
 
     def at(self, epsilon: float) -> Case:
         """The same at this ε, where it can be made so, in an env that has begun."""
@@ -233,19 +239,19 @@ def _agent(name: str, subject: str, parameters: Params) -> Found:
 
 
 def _staged(team: Team) -> bool:
-    return isinstance(team, VotingTeam) or team.setting == "feedback"
+    return isinstance(team, VotingTeam) or team.setting in ("feedback", "network")
 
 
 def stage(team: Team) -> Env:
-    """Where a team's promise is audited: among votes, or where its server has the mechanism that it brings."""
-    if team.setting != "feedback":
+    """Where a team's promise is audited: among votes, on a graph, or where its server has the mechanism it brings."""
+    if team.setting not in ("feedback", "network"):
         return make_core("DPMASE-v0")
-    env = assemble(Feedback, team, runs=1)
+    env = assemble(Feedback if team.setting == "feedback" else "CoopNetwork-v0", team, runs=1)
     meet(env, team)
     return env
 
 
-_VOTES = "a team's promise is audited in feedback, or where it votes by a Routine"
+_VOTES = "a team's promise is audited in feedback, on a graph, or where it votes by a Routine"
 
 
 def _has_epsilon(entry: Callable[..., object]) -> bool:

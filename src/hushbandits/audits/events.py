@@ -11,7 +11,7 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.audit import epsilon_lower_bound, learned_epsilon
 
-__all__ = ["ABOVE", "BEYOND", "bounded", "hopeless", "judged"]
+__all__ = ["ABOVE", "BEYOND", "bounded", "hopeless", "judged", "log_ratios", "telling"]
 
 _BINS = 8
 #: A reward beyond [0, 1], such as a sender's own report or a wrapper that scales may bring about; and its words.
@@ -53,14 +53,10 @@ def judged(
     `groups` ``(N,)``: the runs' circumstances, the same on both sides; each feature is looked at in each group as well.
     Where no feature varies there is no event, ``""``.
     """
-    sides = tuple({k: np.where(np.isnan(v), NOTHING, v) for k, v in side.items()} for side in (innocent, guilty))
-    a, b = sides
-    # a feature that is one constant on both sides tells nothing
-    telling = [k for k in a if np.ptp(a[k]) or np.ptp(b[k]) or a[k][0] != b[k][0]]
-    names = list({(a[k].tobytes(), b[k].tobytes()): k for k in reversed(telling)}.values())[::-1]  # each once
-    if not names:
+    known = telling({k: np.concatenate([innocent[k], guilty[k]]) for k in innocent})
+    if not known:
         return 0.0, ""
-    low, high = (np.array([side[k] for k in names]) for side in sides)
+    names, (low, high) = list(known), np.split(np.array(list(known.values())), 2, 1)
     if len(names) > 1:
         both = _together(low, high)
         low, high = np.vstack([low, both[0]]), np.vstack([high, both[1]])
@@ -77,6 +73,13 @@ def judged(
     return best
 
 
+def telling(features: dict[str, Array]) -> dict[str, Array]:
+    """Features that vary, each once; what was not there is a number too."""
+    known = {k: np.where(np.isnan(v), NOTHING, v) for k, v in features.items()}
+    once = {v.tobytes(): k for k, v in reversed(known.items()) if np.ptp(v)}
+    return {k: known[k] for k in reversed(once.values())}
+
+
 def _together(low: Array, high: Array) -> Array:
     """A likelihood ratio of all features as if they were independent, ``(2, N)``.
 
@@ -88,13 +91,22 @@ def _together(low: Array, high: Array) -> Array:
     score = np.zeros((2, n))
     half = np.arange(n) < n // 2
     for learn, use in ((quarters[0], quarters[1]), (quarters[1], quarters[0]), (half, ~half)):
-        for one, other in zip(low, high, strict=True):
-            edges = np.unique(np.quantile(np.concatenate([one[learn], other[learn]]), np.linspace(0, 1, _BINS + 1)))
-            cuts = edges[1:] if len(edges) <= _BINS else edges[1:-1]  # few values: each its own bin
-            places = [np.searchsorted(cuts, x, "left") for x in (one, other)]
-            counts = [np.bincount(at[learn], minlength=len(cuts) + 1) + 2.0 for at in places]
-            ratio = np.log(counts[1] / counts[0])
-            ratio[np.abs(ratio) < 2 * np.sqrt(1 / counts[0] + 1 / counts[1])] = 0.0  # as chance has it
-            for side in (0, 1):
-                score[side, use] += ratio[places[side][use]]
+        for side, x in enumerate((low, high)):
+            score[side, use] = log_ratios(low[:, learn], high[:, learn], x[:, use], _BINS).sum(0)
     return score
+
+
+def log_ratios(low: Array, high: Array, seen: Array, bins: int) -> Array:
+    """Logarithms of the likelihood ratios of what is `seen` ``(F, N)``, feature by feature: ``(F, N)``.
+
+    Learned from features ``(F, ·)`` of either side, in so many bins; a ratio that chance may bring about counts as 1.
+    """
+    found = np.zeros(seen.shape)
+    for f, (one, other) in enumerate(zip(low, high, strict=True)):
+        edges = np.unique(np.quantile(np.concatenate([one, other]), np.linspace(0, 1, bins + 1)))
+        cuts = edges[:-1] if len(edges) <= bins else edges[1:-1]  # few values: each its own bin
+        counts = [np.bincount(np.searchsorted(cuts, x, "left"), minlength=len(cuts) + 1) + 2.0 for x in (one, other)]
+        ratio = np.log(counts[1] / counts[0] * (sum(counts[0]) / sum(counts[1])))
+        ratio[np.abs(ratio) < 2 * np.sqrt(1 / counts[0] + 1 / counts[1])] = 0.0  # as chance has it
+        found[f] = ratio[np.searchsorted(cuts, seen[f], "left")]
+    return found

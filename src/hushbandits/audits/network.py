@@ -16,9 +16,11 @@ from hushbandits.audits.verdict import Verdict
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.audit import smallest_refuted
+from hushbandits.registry import assemble
 
 __all__ = ["Shown", "messages", "neighbours", "promised", "shown", "stage"]
 
@@ -41,13 +43,25 @@ class Shown:
     arms: Array
 
 
-def stage(env: Env, horizon: int, n_agents: int, runs: int = 1, before: Sequence[Wrapper] = (), **more: Any) -> Env:
-    """The env again, small, with its own wrappers between two taps."""
+def stage(
+    env: Env,
+    horizon: int,
+    n_agents: int,
+    runs: int = 1,
+    before: Sequence[Wrapper] = (),
+    team: Team | None = None,
+    **more: Any,
+) -> Env:
+    """The env again, small, with its own wrappers between two taps; or as the team that promises asks for it."""
     first, last = Tap(name="audit: earned"), Tap(name="audit: sent")
-    settings: dict[str, Any] = {"means": [0.5, 0.5], "rewards": Told(), **more}
-    wrappers = (first, *before, *env.configured, last)
+    settings: dict[str, Any] = {"n_agents": n_agents, "horizon": horizon, "means": [0.5, 0.5], "rewards": Told()}
+    settings |= more
+    if team is not None:
+        made = assemble(type(env), team, runs=runs, env=settings, wrappers=(first, last))
+        meet(made, team)
+        return made
     build: Callable[..., Env] = type(env)
-    return build(n_agents=n_agents, horizon=horizon, wrappers=wrappers, runs=runs, **settings)
+    return build(wrappers=(first, *before, *env.configured, last), runs=runs, **settings)
 
 
 def shown(env: Env, team: Team, seed: int, told: Sequence[Array] | None = None) -> Shown:
@@ -143,7 +157,8 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[V
 
     A promise about a run must bear agents that show what they are told (`Mirror`).  Where a wrapper tells them
     something else than their rewards, all of that counts as seen: whatever they do is made of it.  A promise about a
-    message `alone` is played with arms that follow nothing, and judged by that message.
+    message `alone` is played with arms that follow nothing, and judged by that message.  An agent that promises plays
+    itself.
     """
     runs, level, subject = budget.samples // 2, budget.level, case.subject
     cache: dict[bytes, Shown] = {}
@@ -151,11 +166,12 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[V
     def features(promise: Guarantee, side: int, told: list[Array]) -> dict[str, Array]:
         key = repr((promise.alone, side)).encode() + np.array(told).tobytes()
         if key not in cache:
-            team: Team = Around() if promise.alone else Mirror()
-            cache[key] = shown(stage(case.env, horizon, _AGENTS, runs), team, budget.seed + 1000 * len(cache), told)
+            team = case.team or (Around() if promise.alone else Mirror())
+            env = stage(case.env, horizon, _AGENTS, runs, team=case.team)
+            cache[key] = shown(env, team, budget.seed + 1000 * len(cache), told)
         return _features(cache[key], promise.alone)
 
-    for promise in promised(case.within(stage(case.env, horizon, _AGENTS))):
+    for promise in promised(case.within(stage(case.env, horizon, _AGENTS, team=case.team))):
         if horizon != ROUNDS[0] and promise.alone:
             continue
         if promise.adjacency.replaced == "none":

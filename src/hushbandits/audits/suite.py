@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from hushbandits.audits.actions import actions
-from hushbandits.audits.black import black_box, grid_bits, neighbours, one_run
+from hushbandits.audits.black import black_box, grid_bits, neighbours
 from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
 from hushbandits.audits.cases import GRID, Budget, Case, everything, hider, named, stage
 from hushbandits.audits.drawn import drawn_law
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.network import ROUNDS, messages
+from hushbandits.audits.one_run import one_run
 from hushbandits.audits.posts import by_law
 from hushbandits.audits.unbounded import laws
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.votes import epoch_votes
 from hushbandits.audits.white import compositions, every_size, white_box
 from hushbandits.core.messages import Field
-from hushbandits.core.team import Team
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.registry import list_agents, make_team
 from hushbandits.wrappers.mechanism import Mechanism
@@ -79,7 +79,7 @@ def _of(case: Case, budget: Budget) -> list[Check]:
     if isinstance(case.owner, Mechanism):
         kinds = {"white box": partial(_exact, case, budget), "drawn law": partial(drawn_law, case, budget)}
         kinds["black box"] = partial(_mechanism_black, case, budget)
-    elif isinstance(case.owner, Team):
+    elif case.team is not None and case.team.setting != "network":
         by_votes = isinstance(case.owner, VotingTeam) and case.owner.routine(2).several  # else its arms tell
         watch = _votes if by_votes else _actions
         kinds = {"black box": partial(watch, case, budget)}
@@ -87,6 +87,7 @@ def _of(case: Case, budget: Budget) -> list[Check]:
         kinds = {"black box": partial(_messages, case, budget), **by_law(case, budget)}
     else:
         kinds = {"black box": partial(_blocks_black, case, budget)}
+    kinds["one run"] = partial(one_run, case, budget)
     return [Check(case.subject, what, about, partial(_guarded, case.subject, what, run)) for what, run in kinds.items()]
 
 
@@ -144,8 +145,6 @@ def _mechanism_black(case: Case, budget: Budget) -> Iterator[Verdict]:
                 few = replace(change, words=f"{change.words}, few users")
                 yield box(least, runs, where=(("zeros", "first"), ("ones", "last")), change=few)
                 yield box(max(8, 2 * least), runs // 2, where=_ONE, loss=("behind", 0.3))
-        if local and not promise.delta:
-            yield replace(one_run(mechanism, level=budget.level, seed=budget.seed), subject=subject, promise=promise)
         if coded:
             off, of = grid_bits(env.wrappers, 1 if local else 64)
             yield Verdict(subject, f"lowest bits: sums off the grid, of {of:,}", 0, off, "sums", promise=promise)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from hushbandits.core.guarantee import Guarantee
 
-__all__ = ["Verdict"]
+__all__ = ["TOO_LARGE", "Verdict"]
 
+#: Why nothing could have been found, where nobody says more.
+TOO_LARGE = "too few runs for so large an ε"
 _SLACK = 1e-9
 
 
@@ -58,7 +60,7 @@ class Verdict:
 
     def __post_init__(self) -> None:
         if not self.untested and math.isinf(self.least):
-            object.__setattr__(self, "untested", "too few runs for so large an ε")
+            object.__setattr__(self, "untested", TOO_LARGE)
 
     @property
     def _stands(self) -> bool:

@@ -8,6 +8,7 @@ added is from the law that was planned.  Every statistical test holds at its lev
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
@@ -21,6 +22,8 @@ __all__ = [
     "epsilon_lower_bound",
     "learned_epsilon",
     "log_wrapped_discrete_laplace",
+    "one_run_bound",
+    "one_run_least",
     "one_run_p_value",
     "smallest_refuted",
     "worst_log_ratio",
@@ -128,18 +131,12 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
     """
     miss = (1 - power) / 2  # on either count
 
-    def caught(true: float) -> bool:
+    def missed(true: float) -> bool:
         hits = stats.binom.ppf(miss, samples, 0.5)
         others = stats.binom.isf(miss, samples, math.exp(-true) / 2)
-        return epsilon_lower_bound(int(hits), int(others), samples, delta, level) > epsilon
+        return epsilon_lower_bound(int(hits), int(others), samples, delta, level) <= epsilon
 
-    low, high = 0.0, 60.0
-    if not caught(high):
-        return math.inf
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (low, middle) if caught(middle) else (middle, high)
-    return high
+    return math.inf if missed(_LARGEST) else _edge(missed)[1]
 
 
 def distance_from_uniform(u: Array) -> float:
@@ -169,10 +166,66 @@ def critical_share(mean: float, n: int, level: float) -> float:
     return high
 
 
-def one_run_p_value(correct: int, guesses: int, epsilon: float) -> float:
-    """p-value of ε-DP when an observer guesses `guesses` independent fair bits, one per user, from one run.
+def one_run_p_value(
+    correct: int, guesses: int, epsilon: float, delta: float = 0.0, canaries: int | None = None
+) -> float:
+    """p-value of (ε, δ)-DP when an observer of one run guesses independent fair bits, each the input of one canary.
 
-    Under ε-DP a guess is right with probability at most ``e^ε/(1 + e^ε)``, given all others, so the number of right
-    ones is at most binomial (Steinke, Nasr & Jagielski 2023, theorem 5.2, δ = 0).
+    Under ε-DP a guess is right with probability at most ``q = e^ε/(1 + e^ε)``, given all others, so the number of right
+    ones is at most ``W``, binomial; the observer may abstain, by whatever it sees.  δ adds ``2mδ·max_i P(v > W ≥ v −
+    i)/i`` for m canaries and v right guesses (Steinke, Nasr & Jagielski 2023, theorem 5.2 and appendix D).
+
+    Parameters
+    ----------
+    correct, guesses : int
+        Right guesses, of how many.
+    epsilon, delta : float
+        The claim.
+    canaries : int, optional
+        Bits that there were to guess; by default as many as guesses.
     """
-    return float(stats.binom.sf(correct - 1, guesses, 1 / (1 + math.exp(-epsilon))))
+    q = 1 / (1 + math.exp(-epsilon))
+    p = float(stats.binom.sf(correct - 1, guesses, q))
+    if delta and correct:
+        below = np.cumsum(stats.binom.pmf(np.arange(correct - 1, -1, -1), guesses, q))
+        p += 2 * (guesses if canaries is None else canaries) * delta * float((below / np.arange(1, correct + 1)).max())
+    return min(p, 1.0)
+
+
+def one_run_bound(correct: int, guesses: int, delta: float, level: float, canaries: int | None = None) -> float:
+    """Return the ε that right guesses of one run refute, at this level; arguments as of `one_run_p_value`."""
+
+    def refuted(epsilon: float) -> bool:
+        return one_run_p_value(correct, guesses, epsilon, delta, canaries) < level
+
+    return _edge(refuted)[0] if guesses and refuted(0.0) else 0.0
+
+
+def one_run_least(epsilon: float, delta: float, canaries: int, level: float, power: float = 0.9) -> float:
+    """Return the smallest true ε that `canaries` of one run refute of a claim, with probability `power`.
+
+    Of messages with Laplace noise, whose observer guesses where a message lies outside of the two rewards: that is in
+    ``(1 + e^(−ε))/2`` of them, and such a guess is right with probability ``e^ε/(1 + e^ε)``.  Infinite where no true ε
+    is refuted: a claim that is large for the number of canaries, or a δ that is.
+    """
+    miss = (1 - power) / 2  # on either count
+
+    def missed(true: float) -> bool:
+        guesses = int(stats.binom.ppf(miss, canaries, (1 + math.exp(-true)) / 2))
+        correct = int(stats.binom.ppf(miss, guesses, 1 / (1 + math.exp(-true))))
+        return one_run_p_value(correct, guesses, epsilon, delta, canaries) >= level
+
+    return math.inf if missed(_LARGEST) else _edge(missed)[1]
+
+
+#: No ε beyond it is looked for, and how finely.
+_LARGEST, _STEP = 60.0, 1e-4
+
+
+def _edge(holds: Callable[[float], bool]) -> tuple[float, float]:
+    """Where in [0, 60] what holds at first ends: the last place where it is known to hold, and the next one."""
+    low, high = 0.0, _LARGEST
+    while high - low > _STEP:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high

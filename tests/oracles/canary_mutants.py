@@ -1,0 +1,175 @@
+"""Laplace noise on every report, in truth or with half of the scale, by all kinds of parts that can promise it."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+from refuted import refuted_by
+
+import hushbandits as hb
+from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+
+
+def claim(epsilon, **more):
+    """One reward replaced, and nothing else said."""
+    adjacency = hb.Adjacency("one reward replaced by any other in [0, 1]", "reward")
+    return (hb.Guarantee("Laplace noise", epsilon, 0.0, adjacency, "everyone else", ("seeded",), "Dwork 2006", **more),)
+
+
+class Point:
+    """Laplace noise of scale b, for named senders and for users of a block."""
+
+    integer = False
+
+    def __init__(self, b):
+        self.law = Laplace(b)
+
+    def onto(self, x, u):
+        far = np.clip(u, 2.0**-54, 1 - 2.0**-53) - 0.5
+        return x - self.law.b * np.sign(far) * np.log1p(-2 * np.abs(far))
+
+    def draw(self, rng, size):
+        return self.law.draw(rng, size)
+
+    def total(self, rng, n):
+        return self.law.total(rng, n)
+
+
+class OwnNoise(hb.Wrapper):
+    """A wrapper that nobody knows, with a promise about one message by itself."""
+
+    verbs = ("map", "add")
+    share = 1.0
+
+    def __init__(self, epsilon=1.0, *, name=None):
+        super().__init__(name=name)
+        self.epsilon = epsilon
+
+    def sends(self, fields, env):
+        return {**fields, "reward": hb.Field()}
+
+    def reset(self, env, seeds):
+        self._luck = env.payload.luck("add", self.name, env, seeds)
+
+    def send(self, message, env):
+        return message.clip().add(lambda n: Point(self.share / self.epsilon), self._luck)
+
+    def promises(self, env):
+        return claim(self.epsilon, alone=True)
+
+
+class OwnLuck(OwnNoise):
+    """The same, which says that each message has luck of its own."""
+
+    keeps_promises = True
+
+
+@refuted_by("one run", "a reward, 24,000 canaries", samples=6000)
+class HalfNoise(OwnNoise):
+    """Half of the noise that it promises."""
+
+    share = 0.5
+
+
+@refuted_by("one run", "a reward,")
+class HalfLuck(OwnLuck):
+    """Half of the noise that it promises, each with luck of its own."""
+
+    share = 0.5
+
+
+@refuted_by("one run", "a reward beyond [0, 1]")
+class OwnUnclipped(OwnLuck):
+    """A reward beyond [0, 1] is noised as it is."""
+
+    def send(self, message, env):
+        return message.add(lambda n: Point(1 / self.epsilon), self._luck)
+
+
+class WholeLife(OwnLuck):
+    """All that 16 reports of an agent cost together."""
+
+    def promises(self, env):
+        every = hb.Adjacency("all rewards of an agent replaced", "participant")
+        return tuple(
+            dataclasses.replace(g, epsilon=16 * g.epsilon, adjacency=every, alone=False) for g in super().promises(env)
+        )
+
+
+class QuietLife(WholeLife):
+    """The same, with a fifth of the noise."""
+
+    share = 0.2
+
+
+class OneDraw(OwnNoise):
+    """All messages of a run share one draw: each by itself is as private as it is promised, and two are not."""
+
+    def reset(self, env, seeds):
+        super().reset(env, seeds)
+        self._once = np.array([np.random.default_rng(seed).laplace(0, 1 / self.epsilon) for seed in seeds])
+
+    def sends(self, fields, env):
+        if not env.payload.named:
+            raise ValueError("agents alone")
+        return super().sends(fields, env)
+
+    def send(self, message, env):
+        return message.but(reward=np.clip(message["reward"], 0, 1) + self._once[:, None])
+
+
+class OwnAgent(hb.Team):
+    """An agent that noises what it reports, and goes by nothing."""
+
+    setting = "network"
+    fields: ClassVar = {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}
+    share = 1.0
+
+    def __init__(self, epsilon=1.0):
+        self.epsilon = epsilon
+
+    def reset(self, env, seeds):
+        self._rngs, self._turn = [np.random.default_rng(seed) for seed in seeds], 0
+
+    def act(self, obs):
+        self._arm = np.full(obs.who.shape, self._turn % 2)
+        self._turn += 1
+        return self._arm
+
+    def speak(self, reward):
+        noise = [rng.laplace(0, self.share / self.epsilon, reward.shape[1]) for rng in self._rngs]
+        return {"arm": self._arm, "reward": np.clip(reward, 0, 1) + np.array(noise)}
+
+    def promises(self, env):
+        return claim(self.epsilon)
+
+
+@refuted_by("one run", "a reward,")
+@refuted_by("black box", "agent 0's first reward")
+class HalfAgent(OwnAgent):
+    """Half of the noise that it promises."""
+
+    share = 0.5
+
+
+@refuted_by("black box", "arm 0 of round 2")
+class FollowingAgent(OwnAgent):
+    """Its arms follow what it has told nobody."""
+
+    def act(self, obs):
+        return super().act(obs) if self._turn == 0 else np.array(self._arm)
+
+    def speak(self, reward):
+        said = super().speak(reward)
+        self._arm = (reward > 0.5).astype(int)
+        return said
+
+
+@refuted_by("one run", "a reward,")
+class Loud(LocalDiscreteLaplace):
+    """A mechanism whose users add half of the noise."""
+
+    def plan(self, n):
+        plan = super().plan(n)
+        return dataclasses.replace(plan, noise=DiscreteLaplace(plan.noise.b / 2))
