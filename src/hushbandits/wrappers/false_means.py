@@ -19,7 +19,10 @@ from hushbandits.core.wrapper import Wrapper
 __all__ = ["READINGS", "FalseMeans", "swapped"]
 
 #: What the agents who lie say of the arms.
-READINGS = ("zero", "swap")
+READINGS = ("zero", "swap", "invert", "hide")
+
+#: What rounding may make of a gap of 0.
+_NOTHING = 1e-12
 
 
 def swapped(means: Array) -> Array:
@@ -45,15 +48,18 @@ class FalseMeans(Wrapper):
     """Some agents report other means, arm by arm, and the largest count that an honest agent has of each arm.
 
     It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends; what it pulls, and what it learns by
-    itself, is left as it is.  The attack on `Resilient-UCB` in the experiments of Zhu et al. 2023.  Their code declares
-    the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that stays 0: hence two
-    readings.
+    itself, is left as it is.  The first two readings are the attack on `Resilient-UCB` in the experiments of Zhu et al.
+    2023.  Their code declares the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that
+    stays 0: hence two.  The other two are the attacks on `Fed-MoM-UCB` of Demirel et al. 2022, where liars make up
+    samples: their mean is that of so many draws as they count.
 
     Parameters
     ----------
     reading : str
         ``"zero"``: all means are 0.  ``"swap"``: the second best arm gets the best one's true mean, and the best one
-        that of the third (`swapped`).
+        that of the third (`swapped`).  ``"invert"``: samples are U[0, .1] of the arms that cost nothing (the best, and
+        those within the env's margin), and U[.9, 1] of all others.  ``"hide"``: samples are U[0, .1] of the arms that
+        cost nothing, and the own ones elsewhere.
     fraction : float
         Fraction of agents that are Byzantine, in [0, 1): ``⌊fraction·M⌋`` of them, drawn per run.
 
@@ -84,16 +90,35 @@ class FalseMeans(Wrapper):
         return fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
+        self._rngs = self.generators(seeds)
         #: (R, M) bool
         self.byzantine = np.zeros((len(seeds), env.n_agents), bool)
-        for row, rng in zip(self.byzantine, self.generators(seeds), strict=True):
+        for row, rng in zip(self.byzantine, self._rngs, strict=True):
             row[rng.permutation(env.n_agents)[: math.floor(self.fraction * env.n_agents)]] = True
+        #: (R, M, K) samples that were made up, and their sums.
+        self._made, self._sums = np.zeros((2, len(seeds), env.n_agents, env.n_arms))
 
     def send(self, message: Payload, env: World) -> Payload:
         lies = self.byzantine[:, :, None]
+        if self.reading in ("invert", "hide"):
+            return self._made_up(message, env.gaps < _NOTHING)
         most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
         means = 0.0 if self.reading == "zero" else swapped(env.means)[:, None]
         return message.but(mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"]))
+
+    def _made_up(self, message: Payload, good: Array) -> Payload:
+        speaks = self.byzantine & message["sent"]
+        if not speaks.any():
+            return message
+        mean, count = np.array(message["mean"]), message["count"]
+        for r, m in np.argwhere(speaks).tolist():
+            for k in np.flatnonzero(good[r] if self.reading == "hide" else good[r] | True):
+                more = int(count[r, m, k] - self._made[r, m, k])
+                low = 0.0 if good[r, k] else 0.9
+                self._sums[r, m, k] += low * more + 0.1 * self._rngs[r].random(more).sum()
+                self._made[r, m, k] += more
+                mean[r, m, k] = self._sums[r, m, k] / max(self._made[r, m, k], 1.0)
+        return message.but(mean=mean)
 
     def metrics(self, env: World) -> dict[str, Array]:
         regret: Array = env.agent_regret

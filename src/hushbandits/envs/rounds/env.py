@@ -136,6 +136,7 @@ class Rounds(Env):
         "agent_regret": Measure("pseudo-regret of each agent"),
         "messages": Measure("messages sent", "count"),
     }
+    truth = (*Env.truth, "agent_regret")
     payload: ClassVar[type[Payload]] = Reports
     #: How the arms move.
     arms_class: ClassVar[type[Arms]] = Arms

@@ -1,0 +1,205 @@
+"""Demirel, Yıldırım & Tekin 2022, "Federated Multi-Armed Bandits Under Byzantine Attacks": Fed-MoM-UCB.
+
+The phases of Fed1-UCB, with a median of means at the server: clients stand in groups, each group has an average, and
+the median of these is what counts.  Some of the clients lie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from hushbandits.agents.shi2021 import Books, Federated, best_left
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, count, real
+from hushbandits.core.team import Protocol
+from hushbandits.core.world import World
+
+__all__ = ["MAPPINGS", "FedMoMUCB", "clients_needed", "group_size", "tolerance"]
+
+#: a(λ), by name.
+MAPPINGS: dict[str, Callable[[float], float]] = {
+    "arithmetic": lambda share: (1 + 2 * share) / 2,
+    "geometric": lambda share: math.sqrt(2 * share),
+    "harmonic": lambda share: 4 * share / (1 + 2 * share),
+    "polynomial": lambda share: share * (2.5 - share),
+}
+#: Pulls of an arm up to the end of phase p.
+_GROWTHS: dict[str, Callable[[Array], Array]] = {"linear": lambda p: 10 * p, "doubling": lambda p: 2**p - (p == 0)}
+
+
+def _shares(fraction: float, mapping: str) -> tuple[float, float]:
+    """a(λ), and e = (a − λ)/a, which is above ½."""
+    a = MAPPINGS[mapping](fraction)
+    return a, (a - fraction) / a
+
+
+def clients_needed(n_arms: int, horizon: int, fraction: float, mapping: str, failure: float = 1e-3) -> int:
+    """``M = ⌈4 ln(KT/δ)/(ln 2 · (4e − 1) a)⌉``: clients with which the rule fails with probability δ at most.
+
+    Examples
+    --------
+    >>> clients_needed(10, 50_000, 0.2, "arithmetic"), clients_needed(10, 50_000, 0.1, "geometric")
+    (89, 123)
+    """
+    a, e = _shares(fraction, mapping)
+    return math.ceil(4 * math.log(n_arms * horizon / failure) / (math.log(2) * (4 * e - 1) * a))
+
+
+def group_size(clients: int, fraction: float, mapping: str) -> int:
+    """``B = ⌊M/⌈Ma⌉⌋``: clients of a group.
+
+    Examples
+    --------
+    >>> group_size(89, 0.2, "arithmetic"), group_size(123, 0.1, "geometric")
+    (1, 2)
+    """
+    return clients // math.ceil(clients * _shares(fraction, mapping)[0])
+
+
+def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> float:
+    """``ω = 8σ_c √(ln 2 · (4e − 1)/(B(2e − 1)))``: β must lie above it, so that phases can end.
+
+    Examples
+    --------
+    >>> round(tolerance(89, 0.2, "arithmetic", 0.01), 4)
+    0.1386
+    """
+    e = _shares(fraction, mapping)[1]
+    return 8 * sigma_c * math.sqrt(math.log(2) * (4 * e - 1) / (group_size(clients, fraction, mapping) * (2 * e - 1)))
+
+
+@jit
+def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
+    """Medians of the averages of groups of `size` clients in the order of names; the last group takes the rest."""
+    runs, agents, arms = estimate.shape
+    groups = agents // size
+    total, heard, found = np.empty(groups), np.empty(groups), np.empty(groups)
+    for r in range(runs):
+        for m in range(agents):
+            if not due[r, m]:
+                continue
+            for k in range(arms):
+                total[:], heard[:] = 0.0, 0.0
+                for c in range(agents):
+                    if not math.isnan(table[r, m, c, k]):
+                        g = min(c // size, groups - 1)
+                        total[g] += table[r, m, c, k]
+                        heard[g] += 1.0
+                some = 0
+                for g in range(groups):  # a group of which nobody was heard has no average
+                    if heard[g] > 0.0:
+                        found[some] = total[g] / heard[g]
+                        some += 1
+                ranked = np.sort(found[:some])
+                if some > 0:
+                    estimate[r, m, k] = (ranked[(some - 1) // 2] + ranked[some // 2]) / 2
+
+
+class FedMoMUCB(Federated):
+    """Fed-MoM-UCB: medians of the averages of groups of clients, of whom some lie (Demirel et al. 2022).
+
+    With ``e = (a − λ)/a`` and groups of ``B = ⌊M/⌈Ma⌉⌋`` clients, the last of which takes the rest, a phase that ends
+    at s pulls of each arm that is left has ``E = 2(σ/√s + σ_c) √(ln 2 · (4e − 1)/((2e − 1)B))``; U_k is the median over
+    groups of the group's average.  Arm k is dropped if ``U_k ≤ max U − 2E``.  Phases are over once ``E ≤ β/4`` or one
+    arm is left, and what is left is pulled by turns.
+
+    Parameters
+    ----------
+    fraction : float
+        λ in (0, ½): clients who may lie.
+    mapping : str
+        a(λ): ``"arithmetic"`` (1 + 2λ)/2, ``"geometric"`` √(2λ), ``"harmonic"`` 4λ/(1 + 2λ), ``"polynomial"``
+        λ(2.5 − λ).
+    growth : str
+        Pulls of an arm up to the end of phase p: ``"linear"`` 10p, ``"doubling"`` 2^p.
+    beta : float
+        β > 0: what an arm may lack to the best one.  Phases end by it only above ω (`tolerance`).
+    sigma : float
+        σ > 0, sub-Gaussian constant of a reward.
+    sigma_c : float
+        σ_c ≥ 0, that of clients' means around the global one.
+    cost : float
+        C ≥ 0, regret that a client's post to the server costs.
+    failure : float, optional
+        δ in (0, 1): the env has as many clients as the paper's confidence 1 − δ takes (`clients_needed`), for which its
+        n_arms and horizon must be given.  Default: any number, of whom nothing is promised.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range, a graph that is not complete, or another number of clients than `failure` takes.
+
+    Notes
+    -----
+    As in the authors' code.  The regret that the paper counts is that of
+    `hushbandits.envs.network.federated.FederatedNetwork` with a ``margin`` of β, which knows nothing of `beta` here.
+    Messages are exact means, and promise no privacy.  The attacks are the readings ``invert`` and ``hide`` of
+    `hushbandits.wrappers.false_means.FalseMeans`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = {"n_agents": 20, "means": (0.9, 0.7, 0.1), "spread": 0.01, "horizon": 1000}
+    >>> attack = [hb.make_wrapper("FalseMeans", reading="invert", fraction=0.25)]
+    >>> median, average = (
+    ...     hb.evaluate("FederatedNetwork-v0", agent, runs=4, env=env, wrappers=attack, agent_kwargs=given)
+    ...     for agent, given in (
+    ...         ("Fed-MoM-UCB", {"fraction": 0.25, "sigma": 0.1}), ("Fed1-UCB", {"pulls": 10, "sigma": 0.1}),
+    ...     )
+    ... )
+    >>> bool(median.final("regret").mean() < average.final("regret").mean() / 2)
+    True
+    """
+
+    name = "Fed-MoM-UCB"
+
+    def __init__(
+        self,
+        fraction: float = 0.2,
+        mapping: str = "arithmetic",
+        growth: str = "linear",
+        beta: float = 0.189,
+        sigma: float = 0.5,
+        sigma_c: float = 0.01,
+        cost: float = 1.0,
+        failure: float | None = None,
+    ):
+        super().__init__(cost)
+        self.fraction = real("fraction", fraction, 0, 0.5)
+        self.mapping = choice("mapping", mapping, MAPPINGS)
+        self.growth = choice("growth", growth, _GROWTHS)
+        self.beta = real("beta", beta, 0)
+        self.sigma = real("sigma", sigma, 0)
+        self.sigma_c = real("sigma_c", sigma_c, 0, closed="low")
+        self.failure = failure if failure is None else real("failure", failure, 0, 1)
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """A server hears everybody within a round; so many clients as the confidence takes, if there is to be one."""
+        asked = super().protocol(settings)
+        if self.failure is None:
+            return asked
+        if missing := [name for name in ("n_arms", "horizon") if name not in settings]:
+            raise ValueError(f"failure={self.failure!r} needs {missing[0]} of the env to be given")
+        n_arms, horizon = (count(name, settings[name], 1) for name in ("n_arms", "horizon"))
+        needed = clients_needed(n_arms, horizon, self.fraction, self.mapping, self.failure)
+        return Protocol(env={**asked.env, "n_agents": needed})
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        self._size = group_size(env.n_agents, self.fraction, self.mapping)
+        e = _shares(self.fraction, self.mapping)[1]
+        self._factor = 2 * math.sqrt(math.log(2) * (4 * e - 1) / ((2 * e - 1) * self._size))
+        super().reset(env, seeds)
+
+    def schedule(self, phase: Array) -> Array:
+        upto = _GROWTHS[self.growth]
+        return upto(phase) - upto(phase - 1)
+
+    def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
+        estimate = np.zeros(books.n.shape)
+        _medians(due, table, self._size, estimate)
+        width = self._factor * (self.sigma / np.sqrt(books.pulls) + self.sigma_c)
+        return estimate > best_left(estimate, books) - 2 * width[..., None], width <= self.beta / 4

@@ -1,0 +1,271 @@
+"""Shi & Shen 2021, "Federated Multi-Armed Bandits" (AAAI): Fed1-UCB, and the phases that other federated rules share.
+
+Clients pull the arms that are left equally often and tell a server their running means.  The server averages them,
+drops arms, and all go on with the rest.  Here every client plays the server: it hears all means, and computes the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core.ground.validate import integer, real
+from hushbandits.core.measure import Measure
+from hushbandits.core.messages import Field, Inbox
+from hushbandits.core.obs import Obs
+from hushbandits.core.team import Protocol, Team
+from hushbandits.core.world import World
+
+__all__ = ["Books", "Fed1UCB", "Federated", "best_left"]
+
+
+class Books(NamedTuple):
+    """Where all clients stand, ``(R, M)`` or ``(R, M, K)``."""
+
+    n: Array  # pulls of each arm
+    s: Array  # sums of their rewards
+    order: Array  # the arms that are left, then the others
+    left: Array  # how many are left
+    place: Array  # pulls of this phase
+    each: Array  # pulls of this phase per arm; 0: all phases are over
+    phase: Array  # 1, 2, …
+    pulls: Array  # of each arm that is left, up to the end of this phase
+
+
+@jit
+def _choose(books: Books, arms: Array) -> None:
+    for r in range(arms.shape[0]):
+        for m in range(arms.shape[1]):
+            place, each = books.place[r, m], books.each[r, m]
+            # behind the phases, what is left by turns
+            at = place // each if each else place % books.left[r, m]
+            arms[r, m] = books.order[r, m, at]
+
+
+@jit
+def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
+    for r in range(arms.shape[0]):
+        for m in range(arms.shape[1]):
+            k = arms[r, m]
+            books.n[r, m, k] += 1.0
+            books.s[r, m, k] += rewards[r, m]
+            books.place[r, m] += 1
+            due[r, m] = books.each[r, m] > 0 and books.place[r, m] == books.each[r, m] * books.left[r, m]
+
+
+@jit
+def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, table: Array) -> None:
+    """Write to `table`, ``(R, M, M, K)`` of NaN, what the seats that are due know of client c's arm k."""
+    runs, agents, slots = sender.shape
+    for r in range(runs):
+        for m in range(agents):
+            if not due[r, m]:
+                continue
+            table[r, m, m] = own[r, m]
+            for slot in range(slots):
+                if sender[r, m, slot] >= 0:
+                    for k in range(own.shape[2]):
+                        if count[r, m, slot, k] > 0.0:
+                            table[r, m, sender[r, m, slot], k] = mean[r, m, slot, k]
+
+
+@jit
+def _averages(due: Array, table: Array, estimate: Array, heard: Array) -> None:
+    """Average what each seat that is due knows of an arm, (R, M, K); `heard`: of how many clients."""
+    runs, agents, arms = estimate.shape
+    for r in range(runs):
+        for m in range(agents):
+            if not due[r, m]:
+                continue
+            for k in range(arms):
+                total, size = 0.0, 0
+                for c in range(agents):
+                    if not math.isnan(table[r, m, c, k]):
+                        total += table[r, m, c, k]
+                        size += 1
+                estimate[r, m, k], heard[r, m, k] = total / max(size, 1), size
+
+
+def best_left(values: Array, books: Books) -> Array:
+    """The largest of the arms that are left, ``(R, M, 1)``."""
+    ordered = np.take_along_axis(values, books.order, 2)
+    left = np.arange(values.shape[2]) < books.left[..., None]
+    best: Array = np.where(left, ordered, -np.inf).max(2, keepdims=True)
+    return best
+
+
+@jit
+def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) -> None:
+    """Begin the next phase of those who are due: with the arms that are kept, `each` of them so often."""
+    for r in range(due.shape[0]):
+        for m in range(due.shape[1]):
+            if not due[r, m]:
+                continue
+            order, size = books.order[r, m], 0
+            for i in range(books.left[r, m]):
+                if kept[r, m, order[i]]:
+                    order[i], order[size] = order[size], order[i]
+                    size += 1
+            books.left[r, m], books.place[r, m] = size, 0
+            books.phase[r, m] += 1
+            books.each[r, m] = 0 if over[r, m] or size == 1 else each[r, m]
+            books.pulls[r, m] += books.each[r, m]
+
+
+class Federated(Team):
+    """Base of rules that clients follow in phases, while a server drops arms by their means.
+
+    In phase p every client pulls each arm that is left equally often, arm after arm, and posts its running means.
+    Every client then applies the server's rule to all that was posted, in the order of names, so that all go on alike.
+    At the end one arm is left, or several, which are pulled by turns; nothing more is sent.
+
+    Parameters
+    ----------
+    cost : float
+        C ≥ 0, regret that a client's post to the server costs.
+
+    Notes
+    -----
+    A subclass says by `schedule` how often an arm is pulled in a phase, and by `judge` which arms are kept.
+
+    What is lost leaves a client's last word standing, and then seats may go different ways.  A Byzantine client goes by
+    its own true means where all others hear its lies.
+    """
+
+    setting = "network"
+    hears = ("sender", "mean", "count")
+    fields: Mapping[str, Field] = {
+        "mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True),
+    }  # fmt: skip
+    measures: Mapping[str, Measure] = {
+        "uploads": Measure("posts of a client to the server", "count"),
+        "total_regret": Measure("pseudo-regret of all clients, and what their posts cost", "amount"),
+    }
+
+    def __init__(self, cost: float = 1.0):
+        self.cost = real("cost", cost, 0, closed="low")
+
+    def schedule(self, phase: Array) -> Array:
+        """How often each arm is pulled in these phases, ``(R, M)`` int ≥ 1."""
+        raise NotImplementedError(f"{type(self).__name__} must define schedule(phase)")
+
+    def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
+        """Return which arms are kept, ``(R, M, K)`` bool, and whether all phases are over, ``(R, M)`` bool.
+
+        `table` holds what every seat knows of client c's arm k, ``(R, M, M, K)``, NaN where it is nothing; only of
+        seats that are `due` anything is asked.  Of the arms that are left one at least must be kept.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define judge(due, table, books)")
+
+    def protocol(self, settings: dict[str, object]) -> Protocol:
+        """A server hears everybody within a round."""
+        return Protocol(env={"graph": "complete", "life": 1})
+
+    def runs_at_once(self, env: World) -> int | None:
+        """Tables of what everybody knows of everybody stay within the caches."""
+        return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        runs, agents, arms = len(seeds), env.n_agents, env.n_arms
+        if env.slots.depth > 1 or env.slots.degree.min() < agents - 1:
+            raise ValueError(f"{self.name} needs graph='complete' without delay: its server hears everybody at once")
+        self.horizon = env.horizon
+        shape = runs, agents, arms
+        phase = np.ones(shape[:2], np.int64)
+        each = self.schedule(phase)
+        self._books = Books(
+            n=np.zeros(shape), s=np.zeros(shape), order=np.tile(np.arange(arms), (*shape[:2], 1)),
+            left=np.full(shape[:2], arms), place=np.zeros(shape[:2], np.int64), each=each.copy(),
+            phase=phase, pulls=each.copy(),
+        )  # fmt: skip
+        self._arm = np.zeros(shape[:2], np.int64)
+        self._due = np.zeros(shape[:2], bool)
+        self._mean, self._count = np.zeros((2, *shape))
+        self._uploads = np.zeros(runs, np.int64)
+
+    def act(self, obs: Obs) -> Array:
+        _choose(self._books, self._arm)
+        return self._arm
+
+    def speak(self, reward: Array) -> Message:
+        books, due = self._books, self._due
+        _learn(books, self._arm, reward, due)
+        if due.any():
+            self._mean[due], self._count[due] = books.s[due] / books.n[due], books.n[due]
+            self._uploads += due.sum(1)
+        return {"mean": self._mean, "count": self._count, "sent": due}
+
+    def hear(self, inbox: Inbox) -> None:
+        due, books = self._due, self._books
+        if not due.any():
+            return
+        runs, agents, arms = books.n.shape
+        table = np.full((runs, agents, agents, arms), np.nan)
+        sender, mean, count = (np.asarray(inbox[field]) for field in ("sender", "mean", "count"))
+        _table(due, sender, mean, count, self._mean, table)
+        kept, over = self.judge(due, table, books)
+        _proceed(due, kept, over, books, self.schedule(books.phase + 1))
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        """``uploads`` (R,), posts of all clients; ``total_regret`` (R,), their regret and C for each post."""
+        regret: Array = env.agent_regret
+        return {"uploads": self._uploads.copy(), "total_regret": regret.sum(1) + self.cost * self._uploads}
+
+
+class Fed1UCB(Federated):
+    """Fed1-UCB: a fixed set of clients, whose average is the model to learn (Shi & Shen 2021).
+
+    In every phase a client pulls each arm that is left f times.  After F pulls of each the server knows the average
+    ``μ̂_k`` over M clients up to ``B = √(4σ² ln T/(M F))``, and drops k if ``μ̂_k + B < max μ̂ − B``.
+
+    Parameters
+    ----------
+    pulls : int, optional
+        f of a phase; default ``⌊10 ln T⌋``, the authors'.
+    sigma : float
+        σ > 0, sub-Gaussian constant of a reward.
+    cost : float
+        C ≥ 0, regret that a client's post to the server costs.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range, or a graph that is not complete.
+
+    Notes
+    -----
+    As in the authors' code.  With one client it is the line that they compare with.  Messages are exact means, and
+    promise no privacy.  Posts go to everybody, so that ``messages`` counts them over every edge; ``uploads`` counts
+    what a server would get, one post per client and phase, and ``total_regret`` adds their cost C.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = {"n_agents": 5, "means": (0.7, 0.4, 0.2), "spread": 0, "horizon": 2000}
+    >>> result = hb.evaluate("FederatedNetwork-v0", "Fed1-UCB", runs=4, env=env, agent_kwargs={"pulls": 20})
+    >>> bool((result.final("total_regret") == result.final("regret") + result.final("uploads")).all())
+    True
+    """
+
+    name = "Fed1-UCB"
+
+    def __init__(self, pulls: int | None = None, sigma: float = 0.5, cost: float = 1.0):
+        super().__init__(cost)
+        self.pulls = pulls if pulls is None else integer("pulls", pulls, 1)
+        self.sigma = real("sigma", sigma, 0)
+
+    def schedule(self, phase: Array) -> Array:
+        pulls = max(1, math.floor(10 * math.log(self.horizon))) if self.pulls is None else self.pulls
+        return np.full(phase.shape, pulls)
+
+    def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
+        estimate, heard = np.zeros((2, *books.n.shape))
+        _averages(due, table, estimate, heard)
+        samples = np.maximum(heard, 1.0) * books.pulls[..., None]
+        width = 2 * self.sigma * np.sqrt(math.log(self.horizon) / samples)
+        return ~(estimate + width < best_left(estimate - width, books)), np.zeros(due.shape, bool)

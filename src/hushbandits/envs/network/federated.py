@@ -1,0 +1,206 @@
+"""Clients whose arms differ from one to the next, around a global model that regret is measured by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, real, reals, shown
+from hushbandits.core.luck.arms import Arms, Standing
+from hushbandits.core.luck.law import WIDEST
+from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations
+from hushbandits.core.luck.tapes import streams
+from hushbandits.envs.network.env import CoopNetwork
+
+__all__ = ["ClientArms", "FederatedNetwork", "specialists"]
+
+
+def specialists(agents: int, arms: int) -> Array:
+    """Factors ``(M, K)`` of the experiments of Shi & Shen 2021: each arm has one agent for whom alone it pays.
+
+    The factor is ``M − (M − 1)/M`` there and 1/M for all others, so that they average 1.  Agents get arms in turn,
+    forth and back: of 5 agents and 10 arms agent 0 has the first and the last.
+
+    Examples
+    --------
+    >>> specialists(2, 3).tolist()
+    [[1.5, 0.5, 0.5], [0.5, 1.5, 1.5]]
+    """
+    turn = np.arange(arms) % (2 * agents)
+    whose = np.minimum(turn, 2 * agents - 1 - turn)
+    return np.where(whose == np.arange(agents)[:, None], agents - (agents - 1) / agents, 1 / agents)
+
+
+class ClientArms(Arms):
+    """Arms that stand elsewhere for each agent; what a pull costs is said by where they stand for all.
+
+    Parameters
+    ----------
+    means, rewards, **rest
+        As in `Arms`: the global model.
+    agents : int
+        M.
+    factors : (M, K) sequence or str, optional
+        By what agent m multiplies the global mean of arm k, as the arms are listed in `means`; or ``"specialists"``.
+    spread : float
+        Standard deviation of agents' means around the global one.
+    margin : float
+        What an arm may lack to the best one and still cost nothing.
+
+    Attributes
+    ----------
+    own : (R, M, K) float
+        Each agent's locations, which are its means.
+    """
+
+    def __init__(
+        self,
+        means: Sequence[float] | UniformMeans,
+        rewards: str | Law,
+        *,
+        agents: int,
+        factors: Sequence[Sequence[float]] | str | None = None,
+        spread: float = 0.0,
+        margin: float = 0.0,
+        **rest: Any,
+    ):
+        super().__init__(means, rewards, **rest)
+        self.margin = real("margin", margin, 0, closed="low")
+        self.spread = real("spread", spread, 0, WIDEST, closed="low")
+        self._shape = agents, self.n_arms
+        self._seats = np.arange(agents)
+        if type(self.law).mean is not Law.mean:
+            raise ValueError(f"rewards={shown(rewards)}: means per agent need a law whose mean is its location")
+        low, high = self.law.locations
+        if self.spread and high < WIDEST:
+            raise ValueError(
+                f"spread={shown(spread)} takes means out of [{low:g}, {high:g}], where those of {self.law!r} lie; "
+                f"rewards='gaussian' has them anywhere"
+            )
+        #: (M, K)
+        self.factors = np.ones(self._shape) if factors is None else self._weighed(factors)
+
+    def _weighed(self, factors: object) -> Array:
+        named = isinstance(factors, str) and choice("factors", factors, ("specialists",))
+        values = specialists(*self._shape) if named else reals("factors", factors)
+        if values.shape != self._shape:
+            raise ValueError(f"factors must be of shape (n_agents, n_arms) = {self._shape}, not {values.shape}")
+        for k, average in enumerate(values.mean(0)):
+            if not abs(average - 1) <= 1e-9:
+                raise ValueError(f"factors of arm {k} average {average:g} over the agents, and must average 1")
+        low, high = self.law.locations
+        source = self._source
+        ends = (source.low, source.high) if isinstance(source, UniformMeans) else (source,)
+        for end in ends:
+            own = values * end
+            if outside := np.argwhere((own < low) | (own > high)).tolist():
+                m, k = outside[0]
+                raise ValueError(
+                    f"factors[{m}][{k}]={values[m, k]:g} makes a mean {own[m, k]:g}, outside [{low:g}, {high:g}] of "
+                    f"{self.law!r}"
+                )
+        return values
+
+    def reset(self, seeds: Seeds) -> None:
+        """Draw the global model, and around it every agent's own."""
+        super().reset(seeds)
+        self.own = self._around(self.locations, seeds)
+
+    def _begin(self, seeds: Seeds, rows: Array) -> None:
+        super()._begin(seeds, rows)
+        self.own[rows] = self._around(self.locations[rows], seeds)
+
+    def _around(self, locations: Array, seeds: Seeds) -> Array:
+        listed = np.arange(self.n_arms, dtype=float)  # each run's arms by their place in `means`
+        order = draw_locations(listed, self.n_arms, self.permute and self.given is not None, seeds).astype(np.int64)
+        own: Array = locations[:, None] * np.swapaxes(self.factors[:, order], 0, 1)
+        if self.spread:
+            for row, rng in zip(own, streams(seeds, "clients"), strict=True):
+                row += self.spread * rng.standard_normal(row.shape)
+        return own
+
+    def _stand(self, location: Array) -> Standing:
+        location, mean, gap = super()._stand(location)
+        return Standing(location, mean, np.maximum(gap - self.margin, 0.0))
+
+    def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
+        """Location of the pulled arms for their agents, and what each lacks in the global model, both ``(R, A)``."""
+        return self.own[self._runs, self._seats, arm], super().pick(arm, t)[1]
+
+
+class FederatedNetwork(CoopNetwork):
+    """Agents on a graph whose own arms differ: pulls pay by the agent's means, and cost by the global ones.
+
+    Agent m's mean of arm k is the global mean μ_k times a factor, plus N(0, σ_c²), drawn for every run, agent and arm.
+    With factors alone the global model is the average over the agents (the exact model of Shi & Shen 2021); with a
+    spread alone agents are drawn from a population whose mean it is (their approximate model).  Everything else is as
+    in `CoopNetwork`.
+
+    Parameters
+    ----------
+    n_agents, n_arms, graph
+        As in `CoopNetwork`.
+    means : sequence of K floats or UniformMeans
+        Global means μ_k.
+    rewards : str or Law
+        A law whose mean is its location, such as ``gaussian`` or ``bernoulli``.
+    factors : (M, K) sequence or str, optional
+        By what agent m multiplies the mean of arm k, as arms are listed in `means`; they average 1 over the agents.
+        ``"specialists"``: those of Shi & Shen (`specialists`).
+    spread : float
+        σ_c ≥ 0; above 0 the law's means may lie anywhere.
+    margin : float
+        β ≥ 0: a pull costs ``(μ* − μ_k − β)₊``, so that arms within β of the best are as good.
+    **rest
+        As in `CoopNetwork`; arms stand still (`drift` and `switches` are no parameters here).
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range; factors of another shape, that do not average 1 or leave the law's range.
+    TypeError
+        `drift` or `switches`.
+
+    Notes
+    -----
+    ``regret``, ``agent_regret`` and the gaps are those of the global model: ``Σ_t Σ_m (μ* − μ_{A_m,t} − β)₊``, whatever
+    the agent's own means are.
+
+    Examples
+    --------
+    >>> env = FederatedNetwork(n_agents=2, means=(0.5, 0.4), factors=[[0.2, 1.8], [1.8, 0.2]], spread=0,
+    ...                        permute_arms=False, horizon=2)
+    >>> obs = env.reset(0)
+    >>> env.arms.own[0].round(2).tolist(), env.gaps[0].round(2).tolist()
+    ([[0.1, 0.72], [0.9, 0.08]], [0.0, 0.1])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_agents: int = 10,
+        n_arms: int | None = None,
+        means: Sequence[float] | UniformMeans = (0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.765, 0.77, 0.79),
+        rewards: str | Law = "gaussian",
+        graph: Any = "complete",
+        permute_arms: bool = True,
+        factors: Sequence[Sequence[float]] | str | None = None,
+        spread: float = 0.02,
+        margin: float = 0.0,
+        **rest: Any,
+    ):
+        for name in ("drift", "switches"):
+            if name in rest:
+                raise TypeError(f"{name}={shown(rest[name])} is no parameter of agents with means of their own")
+        super().__init__(
+            n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, graph=graph, permute_arms=permute_arms,
+            **rest,
+        )  # fmt: skip
+        #: Where the arms stand, for all and for each.
+        self.arms = ClientArms(
+            means, rewards, n_arms=n_arms, permute=permute_arms, horizon=self.horizon,
+            agents=self.n_agents, factors=factors, spread=spread, margin=margin,
+        )  # fmt: skip

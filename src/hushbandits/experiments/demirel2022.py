@@ -1,0 +1,89 @@
+"""Demirel, Yıldırım & Tekin 2022: Fed-MoM-UCB among clients who make up samples.
+
+What is claimed of numbers is what the arrays beside the authors' code say.  These draw Byzantine clients with
+replacement, so that fewer lie than ⌊λM⌋, as many as here.  The line that the authors compare with, Fed2-UCB, is not
+here; Fed1-UCB, which averages as that does, is.
+"""
+
+from __future__ import annotations
+
+from hushbandits.bench.declare import words
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Ratio, Value
+from hushbandits.bench.declare.paper import paper
+from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.core.ground.types import Params
+
+__all__ = ["EXPERIMENTS"]
+
+_ENV = Use(
+    "FederatedNetwork-v0", n_arms=10, means=(0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95), spread=0.01,
+)  # fmt: skip
+ARRAYS = "the authors' arrays"
+
+_declared = paper(
+    "demirel2022", "Demirel, Yıldırım & Tekin 2022",
+    metrics=("total_regret", "regret", "honest_regret", "uploads"), runs=100,
+    figures=(Figure(y="regret"),),
+    quick={"env.horizon": 5000, "runs": 10},
+)  # fmt: skip
+
+
+def _liars(reading: str, fraction: float) -> tuple[Use, ...]:
+    return (Use("FalseMeans", reading=reading, fraction=fraction),)
+
+
+def _matches(number: int, use: Use) -> Claim:
+    return Claim(f"The total regret of {use.called} is about {number:,}.", Value("total_regret", use),
+                 **words.about(number), source=ARRAYS)  # fmt: skip
+
+
+LINEAR, DOUBLING = (
+    Use("Fed-MoM-UCB", label=f"Fed-MoM, {growth}", growth=growth, beta=0.1886) for growth in ("linear", "doubling")
+)
+AVERAGE = Use("Fed1-UCB", label="average", pulls=10)
+#: As many clients as a failure in one of 1000 runs takes.
+ENOUGH: Params = {"failure": 0.001, "cost": 0.1}
+HIDDEN = {
+    share: Use("Fed-MoM-UCB", label=f"Fed-MoM, λ = {share}", fraction=share, **ENOUGH) for share in (0.2, 0.25)
+}  # fmt: skip
+MAPPED = {
+    mapping: Use("Fed-MoM-UCB", label=f"Fed-MoM, {mapping}", mapping=mapping, fraction=0.1, beta=0.11, **ENOUGH)
+    for mapping in ("geometric", "harmonic", "polynomial")
+}
+
+EXPERIMENTS = (
+    _declared(
+        "attack", "Medians of means and a plain average, one client in five a liar", "experiments",
+        env=_ENV.having(n_agents=89, horizon=50_000, margin=0.1886),
+        wrappers=_liars("invert", 0.2),
+        agents=[LINEAR, DOUBLING, AVERAGE],
+        claims=[
+            _matches(126_728, LINEAR),
+            _matches(21_992, DOUBLING),
+            Claim("Phases that double cost far less than phases of one length.",
+                  Ratio("total_regret", DOUBLING, LINEAR), **words.MUCH_LESS, source=ARRAYS),
+            Claim("A median costs far less than an average does.", Ratio("total_regret", LINEAR, AVERAGE),
+                  **words.MUCH_LESS, source="own reading of the same, of another average"),
+        ],
+    ),
+    *(
+        _declared(
+            f"hiding-{round(100 * share)}", f"Liars who hide good arms, λ = {share}", "experiments",
+            env=_ENV.having(horizon=100_000, margin=0.189), wrappers=_liars("hide", share),
+            agents=[use], claims=[_matches(number, use)],
+        )
+        for (share, use), number in zip(HIDDEN.items(), (26_262, 39_014), strict=True)
+    ),
+    _declared(
+        "mappings", "Three ways to size the groups, one client in ten a liar", "experiments",
+        env=_ENV.having(horizon=50_000, margin=0.11), wrappers=_liars("invert", 0.1),
+        agents=[*MAPPED.values()],
+        claims=[
+            *(_matches(number, use) for use, number in zip(MAPPED.values(), (20_728, 39_210, 70_079), strict=True)),
+            *(Claim(f"{better.called} has less regret than {worse.called}.",
+                    Ratio("total_regret", better, worse), **words.LESS, source=ARRAYS)
+              for better, worse in zip([*MAPPED.values()][:2], [*MAPPED.values()][1:], strict=True)),
+        ],
+    ),
+)  # fmt: skip

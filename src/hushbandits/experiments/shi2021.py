@@ -1,0 +1,39 @@
+"""Shi & Shen 2021: Fed1-UCB, whose regret does not grow with the number of clients.
+
+Every arm pays for one client alone, by a factor that the others make up for: none of them could learn the model by
+itself.  Fed2-UCB, whose clients are admitted one after another, is not here.
+"""
+
+from __future__ import annotations
+
+from hushbandits.bench.declare import words
+from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.effects import Ratio, line
+from hushbandits.bench.declare.paper import paper
+from hushbandits.bench.declare.spec import Figure, Use
+
+__all__ = ["EXPERIMENTS"]
+
+FED1 = Use("Fed1-UCB")
+#: Ten arms, the best by .02.
+MEANS = (0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.765, 0.77, 0.79)
+
+_declared = paper("shi2021", "Shi & Shen 2021", runs=100, quick={"env.horizon": 100_000, "runs": 10})
+
+EXPERIMENTS = (
+    _declared(
+        "fed1", "Fed1-UCB with 1, 5 and 10 clients in the exact model", "experiments",
+        env=Use("FederatedNetwork-v0", means=MEANS, factors="specialists", spread=0, horizon=1_000_000),
+        agents=[FED1],
+        sweep={"env.n_agents": (1, 5, 10)},
+        paired=("n_agents",),
+        metrics=("total_regret", "regret", "uploads"),
+        figures=(Figure(y="regret", by="env.n_agents"),),
+        claims=[
+            Claim(f"The order of the regret does not depend on the number of clients: with {m}, costs of communication "
+                  f"included, it is level with that of one client.",
+                  Ratio("total_regret", line(FED1, n_agents=m), line(FED1, n_agents=1)), **words.LITTLE)
+            for m in (5, 10)
+        ],
+    ),
+)  # fmt: skip

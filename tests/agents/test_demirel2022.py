@@ -1,0 +1,125 @@
+"""Fed-MoM-UCB (Demirel et al. 2022) among clients who make up samples, against its naive twin; and the attack."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import arms_pulled, build
+from scipy import stats
+from twins_federated import A, fed_mom, made_up, naive_phases, taped
+
+import hushbandits as hb
+from hushbandits.agents.demirel2022 import MAPPINGS, FedMoMUCB, clients_needed, group_size, tolerance
+from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.wrappers.false_means import FalseMeans
+
+MEANS = (0.9, 0.2, 0.5, 0.85)
+GOOD = {0, 3}
+T = 900
+LENGTH = {"linear": lambda p: 10, "doubling": lambda p: 2 if p == 1 else 2 ** (p - 1)}
+
+
+@pytest.mark.parametrize("reading", ["invert", "hide"])
+@pytest.mark.parametrize(
+    ("m", "share", "mapping", "growth"),
+    [(9, 0.3, "arithmetic", "linear"), (11, 0.1, "polynomial", "doubling"), (6, 0.2, "geometric", "doubling"),
+     (4, 0.45, "harmonic", "linear"), (1, 0.1, "harmonic", "doubling")],
+)  # fmt: skip
+def test_it_equals_its_naive_twin(m, share, mapping, growth, reading):
+    given = {"n_agents": m, "means": MEANS, "spread": 0.02, "margin": 0.1, "horizon": T}
+    rule = {"fraction": share, "mapping": mapping, "growth": growth, "beta": 0.4, "sigma": 0.1}
+    env, team = build("FederatedNetwork-v0", "Fed-MoM-UCB", 3, given, rule, [FalseMeans(reading, share)])
+    arms = arms_pulled(env, team, run_seeds(8, 3))
+    final = env.metrics()
+    for r, seed in enumerate(run_seeds(8, 3)):
+        pull = taped(seed, env.arms.own[r].tolist(), T)
+        liars, lie = made_up(seed, m, share, reading, GOOD, 4)
+        server = fed_mom(m, share, mapping, 0.4, sigma=0.1)
+        played, uploads = naive_phases(pull, m, 4, T, LENGTH[growth], server, lie)
+        assert arms[r].tolist() == played
+        assert team._uploads[r] == uploads
+        regret = np.maximum(0.9 - np.array(MEANS) - 0.1, 0)[arms[r]].sum(0)
+        assert final["honest_regret"][r] == pytest.approx(np.mean([regret[i] for i in range(m) if i not in liars]))
+    assert len(np.unique(arms[:, -60:])) < 4  # arms were dropped
+
+
+def test_its_law_is_that_of_clients_drawn_elsewhere():
+    """200 runs of the twin with luck of its own."""
+    m, share, horizon, means = 7, 0.3, 300, np.array(MEANS)
+    env = {"n_agents": m, "means": MEANS, "spread": 0.1, "margin": 0.1, "horizon": horizon}
+    rule = {"fraction": share, "growth": "doubling", "beta": 0.3, "sigma": 0.1}
+
+    def ours(reading):
+        attack = [FalseMeans(reading, share)]
+        given = {"runs": 200, "env": env, "agent_kwargs": rule, "wrappers": attack}
+        return hb.evaluate("FederatedNetwork-v0", "Fed-MoM-UCB", **given).final("honest_regret")
+
+    rng, theirs = np.random.default_rng(5), []
+    for seed in run_seeds(77, 200):
+        own = means + 0.1 * rng.standard_normal((m, 4))
+        noise = 0.5 * rng.standard_normal((horizon, m))
+        liars, lie = made_up(seed, m, share, "invert", GOOD, 4)
+
+        def pull(t, i, a, own=own, noise=noise):
+            return own[i, a] + noise[t - 1, i]
+
+        server = fed_mom(m, share, "arithmetic", 0.3, sigma=0.1)
+        played, _ = naive_phases(pull, m, 4, horizon, LENGTH["doubling"], server, lie)
+        regret = np.maximum(0.9 - means - 0.1, 0)[np.array(played)].sum(0)
+        theirs.append(np.mean([regret[i] for i in range(m) if i not in liars]))
+    assert stats.ks_2samp(ours("invert"), theirs).pvalue > 1e-6
+    assert stats.ks_2samp(ours("hide"), theirs).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS)
+def test_sizes_are_the_papers(mapping):
+    for share in (0.05, 0.1, 0.2, 0.25, 0.45):
+        a = A[mapping](share)
+        e = (a - share) / a
+        assert e > 0.5
+        m = clients_needed(10, 50_000, share, mapping)
+        assert m == math.ceil(4 * math.log(5e8) / (math.log(2) * (4 * e - 1) * a))
+        assert group_size(m, share, mapping) == math.floor(m / math.ceil(m * a))
+        limit = 2 * 0.01 * math.sqrt((4 * e - 1) * math.log(2) / ((2 * e - 1) * group_size(m, share, mapping)))
+        assert tolerance(m, share, mapping, 0.01) == pytest.approx(4 * limit)  # no E falls to β/4 below it
+
+
+def test_liars_make_up_as_many_samples_as_they_count():
+    given = {"n_agents": 10, "means": MEANS, "spread": 0.0, "margin": 0.1, "horizon": 400}
+    env, team = build("FederatedNetwork-v0", "Fed-MoM-UCB", 40, given, {"beta": 0.2}, [FalseMeans("invert", 0.3)])
+    hb.play(env, team, 3)
+    lies = env.wrappers[0]
+    assert lies.byzantine.sum(1).tolist() == [3] * 40
+    liars, honest = lies._made[lies.byzantine], lies._made[~lies.byzantine]
+    assert (honest == 0).all()
+    assert (liars > 0).all()
+    mean = lies._sums[lies.byzantine] / liars
+    around = np.where(env.gaps.repeat(3, 0) < 1e-12, 0.05, 0.95)
+    z = (mean - around) / (0.1 / np.sqrt(12 * liars))
+    assert abs(z.mean()) < 0.3
+    assert abs(z.std() - 1) < 0.15
+
+
+@pytest.mark.parametrize("reading", ["invert", "hide"])
+def test_liars_of_a_run_that_starts_among_others_are_those_of_one_alone(reading):
+    given = {"n_agents": 6, "means": MEANS, "horizon": 50, "graph": "complete", "life": 1}
+    env, alone = (
+        hb.make_core("FederatedNetwork-v0", runs=runs, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.4)],
+                     **given)
+        for runs in (3, 1)
+    )  # fmt: skip
+
+    def heard(core, count):
+        shape = core.runs, 6, 4
+        core.pull(np.zeros(shape[:2], int))
+        said = {"mean": np.full(shape, 0.5), "count": np.full(shape, count), "sent": np.ones(shape[:2], bool)}
+        return core.talk(said).inbox["mean"]
+
+    env.reset(run_seeds(1, 3))
+    before = heard(env, 3.0)
+    env.reset(run_seeds(7, 1), rows=[1])
+    alone.reset(run_seeds(7, 1))
+    for count in (4.0, 9.0):
+        np.testing.assert_array_equal(heard(env, count)[1], (own := heard(alone, count))[0])
+        assert (own != 0.5).any()
+    assert (before[1] != own[0]).any()

@@ -1,0 +1,84 @@
+"""Fed1-UCB (Shi & Shen 2021) against its naive twin, and what its posts cost."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import arms_pulled, build
+from scipy import stats
+from twins_federated import fed1, naive_phases, taped
+
+import hushbandits as hb
+from hushbandits.core.face import revealed
+from hushbandits.core.luck.tapes import run_seeds, stream
+from hushbandits.wrappers.loss import Loss
+
+MEANS = (0.7, 0.2, 0.5, 0.65)
+FACTORS = {1: None, 2: [[1.5, 0.5, 1.2, 0.8], [0.5, 1.5, 0.8, 1.2]], 5: None}
+T = 700
+
+
+@pytest.mark.parametrize(("pulls", "sigma"), [(1, 0.5), (7, 0.1), (None, 0.5)])
+@pytest.mark.parametrize("m", FACTORS)
+def test_it_equals_its_naive_twin(m, pulls, sigma):
+    given = {"n_agents": m, "means": MEANS, "factors": FACTORS[m], "spread": 0.1, "horizon": T}
+    env, team = build("FederatedNetwork-v0", "Fed1-UCB", 4, given, {"pulls": pulls, "sigma": sigma, "cost": 0.5})
+    arms = arms_pulled(env, team, run_seeds(8, 4))
+    final, told = env.metrics(), metrics(env, team)
+    each = math.floor(10 * math.log(T)) if pulls is None else pulls
+    for r, seed in enumerate(run_seeds(8, 4)):
+        pull = taped(seed, env.arms.own[r].tolist(), T)
+        played, uploads = naive_phases(pull, m, 4, T, lambda p: each, fed1(T, m, sigma))
+        assert arms[r].tolist() == played
+        assert told["uploads"][r] == uploads
+        regret = (0.7 - np.array(MEANS))[arms[r]].sum()
+        assert final["regret"][r] == pytest.approx(regret)
+        assert told["total_regret"][r] == pytest.approx(regret + 0.5 * uploads)
+    if sigma == 0.1:
+        assert all(len(np.unique(run[-50:])) < 4 for run in arms)  # some were dropped
+
+
+def metrics(env, team):
+    with revealed(env) as its:
+        return team.metrics(its)
+
+
+def test_what_is_lost_leaves_the_last_word_standing():
+    given = {"n_agents": 3, "means": MEANS, "spread": 0.1, "horizon": T}
+    env, team = build("FederatedNetwork-v0", "Fed1-UCB", 3, given, {"pulls": 7}, [Loss(0.5)])
+    arms = arms_pulled(env, team, run_seeds(2, 3))
+    apart = 0
+    for r, seed in enumerate(run_seeds(2, 3)):
+        lost = stream(seed, "wrapper/Loss/messages").random((T, 3))
+        pull = taped(seed, env.arms.own[r].tolist(), T)
+        played, _ = naive_phases(pull, 3, 4, T, lambda p: 7, fed1(T, 3), lost=lambda t, i, u=lost: u[t - 1, i] < 0.5)
+        assert arms[r].tolist() == played
+        apart += len({tuple(column) for column in arms[r].T.tolist()}) > 1
+    assert apart  # seats that heard different things
+
+
+def test_its_law_is_that_of_clients_drawn_elsewhere():
+    """200 runs of the twin with luck of its own: clients N(μ_k, σ_c²), rewards N(·, ¼)."""
+    m, horizon, means = 4, 600, np.array([0.8, 0.6, 0.3])
+    env = {"n_agents": m, "means": means.tolist(), "spread": 0.2, "horizon": horizon}
+    ours = hb.evaluate("FederatedNetwork-v0", "Fed1-UCB", runs=200, env=env, agent_kwargs={"pulls": 5})
+
+    def theirs(wide):
+        rng, found = np.random.default_rng(5), []
+        for _ in range(200):
+            own = means + wide * rng.standard_normal((m, 3))
+            noise = 0.5 * rng.standard_normal((horizon, m))
+            pull = lambda t, i, a: own[i, a] + noise[t - 1, i]  # noqa: B023, E731
+            played, uploads = naive_phases(pull, m, 3, horizon, lambda p: 5, fed1(horizon, m))
+            found.append((0.8 - means)[np.array(played)].sum() + uploads)
+        return found
+
+    assert stats.ks_2samp(ours.final("total_regret"), theirs(0.2)).pvalue > 1e-6
+    assert stats.ks_2samp(ours.final("total_regret"), theirs(0.0)).pvalue < 1e-6
+
+
+def test_posts_cost_as_often_as_a_server_gets_them():
+    env = {"n_agents": 4, "means": MEANS, "horizon": 200}
+    result = hb.evaluate("FederatedNetwork-v0", "Fed1-UCB", runs=3, env=env, agent_kwargs={"pulls": 10})
+    np.testing.assert_array_equal(result.final("messages"), 3 * result.final("uploads"))
+    assert (result.final("uploads") >= 4 * 5).all()
