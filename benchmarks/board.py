@@ -1,9 +1,9 @@
 """HushBench-v1: every agent that ships on it, and the frozen ends of its scores.
 
-Run: ``python -m benchmarks board`` (about five minutes of one core, and as long again where nothing is compiled yet; it
-goes on where it was stopped).  Rows lie in runs/hushbench-v1, manifests in reference/hushbench-v1.  What `Random` and
-the best agent cost is written once, into src/hushbandits/data/hushbench-v1/anchors.json: a version of the benchmark
-keeps it.
+Run: ``python -m benchmarks board`` (some ten minutes of one core, half of them for `QuACK-BESA`, and more where nothing
+is compiled yet; it goes on where it was stopped).  Rows lie in runs/hushbench-v1, manifests in reference/hushbench-v1.
+What `Random` and the best agent cost is written once, into src/hushbandits/data/hushbench-v1/anchors.json: a version of
+the benchmark keeps it.
 """
 
 import json
@@ -16,16 +16,12 @@ import hushbandits as hb
 from hushbandits.bench.board.manifest import made, write
 from hushbandits.bench.board.play import folder, known, meet, play
 from hushbandits.bench.board.scores import LEVEL
-from hushbandits.bench.board.tasks import BOARD, DATA, SEED, chosen, entry, tasks
+from hushbandits.bench.board.tasks import BOARD, DATA, SEED, absent, chosen, entry, tasks
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.players import Players
 
 FOLDER = Path(__file__).parents[1] / "reference" / BOARD
 ROWS = Path("runs") / BOARD
-#: They go through all samples in every round: minutes to hours on each of these tasks.
-SLOW = ("Catoni", "MoM", "QuACK-BESA")
-#: They play pairs of arms, and no task has these.
-DUEL = ("RUCB",)
 #: Players beyond the defaults of those that ship: what more, or less, privacy does.
 FURTHER = (
     *(("DP-MASE", {"epsilon": epsilon}) for epsilon in (0.5, 1.0, 5.0)),
@@ -34,8 +30,8 @@ FURTHER = (
 
 
 def entries():
-    """Who is played: all agents that ship, but for the slow ones and those that duel."""
-    plain = [(name, {}) for name in hb.list_agents() if not name.endswith(SLOW + DUEL)]
+    """Who is played: all agents that ship, but for those whose absence has a reason."""
+    plain = [(name, {}) for name in hb.list_agents() if name not in absent()]
     return [entry(name, params) for name, params in [*plain, *FURTHER]]
 
 

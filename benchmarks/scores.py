@@ -1,4 +1,4 @@
-"""What agents reach in the ids for training: a table of docs/learning.md.
+"""What agents reach in the ids for training: a table of docs/to-beat.md.
 
 Run: ``python -m benchmarks scores`` (about a minute); a rate of 0 or 1 gets Clopper-Pearson's interval.
 """

@@ -45,6 +45,7 @@ ENVS = {
     "CoopNetwork-v0": _at(_NETWORK),
     "HeavyTailedNetwork-v0": _at(_NETWORK, rewards="stable", means=(0.7, *[0.4] * 4)),
     "DuelingNetwork-v0": _at("envs.network.dueling:DuelingNetwork"),
+    "FederatedNetwork-v0": _at("envs.network.federated:FederatedNetwork"),
     "LocalDPNetwork-v0": _at(_NETWORK, "LocalMechanism"),
     "PrivateNetwork-v0": _at(_NETWORK, "PrivateMeans"),
     "ByzantineNetwork-v0": _at(_NETWORK, "Huber", rate=1e-3),
@@ -55,7 +56,7 @@ ENVS = {
     "LocalDP-v0": _at(_FEEDBACK, "LocalDiscreteLaplace"),
     "LTR-v0": _at("envs.feedback.ltr:LTR"),
     "ShuffleDP-v0": _at(_FEEDBACK, "ShuffledNoise", "ShuffledSum"),
-    # For learners: drawn instances, short episodes that can be won (docs/learning.md has reference scores).
+    # For learners: drawn instances, short episodes that can be won (docs/to-beat.md has reference scores).
     "DPMASE-Train-v0": _at(_EXPLORATION, means=UniformMeans(), n_arms=3, n_agents=4, threshold=1, horizon=200),
     "CoopNetwork-Train-v0": _at(_NETWORK, means=UniformMeans(), n_arms=5, n_agents=4, horizon=200),
     "DistDP-Train-v0": _at(
@@ -139,6 +140,8 @@ AGENTS = {
     "GosInE": _at("agents.chawla2020:GosInE"),
     "GosInE-async": _at("agents.chawla2020:GosInE", slack=0.5),
     "Resilient-UCB": _at("agents.zhu2023:ResilientUCB"),
+    "Fed1-UCB": _at("agents.shi2021:Fed1UCB"),
+    "Fed-MoM-UCB": _at("agents.demirel2022:FedMoMUCB"),
     # Short rules of our own, for short runs.
     "Index-TS": _at("baselines.index_ts:IndexTS"),
     "Gap-Vote": _at("baselines.gap_vote:GapVote"),
@@ -147,6 +150,7 @@ AGENTS = {
     "ES-CoopNetwork": _trained("es-coopnetwork"),
     "ES-DPMASE": _trained("es-dpmase"),
     "ES-DistDP": _trained("es-distdp"),
+    "ES-DistDP-Tight": _trained("es-distdp-tight"),
     "PPO-CoopNetwork": _trained("ppo-coopnetwork"),
     "MaskablePPO-DPMASE": _trained("maskable-ppo-dpmase"),
     "PPO-DistDP": _trained("ppo-distdp"),

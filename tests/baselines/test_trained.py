@@ -265,6 +265,7 @@ SHIPPED = {
     "ES-CoopNetwork": ("CoopNetwork-Train-v0", {}),
     "ES-DPMASE": ("DPMASE-Train-v0", {}),
     "ES-DistDP": ("DistDP-Train-v0", {}),
+    "ES-DistDP-Tight": ("DistDP-Train-Tight-v0", {}),
 }
 
 

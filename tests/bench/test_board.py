@@ -15,8 +15,9 @@ from hushbandits.bench.board import manifest as manifests
 from hushbandits.bench.board.manifest import Refuted, read
 from hushbandits.bench.board.page import HEADS, rows, write
 from hushbandits.bench.board.pictures import pareto
+from hushbandits.bench.board.play import meet
 from hushbandits.bench.board.scores import scaled
-from hushbandits.bench.board.tasks import anchors, chosen, entry, settings, tasks
+from hushbandits.bench.board.tasks import absent, anchors, chosen, entry, settings, tasks
 from hushbandits.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -215,6 +216,19 @@ def test_the_committed_manifests_are_of_who_ships_and_of_their_own_rows():
         assert {*found.values, *found.refused} == {t.name for t in chosen([*found.standings])}
 
 
+def test_every_agent_that_ships_has_a_manifest_or_a_reason():
+    played = {read(path).agent.name for path in SHIPPED.values()}
+    assert played | set(absent()) == set(hb.list_agents())
+    assert not played & set(absent())
+    for name, (why, shown) in absent().items():
+        assert f"hushbandits bench --agents {name}" in shown
+        if "pairs" not in why:  # the others are slow
+            assert "--shard 1/24" in shown
+            continue
+        with pytest.raises(ValueError, match=r"none of the tasks: .* plays pairs: n_arms=5 must be a square"):
+            meet(entry(name, {}), chosen(["network"]))
+
+
 def test_an_agent_of_ones_own_from_code_to_page(here, capsys):
     (here / "own_server.py").write_text(SERVER)
     asked = ["bench", "--agents", "own_server:Server", "--jobs", "1", "--tasks"]
@@ -320,6 +334,9 @@ def test_the_page_is_whole_and_says_epsilon_beside_every_score(tmp_path):
     assert text.count("<svg") == text.count("</svg>") > 10
     for piece in ('name="viewport"', "prefers-color-scheme: dark", "no bound", "Performance profiles", "ε, one reward"):
         assert piece in text
+    for name, told in absent().items():
+        for said in (name, *told):
+            assert f">{said}</td>" in text
     write(found, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_text() == text
     board = {row[0]: dict(zip(HEADS, row, strict=True)) for row in rows("exploration", found)}

@@ -40,6 +40,7 @@ PLAYS = {
     "PrivateNetwork-v0": ("Private-UCB", {"n_agents": 4, "horizon": 30, "means": UniformMeans(0.2, 0.8), "n_arms": 3}),
     "HeavyTailedNetwork-v0": ("QuACK-UCB", {"n_agents": 4, "horizon": 30}),
     "DuelingNetwork-v0": ("QuACK-RUCB", {"n_agents": 4, "horizon": 30}),
+    "FederatedNetwork-v0": ("Fed1-UCB", {"n_agents": 4, "horizon": 30}),
     "LocalDPNetwork-v0": ("QuACK-LDP-UCB-L", {"n_agents": 4, "horizon": 30}),
     "ByzantineNetwork-v0": ("Byzantine-UCB", {"n_agents": 4, "horizon": 30}),
     "CentralDP-v0": ("CDP-SE", {"horizon": 2000}),

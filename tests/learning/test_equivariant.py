@@ -1,14 +1,19 @@
 """Gradient training of policies that score choices one by one: they go on to the bit, and know no number of arms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from chance import LEVEL
 from policies import HOMES, HYPER, SHORT, shaken, trained
 from scipy.stats import chisquare
+from stable_baselines3.common.vec_env import VecMonitor
 
 import hushbandits as hb
+from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_file import read
+from hushbandits.baselines.sb3_model import arrays
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.learning.equivariant import Described
@@ -127,6 +132,40 @@ def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
     )
     for name in batch:
         np.testing.assert_array_equal(batch[name][2:], one[name])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_model_in_memory_plays_as_its_folder(tmp_path, case):
+    (id, env), algo = HOMES[case], CASES[case]
+    other = {**env, "means": (0.9, 0.5, 0.1, 0.3), "n_agents": 2 * env["n_agents"], "permute_arms": True}
+    other.pop("n_arms", None)
+    venv = VecMonitor(Described(make_sb3(id, 2, permute_arms=True, **env)))
+    model = shaken(build(algo, venv, {**HYPER[algo], "policy": "equivariant"}, 0))
+    stored = read(equivariant(tmp_path / "p", case))
+    weights, _ = arrays(model)
+    assert {name: array.shape for name, array in weights.items()} == stored.shapes
+    mine, its = hb.make_team(model), Trained(tmp_path / "p")
+    its._player = Network(replace(stored, weights={name: array.astype(float) for name, array in weights.items()}))
+    assert (mine.setting, mine.name) == (its.setting, f"{type(model).__name__} of {id}")
+    assert (mine.policy.features, mine.policy.parts) == (stored.features, stored.parts)
+    its.begin = lambda seeds: its._player.reset(seeds, f"agent/{mine.name}")  # the tape that the model reads
+    one, two = (hb.play(hb.make_core(id, 3, **other), team, 7) for team in (mine, its))
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
+    assert hb.evaluate(id, model, runs=2, env=env).played == (id, mine.name)
+
+
+def test_a_model_in_memory_without_its_env_is_refused(tmp_path):
+    id, env = HOMES["network"]
+    model = build("ppo", Described(make_sb3(id, 2, **env)), {**HYPER["ppo"], "policy": "equivariant"}, 0)
+    model.env = None
+    with pytest.raises(ValueError, match="scores choices one by one, and only its env says what they are"):
+        hb.make_team(model)
+    model.env = Described(make_sb3(id, 2, **env))
+    assert hb.make_team(model).setting == "network"
+    model.save(tmp_path / "p.zip")
+    with pytest.raises(ValueError, match=r"its policy is of .*equivariant.*, which is not played"):
+        hb.make_team(f"sb3:{tmp_path / 'p.zip'}")
 
 
 @pytest.mark.parametrize(("given", "says"), [

@@ -18,7 +18,7 @@ class CommitBlocks(Team):
     """Prescribe each arm to one block of users, then the best arm to all others; our own, to compare with.
 
     The best is that of the largest decoded mean; a block that is lost is asked again.  Source: own; it is
-    explore-then-commit.  The default of `block` was tuned on `DistDP-Train-v0`; docs/learning.md says how.
+    explore-then-commit.  The default of `block` was tuned on `DistDP-Train-v0`; docs/to-beat.md says how.
 
     Parameters
     ----------

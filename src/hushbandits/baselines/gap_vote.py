@@ -36,7 +36,7 @@ class GapVote(VotingTeam):
 
     An agent pulls every arm of 𝒦 that it has not voted out, so t, its activations, is the pulls of each of them.  It
     has no confidence level: nothing bounds how often it is wrong.  Source: own.  The defaults were tuned on
-    `DPMASE-Train-v0`; docs/learning.md says how.
+    `DPMASE-Train-v0`; docs/to-beat.md says how.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class IndexTS(NetworkTeam):
 
     Each agent plays the arm of the largest draw from ``N((μ₀ + s_k)/(N_k + 1), σ²/(N_k + 1))``, with N_k, s_k over own
     and received pulls.  Source: own; the index is that of Agrawal & Goyal 2013 (`GaussianTS`), and it pools what
-    `MultiUCB` pools.  The defaults were tuned on `CoopNetwork-Train-v0`; docs/learning.md says how.
+    `MultiUCB` pools.  The defaults were tuned on `CoopNetwork-Train-v0`; docs/to-beat.md says how.
 
     Parameters
     ----------

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NotRequired
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.baselines.sb3_choices import CHOICES
 from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, sound
-from hushbandits.baselines.sb3_state import KINDS, OTHER, Net, activation, network
+from hushbandits.baselines.sb3_state import OTHER, SCORED, Net, activation, kind_of, network
 from hushbandits.core.entries import Model, title
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import EARNED, Task
@@ -31,8 +32,7 @@ def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], Whole]:
     """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is."""
     its = model.policy
     cls = type(its)
-    kind = KINDS.get(cls.__module__)
-    if kind is None or kind.cls != cls.__name__:
+    if kind_of(cls) is None:
         raise ValueError(f"its policy is a {cls.__module__}.{cls.__name__}, which is not played here; {OTHER}")
     eyes = its.features_extractor_class
     if eyes.__name__ != "FlattenExtractor":
@@ -66,25 +66,28 @@ def _policy_of(model: BaseAlgorithm, name: str) -> Learned:
     if scaled is not None and scaled.norm_obs:
         raise ValueError(f"its observations go through a VecNormalize, which is not played here; {OTHER}")
     weights, net = arrays(model)
-    kind = KINDS[type(model.policy).__module__]
-    seen = model.observation_space
-    if not isinstance(seen, spaces.Box) or len(seen.shape) != 1:
+    kind = kind_of(type(model.policy))
+    assert kind is not None
+    seen, scored = model.observation_space, kind in SCORED.values()
+    if not isinstance(seen, spaces.Box) or len(seen.shape) != 1 + scored:
         raise ValueError(f"it was trained with observations in {type(seen).__name__}, and here they are flat arrays")
     action, heads = heads_of(model.action_space)
     policy = Learned(
         algorithm=name, kind=action, heads=heads, layers=tuple(net["layers"]), activation=net["activation"],
         lstm=net["lstm"], deterministic=kind.deterministic, masked=kind.masked, weights=weights,
-        bounds=(np.array(seen.low, float), np.array(seen.high, float)),
+        bounds=None if scored else (np.array(seen.low, float), np.array(seen.high, float)),
     )  # fmt: skip
-    return sound(_at_home(policy, model))
+    return sound(_at_home(policy, model, scored))
 
 
-def _at_home(policy: Learned, model: BaseAlgorithm) -> Learned:
+def _at_home(policy: Learned, model: BaseAlgorithm, scored: bool) -> Learned:
     """With what the env of a training tells: setting, env, options of its task, and the parts of an observation."""
     env = model.get_env() if hasattr(model, "get_env") else None
     rows = getattr(getattr(env, "unwrapped", None), "rows", None)
     task = getattr(rows, "task", None)
-    if not isinstance(task, Task) or task.observation_space != model.observation_space:
+    if not isinstance(task, Task) or not (scored or task.observation_space == model.observation_space):
+        if scored:
+            raise ValueError("it scores choices one by one, and only its env says what they are: set_env gives it one")
         return policy
     assert rows is not None
     spec = rows.core.spec
@@ -94,4 +97,5 @@ def _at_home(policy: Learned, model: BaseAlgorithm) -> Learned:
         env={} if spec is None else {"use": title(spec[0]), **spec[1]},
         options={option: value for option, value in rows.options.items() if option not in EARNED},
         parts=parts_of(task),
+        features=CHOICES[rows.core.setting] if scored else (),
     )

@@ -13,7 +13,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
 
-__all__ = ["KINDS", "OTHER", "Kind", "Net", "activation", "needed", "network"]
+__all__ = ["KINDS", "OTHER", "SCORED", "Kind", "Net", "activation", "kind_of", "needed", "network"]
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,25 @@ KINDS = {
     "sb3_contrib.common.recurrent.policies": Kind("RecurrentActorCriticPolicy"),
     "sb3_contrib.common.maskable.policies": Kind("MaskableActorCriticPolicy", masked=True),
 }
+#: Those of this package that score choices one by one, by their names.
+SCORED = {
+    "Equivariant": Kind("Equivariant"),
+    "MaskableEquivariant": Kind("MaskableEquivariant", masked=True),
+}
 #: What to do with another one.
 OTHER = "hand over hb.Acts of a function that asks it"
 
 #: Weights that decide what is done, and those that training alone needs.
 _ACTS = re.compile(r"mlp_extractor\.policy_net\.|action_net\.|q_net\.|lstm_actor\.")
 _LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.|lstm_critic\.|critic\.")
+
+
+def kind_of(cls: type) -> Kind | None:
+    """Return what a class of policies is; ``None``: it is not played here."""
+    if cls.__module__ == "hushbandits.learning.equivariant":
+        return SCORED.get(cls.__name__)
+    kind = KINDS.get(cls.__module__)
+    return kind if kind is not None and kind.cls == cls.__name__ else None
 
 
 def activation(name: str) -> str:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.baselines.sb3_model import Whole, arrays, state_of
-from hushbandits.baselines.sb3_state import activation, network
+from hushbandits.baselines.sb3_model import Whole, arrays
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.spec import default
 from hushbandits.core.ground.types import Array, Params
@@ -198,11 +197,8 @@ class Gradient:
 
     def network(self) -> tuple[dict[str, Array], Whole]:
         """Return its weights, as they are stored, and what network it is."""
-        if not self._features:
-            return arrays(self.model)
-        weights, net = network(state_of(self.model), 0)
-        its = activation(self.model.policy.activation_fn.__name__)
-        return weights, {**net, "activation": its, "features": list(self._features)}
+        weights, net = arrays(self.model)
+        return weights, {**net, "features": list(self._features)} if self._features else net
 
     def learn(self, end: int, of: int, seed: int, notify: Callable[[int], None]) -> None:
         """Begin a leg under `seed`, and go on until `end` steps are done, `of` so many in all."""

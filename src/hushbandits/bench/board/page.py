@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.bench.board.manifest import Manifest
 from hushbandits.bench.board.play import Met
 from hushbandits.bench.board.scores import of, standing
-from hushbandits.bench.board.tasks import Task, anchors, settings, tasks
+from hushbandits.bench.board.tasks import Task, absent, anchors, settings, tasks
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.show.html import Table, render
 from hushbandits.bench.show.ink import CSS, SHAPES
@@ -20,10 +20,12 @@ from hushbandits.core.entries import AGENTS
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.types import Array
 
-__all__ = ["HEADS", "rows", "told", "write"]
+__all__ = ["ABSENT", "HEADS", "missing", "rows", "told", "write"]
 
 #: Columns of the board.
 HEADS = ("agent", "score", "95 % interval", "ε, one reward", "ε, whole run", "tasks", "source")
+#: Columns of who ships and is on no board.
+ABSENT = ("agent", "why it is not here", "what shows it")
 
 _PROFILED = 8  # lines of a picture of profiles
 
@@ -77,6 +79,7 @@ def write(manifests: Sequence[Manifest], path: Path) -> None:
     versions = sorted({m.versions.get("hushbandits", "") for m in manifests})
     page = render(
         "board.html", colours=CSS, shapes=SHAPES, sections=sections, notes=_NOTES,
+        absent=Table(ABSENT, missing(), (0, 1, 2)),
         lead=f"{len(tasks())} tasks · {len(manifests)} manifests · played by hushbandits {', '.join(versions)}",
     )  # fmt: skip
     with replacing(path) as out:
@@ -125,6 +128,11 @@ def _row(setting: str, own: Sequence[Task], m: Manifest) -> list[Value]:
     tasks = f"{len(played)} of {len(own)}"
     source = m.source or ("ships" if m.agent.name in AGENTS.shipped else "not said")
     return [m.agent.called, _three(found.iqm), _ends(found.interval), *ends, tasks, source]
+
+
+def missing() -> list[list[Value]]:
+    """Return the lines of who ships and is on no board, under `ABSENT`."""
+    return [[name, *told] for name, told in absent().items()]
 
 
 def _mean(m: Manifest, setting: str, task: str) -> float | None:

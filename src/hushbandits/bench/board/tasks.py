@@ -18,7 +18,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import nearest, shown
 
-__all__ = ["BOARD", "SEED", "Task", "anchors", "chosen", "entry", "settings", "tasks"]
+__all__ = ["BOARD", "SEED", "Task", "absent", "anchors", "chosen", "entry", "settings", "tasks"]
 
 BOARD, SEED = "hushbench-v1", 0
 DATA = Path(hushbandits.__file__).parent / "data" / BOARD
@@ -137,6 +137,19 @@ def anchors() -> dict[str, Any]:
     """Return the frozen file of reference numbers: of each task what `Random` and the best reference agent cost."""
     found: dict[str, Any] = json.loads((DATA / "anchors.json").read_text(encoding="utf-8"))
     return found
+
+
+@cache
+def absent() -> dict[str, tuple[str, str]]:
+    """Return the agents that ship and are on no board: why, and a command that shows it.
+
+    Examples
+    --------
+    >>> absent()["RUCB"]
+    ('plays pairs of arms, and no task has these', 'hushbandits bench --agents RUCB --tasks network')
+    """
+    table = tomllib.loads((DATA / "absent.toml").read_text(encoding="utf-8"))
+    return {name: (row["why"], row["shown"]) for name, row in table["agents"].items()}
 
 
 def entry(text: str, params: Params) -> Use:
