@@ -3,9 +3,10 @@
 Run: ``python -m benchmarks learning`` (a minute or two) plays the policies that ship, each beside the short rule of its
 setting and uniform play, in the same episodes, and prints the table of what ships.
 
-``python -m benchmarks learning FOLDER`` (needs the extra es; about a quarter of an hour of one core) makes the study
-over five training seeds.  It trains what FOLDER lacks with ``hushbandits train``, draws ``learning.png`` there, and
-plays everybody in the same fresh episodes: where the policies were trained, and with twice the arms and agents.
+``python -m benchmarks learning FOLDER [ID ...]`` (needs the extra es; some hours of one core for all ids) makes the
+study over five training seeds.  It trains what FOLDER lacks with ``hushbandits train``, draws ``learning.png`` there,
+and plays everybody in the same fresh episodes: where the policies were trained, and for the three short ids with twice
+the arms and agents.
 """
 
 import json
@@ -28,28 +29,41 @@ SEED = 1
 
 
 class Studied(NamedTuple):
-    """How an id is trained, by what it is scored, who is beside it, in how many fresh episodes, and twice the size."""
+    """How an id is trained, its scores, who is beside it with which parameters, in how many fresh episodes."""
 
     how: tuple[str, ...]
     metrics: tuple[str, ...]
-    others: tuple[str, ...]
+    others: dict[str, dict[str, float]]  # the rule of its setting first, as tuned for the id
     runs: int
-    twice: dict[str, int]
+    twice: dict[str, int]  # twice the size, where it is played there as well
 
 
+_REGRET, _VERDICTS = ("regret",), ("return", "correct", "rounds")
+_BLOCKS = ("--num-envs", "128", "--set", "algo.sigma=0.5")
+_VOTES = ("--steps", "60000000", "--num-envs", "256", "--set", "algo.sigma=0.2")
+_PULLS = ("--steps", "60000000", "--num-envs", "256", "--set", "algo.sigma=0.3")
 STUDY = {
     "DPMASE-Train-v0": Studied(
-        ("--steps", "30000000", "--num-envs", "512", "--set", "algo.sigma=0.2"), ("return", "correct", "rounds"),
-        ("Gap-Vote", "Random", "MaskablePPO-DPMASE"), 4_000, {"n_arms": 6, "n_agents": 8},
+        ("--steps", "30000000", "--num-envs", "512", "--set", "algo.sigma=0.2"), _VERDICTS,
+        {"Gap-Vote": {}, "Random": {}, "MaskablePPO-DPMASE": {}}, 4_000, {"n_arms": 6, "n_agents": 8},
     ),
     "CoopNetwork-Train-v0": Studied(
-        ("--steps", "40000000", "--num-envs", "512", "--set", "algo.sigma=0.2"), ("regret",),
-        ("Index-TS", "Dec-TS", "PPO-CoopNetwork"), 4_000,
-        {"n_arms": 10, "n_agents": 8},
+        ("--steps", "40000000", "--num-envs", "512", "--set", "algo.sigma=0.2"), _REGRET,
+        {"Index-TS": {}, "Dec-TS": {}, "PPO-CoopNetwork": {}}, 4_000, {"n_arms": 10, "n_agents": 8},
     ),
     "DistDP-Train-v0": Studied(
-        ("--steps", "1000000", "--num-envs", "256", "--set", "algo.sigma=0.5"), ("regret",),
-        ("Commit-Blocks", "Dist-DP-SE", "PPO-DistDP"), 2_000, {"n_arms": 6, "n_agents": 2},
+        ("--steps", "1000000", "--num-envs", "256", "--set", "algo.sigma=0.5"), _REGRET,
+        {"Commit-Blocks": {}, "Dist-DP-SE": {}, "PPO-DistDP": {}}, 2_000, {"n_arms": 6, "n_agents": 2},
+    ),
+    "DPMASE-Train-Wide-v0": Studied(_VOTES, _VERDICTS, {"Gap-Vote": {"width": 0.2, "least": 12}}, 1_000, {}),
+    "DPMASE-Train-Uneven-v0": Studied(_VOTES, _VERDICTS, {"Gap-Vote": {"width": 0.2, "least": 5}}, 1_000, {}),
+    "CoopNetwork-Train-Grid-v0": Studied(_PULLS, _REGRET, {"Index-TS": {"sigma": 0.1, "prior": 0.5}}, 1_000, {}),
+    "CoopNetwork-Train-Lossy-v0": Studied(_PULLS, _REGRET, {"Index-TS": {"sigma": 0.05, "prior": 0.75}}, 1_000, {}),
+    "DistDP-Train-Lossy-v0": Studied(
+        (*_BLOCKS, "--steps", "3000000"), _REGRET, {"Commit-Blocks": {"block": 32}}, 1_000, {},
+    ),
+    "DistDP-Train-Tight-v0": Studied(
+        (*_BLOCKS, "--steps", "10000000"), _REGRET, {"Commit-Blocks": {"block": 96}}, 1_000, {},
     ),
 }  # fmt: skip
 
@@ -61,6 +75,7 @@ SHIPPED = {
     "ES-DPMASE": ("DPMASE-Train-v0", "correct", "Gap-Vote"),
     "MaskablePPO-DPMASE": ("DPMASE-Train-v0", "correct", "Gap-Vote"),
     "ES-DistDP": ("DistDP-Train-v0", "regret", "Commit-Blocks"),
+    "ES-DistDP-Tight": ("DistDP-Train-Tight-v0", "regret", "Commit-Blocks"),
     "PPO-DistDP": ("DistDP-Train-v0", "regret", "Commit-Blocks"),
 }
 RUNS = 400
@@ -76,16 +91,19 @@ def trained(id, seed, folder):
 
 
 @cache
-def played(id, agent, runs, env):
-    """What is known of every run; `env` as pairs."""
-    results = hb.evaluate(id, agent, runs=runs, seed=SEED, env=dict(env), progress=False)
+def played(id, agent, params, runs, env):
+    """What is known of every run; `params` and `env` as pairs."""
+    results = hb.evaluate(id, agent, runs=runs, seed=SEED, env=dict(env), agent_kwargs=dict(params), progress=False)
     return {metric: results.final(metric).astype(float) for metric in STUDY[id].metrics if metric != "return"}
 
 
 def scores(id, agent, metric, runs, env):
     """A metric of every run, or what a learner earns in exploration: the verdict minus the share of rounds used."""
-    found = played(id, agent, runs, tuple(env.items()))
-    return 2.0 * found["correct"] - 1.0 - found["rounds"] / 200.0 if metric == "return" else found[metric]
+    params = STUDY[id].others.get(agent, {})
+    found = played(id, agent, tuple(params.items()), runs, tuple(env.items()))
+    if metric != "return":
+        return found[metric]
+    return 2.0 * found["correct"] - 1.0 - found["rounds"] / hb.make_core(id, 1).horizon
 
 
 def said(values):
@@ -104,16 +122,19 @@ def row(id, folders, metric, runs, env, others):
 
 
 def curves(folder, all_folders):
-    """Draw the curves on held-out seeds: a thin line per training seed, and their mean."""
-    figure, panels = plt.subplots(1, len(STUDY), figsize=(11, 3.4), layout="constrained")
-    for panel, (id, study) in zip(panels, STUDY.items(), strict=True):
-        metric = study.metrics[0]
-        told = [json.loads((out / "policy.json").read_text())["training"]["curve"] for out in all_folders[id]]
+    """Draw the curves on held-out seeds: a thin line per training seed, and dashed the rule of that setting."""
+    figure, panels = plt.subplots(
+        -(-len(all_folders) // 3), 3, figsize=(11, 3.4 * -(-len(all_folders) // 3)), layout="constrained"
+    )
+    for panel, (id, folders) in zip(panels.flat, all_folders.items(), strict=False):
+        study = STUDY[id]
+        metric, rule = study.metrics[0], next(iter(study.others))
+        told = [json.loads((out / "policy.json").read_text())["training"]["curve"] for out in folders]
         for curve in told:
             values = [point[metric] if metric == "return" else point["metrics"][metric] for point in curve]
             panel.plot([point["steps"] for point in curve], values, color="C0", alpha=0.6, linewidth=1)
-        rule = scores(id, study.others[0], metric, study.runs, {}).mean()
-        panel.axhline(rule, color="0.3", linestyle="--", linewidth=1, label=study.others[0])
+        there = scores(id, rule, metric, study.runs, {}).mean()
+        panel.axhline(there, color="0.3", linestyle="--", linewidth=1, label=rule)
         panel.set(title=id, xlabel="agent-steps of training", ylabel=metric)
         panel.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g}M")
         panel.legend(fontsize=7, frameon=False)
@@ -136,15 +157,18 @@ def shipped():
         print(f"| `{agent}`, {metric} | {' | '.join([*own, *others])} |", flush=True)
 
 
-def main(folder=None):
+def main(folder=None, *ids):
     if folder is None:
         shipped()
         return
-    folder = Path(folder)
-    all_folders = {id: [trained(id, seed, folder) for seed in SEEDS] for id in STUDY}
+    folder, ids = Path(folder), ids or tuple(STUDY)
+    if strange := [id for id in ids if id not in STUDY]:
+        raise SystemExit(f"{strange[0]!r} is not studied here: there are {', '.join(STUDY)}")
+    all_folders = {id: [trained(id, seed, folder) for seed in SEEDS] for id in ids}
     curves(folder, all_folders)
-    for id, study in STUDY.items():
+    for id, folders in all_folders.items():
+        study = STUDY[id]
         for metric in study.metrics:
-            print(row(id, all_folders[id], metric, study.runs, {}, study.others), flush=True)
-        for metric in study.metrics:
-            print(row(id, all_folders[id], metric, 1_000, study.twice, study.others[:1]), flush=True)
+            print(row(id, folders, metric, study.runs, {}, study.others), flush=True)
+        for metric in study.metrics if study.twice else ():
+            print(row(id, folders, metric, 1_000, study.twice, list(study.others)[:1]), flush=True)

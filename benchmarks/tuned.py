@@ -1,4 +1,4 @@
-"""What hand-made agents reach in the ids for training, at settings made for episodes that short: docs/learning.md.
+"""What hand-made agents reach in the ids for training, at settings made for episodes that short: docs/to-beat.md.
 
 Run: ``python -m benchmarks tuned [ID ...]`` (some minutes; without names, all ids).  One rule for all: of each agent's
 grid, every point plays 400 runs of seed 10⁶, 100 in the hard ids; the point of the best mean plays 400 fresh runs of

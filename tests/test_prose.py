@@ -15,8 +15,7 @@ import pytest
 from commands import PROJECT, ROOT, is_command, is_option
 
 import hushbandits as hb
-from hushbandits.audits import drawn, network, suite, votes
-from hushbandits.audits.black import one_run
+from hushbandits.audits import drawn, network, one_run, suite, votes
 from hushbandits.audits.suite import Budget
 from hushbandits.baselines import dubey2020_heavy
 from hushbandits.bench.declare import words
@@ -207,7 +206,7 @@ FACTS = [
     ("privacy-audits.md", "up to n = {:,}", [drawn._LARGE[-1]]),
     ("privacy-audits.md", "at {} distances from the rule's threshold", [WORDS[len(votes._SHORT)]]),
     ("privacy-audits.md", "runs of {} and of {} rounds", network.ROUNDS),
-    ("privacy-audits.md", "the local mechanism, {} users", [f"{default(one_run, 'users'):,}"]),
+    ("privacy-audits.md", "{:,} rewards are canaries", [one_run._EACH * Budget().samples]),
     ("privacy-audits.md", "every size from 2 to {}", [Budget().largest]),
     ("privacy-audits.md", "{:,} blocks a run, {} runs of two servers",
      [drawn._AGAIN * (Budget().largest - 1), Budget().runs // 2]),

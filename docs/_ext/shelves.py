@@ -46,7 +46,8 @@ PLAYERS = {
     "CoopNetwork-v0": "Multi-UCB", "CorruptedElimination-v0": "Corrupted-Elimination", "DPMASE-v0": "DP-MASE",
     "DPMASE-Train-v0": "MaskablePPO-DPMASE", "DecentralizedExploration-v0": "Decentralized-SER3",
     "DistCDP-v0": "Dist-CDP-SE", "DistDP-Train-v0": "PPO-DistDP", "DistDP-v0": "Dist-DP-SE",
-    "DistRDP-v0": "Dist-RDP-SE", "DuelingNetwork-v0": "QuACK-RUCB", "HeavyTailedNetwork-v0": "QuACK-UCB",
+    "DistRDP-v0": "Dist-RDP-SE", "DuelingNetwork-v0": "QuACK-RUCB", "FederatedNetwork-v0": "Fed1-UCB",
+    "HeavyTailedNetwork-v0": "QuACK-UCB",
     "LocalDP-v0": "LDP-SE", "LocalDPNetwork-v0": "QuACK-LDP-UCB-L",
     "PrivateNetwork-v0": "Private-UCB", "ShuffleDP-v0": "Shuffle-DP-SE",
 }  # fmt: skip
@@ -247,6 +248,7 @@ def board():
         rows = [[written(x) for x in row] for row in page.rows(setting, manifests)]
         about = table(("task", "level", "why"), [(f"`{task.name}`", task.level, task.why) for task in own])
         made += [f"### {setting}", about, table(page.HEADS, rows)]
+    made += ["### Who ships and is not here", table(page.ABSENT, page.missing())]
     return "\n\n".join([*made, "`python -m benchmarks board`"])
 
 

@@ -44,6 +44,7 @@ class Home(NamedTuple):
 NET = {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5, "horizon": 40, "permute_arms": True}
 DUEL = {**NET, "permute_arms": False}
 GRAPH = {**NET, "n_agents": 8, "life": "diameter/2"}
+CLIENTS = {"n_agents": 6, "means": (0.9, 0.2, 0.5), "margin": 0.1, "horizon": 60, "permute_arms": True}
 DRAWN = {**GRAPH, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8), "rewards": "beta"}
 MOVING = {"drift": 0.01, "switches": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
 VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True}
@@ -83,6 +84,8 @@ ELSEWHERE = [
     Home("ShuffleDP-v0", "VB-SDP-AE", USERS),
     Home("DuelingNetwork-v0", "QuACK-RUCB", DUEL, {}, LOST),
     Home("DuelingNetwork-v0", "RUCB", DUEL, {}, LOST),
+    Home("FederatedNetwork-v0", "Fed1-UCB", CLIENTS, {"pulls": 2, "sigma": 0.1}, LOST),
+    Home("FederatedNetwork-v0", "Fed-MoM-UCB", CLIENTS, {"growth": "doubling", "sigma": 0.1, "beta": 0.5}, LOST),
     Home("CoopNetwork-v0", "CMP-UCB-leaders", {**NET, "graph": "star"}, {}, LOST),
     Home("ByzantineNetwork-v0", "Byzantine-UCB", DRAWN, {"epsilon": 0.05}),
     Home("PrivateNetwork-v0", "DP-UCB-INT", DRAWN),
@@ -92,6 +95,7 @@ ELSEWHERE = [
     Home("CoopNetwork-Train-v0", "ES-CoopNetwork", {"horizon": 30}),
     Home("DPMASE-Train-v0", "ES-DPMASE", {"horizon": 60}),
     Home("DistDP-Train-v0", "ES-DistDP"),
+    Home("DistDP-Train-Tight-v0", "ES-DistDP-Tight"),
 ]
 
 
@@ -135,6 +139,12 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "liars": Home(
         "CoopNetwork-v0", "Resilient-UCB", {**NET, "edge_loss": 0.2}, {}, (Loss(0.2), FalseMeans("swap", 0.4))
     ),
+    "clients": Home("FederatedNetwork-v0", "Multi-UCB", {**CLIENTS, "graph": "path"}, {}, LOST),
+    "clients who lie": Home(
+        "FederatedNetwork-v0", "Fed-MoM-UCB", {**CLIENTS, "edge_loss": 0.1}, {"sigma": 0.1},
+        (FalseMeans("invert", 0.4), Loss(0.2)),
+    ),
+    "clients who hide": Home("FederatedNetwork-v0", "Fed1-UCB", CLIENTS, {"pulls": 3}, (FalseMeans("hide", 0.4),)),
     # private messages of the network
     "told exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own": "exact"}),
     "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
@@ -205,6 +215,8 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
 STATES = {"Private-UCB", "DP-UCB-INT"}
 #: Agents whose rounds are not compiled anywhere.
 BY_BEATS = {
+    "Fed1-UCB",
+    "Fed-MoM-UCB",
     "Resilient-UCB",
     "GosInE",
     "GosInE-async",
