@@ -178,7 +178,13 @@ class FedMoMUCB(Federated):
         self.failure = failure if failure is None else real("failure", failure, 0, 1)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """A server hears everybody within a round; so many clients as the confidence takes, if there is to be one."""
+        """A server hears everybody within a round; so many clients as the confidence takes, if there is to be one.
+
+        Raises
+        ------
+        ValueError
+            A confidence is asked for, but ``n_arms`` or ``horizon`` is not given.
+        """
         asked = super().protocol(settings)
         if self.failure is None:
             return asked

@@ -151,14 +151,14 @@ class Federated(Team):
         self.cost = real("cost", cost, 0, closed="low")
 
     def schedule(self, phase: Array) -> Array:
-        """How often each arm is pulled in these phases, ``(R, M)`` int ≥ 1."""
+        """Return how often each arm is pulled in the phases `phase` ``(R, M)``, as whole numbers of at least 1."""
         raise NotImplementedError(f"{type(self).__name__} must define schedule(phase)")
 
     def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
         """Return which arms are kept, ``(R, M, K)`` bool, and whether all phases are over, ``(R, M)`` bool.
 
         `table` holds what every seat knows of client c's arm k, ``(R, M, M, K)``, NaN where it is nothing; only of
-        seats that are `due` anything is asked.  Of the arms that are left one at least must be kept.
+        seats that are `due` anything is asked.  Of the arms that `books` have left, one at least must be kept.
         """
         raise NotImplementedError(f"{type(self).__name__} must define judge(due, table, books)")
 

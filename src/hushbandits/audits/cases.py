@@ -233,9 +233,11 @@ def _agent(name: str, subject: str, parameters: Params) -> Found:
         return []
     if not _staged(team):
         return [_unbuilt(name, _VOTES)]
-    if _has_epsilon(AGENTS[name].load()):
+    cases = _cases(subject, stage(team), team=team)
+    if cases and _has_epsilon(AGENTS[name].load()):  # that of a promise: others mean a tolerance, or liars
         team = make_team(name, epsilon=_EPSILON, **parameters)
-    return _cases(subject, stage(team), team=team)
+        cases = _cases(subject, stage(team), team=team)
+    return cases
 
 
 def _staged(team: Team) -> bool:

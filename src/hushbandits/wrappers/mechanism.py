@@ -12,7 +12,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, void
-from hushbandits.core.luck.batch import Generators
+from hushbandits.core.luck.batch import Generators, each
 from hushbandits.core.luck.seeding import many
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
@@ -58,7 +58,7 @@ class Mechanism(Privatizer):
     """
 
     verbs = ("encode", "add", "modulo")
-    not_rows = ("_plans", "_numbers", "_noises", "_odd", "_batch", "_drawn", "_sizes", "_blocks")
+    not_rows = ("_plans", "_numbers", "_noises", "_odd", "_batch", "_sizes", "_blocks")
     measures: ClassVar[Mapping[str, Measure]] = {
         "epsilon": Measure("ε spent on a user's one reward, at most", "amount"),
         "delta": Measure("δ spent on a user's one reward, at most", "share"),
@@ -168,11 +168,10 @@ class Mechanism(Privatizer):
         self._sizes = message["reward"].planned
         self._blocks = np.ascontiguousarray(self._numbers.by_size(self._sizes).transpose(2, 0, 1))
         g, _, modulus, bits = self._blocks
-        self._drawn = self._rngs.objects or self._rngs  # a list costs no call for each run
-        return self._noised(message.encode(g, self._drawn)).modulo(modulus).but(bits=bits)
+        return self._noised(message.encode(g, each(self._rngs))).modulo(modulus).but(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
-        return message.add(self._noises, self._drawn)
+        return message.add(self._noises, each(self._rngs))
 
     def _noise(self, n: int) -> Noise:
         law = self.planned(n).noise
