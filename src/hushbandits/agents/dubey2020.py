@@ -232,9 +232,9 @@ class ByzantineUCB(NetworkTeam):
     def begin(self, env: World, seeds: Seeds) -> _Robust:
         """No samples."""
         shape = (len(seeds), env.n_agents, env.n_arms)
-        each = int(env.slots.degree.max(initial=0)) + 1  # values of a round
-        horizon = int(env.horizon)
-        self._samples = follow(self.mean, shape, each * horizon, 2 * math.log(max(2, horizon)))
+        values = env.slots.degree[np.arange(shape[0]) % len(env.slots.degree)] + 1  # (R, M) of a round, at most
+        each, horizon = int(values.max()), int(env.horizon)
+        self._samples = follow(self.mean, shape, values * horizon, 2 * math.log(max(2, horizon)))
         self._ahead = max(1, _AHEAD // each)
         self._room = np.full(shape, self._ahead * each)
         own = np.zeros(shape[:2], np.int64), np.zeros(shape[:2])

@@ -5,11 +5,11 @@
 ``Sums``  for the plain mean: O(1) per arrival and per estimate.
 ``Tails`` for the trimmed means: they need the B lowest and the B highest of the Y exactly, of the X those beyond
     them, and of everything between (which lies in 𝒵 at all times to come) only its sum and count.  B is the most
-    that any round until the horizon can ask for, ``N − q + 1`` at the largest N and t: about 2ϵN, and where ϵ is
-    small about 9 ln T (of 2α, the root and L).  An arrival in the bulk costs two comparisons and an addition; those
-    in the tails are sorted and merged once per round, O(B) for an arm that got some; an estimate walks the tails,
-    O(B), where they or the number of points left out have changed, and is O(1) elsewhere.  Nothing is ever sorted
-    anew, and memory is O(B) per arm.
+    that any round until the horizon can ask for, ``N − q + 1`` at the largest N of that agent and t: about 2ϵN, and
+    where ϵ is small about 9 ln T (of 2α, the root and L).  An arrival in the bulk costs two comparisons and an
+    addition; one in the tails finds its place there, O(B); an estimate walks what is left out, O(B), where the tails
+    or the number of those points have changed, and is O(1) elsewhere.  Nothing is ever sorted anew, and memory is O(B)
+    per arm.
 ``Log``   for all others: the samples in order; an estimate reads all of them.
 
 Sums are kept in double-double, so that they equal those of the naive estimator whatever the order of arrival.
@@ -203,18 +203,20 @@ class Tails(Samples):
 
     Parameters
     ----------
-    most : int
-        No arm's sample will ever be larger.
+    most : int or (R, M) array
+        No sample of an agent's arms will ever be larger.
     log_inverse_delta : float
         ln(1/δ) will never be larger.
     """
 
     rules = Rules(take, trim)
 
-    def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int, log_inverse_delta: float):
+    def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
         super().__init__(estimator, shape)
-        #: B: order statistics kept at either end.
-        self.keep = _ends(estimator, most, log_inverse_delta)
+        sizes, of = np.unique(np.broadcast_to(most, shape[:2]), return_inverse=True)
+        ends = [_ends(estimator, int(size), log_inverse_delta) for size in sizes]
+        #: (R, M) B: order statistics kept at either end.
+        self.keep: Array = np.array(ends, np.int64)[of].reshape(shape[:2])
         self._lists = lists = _Lists(2 * math.prod(shape))  # Y and X of an arm, side by side
         head = np.zeros((*shape, 8))
         head[..., 2:4] = math.inf, -math.inf
@@ -248,7 +250,7 @@ def kind(estimator: Estimator) -> type[Samples]:
     return Tails if isinstance(estimator, Trimming) else Log
 
 
-def follow(estimator: Estimator, shape: tuple[int, int, int], most: int, log_inverse_delta: float) -> Samples:
+def follow(estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float) -> Samples:
     """Return the structure for that estimator; parameters as in `Tails`."""
     made = kind(estimator)
     return made(estimator, shape, most, log_inverse_delta) if made is Tails else made(estimator, shape)

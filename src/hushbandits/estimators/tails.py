@@ -20,8 +20,7 @@ class Ends(NamedTuple):
     """
 
     #: (R, M, K, 8), a cache line an arm: samples; the odd one; the inner ends of Y's tails, (∞, −∞) until they are
-    #: full; of the X between the tails count, and sum in double-double; whether the tails have changed since the last
-    #: estimate.
+    #: full; the sum of all X in double-double; whether the tails have changed since the last estimate.
     head: Array
     start: Array  # (2RMK,) of the sorted lists Y (at 2i) and X (at 2i + 1) in `data`
     size: Array
@@ -29,7 +28,7 @@ class Ends(NamedTuple):
     memo: Array  # (R, M, K, 7) the last estimate and what it was made of
     new: Array  # (2, K, …) one agent's new Y and X
     fresh: Array  # (K,) how many
-    keep: int  # B
+    keep: Array  # (R, M) B of each agent's arms
     clips: bool
     epsilon: float
 
@@ -55,79 +54,94 @@ def _cut(data, start, size, low, high):
     return size - (high - low)
 
 
-_N, _ODD, _LOW, _HIGH, _BULK, _CHANGED = 0, 1, 2, 3, 4, 7
+_N, _ODD, _LOW, _HIGH, _SUM, _REST, _CHANGED = range(7)
 
 
 @jit
 def take(own, r, m, arm, reward, count):
-    """Take in agent m's first `count` values, to X and Y by turns: merge what falls into the tails, add up the rest."""
-    head, new, fresh = own.head[r, m], own.new, own.fresh
+    """Take in agent m's first `count` values, to X and Y by turns: add up the X, merge what falls into the tails."""
+    head, new, fresh, keep = own.head[r, m], own.new, own.fresh, own.keep[r, m]
     for s in range(count):
         k, y = arm[s], reward[s]
         head[k, _N] += 1.0
-        if head[k, _N] % 2.0:
+        if int(head[k, _N]) & 1:  # several times as fast as a remainder of floats
             head[k, _ODD] = y
             continue
         x, low, high = head[k, _ODD], head[k, _LOW], head[k, _HIGH]
-        if low <= y <= high and low <= x <= high:  # most pairs: Y stays as it is
-            head[k, _BULK] += 1.0
-            head[k, _BULK + 1], head[k, _BULK + 2] = add(head[k, _BULK + 1], head[k, _BULK + 2], x)
-        else:
+        head[k, _SUM], head[k, _REST] = add(head[k, _SUM], head[k, _REST], x)
+        if not (low <= y <= high and low <= x <= high):  # most pairs are between the tails
             new[0, k, fresh[k]], new[1, k, fresh[k]] = y, x
             fresh[k] += 1
     first = (r * own.head.shape[1] + m) * fresh.size
     for k in range(fresh.size):
         if fresh[k]:
-            i, bulk = 2 * (first + k), head[k, _BULK : _BULK + 3]
-            if _grow(new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.keep, i, own.start, own.size, own.data, bulk):
+            i = 2 * (first + k)
+            if _grow(new[0, k, : fresh[k]], new[1, k, : fresh[k]], keep, i, own.start, own.size, own.data):
                 head[k, _CHANGED] = 1.0
             fresh[k] = 0
-            if own.size[i] == 2 * own.keep:
-                inner = own.start[i] + own.keep
+            if own.size[i] == 2 * keep:
+                inner = own.start[i] + keep
                 head[k, _LOW], head[k, _HIGH] = own.data[inner - 1], own.data[inner]
 
 
 @jit
-def _outside(new, low, high, bulk):
-    # move what lies beyond [low, high] to the front; add up the rest if there is a bulk to add it to
+def _placed(tails, keep, y):
+    # put y into the tail where it lies, whose inner end falls out; say whether it lies in one
+    if y < tails[keep - 1]:
+        p = keep - 1
+        while p > 0 and tails[p - 1] > y:
+            tails[p] = tails[p - 1]
+            p -= 1
+    elif y > tails[keep]:
+        p = keep
+        while p < 2 * keep - 1 and tails[p + 1] < y:
+            tails[p] = tails[p + 1]
+            p += 1
+    else:
+        return False
+    tails[p] = y
+    return True
+
+
+@jit
+def _outside(new, low, high):
+    # move what lies beyond [low, high] to the front
     kept = 0
     for x in new:
         if x < low or x > high:
             new[kept] = x
             kept += 1
-        elif bulk.size:
-            bulk[0] += 1.0
-            bulk[1], bulk[2] = add(bulk[1], bulk[2], x)
     return kept
 
 
 @jit
-def _grow(y, x, keep, i, start, size, data, bulk):
+def _grow(y, x, keep, i, start, size, data):
     # take in new values of one arm; say whether its tails have changed
     full = size[i] == 2 * keep
-    kept = y.size
+    shrunk = False
     if full:
-        kept = _outside(y, data[start[i] + keep - 1], data[start[i] + keep], bulk[:0])
-    if kept:
-        y[:kept].sort()
-        size[i] = _merge(data, start[i], size[i], y[:kept])
+        tails = data[start[i] : start[i] + 2 * keep]
+        for value in y:
+            shrunk |= _placed(tails, keep, value)
+    else:
+        y.sort()
+        size[i] = _merge(data, start[i], size[i], y)
         if size[i] > 2 * keep:
             size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
-    if size[i] < 2 * keep:
-        x.sort()
-        size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
-        return True
+        if size[i] < 2 * keep:
+            x.sort()
+            size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
+            return True
     low, high = data[start[i] + keep - 1], data[start[i] + keep]
-    if kept or not full:  # the tails have shrunk: X that no longer lie in them join the bulk
+    if shrunk or not full:  # some X lie in the tails no longer
         tail = data[start[i + 1] : start[i + 1] + size[i + 1]]
         a, b = np.searchsorted(tail, low), np.searchsorted(tail, high, "right")
-        _outside(tail[a:b], low, high, bulk)
         size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
-    outside = _outside(x, low, high, bulk)
+    outside = _outside(x, low, high)
     if outside:
         x[:outside].sort()
         size[i + 1] = _merge(data, start[i + 1], size[i + 1], x[:outside])
-    return kept > 0 or outside > 0 or not full
+    return shrunk or outside > 0 or not full
 
 
 @jit
@@ -169,26 +183,28 @@ def _sum(x):
 
 
 @jit
-def _inside(x, low, high, clips):
-    # count and double-double sum of the sorted X in [low, high], or of all X clipped to it
+def _beyond(x, low, high, clips):
+    # what is to be added to the sum of all X, of which `x` are the sorted ends, for that of those in [low, high] or of
+    # all clipped to it; and how many fewer they are
     a, b = np.searchsorted(x, low), np.searchsorted(x, high, "right")
-    total, rest = _sum(x[a:b])
+    (total, rest), (above, more) = _sum(x[:a]), _sum(x[b:])
+    total, rest = add(-total, -rest - more, -above)
     if not clips:
-        return float(b - a), total, rest
+        return total, rest, float(a + x.size - b)
     for _ in range(a):
         total, rest = add(total, rest, low)
     for _ in range(x.size - b):
         total, rest = add(total, rest, high)
-    return float(x.size), total, rest
+    return total, rest, 0.0
 
 
 @jit
 def trim(own, r, log_inverse_delta, out, counts):
     """Write run r's trimmed (or clipped) means, and its samples' sizes.
 
-    `memo` holds, per arm, n and the cut of the last estimate, the X of the tails that it counted (number, sum) and
-    the middle of its interval, and the estimate.  The cut (how many points are left out) fixes 𝒵 as long as the tails
-    stay as they are, and what falls between them enters by the bulk.
+    `memo` holds, per arm, n and the cut of the last estimate, what the X beyond its interval take from their sum and
+    number, the middle of the interval, and the estimate.  The cut (how many points are left out) fixes 𝒵 as long as the
+    tails stay as they are, and what falls between them enters by the sum.
     """
     _, agents, arms, _ = own.head.shape
     for m in range(agents):
@@ -224,9 +240,9 @@ def _estimate(own, r, m, k, n, q, cut, same, known):
             low, high = y[q - 1], y[y.size - q]
         else:
             low, high = shortest_window(y, n // 2, q, n // 2 - y.size)
-        known[2], known[3], known[4] = _inside(x, low, high, own.clips)
+        known[2], known[3], known[4] = _beyond(x, low, high, own.clips)
         known[5] = low + 0.5 * (high - low)
         head[_CHANGED] = 0.0
-    count = head[_BULK] + known[2]
-    total, rest = add(head[_BULK + 1], head[_BULK + 2] + known[4], known[3])
+    count = n // 2 - known[4]
+    total, rest = add(head[_SUM], head[_REST] + known[3], known[2])
     return (total + rest) / count if count else known[5]
