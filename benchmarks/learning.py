@@ -138,6 +138,8 @@ def curves(folder, all_folders):
         panel.set(title=id, xlabel="agent-steps of training", ylabel=metric)
         panel.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g}M")
         panel.legend(fontsize=7, frameon=False)
+    for panel in panels.flat[len(all_folders) :]:
+        panel.set_axis_off()
     figure.savefig(folder / "learning.png", dpi=120)
 
 
@@ -153,7 +155,7 @@ def shipped():
     for agent, (id, metric, rule) in SHIPPED.items():
         own = [cell(id, metric, agent), cell(id, metric, agent, deterministic=True)]
         own.append("" if id.startswith("DistDP") else cell(id, metric, agent, beats=2))  # there both are one game
-        others = f"`{rule}` {cell(id, metric, rule)}", cell(id, metric, "Random")
+        others = f"`{rule}` {cell(id, metric, rule, **STUDY[id].others[rule])}", cell(id, metric, "Random")
         print(f"| `{agent}`, {metric} | {' | '.join([*own, *others])} |", flush=True)
 
 
