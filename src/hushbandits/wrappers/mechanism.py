@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -12,7 +12,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, void
-from hushbandits.core.luck.batch import Generators, each
+from hushbandits.core.luck.batch import Generators
 from hushbandits.core.luck.seeding import many
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
@@ -168,10 +168,16 @@ class Mechanism(Privatizer):
         self._sizes = message["reward"].planned
         self._blocks = np.ascontiguousarray(self._numbers.by_size(self._sizes).transpose(2, 0, 1))
         g, _, modulus, bits = self._blocks
-        return self._noised(message.encode(g, each(self._rngs))).modulo(modulus).but(bits=bits)
+        return self._noised(message.encode(g, self._tapes)).modulo(modulus).but(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
-        return message.add(self._noises, each(self._rngs))
+        return message.add(self._noises, self._tapes)
+
+    @property
+    def _tapes(self) -> Sequence[np.random.Generator]:
+        """The generators, as a list where they are objects: that costs no call for each run."""
+        objects: list[np.random.Generator] | None = getattr(self._rngs, "objects", None)
+        return objects or self._rngs
 
     def _noise(self, n: int) -> Noise:
         law = self.planned(n).noise

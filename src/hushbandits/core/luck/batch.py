@@ -10,7 +10,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.seeding import Seeded, many, named, placed, sown
 
-__all__ = ["Generators", "each", "together"]
+__all__ = ["Generators", "together"]
 
 
 class Generators(Sequence[np.random.Generator]):
@@ -75,11 +75,6 @@ class Generators(Sequence[np.random.Generator]):
         each = self._each()
         for row, rng in zip(rows, fresh, strict=True):
             each[row] = rng
-
-
-def each(rngs: Sequence[np.random.Generator]) -> Sequence[np.random.Generator]:
-    """Return the same generators, as a list where they are objects: that costs no call for each run."""
-    return (isinstance(rngs, Generators) and rngs.objects) or rngs
 
 
 def together(*batches: Sequence[np.random.Generator]) -> tuple[Any, list[Array]] | None:
