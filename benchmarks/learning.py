@@ -3,7 +3,7 @@
 Run: ``python -m benchmarks learning`` (a minute or two) plays the policies that ship, each beside the short rule of its
 setting and uniform play, in the same episodes, and prints the table of what ships.
 
-``python -m benchmarks learning FOLDER [ID ...]`` (needs the extra es; some hours of one core for all ids) makes the
+``python -m benchmarks learning FOLDER [ID ...]`` (needs the extra es; an hour or two of one core for all ids) makes the
 study over five training seeds.  It trains what FOLDER lacks with ``hushbandits train``, draws ``learning.png`` there,
 and plays everybody in the same fresh episodes: where the policies were trained, and for the three short ids with twice
 the arms and agents.

@@ -240,15 +240,19 @@ def _agent(name: str, subject: str, parameters: Params) -> Found:
     return cases
 
 
+#: The env where a team's promise is audited, by its setting; of other settings, those who vote by a routine.
+_STAGES = {"feedback": Feedback, "network": "CoopNetwork-v0"}
+
+
 def _staged(team: Team) -> bool:
-    return isinstance(team, VotingTeam) or team.setting in ("feedback", "network")
+    return isinstance(team, VotingTeam) or team.setting in _STAGES
 
 
 def stage(team: Team) -> Env:
     """Where a team's promise is audited: among votes, on a graph, or where its server has the mechanism it brings."""
-    if team.setting not in ("feedback", "network"):
+    if team.setting not in _STAGES:
         return make_core("DPMASE-v0")
-    env = assemble(Feedback if team.setting == "feedback" else "CoopNetwork-v0", team, runs=1)
+    env = assemble(_STAGES[team.setting], team, runs=1)
     meet(env, team)
     return env
 

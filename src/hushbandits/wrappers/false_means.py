@@ -101,18 +101,18 @@ class FalseMeans(Wrapper):
     def send(self, message: Payload, env: World) -> Payload:
         lies = self.byzantine[:, :, None]
         if self.reading in ("invert", "hide"):
-            return self._made_up(message, env.gaps < _NOTHING)
+            return self._made_up(message, env)
         most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
         means = 0.0 if self.reading == "zero" else swapped(env.means)[:, None]
         return message.but(mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"]))
 
-    def _made_up(self, message: Payload, good: Array) -> Payload:
-        speaks = self.byzantine & message["sent"]
+    def _made_up(self, message: Payload, env: World) -> Payload:
+        speaks, good = self.byzantine & message["sent"], env.gaps < _NOTHING
         if not speaks.any():
             return message
         mean, count = np.array(message["mean"]), message["count"]
         for r, m in np.argwhere(speaks).tolist():
-            for k in np.flatnonzero(good[r] if self.reading == "hide" else good[r] | True):
+            for k in np.flatnonzero(good[r]) if self.reading == "hide" else range(env.n_arms):
                 more = int(count[r, m, k] - self._made[r, m, k])
                 low = 0.0 if good[r, k] else 0.9
                 self._sums[r, m, k] += low * more + 0.1 * self._rngs[r].random(more).sum()
