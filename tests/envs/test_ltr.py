@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 
 import numpy as np
 import pytest
@@ -42,6 +43,14 @@ def test_a_malformed_line_is_an_error_with_its_number(tmp_path, line, message):
     with pytest.raises(ValueError, match=message) as error:
         hb.make_core("LTR-v0", path=path, n_arms=2)
     assert str(path) in str(error.value)
+
+
+def test_a_long_word_takes_no_longer_than_its_letters():
+    """A quadratic reader takes seconds for these; a linear one a millisecond."""
+    begun = time.process_time()
+    with pytest.raises(ValueError, match="is not feature:value"):
+        read_svmlight([f"1 1:{'1' * 30_000}x"])
+    assert time.process_time() - begun < 2
 
 
 def test_an_empty_or_missing_file_is_an_error(tmp_path):

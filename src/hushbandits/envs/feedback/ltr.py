@@ -31,7 +31,7 @@ FEATURES = 100_000
 _MOST = 2**30  # values of a file in memory, 4 GiB
 _SMALL, _SAMPLE = 2**25, 2**16  # bytes of a file that is hashed whole, and of a sample
 _LARGEST = float(np.finfo(np.float32).max)
-_PAIR = re.compile(r"([+-]?[0-9]+):([+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf))")
+_PAIR = re.compile(r"([+-]?[0-9]+):([+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf))")
 
 
 def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Array]:
