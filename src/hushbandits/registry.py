@@ -61,8 +61,8 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
 
 
 def _spelled(id: str) -> None:
-    if not _ID.fullmatch(id):
-        raise ValueError(f"id={id!r} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
+    if not isinstance(id, str) or not _ID.fullmatch(id):
+        raise ValueError(f"id={shown(id)} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -71,7 +71,7 @@ def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
     Parameters
     ----------
     name : str
-        A duplicate raises ``ValueError``.
+        A duplicate, or what is no string, raises ``ValueError``.
     entry : callable or str
         A `Team` class, one for `Each`, a function that returns a team, or ``"package.module:Class"``.
     **defaults
@@ -86,7 +86,7 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
     Parameters
     ----------
     name : str
-        A duplicate raises ``ValueError``.
+        A duplicate, or what is no string, raises ``ValueError``.
     entry : callable or str
         A `Wrapper` class, or ``"package.module:Class"``.
     **defaults

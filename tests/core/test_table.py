@@ -62,6 +62,15 @@ def test_who_may_register_a_name_again(table, old, by, new, anew, allowed):
             table.register("Name", Spec(new), anew)
 
 
+@pytest.mark.parametrize("register", [hb.register_env, hb.register_agent, hb.register_wrapper])
+@pytest.mark.parametrize("name", [1.5, None, ("UCB",)])
+def test_a_name_is_a_string(register, name):
+    """Another one would break every list that is sorted."""
+    with pytest.raises(ValueError, match="must be"):
+        register(name, Base)
+    assert hb.list_envs() and hb.list_agents() and hb.list_wrappers()  # noqa: PT018
+
+
 def test_what_ships_stays_and_what_another_process_registered_may_be_registered_here(table):
     table.ship({"Ours": Spec(Plain)})
     with pytest.raises(ValueError, match="'Ours' is registered already"):

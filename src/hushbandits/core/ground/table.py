@@ -152,8 +152,10 @@ class Table(Mapping[str, Spec]):
         Raises
         ------
         ValueError
-            The name is taken, by something else than what is registered anew here.
+            The name is no string, or is taken by something else than what is registered anew here.
         """
+        if not isinstance(name, str):
+            raise ValueError(f"{self.kind} name={shown(name)} must be a string")
         if name in self.entries and not self._anew(name, spec, by):
             an = "an" if self.kind[0] in "aeiou" else "a"
             raise ValueError(f"{an} {self.kind} {name!r} is registered already; choose another name")
