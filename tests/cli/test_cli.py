@@ -281,3 +281,19 @@ def test_a_folder_that_was_judged_gets_its_pictures_from_run(tmp_path, capsys):
     before = [path.stat().st_mtime_ns for path in drawn]
     assert main(["run", "quickstart-exploration", *where]) == 0
     assert [path.stat().st_mtime_ns for path in drawn] == before
+
+
+@pytest.mark.parametrize("name", ["report.html", "mine.png", "mine.svg", "mine.pdf"])
+def test_a_file_that_somebody_else_made_is_not_written_over(spec, capsys, name):
+    (folder := spec / "runs/mine").mkdir(parents=True)
+    (folder / name).write_text("mine, of a month's work")
+    assert main(["run", "mine.toml", "--jobs", "1"]) == 2
+    assert name in capsys.readouterr().err
+    assert os.listdir(folder) == [name]  # nothing was played
+    (folder / name).unlink()
+    assert main(["run", "mine.toml", "--jobs", "1"]) == 0
+    for command in (["report", "runs/mine"], ["merge", "runs/mine", "--out", "runs/mine"]):
+        assert main(command) == 0  # what it made itself it makes anew
+    (folder / name).write_text("mine, of a month's work")
+    assert main(["report", "runs/mine"]) == 2
+    assert (folder / name).read_text() == "mine, of a month's work"

@@ -15,7 +15,7 @@ from hushbandits.bench.judge.verdicts import Verdict, judge
 from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.run import Failure
 from hushbandits.bench.run import begin, go_on
-from hushbandits.bench.show.report import PAGE
+from hushbandits.bench.show.ours import PAGE, check_ours
 from hushbandits.bench.show.report import write as write_report
 from hushbandits.bench.show.tables import interval, number
 from hushbandits.core.ground.files import replacing
@@ -94,6 +94,7 @@ def reproduce(
     """
     for paper, experiment in planned(names, quick, looks):
         folder = out / (experiment.name + ("-quick" if quick else ""))
+        check_ours(folder)
         opened = begin([experiment], folder, seed)
         outcome = go_on(opened, players, progress=progress)
         with outcome.store as store:

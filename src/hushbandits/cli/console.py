@@ -171,9 +171,11 @@ def into(
     from hushbandits.bench.declare.catalog import bounds
     from hushbandits.bench.judge.stages import said
     from hushbandits.bench.run import begin, go_on
+    from hushbandits.bench.show.ours import check_ours
 
     console = make_console(stderr=True)
     with bad_input_is_a_sentence():
+        check_ours(folder, [e.name for e in experiments])
         opened = begin(experiments, folder, seed, skip_invalid=skip_invalid)
     try:
         outcome = go_on(
@@ -210,10 +212,12 @@ def show(store: Store) -> None:
 
 def publish(store: Store, trusted: Collection[str] | None = None) -> None:
     """Write pictures and page, and say where; `trusted`: bounds that may be called, default: the shipped ones."""
+    from hushbandits.bench.show.ours import PAGE, check_ours
     from hushbandits.bench.show.plots import pictures
-    from hushbandits.bench.show.report import PAGE, write
+    from hushbandits.bench.show.report import write
 
     folder = store.path.parent
+    check_ours(folder, [e.name for e in store.experiments])
     try:
         drawn = [paths for e in store.experiments if (paths := pictures(store, e, folder, trusted))]
         page = write(store, folder / PAGE, trusted)

@@ -17,6 +17,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show.ink import GRID, MUTED, PAPER, TEXT, VARIABLES, Style, style
+from hushbandits.bench.show.ours import MAKER
 from hushbandits.bench.show.panels import Panel, draw, panels, reach, short
 from hushbandits.bench.show.spent import spent
 from hushbandits.core.ground.files import replacing
@@ -35,11 +36,11 @@ __all__ = [
     "quietly",
 ]  # fmt: skip
 
-#: Formats of a picture, and what each is told so that the same numbers give the same bytes.
+#: Formats of a picture, and what each is told: who made it, and no date, so that the same numbers give the same bytes.
 FORMATS: dict[str, Params] = {
-    "png": {"dpi": 160, "metadata": {"Software": None}},
-    "svg": {"metadata": {"Date": None, "Creator": None}},
-    "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+    "png": {"dpi": 160, "metadata": {"Software": MAKER}},
+    "svg": {"metadata": {"Date": None, "Creator": MAKER}},
+    "pdf": {"metadata": {"CreationDate": None, "Creator": MAKER, "Producer": None}},
 }
 #: Width and height of a panel in inches, in a row of so many.
 _SIZES = {1: (5.6, 3.4), 2: (4.7, 3.2), 3: (3.7, 2.9)}

@@ -30,9 +30,8 @@ from hushbandits.bench.show.tables import Value, columns, summaries
 from hushbandits.core.ground.files import replacing
 from hushbandits.protection import HEADS
 
-__all__ = ["PAGE", "write"]
+__all__ = ["write"]
 
-PAGE = "report.html"
 _MOST = 400  # cells per table
 
 

@@ -1,0 +1,57 @@
+"""Which files of a folder hushbandits made: pages and pictures say so themselves, and no others are written over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from hushbandits.bench.play.errors import StoreError
+
+__all__ = ["MAKER", "PAGE", "check_ours"]
+
+#: What a picture names as its maker.
+MAKER = "hushbandits"
+#: The page of a run folder.
+PAGE = "report.html"
+
+#: What stands in the first or last bytes of every file that we make, by its ending.
+_MARKS = {
+    ".html": b"hushbandits</title>",
+    ".png": b"tEXtSoftware\0hushbandits",
+    ".svg": b"<dc:title>hushbandits</dc:title>",
+    ".pdf": b"/Creator (hushbandits)",
+}
+_ENDS = 1 << 16  # bytes at each end of a file in which its mark stands
+
+
+def check_ours(folder: Path, names: Collection[str] = ()) -> None:
+    """Refuse a folder in which a page or a picture would take the place of a file that hushbandits did not make.
+
+    Parameters
+    ----------
+    folder : Path
+    names : collection of str
+        Of the experiments whose pictures are drawn there.
+
+    Raises
+    ------
+    StoreError
+        Names the file.
+    """
+    pictures = [folder / f"{name}{ending}" for name in names for ending in _MARKS if ending != ".html"]
+    for path in [folder / PAGE, *pictures]:
+        if path.is_file() and not _ours(path):
+            raise StoreError(
+                f"{path} is there and was not made by hushbandits: move it away, or choose another folder (--out)"
+            )
+
+
+def _ours(path: Path) -> bool:
+    mark = _MARKS[path.suffix]
+    try:
+        with path.open("rb") as file:
+            first = file.read(_ENDS)
+            file.seek(max(0, path.stat().st_size - _ENDS))
+            return mark in first or mark in file.read(_ENDS)
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
