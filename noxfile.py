@@ -10,11 +10,13 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 
 @nox.session
 def lint(session):
-    """Style, format and types."""
+    """Style, format, types, the layers of imports and the form of docstrings."""
     session.install(".[lint]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
+    session.run("lint-imports")
+    session.run("numpydoc", "lint", *map(str, Path("src").rglob("*.py")))
 
 
 @nox.session

@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 README = (ROOT / "README.md").read_text()
 #: Each step of `.ci/run`, as a pattern of the shell.
-STEPS = ["pip install*lint*", "ruff check*", "ruff format --check*", "mypy*", "pip install*test*", "pytest*",
-         "python -m sphinx*"]  # fmt: skip
+STEPS = ["pip install*lint*", "ruff check*", "ruff format --check*", "mypy*", "lint-imports*", "numpydoc lint*",
+         "pip install*test*", "pytest*", "python -m sphinx*"]  # fmt: skip
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def checked(tmp_path):
     stub = (
         f'#!/bin/sh\ncalled="$(basename "$0") $*"\necho "$called" >> "{log}"\ncase $called in $FAILS) exit 3;; esac\n'
     )
-    for name in ("pip", "ruff", "mypy", "pytest", "python", "chromium"):
+    for name in ("pip", "ruff", "mypy", "lint-imports", "numpydoc", "pytest", "python", "chromium"):
         (programs / name).write_text(stub)
     (programs / "python3").write_text('#!/bin/sh\nmkdir -p "$3/bin" && touch "$3/bin/activate"\n')
     for path in programs.iterdir():
@@ -46,7 +46,7 @@ def test_lint_comes_first_and_then_the_readmes_command(checked):
     code, log = checked()
     assert code == 0
     assert [line.split()[0] for line in log] == [step.split("*")[0].split()[0] for step in STEPS]
-    assert log[4:6] == ["pip install .[test]", "pytest -n auto --dist worksteal --all"]
+    assert log[6:8] == ["pip install .[test]", "pytest -n auto --dist worksteal --all"]
 
 
 @pytest.mark.parametrize("step", STEPS)

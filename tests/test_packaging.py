@@ -120,3 +120,10 @@ print(sum(p.closed.compiled.stats.cache_hits.values()))
     rule = package / "policies" / "probe_rule.py"
     rule.write_text(rule.read_text().replace("x + 1.0", "x + 2.0"))
     assert run("-c", code, cwd=tmp_path).split() == ["True", "30.0", "30.0", "0"]
+
+
+def test_import_loads_nothing_heavy():
+    heavy = ("torch", "matplotlib", "pandas", "ray", "stable_baselines3", "tyro", "rich")
+    later = ("numba", "networkx", "scipy.special", "scipy.stats", "scipy.optimize", "scipy.sparse")
+    code = f"import sys, hushbandits; print([m for m in {heavy + later} if m in sys.modules])"
+    assert run("-c", code).strip() == "[]"

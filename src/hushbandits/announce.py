@@ -9,9 +9,10 @@ __all__ = ["announce", "announce_bandit"]
 
 
 def announce(id: str) -> None:
-    """Register ``hushbandits/<id>`` as a parallel and a turn-based env with PettingZoo (from 1.27 on), and as a vector
-    env with Gymnasium; ``ValueError``, and nothing is registered, where one of them has such an id or takes none.
+    """Register ``hushbandits/<id>`` with PettingZoo (from 1.27 on) and as a vector env with Gymnasium.
 
+    PettingZoo gets a parallel and a turn-based env.  ``ValueError``, and nothing is registered, where one of them has
+    such an id or takes none.
     The entry points are names: views are imported when somebody makes one.
     """  # fmt: skip
     public = f"hushbandits/{id}"

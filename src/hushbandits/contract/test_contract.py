@@ -28,7 +28,7 @@ _CHECKS: dict[str, Callable[..., None]] = {
 
 
 def _kinds(given: str) -> list[str]:
-    """What something is that is known by a name, or stands in a module: an env, an agent, …"""
+    """What something is that is known by a name, or stands in a module: an env, an agent, and so on."""
     if named := [kind for kind, table in _TABLES.items() if given in table]:
         return named
     refusals = []

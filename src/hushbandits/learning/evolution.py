@@ -136,6 +136,7 @@ class Evolution:
 
     def restore(self, content: bytes) -> None:
         """Go where a checkpoint was written.
+
         ``ValueError``: the content is damaged.
         """
         try:

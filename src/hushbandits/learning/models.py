@@ -67,6 +67,7 @@ _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "
 
 def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     """Build a model.
+
     ``ImportError``: the extra ``sb3`` is not installed.  ``ValueError``, ``TypeError``: a hyperparameter that it does
     not take, or a bad value; actions that the algorithm cannot choose.
     """
@@ -148,6 +149,7 @@ def checkpoint(model: BaseAlgorithm) -> bytes:
 
 def restore(model: BaseAlgorithm, content: bytes) -> None:
     """Put a checkpoint into a model; nothing in it is run.
+
     ``ValueError``: the content is damaged, or is another model's.
     """
     import torch

@@ -99,7 +99,10 @@ _NEVER = 40.0  # e⁻⁴⁰ is below what a uniform resolves
 
 @jit
 def _exponent(a, b, x):
-    """q with ``P(X > x) ≤ e^(−q)`` of X from Beta(a, b): variance proxy ``1/(4(a + b + 1))`` (Marchal & Arbel 2017)."""
+    """Return q with ``P(X > x) ≤ e^(−q)`` of X from Beta(a, b); variance proxy ``1/(4(a + b + 1))``.
+
+    Source: Marchal & Arbel 2017.
+    """
     ahead = x - a / (a + b)
     return 2.0 * (a + b + 1.0) * ahead * ahead if ahead > 0.0 and a >= 1.0 and b >= 1.0 else 0.0
 

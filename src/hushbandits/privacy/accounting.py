@@ -32,7 +32,8 @@ ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 
 
 
 def pure_curve(epsilon: float) -> Curve:
-    """ε-DP as a Rényi curve, tight (randomized response attains it):
+    """ε-DP as a Rényi curve, tight: randomized response attains it.
+
     ``ε(α) = ln[(sinh αε − sinh((α−1)ε))/sinh ε]/(α − 1)``.
     """
     return partial(_pure, real("epsilon", epsilon, 0))

@@ -42,8 +42,9 @@ _WIDEST = 1 << 22  # points of a law that is looked at
 
 
 def pure_profile(epsilon: float, delta: float = 0.0) -> Profile:
-    """Of any (ε, δ)-DP mechanism, tight for randomized response: ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)`` (Kairouz, Oh &
-    Viswanath 2015).
+    """Of any (ε, δ)-DP mechanism, tight for randomized response: ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)``.
+
+    Source: Kairouz, Oh & Viswanath 2015.
     """
     return partial(_pure, epsilon, delta)
 

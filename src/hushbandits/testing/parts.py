@@ -30,6 +30,7 @@ ROUNDS = 24
 
 def check_hooks(cls: type, base: type, hooks: Sequence[str]) -> None:
     """Raise ``AssertionError`` where a method has almost the name of a hook, and the class lacks that hook.
+
     What `base`, where the contract stands, declares is no misprint; `hooks` are the methods that somebody calls.
 
     Examples

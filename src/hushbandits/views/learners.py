@@ -46,8 +46,9 @@ _TASKS = ("actions", "agent_id", "normalize", "observation", "price", "reward")
 def learners_core(
     id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], speech: Mapping[str, Field] | None, given: Params
 ) -> Env:
-    """Build a core for a learner: arms are shuffled in every run, so that none is the best by its index, and there is
-    a horizon; both unless `given` says otherwise.
+    """Build a core for a learner: arms are shuffled, and there is a horizon, unless `given` says otherwise.
+
+    Arms are shuffled in every run, so that none is the best by its index.
 
     Examples
     --------
@@ -67,6 +68,7 @@ def learners_core(
 
 def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     """Split keywords into those of the task that learners of an env have, one's own task's too, and those of the env.
+
     ``TypeError``: an option of one's own is a parameter of the env as well.
 
     Examples
@@ -141,9 +143,10 @@ class Episodes:
         self._played = np.zeros(runs, np.int64)
 
     def start(self, seed: int | None) -> Seeds:
-        """Return the seeds of everybody's next episode: the first ones under `seed`, or, without one, the next of
-        the stream that goes on; it begins with fresh entropy.
-        """  # fmt: skip
+        """Return the seeds of everybody's next episode: the first ones under `seed`.
+
+        Without a seed they are the next of the stream that goes on; it begins with fresh entropy.
+        """
         if seed is None and self._entropy is not None:
             return self.following(range(len(self._played)))
         fresh = np.random.SeedSequence().entropy if seed is None else seed

@@ -28,7 +28,7 @@ __all__ = ["OneRun"]
 
 
 class OneRun:
-    """One run of an array core, step by step; its agents are called ``agent_0``, ``agent_1``, …
+    """One run of an array core, step by step; its agents are called ``agent_0``, ``agent_1`` and so on.
 
     Parameters
     ----------
@@ -185,9 +185,10 @@ class OneRun:
         self.core, self.task, self._home = other, its, home
 
     def play(self, action: Stacked) -> tuple[Array, bool, bool]:
-        """Play a step with stacked actions ``(1, M, …)``; return what each earns, ``(M,)``, whether the episode is over
-        and whether by itself.
-        """  # fmt: skip
+        """Play a step with stacked actions ``(1, M, …)``.
+
+        Return what each earns, ``(M,)``, whether the episode is over and whether by itself.
+        """
         task = self.task
         self._cycles += 1
         cut = self._max_cycles is not None and self._cycles >= self._max_cycles

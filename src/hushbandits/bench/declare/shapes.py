@@ -21,11 +21,11 @@ _Test = Callable[[object], bool]
 
 
 def text(value: object) -> TypeGuard[str]:
-    """Whether `value` is a text that can be written anywhere: no half characters, nothing that steers a terminal.
+    r"""Whether `value` is a text that can be written anywhere: no half characters, nothing that steers a terminal.
 
     Examples
     --------
-    >>> text("ε = 1"), text("\\x1b[2J"), text("\\ud800"), text(3)
+    >>> text("ε = 1"), text("\x1b[2J"), text("\ud800"), text(3)
     (True, False, False, False)
     """
     if not isinstance(value, str):

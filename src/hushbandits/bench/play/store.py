@@ -46,18 +46,18 @@ class Store(Reader):
     meanwhile : callable
         As of `Lock`.
 
+    Raises
+    ------
+    StoreError
+        The file is missing, locked, corrupted, of another version, or holds other experiments; or another process is
+        writing it.
+
     Notes
     -----
     Tables ``finals`` and ``curves`` hold the rows: (cell, metric, run[, time]) → value.  What a machine or a clock
     could change (versions, times, hosts) is in ``sessions``, so two stores of one spec hold equal rows however they
     were filled.  ``sums`` holds their checksums, and ``spec`` those of sessions and failures; whatever is read is
     compared with its own.
-
-    Raises
-    ------
-    StoreError
-        The file is missing, locked, corrupted, of another version, or holds other experiments; or another process is
-        writing it.
     """
 
     def __init__(

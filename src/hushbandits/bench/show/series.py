@@ -87,8 +87,9 @@ def panelled(experiment: Experiment, figure: Figure) -> list[Figure]:
 
 
 def drawable(experiment: Experiment, figure: Figure, lines: Iterable[Line] = ()) -> bool:
-    """Whether a figure runs along time, runs, what is swept, or a metric of the lines; one that is read may run along
-    anything.
+    """Whether a figure runs along time, runs, what is swept, or a metric of the lines.
+
+    One that is read may run along anything.
 
     Examples
     --------

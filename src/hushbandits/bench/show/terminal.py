@@ -14,12 +14,12 @@ __all__ = ["escape", "print_table"]
 
 
 def escape(text: object) -> str:
-    """Return the text for a rich console: no bracket is a style, and nothing steers the terminal.
+    r"""Return the text for a rich console: no bracket is a style, and nothing steers the terminal.
 
     Examples
     --------
-    >>> escape("[red]\\x1b[2J")
-    '\\\\[red]\\\\x1b[2J'
+    >>> escape("[red]\x1b[2J")
+    '\\[red]\\x1b[2J'
     """
     from rich.markup import escape
 

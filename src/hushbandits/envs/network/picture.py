@@ -77,9 +77,10 @@ def _on(core: World, arm: Array | None) -> Array:
 
 
 def draw(task: Task, figure: Figure) -> None:
-    """Draw the graph: a disc per agent in the colour of its arm, a dot per edge and direction for what crossed it; and
-    a bar per arm.
-    """  # fmt: skip
+    """Draw the graph and a bar per arm.
+
+    An agent is a disc in the colour of its arm; what crossed an edge is a dot per direction.
+    """
     core: World = task.core
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     arm, bad = None if task.arm is None else task.arm[0], byzantine(core)
