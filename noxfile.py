@@ -1,4 +1,4 @@
-"""What the hosted checks run, one by one: ``nox`` (all of the default), ``nox -s tests-3.12``, ``nox -s slow``."""
+"""What the hosted checks run, one by one: ``nox`` (all of the default), ``nox -s tests-3.12``, ``nox -s weekly``."""
 
 from pathlib import Path
 
@@ -64,10 +64,10 @@ def lowest(session):
 
 
 @nox.session
-def slow(session):
-    """The long statistical tests and attacks."""
+def weekly(session):
+    """Everything: the default suite and what is long."""
     session.install(".[test]")
-    session.run("pytest", "-m", "slow", *session.posargs)
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-m", "", *session.posargs)
 
 
 #: Library → what its script under examples/ needs beside this package; docs/compatibility.md says what was found.

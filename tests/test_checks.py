@@ -46,7 +46,7 @@ def test_lint_comes_first_and_then_the_readmes_command(checked):
     code, log = checked()
     assert code == 0
     assert [line.split()[0] for line in log] == [step.split("*")[0].split()[0] for step in STEPS]
-    assert log[6:8] == ["pip install .[test]", "pytest -n auto --dist worksteal --all"]
+    assert log[6:8] == ["pip install .[test]", "pytest -n auto --dist worksteal"]
 
 
 @pytest.mark.parametrize("step", STEPS)

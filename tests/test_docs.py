@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pages
 import pytest
+from kinds import weekly_but
 
 import hushbandits as hb
 from hushbandits.bench.declare.toml import read_toml
@@ -18,7 +19,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [p for p in pages.SITE if ">>>" in p.read_text()]
 #: Blocks that say which file they are.
 FILES = re.compile(r"```(?:python|toml)\n# (\w+\.(?:py|toml))\n(.*?)```", re.S)
-
+#: Pages that a stranger follows to the end, of which one is followed by default.
+FOLLOWED = [(page,) for page in PAGES if FILES.search(page.read_text())]
+START = ROOT / "docs/start.md"
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 
@@ -65,7 +68,7 @@ def obeyed(command, capsys):
     assert code == ("# fails" in command), (command, said)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if FILES.search(p.read_text())], ids=pages.title)
+@pytest.mark.parametrize("page", weekly_but([(START,)], *FOLLOWED), ids=pages.title)
 def test_a_stranger_who_follows_the_page_succeeds(page, folder, capsys, monkeypatch):
     for name, content in FILES.findall(page.read_text()):
         Path(name).write_text(content)

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from damage import forged
+from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -54,7 +55,7 @@ def built(id, agent, wrappers):
         return None
 
 
-@pytest.mark.parametrize("id", [id for id in hb.list_envs() if id != "LTR-v0"])
+@pytest.mark.parametrize("id", one_per_class(id for id in hb.list_envs() if id != "LTR-v0"))
 def test_nothing_is_said_that_is_not_promised(id):
     setting = hb.make_core(id).setting
     fit = [agent for agent in AGENTS if agent is None or hb.make_team(agent).setting in ("", setting)]

@@ -1,14 +1,1 @@
-"""The options of ``pytest --pyargs hushbandits.contract``.
-
-Pytest reads this file in every session, so it imports nothing, of hushbandits neither.
-"""
-
-from typing import Any
-
-
-def pytest_addoption(parser: Any) -> None:
-    """Ask for what is to be played, and where."""
-    group = parser.getgroup("hushbandits")
-    of = "what pytest --pyargs hushbandits.contract plays: an env, agent, policy or wrapper; may be given again"
-    group.addoption("--of", action="append", default=[], metavar="NAME|module:Class", help=of)
-    group.addoption("--where", metavar="ENV", help="the env where --of is played (default: one that fits)")
+"""Nothing: the options of the contract suite stand in `hushbandits.contract.plugin`."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -64,6 +65,7 @@ def test_all_agents_of_the_setting_are_here():
     assert all(hb.make_team(name).mechanisms for name in AGENTS)
 
 
+@each_once
 @pytest.mark.parametrize("id", [*ENVS, *OWN])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):

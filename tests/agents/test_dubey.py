@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from helpers import arms_pulled, build
+from kinds import each_once
 from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
@@ -26,6 +27,7 @@ def actions_of(env_id, agent, env, runs=2, **kwargs):
 # -- algorithm 3 ----------------------------------------------------------------------------------------------------
 
 
+@each_once
 @pytest.mark.parametrize("mean", ["trimmed", "mean"])
 @pytest.mark.parametrize(("graph", "m", "life"), GRAPHS)
 def test_byzantine_ucb_equals_its_twin(graph, m, life, mean):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import twins_feraud as twins
 from helpers import build
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
@@ -24,6 +25,7 @@ def kwargs(role, routine, **more):
     return {"delta": SETTING["delta"], "epsilon": epsilon, **eta, **more}
 
 
+@each_once
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("routine", twins.TWINS)
 def test_every_routine_equals_its_twin_in_every_role(routine, role):

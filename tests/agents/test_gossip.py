@@ -8,6 +8,7 @@ import pytest
 from helpers import arms_pulled, build
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 from twins_gossip import (
     averaging,
     naive_cmp,
@@ -97,6 +98,7 @@ def twins(naive, *given, **kwargs):
     return [naive(seed, *given, **kwargs) for seed in run_seeds(11, 2)]
 
 
+@each_once
 @pytest.mark.parametrize("rate", [0.0, 0.4])
 @pytest.mark.parametrize(("graph", "m"), GRAPHS, ids=str)
 def test_gossiping_agents_equal_their_twins(graph, m, rate):
@@ -166,6 +168,7 @@ def excess(p, pulls, k):
     return m * (weights[k] ** 2).sum() - n[k]
 
 
+@each_once
 @pytest.mark.parametrize("constant", CONSTANTS)
 @pytest.mark.parametrize(("graph", "m"), [("cycle", 8), ("star", 7), ("grid", 9), (TAIL, 5), ("complete", 4)], ids=str)
 def test_the_variance_bound_holds_for_every_sequence_of_pulls(graph, m, constant):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from election import best_leader
 from helpers import arms_pulled, build, equal
+from kinds import each_once, weekly_but
 from numba import njit
 from scipy import stats
 from twins_network import MEANS, naive_quack
@@ -47,12 +48,13 @@ def equals_its_twin(policy, m, graph, twin=None, extra_delay=0, rate=0.0, **kwar
         assert ours[r].tolist() == theirs
 
 
-@pytest.mark.parametrize("policy", list_policies())
+@pytest.mark.parametrize("policy", weekly_but([("UCB1",), ("TS",), ("EXP3",)], *((name,) for name in list_policies())))
 def test_over_every_policy_it_equals_its_twin(policy):
     equals_its_twin(policy, 6, "star", leader=3, rate=0.3, extra_delay=1)
     equals_its_twin(policy, 5, "path")
 
 
+@each_once
 @pytest.mark.parametrize("policy", ["UCB1", "TS"])
 @pytest.mark.parametrize(("m", "graph", "kwargs"), [
     (1, "complete", {}), (2, "path", {}), (2, "path", {"leader": 1}), (7, "path", {"leader": 6}), (9, "grid", {}),
@@ -200,6 +202,7 @@ def test_what_the_policy_sees_has_the_law_of_a_single_agents_run(m, graph, extra
     assert stats.chisquare(observed, expected).pvalue > 1e-4
 
 
+@each_once
 @pytest.mark.parametrize("policy", ["UCB1", "TS-Gaussian", "MOSS", "ETC", "Robust-UCB"])
 @pytest.mark.parametrize(("m", "graph", "leader"), [(7, "path", 6), (8, "star", 3), (9, "grid", None), (2, "path", 1)])
 def test_lemma_2_on_every_path(policy, m, graph, leader):

@@ -5,6 +5,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
+from kinds import each_once
 from paper_bounds import robust_pulls, stable_moment
 from scipy import integrate, special
 
@@ -20,6 +21,7 @@ from hushbandits.registry import assemble
 GRAPHS = ("cycle", "grid", "star")
 
 
+@each_once
 @pytest.mark.parametrize("graph", [*GRAPHS, "path", "complete"])
 @pytest.mark.parametrize("n_agents", [1, 4, 9, 16])
 def test_reach_is_the_median_s_total_distance(graph, n_agents):
@@ -81,6 +83,7 @@ def test_the_constants_of_heavy_tails_cover_every_arm_and_are_the_best_exponent(
     assert {(p["moment"], p["excess"]) for p in heavy.values()} == {(declared.MOMENT, declared.EXCESS)}
 
 
+@each_once
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("n_agents", [4, 16, 36, 64])
 @pytest.mark.parametrize("leaders", [1, 2, 3, 4])

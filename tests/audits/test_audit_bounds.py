@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 from renyi import renyi_divergence
 from scipy import stats
 
@@ -33,6 +34,7 @@ def test_the_worst_ratio_over_all_shifts_of_a_circle(weights, data):
     assert worst_log_ratio(log_pmf, shifts, some) == pytest.approx(brute, abs=1e-15)
 
 
+@each_once
 @pytest.mark.parametrize("delta", [0.0, 1e-3, 0.2])
 @pytest.mark.parametrize("level", [0.1, 1e-6])
 @pytest.mark.parametrize(

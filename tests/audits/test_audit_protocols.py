@@ -16,7 +16,7 @@ PROTOCOLS = {
 }
 
 
-@pytest.mark.parametrize("kind", PROTOCOLS)
+@pytest.mark.parametrize("kind", ["SecAgg", pytest.param("Shuffle", marks=pytest.mark.weekly)])
 def test_a_protocol_hides_what_the_ideal_does(kind):
     verdicts = list(routes(PROTOCOLS[kind], kind, kind, Budget(samples=90)))
     assert len(verdicts) >= 3

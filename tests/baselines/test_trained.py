@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from kinds import each_once
 from policies import HOMES, HYPER, NET, shaken, trained
 
 import hushbandits as hb
@@ -134,6 +135,7 @@ def test_actions_are_drawn_as_the_softmax_says_and_what_is_masked_never():
 # -- the game ------------------------------------------------------------------------------------------------------
 
 
+@each_once
 @pytest.mark.parametrize("beats", [1, 2])
 @pytest.mark.parametrize("case", ["network", "exploration", "feedback", "recurrent-ppo", "dqn", "masked", "bits"])
 def test_a_run_alone_is_its_row_in_a_batch(folders, case, beats):

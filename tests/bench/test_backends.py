@@ -308,7 +308,7 @@ def killed_midway(process, folder, pause):
     process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("backend", marked("processes", "dask", "slurm"))
 def test_twenty_kills_on_every_backend_leave_the_identical_table(tmp_path, backend):
     (tmp_path / "slow.toml").write_text(SLOW.replace("3000", "1000"))

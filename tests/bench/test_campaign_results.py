@@ -1,4 +1,4 @@
-"""The campaign against results: simultaneous runs and damaged files; small by default, large with ``-m slow``."""
+"""The campaign against results: simultaneous runs and damaged files; small by default, large with ``-m weekly``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def together(spec, folder, pairs, seeds, crew=2):
 
 
 #: The first pair starts at once, the second one after the other.
-MANY = [pytest.param(2), pytest.param(100, marks=pytest.mark.slow)]
+MANY = [pytest.param(2), pytest.param(100, marks=pytest.mark.weekly)]
 
 
 @pytest.mark.parametrize("pairs", MANY)
@@ -99,7 +99,7 @@ def test_of_first_runs_with_two_seeds_one_is_refused(tmp_path, spec, pairs):
     assert len(codes) == pairs
 
 
-@pytest.mark.parametrize("damages", [pytest.param(30), pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("damages", [pytest.param(30), pytest.param(500, marks=pytest.mark.weekly)])
 def test_a_damaged_store_is_refused_or_reads_as_before(tmp_path, damages):
     with run(small(runs=12), tmp_path, progress=False).store:
         pass

@@ -385,7 +385,7 @@ def test_check_names_what_kills_left(theirs, capsys):
 ATTACKS = [("kills", 500), ("trainings", 200), ("stores", 1000), ("policies", 2000), ("folders", 200)]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(("name", "count"), ATTACKS)
 def test_attacks_in_numbers_find_nothing(name, count):
     assert attack(name, count) == {}

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from damage import forged
+from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
@@ -52,7 +53,7 @@ def holds(metrics, declared):
         assert not nature.whole or (x == np.round(x)).all(), (name, measure, x)
 
 
-@pytest.mark.parametrize("id", hb.list_envs())
+@pytest.mark.parametrize("id", one_per_class(hb.list_envs()))
 def test_every_metric_of_every_env_and_wrapper_is_declared_and_true(id):
     met = set()
     for name in [None, *hb.list_wrappers()]:
@@ -74,7 +75,7 @@ AGENTS = [name for name in hb.list_agents() if not name.startswith("QuACK-") or 
 AGENTS = [name for name in AGENTS if "PPO-" not in name]
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", one_per_class(AGENTS))
 def test_every_metric_of_every_agent_is_declared_and_true(agent):
     team = hb.make_team(agent)
     if type(team).metrics is hb.Team.metrics:  # it measures nothing

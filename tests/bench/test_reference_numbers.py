@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import costs
 import pytest
 
 import hushbandits as hb
@@ -13,8 +12,8 @@ NAMES = sorted(path.stem for path in reference.FOLDER.glob("*.toml"))
 DECLARED = {name: reference.declared(name) for name in NAMES}
 SAVED = {name: json.loads((reference.FOLDER / f"{name}.json").read_text(encoding="utf8")) for name in NAMES}
 LINES = [(name, line) for name in NAMES for line in SAVED[name]["lines"]]
-#: In so many turns each line is played again.
-TURNS = 30
+#: Of so many lines one is played again by default, and weekly all.
+TURNS = 40
 
 
 def only(name, line):
@@ -51,11 +50,11 @@ def unmoved(lines):
         assert_unmoved(again[line]["metrics"], SAVED[name]["lines"][line]["metrics"])
 
 
-def test_each_line_has_its_turn():
-    unmoved(LINES[costs.commits() % TURNS :: TURNS])
+def test_some_lines_have_not_moved():
+    unmoved(LINES[::TURNS])
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("name", NAMES)
 def test_no_line_has_moved(name):
     unmoved([pair for pair in LINES if pair[0] == name])

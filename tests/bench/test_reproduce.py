@@ -118,7 +118,7 @@ def test_an_unknown_paper_names_the_nearest(papers, capsys):
 LONG = "chowdhury2023-fig3"
 
 
-@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.weekly)])
 def test_what_makes_claims_can_be_played_as_declared(long):
     declared = [whole for name in reproducing.papers() for whole in reproducing.modules()[name][1]]
     for whole in declared:

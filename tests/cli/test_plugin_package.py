@@ -26,9 +26,10 @@ def hushbandits(*args, **given):
     return said("hushbandits.cli", *args, **given)
 
 
-CONTRACT = ("pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "hushbandits.contract")
+CONTRACT = ("pytest", "-q", "-p", "hushbandits.contract.plugin", "--pyargs", "hushbandits.contract")
 
 
+@pytest.mark.weekly
 def test_an_installed_package_is_used_as_what_ships(tmp_path):
     source, home = tmp_path / "source", tmp_path / "site"
     shutil.copytree(ROOT / "examples/plugin", source)
@@ -60,6 +61,7 @@ def test_the_contract_fails_what_breaks_it(tmp_path):
     assert "say what to play: --of my_module:MyAgent" in said(*CONTRACT, folder=tmp_path, code=2)
 
 
+@pytest.mark.weekly
 def test_every_template_passes_its_own_test(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for kind in KINDS:

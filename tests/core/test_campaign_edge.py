@@ -26,7 +26,7 @@ def test_a_small_campaign_finds_nothing(seed):
     assert not findings(seed, 2500)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_a_large_campaign_finds_nothing(seed):
     assert not findings(seed, 10_000)

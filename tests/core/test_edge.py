@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 from talk import NET, at_talk, default_action
 
 import hushbandits as hb
@@ -23,6 +24,7 @@ def but(array, value):
     return out
 
 
+@each_once
 @pytest.mark.parametrize(("message", "error"), [
     ({"arm": but(ARM, 3), "reward": REWARD}, "'arm' of message holds 3 at run 0, agent 3; allowed are integers in 0"),
     ({"arm": but(ARM, -1), "reward": REWARD}, "field 'arm' of message holds -1 at run 0, agent 3"),
@@ -120,6 +122,7 @@ class Stranger(Wrapper):
         return self._change(message)
 
 
+@each_once
 @pytest.mark.parametrize(("change", "error"), [
     (lambda m: {**m, "arm": m["arm"] + 99}, "field 'arm' of message behind Stranger holds 99"),
     (lambda m: {**m, "reward": m["reward"] * np.nan}, "field 'reward' of message behind Stranger holds nan"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kinds import each_once, one_per_class
 from talk import NET, at_talk, default_action
 
 import hushbandits as hb
@@ -179,7 +180,8 @@ def test_a_member_sees_its_own_column_only(factory, env_id, kwargs):
     assert Member.sizes or env_id in ("CoopNetwork-v0", "DistDP-v0")
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@each_once
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 @pytest.mark.parametrize("beats", [1, 2])
 def test_a_learner_is_handed_nobody_elses_observation(env_id, beats):
     env = hb.make(env_id, beats=beats, **({} if "LTR" in env_id else {"n_agents": 36}))

@@ -6,6 +6,7 @@ import datetime
 
 import numpy as np
 import pytest
+from kinds import each_once
 from talk import NET, at_talk
 
 import hushbandits as hb
@@ -32,6 +33,7 @@ def game(made, **kwargs):
 NOTHINGS = [None, 3, "reward", ["reward"], np.zeros(3), {1: hb.Field()}, {"reward": "f8"}, {"reward": None}]
 
 
+@each_once
 @pytest.mark.parametrize("hook", ["sends", "hears", "tells"])
 @pytest.mark.parametrize("value", NOTHINGS, ids=repr)
 def test_what_is_declared_is_fields(hook, value):

@@ -4,6 +4,7 @@ import random
 import warnings
 
 import pytest
+from kinds import each_once, one_per_class
 from named import taken
 
 import hushbandits as hb
@@ -83,7 +84,7 @@ def seen(pull, begun):
     return watched
 
 
-@pytest.mark.parametrize("env_id", list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(list_envs()))
 def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id):
     rng, setting = random.Random(env_id), make_core(env_id).setting
     played = 0
@@ -100,6 +101,7 @@ def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id):
     assert played > 0
 
 
+@each_once
 @pytest.mark.parametrize("agent", ["Multi-UCB", "UCB1", "QuACK-UCB", "Random", "Byzantine-UCB", "PPO-CoopNetwork"])
 @pytest.mark.parametrize("more", [{"speech": WORD}, {"fields": WORD}, {"fields": {}}, {"fields": {"arm": hb.Field()}}])
 def test_who_says_the_standard_report_says_nothing_else(agent, more):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical
@@ -288,7 +289,7 @@ def test_laws_with_parameters(own):
 # -- who owns a parameter, and what a point of a curve is ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", hb.list_agents())
+@pytest.mark.parametrize("agent", one_per_class(hb.list_agents()))
 def test_every_parameter_of_an_agent_is_known_as_its_own(agent):
     """Given to the env, it is either the env's too or the sentence says where it belongs."""
     from hushbandits.core.ground.spec import parameters

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from kinds import each_once
 from talk import NET, at_talk
 
 import hushbandits as hb
@@ -40,6 +41,7 @@ def test_no_word_stands_for_true_or_false():
                 cls(**{name: value})
 
 
+@each_once
 @pytest.mark.parametrize("cls", [Shuffle, SecAgg])
 @pytest.mark.parametrize("name", ["window", "min_cohort"])
 @pytest.mark.parametrize("value", [-3, 0, 1, "x", np.array([2, 3]), np.nan], ids=repr)
@@ -66,6 +68,7 @@ def test_an_array_is_no_value_of_a_parameter(setting):
             assert "\n" not in str(caught.value)
 
 
+@each_once
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-310, 1e-300, 1e-100, 0.0, -1.0])
 @pytest.mark.parametrize("agent", ["Private-UCB", "DP-MASE", "DP-UCB-INT", "DDUCB", "0-Privacy-Naive"])
 def test_a_level_that_nothing_can_be_divided_by_is_none(agent, epsilon):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kinds import one_per_class
 from talk import NET, at_talk, default_action
 
 import hushbandits as hb
@@ -16,7 +17,7 @@ ARM = np.zeros((1, 5), int)
 # -- what is handed out -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_what_the_env_goes_by_is_handed_out_read_only(env_id):
     env = hb.make_core(env_id, runs=2, **({} if "LTR" in env_id else {"horizon": 50}))
     first = env.reset(0)
@@ -106,7 +107,7 @@ HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "re
           "pull", "talk", "reset", "outcomes", "crossings", "_means", "privacy"]  # fmt: skip
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_a_team_meets_a_face_that_hides_what_luck_decided(env_id):
     env = hb.make_core(env_id)
     env.reset(0)

@@ -6,6 +6,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -150,7 +151,7 @@ HOMES = {"network": "CoopNetwork-v0", "exploration": "DPMASE-v0", "feedback": "D
 ARMS = {"means": [0.9, 0.2, 0.1], "rewards": "bernoulli", "n_arms": 3}
 
 
-@pytest.mark.parametrize("agent", list_agents())
+@pytest.mark.parametrize("agent", one_per_class(list_agents()))
 def test_no_protocol_needs_to_know_the_arms(agent, monkeypatch):
     """What ships asks for what it is shown: an env with other arms is put together alike."""
     given = []

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from kinds import by_class, one_per_class
 
 import hushbandits as hb
 from hushbandits.core.payload import Payload
@@ -49,7 +50,7 @@ def test_a_payload_that_claims_a_verb_and_has_none_says_so():
     assert issubclass(Claims, Payload)
 
 
-@pytest.mark.parametrize("id", [id for id in hb.list_envs() if "Elimination" not in id])
+@pytest.mark.parametrize("id", one_per_class(id for id in hb.list_envs() if "Elimination" not in id))
 def test_whoever_shuffles_hears_no_sender(id):
     wrapper = Shuffle(window=4)
     core = hb.make_core(id, wrappers=[wrapper])
@@ -62,7 +63,7 @@ PLAYED = [(id, ()) for id in hb.list_envs()] + [("CoopNetwork-v0", (w,)) for w i
           "LocalLaplace", "PrivateMeans")] + [("DPMASE-v0", (w,)) for w in ("Loss", "VoteCorruption")]  # fmt: skip
 
 
-@pytest.mark.parametrize(("id", "wrappers"), PLAYED, ids=str)
+@pytest.mark.parametrize(("id", "wrappers"), by_class(PLAYED), ids=str)
 def test_a_wrapper_looks_the_same_before_and_after(id, wrappers):
     """It printed the arrays of its run, as some of them are named like parameters."""
     more = {"n_agents": 32, "single": False} if "Decentralized" in id else {}
@@ -73,7 +74,7 @@ def test_a_wrapper_looks_the_same_before_and_after(id, wrappers):
     assert all(len(text) < 200 and "array" not in text and "\n" not in text for text in before)
 
 
-@pytest.mark.parametrize("id", hb.list_envs())
+@pytest.mark.parametrize("id", one_per_class(hb.list_envs()))
 def test_before_the_start_the_sentence_names_what_was_asked_for(id):
     core = hb.make_core(id)
     asked = ["t", "live", "who", "means"] + ["recommendation"] * (core.setting == "exploration")

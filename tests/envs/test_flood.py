@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from helpers import build, trace
+from kinds import each_once
 from naive_flood import naive_flood
 from posts import posts_seen
 from scipy import stats
@@ -20,6 +21,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 GRAPHS = ["cycle", "grid", "star", "path", "complete"]
 
 
+@each_once
 @pytest.mark.parametrize("life", [None, 0, 1, 2, 3])
 @pytest.mark.parametrize("loss", [0.1, 0.5])
 @pytest.mark.parametrize("graph", GRAPHS)
@@ -31,6 +33,7 @@ def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
     assert env.metrics()["messages"][0] == sends
 
 
+@each_once
 @pytest.mark.parametrize("loss", [0.0, 0.3])
 @pytest.mark.parametrize("extra", [1, 2])
 @pytest.mark.parametrize("graph", ["cycle", "grid"])

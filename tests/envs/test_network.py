@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from kinds import each_once
 from posts import posts_seen
 from scipy import stats
 
@@ -16,6 +17,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 LIVES = [None, 0, 1, 2, "diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)"]
 
 
+@each_once
 @pytest.mark.parametrize("life", LIVES)
 @pytest.mark.parametrize("graph", ["cycle", "grid", "star", "path", "complete"])
 @pytest.mark.parametrize("wrappers", [(), (Shuffle(),)], ids=["plain", "shuffled"])
@@ -206,6 +208,7 @@ def test_random_graphs_have_each_edge_with_probability_p():
     assert stats.chisquare(upper.sum(0)).pvalue > 1e-6  # no edge is favoured
 
 
+@each_once
 @pytest.mark.parametrize("graph", ["cycle", "grid", "star"])
 @pytest.mark.parametrize("life", [1, 2, 4])
 def test_the_flood_holds_gamma_rounds_and_hands_over_a_neighbourhood(graph, life):

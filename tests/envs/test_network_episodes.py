@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.core.face import Face
@@ -201,6 +202,7 @@ def test_so_do_those_whose_wrapper_posts_states(own, epsilon, env, runs, stops, 
     take_turns(*pairs, stops)
 
 
+@each_once
 @pytest.mark.parametrize("agent", COMPILED)
 @pytest.mark.parametrize("env", [{"n_agents": 5}, {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5}])
 def test_curves_and_long_tapes(agent, env):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 from steps import equal, step
 
 import hushbandits as hb
@@ -38,6 +39,7 @@ def test_by_name_and_by_class(id):
     assert (results[0] > 0).all()
 
 
+@each_once
 @every_env
 @pytest.mark.parametrize("name", hb.list_wrappers())
 def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
@@ -65,6 +67,7 @@ def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
     hb.privacy(wrapped, "Random")
 
 
+@each_once
 @every_env
 @pytest.mark.parametrize("wrappers", [(), ("Loss", "LocalLaplace")], ids=str)
 def test_it_keeps_its_promises(id, wrappers):
@@ -78,6 +81,7 @@ def test_it_is_checked_by_class_and_by_no_other_name():
             hb.testing.check_env(bad)
 
 
+@each_once
 @every_env
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
 def test_it_has_a_picture(id, mode):

@@ -9,6 +9,7 @@ from helpers import equal
 from homes import FEW, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.agents.rio2023 import DPMASE
@@ -47,6 +48,7 @@ def state(core):
     return {**book, **core.metrics(), "seen": core.who[:, 0] * core.live, "named": core.recommendation()}
 
 
+@each_once
 @pytest.mark.parametrize("lost", [False, True], ids=["", "Loss"])
 @pytest.mark.parametrize("agent", VOTERS)
 def test_episode_and_beats_take_turns(agent, lost):

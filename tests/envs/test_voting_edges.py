@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory, rio2023_theory
@@ -50,6 +51,7 @@ def test_a_threshold_for_lost_votes_needs_votes_that_get_lost():
     assert hb.make_core("CorruptedElimination-v0", xi=0.05).threshold == 17
 
 
+@each_once
 @pytest.mark.parametrize("id", ["DPMASE-v0", "CorruptedElimination-v0", ID])
 @pytest.mark.parametrize(
     "lost", [[], [Loss(0.05)], [Loss(0.04)], [VoteCorruption(0.05)], [VoteCorruption(0.02), Loss(0.03)], [Loss(0.0)]]
@@ -126,6 +128,7 @@ VOTES = [
 ]
 
 
+@each_once
 @pytest.mark.parametrize("vote", VOTES, ids=str)
 @pytest.mark.parametrize("agent", [Stubborn, Idle])
 def test_whoever_never_votes_needs_a_horizon(agent, vote):

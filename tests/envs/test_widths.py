@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from helpers import equal
 from homes import Home, registered, wanders
+from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
@@ -57,7 +58,7 @@ def test_wide_votes_end_and_are_those_of_the_beats(agent, n_arms):
     assert not found["inconclusive"].any()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_hundred_thousand_arms():
     both(Home("DPMASE-v0", "DP-MASE", {"n_agents": 1, "means": [1.0] + [0.0] * (10**5 - 1), "threshold": 0}))
 
@@ -67,7 +68,7 @@ def test_every_agent_ends_at_the_edges_of_blocks_as_the_beats_do(agent, size):
     both(sized(registered(agent), size))
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_every_env_ends_at_the_edges_of_blocks(env_id):
     for size in SIZES:
         both(sized(wanders(env_id), size))

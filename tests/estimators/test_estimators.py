@@ -5,6 +5,7 @@ import statistics
 
 import numpy as np
 import pytest
+from kinds import each_once
 from naive_estimators import naive_catoni, naive_lugosi, naive_median_of_means, naive_trimmed, naive_truncated
 
 from hushbandits.estimators.robust import (
@@ -34,6 +35,7 @@ LAWS = {
 SIZES = [1, 2, 3, 5, 40, 41, 130, 131, 150, 400, 1001]
 
 
+@each_once
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("delta", [0.3, 1e-2, 1e-6])
 def test_estimators_equal_their_twins(law, delta):
@@ -54,6 +56,7 @@ def test_estimators_equal_their_twins(law, delta):
 # -- what they promise ----------------------------------------------------------------------------------------------
 
 
+@each_once
 @pytest.mark.parametrize("rate", [0.0, 1e-2, 0.05])
 @pytest.mark.parametrize("value", [0.0, 1.0, 1e6])
 def test_trimmed_means_stay_near_the_mean_of_the_clean_law(rate, value):
@@ -140,6 +143,7 @@ def grow(estimator, law, rounds, slots, seed, most_delta):
         yield t, running, samples
 
 
+@each_once
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("estimator", [
     TrimmedMean(0.0), TrimmedMean(0.02), TrimmedMean(0.3), LugosiMendelson(0.0), LugosiMendelson(0.01),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 from naive_policies import NAIVE, naive_policy
 
 from hushbandits.core.ground.jit import jit
@@ -52,6 +53,7 @@ def test_every_policy_has_a_twin():
     assert sorted(NAIVE) == list_policies()
 
 
+@each_once
 @pytest.mark.parametrize("law", ["coins", "reals", "heavy"])
 @pytest.mark.parametrize(("name", "params"), CASES, ids=NAMES)
 def test_a_policy_equals_its_twin(name, params, law):

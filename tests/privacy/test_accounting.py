@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from kinds import each_once
 from renyi import renyi_divergence
 from scipy import stats
 
@@ -28,6 +29,7 @@ from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle_dp import BinarySum, ShuffledLaplace
 
 
+@each_once
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("alpha", [1.5, 2, 8, 64])
 def test_pure_curve_is_the_divergence_of_randomized_response(epsilon, alpha):
@@ -39,6 +41,7 @@ def test_pure_curve_is_the_divergence_of_randomized_response(epsilon, alpha):
     assert pure_curve(epsilon)(alpha) == pytest.approx(math.log(printed) / (alpha - 1), rel=1e-9)
 
 
+@each_once
 @pytest.mark.parametrize("sigma2", [30.0, 100.0, 2500.0])
 @pytest.mark.parametrize("sensitivity", [1, 5, 20])
 def test_skellam_s_curve_bounds_its_divergence(sigma2, sensitivity):

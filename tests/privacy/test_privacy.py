@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from chance import LEVEL, chi_square, two_sample
+from kinds import each_once
 from naive_laws import wrapped_sum
 from scipy import stats
 
@@ -131,6 +132,7 @@ def decoded(users, n, blocks, id="DistDP-v0", **env):
     return core.talk().inbox.total("reward").ravel()
 
 
+@each_once
 @pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
 @pytest.mark.parametrize("n", [3, 64, 700])
 def test_pooled_and_per_user_blocks_agree_in_law(rewards, n):
@@ -160,6 +162,7 @@ def test_pooled_and_per_user_blocks_agree_in_law_for_every_protocol(case):
     assert np.unique(one).size > 20
 
 
+@each_once
 @pytest.mark.parametrize("id", ["DistDP-v0", "DistRDP-v0", "DistCDP-v0", "CentralDP-v0", "LocalDP-v0"])
 @pytest.mark.parametrize("epsilon", [0.2, 2.0])
 def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
@@ -178,6 +181,7 @@ def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
     assert np.median(error) > 0.05 * bound  # and the bound is not empty
 
 
+@each_once
 @pytest.mark.parametrize("law", [Bernoulli(), ClippedGaussian(), ClippedGaussian(0.4), Beta(3.0)], ids=repr)
 @pytest.mark.parametrize("location", [0.02, 0.4, 1.0])
 def test_the_law_of_an_encoded_reward_is_that_of_rounding(law, location):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 from scipy import stats
 
 import hushbandits as hb
@@ -92,6 +93,7 @@ def test_epsilon_is_never_negative(rho, delta):
     assert to_epsilon(zcdp_curve(rho), delta) == 0.0
 
 
+@each_once
 @pytest.mark.parametrize(("trials", "q"), [(10**6, 0.5), (10**6, 0.1), (10**7, 0.01)])
 @pytest.mark.parametrize("deviations", [0.0, 1.0, 3.0, 5.0, 6.5])
 def test_the_binomial_is_looked_at_far_into_its_tails(trials, q, deviations):
@@ -128,6 +130,7 @@ def test_skellam_s_curve_is_the_smaller_of_two_bounds(sigma2, d, alpha, first):
     assert skellam_curve(sigma2, d)(alpha) == pytest.approx(alpha * d**2 / (2 * sigma2) + min(bounds), rel=1e-12)
 
 
+@each_once
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e3, 1e6, 1e9])
 @pytest.mark.parametrize("env_id", ["CentralDP-v0", "DistDP-v0", "DistRDP-v0", "LocalDP-v0", "ShuffleDP-v0"])
 def test_noise_that_is_lost_is_priced_at_every_epsilon(env_id, epsilon):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kinds import each_once
 from scipy import special
 
 import hushbandits as hb
@@ -86,6 +87,7 @@ def test_the_binomial_in_logarithms(trials, q):
         assert binomial_profile(trials, q)(np.array([epsilon]))[0] == binomial_delta(trials, q, epsilon)
 
 
+@each_once
 @pytest.mark.parametrize("calibrate", ["paper", "exact"])
 @pytest.mark.parametrize("epsilon", [0.05, *EPSILONS, 30.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-2])
@@ -106,6 +108,7 @@ def test_the_printed_constant_falls_short_at_epsilon_ten():
     assert binomial_delta(1024, tau / 2048, 12.0) == pytest.approx(7.8e-3, rel=0.03)
 
 
+@each_once
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(("id", "env"), MECHANISMS)
 def test_no_block_exceeds_its_price_or_the_promise(id, env, epsilon):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.core.messages import Field
@@ -96,6 +97,7 @@ def test_what_is_told_is_what_is_declared(name):
         assert set(obs.inbox.own) == set(env.told) - {"reward"}
 
 
+@each_once
 @pytest.mark.parametrize("name", TELLERS)
 @pytest.mark.parametrize("beats", [1, 2])
 @pytest.mark.parametrize("speech", [None, {"x": hb.Field((2,), "f4")}])
@@ -164,6 +166,7 @@ def test_a_wrapper_of_ones_own_tells_what_it_declares():
 MECHANISMS = {"pure": DiscreteLaplace, "skellam": Skellam, "gaussian": DiscreteGaussian}
 
 
+@each_once
 @pytest.mark.parametrize("kind", MECHANISMS)
 @pytest.mark.parametrize("t_min", [1.0, 0.9, 0.5, 100])
 @pytest.mark.parametrize("losing", [lambda: Loss(0.5), lambda: Loss(1e-6), Dropper], ids=["half", "few", "own"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once
 from scipy import optimize, special, stats
 
 import hushbandits as hb
@@ -22,6 +23,7 @@ def scipy_kl(p, q):
     return float(special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q))
 
 
+@each_once
 @pytest.mark.parametrize("p", [0.0, 1e-9, 0.1, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("q", [1e-12, 0.1, 0.3, 0.5, 0.999999])
 def test_kl_is_scipys(p, q):
@@ -29,6 +31,7 @@ def test_kl_is_scipys(p, q):
     assert kl(p, p) == 0
 
 
+@each_once
 @pytest.mark.parametrize("mean", [0.0, 1e-6, 0.01, 0.25, 0.5, 0.75, 0.99, 1 - 1e-6, 1.0])
 @pytest.mark.parametrize("level", [1e-9, 1e-4, 0.01, 0.3, 1.0, 5.0, 30.0])
 def test_kl_bounds_are_the_roots_that_scipy_finds(mean, level):
@@ -67,6 +70,7 @@ INSTANCES = {
 }
 
 
+@each_once
 @pytest.mark.parametrize("instance", INSTANCES)
 @pytest.mark.parametrize("routine", SOLO)
 def test_each_routine_alone_finds_the_best_arm(routine, instance):

@@ -72,13 +72,14 @@ def test_sums_are_the_ideal_sums():
     assert 50 < summed < 95
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_thousand_sums_are_the_ideal_sums():
     rng = np.random.default_rng(2017)
     summed = sum(check(rng, 200) for _ in range(1000))
     assert 500 < summed < 950
 
 
+@pytest.mark.weekly
 def test_a_thousand_users():
     """K = 10 of 40 bits, 100 neighbours; a twentieth drops out at each of two stages."""
     rng = np.random.default_rng(1)

@@ -13,6 +13,7 @@ import pettingzoo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import each_once, one_per_class
 from pettingzoo.test import api_test, render_test, seed_test
 from pettingzoo.test import performance_benchmark as benchmark
 from pettingzoo.test.max_cycles_test import max_cycles_test
@@ -46,8 +47,9 @@ def by_case(value):
 # -- PettingZoo's own tests (warnings are errors here) ------------------------------------------------------------
 
 
+@each_once
 @pytest.mark.parametrize("beats", [1, 2])
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_pettingzoo_finds_nothing(env_id, beats):
     def made(**more):
         return hb.make_aec(env_id, beats=beats, **small(env_id), **more)
@@ -64,7 +66,7 @@ def test_pettingzoo_renders_it(env_id):
     render_test(lambda render_mode: hb.make_aec(env_id, render_mode=render_mode, **small(env_id)))
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_pettingzoo_times_it(env_id, monkeypatch):
     seconds = iter(range(100))
     monkeypatch.setattr(
@@ -268,7 +270,7 @@ def test_it_becomes_a_parallel_env_again():
 # -- names --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env_id", sorted(ENVS.shipped))
+@pytest.mark.parametrize("env_id", one_per_class(sorted(ENVS.shipped)))
 def test_every_env_has_a_module_as_farama_has_them(env_id):
     module = importlib.import_module(f"hushbandits.{module_name(env_id)}")
     assert module is getattr(hb, module_name(env_id))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kinds import one_per_class
 from planted import fault
 from small import small
 
@@ -55,7 +56,7 @@ SOUND = {
 }
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_every_env_passes(env_id):
     check_env(env_id, **small(env_id))
     check_env(env_id, **small(env_id, beats=2, actions="native"))
@@ -295,7 +296,7 @@ def test_long_episodes_are_cut(beats):
         check_env("CoopNetwork-v0", steps=0)
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_default_sizes_take_seconds(env_id):
     begun = time.process_time()
     check_env(env_id)

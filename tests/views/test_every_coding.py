@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from kinds import each_once, one_per_class
 from pettingzoo.test import api_test, parallel_api_test
 from small import small
 
@@ -10,9 +11,10 @@ import hushbandits as hb
 from hushbandits.core.actions import choices
 
 CODINGS = ["discrete", "multidiscrete", "native"]
-every = pytest.mark.parametrize("env_id", hb.list_envs())
+every = pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 
 
+@each_once
 @every
 @pytest.mark.filterwarnings("ignore:Action space for each agent probably should be")  # PettingZoo's taste
 @pytest.mark.parametrize("actions", CODINGS)
@@ -21,6 +23,7 @@ def test_pettingzoo_finds_nothing_however_actions_are_written(env_id, actions):
     api_test(hb.make_aec(env_id, actions=actions, **small(env_id)), num_cycles=30)
 
 
+@each_once
 @every
 @pytest.mark.parametrize("actions", CODINGS)
 def test_a_vector_env_resets_as_its_mode_says(env_id, actions):

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from kinds import each_once, one_per_class
 from sb3_contrib import MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from small import small
@@ -38,7 +39,8 @@ def drawn(venv, rng):
     return np.where(masks, rng.random(masks.shape), -1.0).argmax(1)
 
 
-@pytest.mark.parametrize("id", hb.list_envs())
+@each_once
+@pytest.mark.parametrize("id", one_per_class(hb.list_envs()))
 @pytest.mark.parametrize("num_envs", [1, 4])
 def test_sub_envs_are_the_agents_of_the_cores_runs_over_many_episodes(id, num_envs):
     params = small(id)
@@ -170,6 +172,7 @@ def test_what_is_oracle_says_so_in_every_info():
     assert [info["reward"] for info in venv.step(np.zeros(4, int))[3]] == ["oracle"] * 4
 
 
+@each_once
 @pytest.mark.parametrize("actions", ["discrete", "multidiscrete", "native"])
 @pytest.mark.parametrize("case", IDS)
 def test_every_way_to_write_an_action_is_stepped(case, actions):
@@ -208,6 +211,7 @@ LEARNERS = {
 }
 
 
+@each_once
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("case", IDS)
 def test_two_trainings_with_one_seed_are_equal_to_the_bit(name, case):

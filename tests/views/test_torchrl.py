@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kinds import by_class, each_once, one_per_class
 from small import small
 
 import hushbandits as hb
@@ -43,7 +44,7 @@ def sampled(env, steps, **kwargs):
 # -- specs ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("env_id", "options"), EVERY, ids=by_name)
+@pytest.mark.parametrize(("env_id", "options"), by_class(EVERY), ids=by_name)
 def test_torchrl_finds_nothing(env_id, options):
     env = made(env_id, **options)
     assert isinstance(env, EnvBase)
@@ -55,7 +56,8 @@ def test_torchrl_finds_nothing(env_id, options):
     assert not beginning["done"].any()
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@each_once
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 @pytest.mark.parametrize("coding", CODINGS[:2])
 def test_the_mask_is_the_one_that_torchrl_samples_with(env_id, coding):
     env = TransformedEnv(

@@ -6,6 +6,7 @@ import pytest
 from gymnasium.wrappers import vector as wrappers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import by_class
 from small import small
 
 import hushbandits as hb
@@ -59,7 +60,7 @@ class Alone:
         return self.task.observe()[0], reward[0], over, over and bool(self.task.solved()[0])
 
 
-@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), CASES, ids=by_case)
+@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), by_class(CASES), ids=by_case)
 def test_runs_that_start_in_place_are_those_that_are_built_anew(env_id, kwargs, protocol, monkeypatch):
     one, other = (make_vec(env_id, 9, wrappers=protocol, **kwargs) for _ in range(2))
     seen, twin = one.reset(seed=3)[0], other.reset(seed=3)[0]
@@ -98,7 +99,7 @@ def run_by_run(env, value):
     return value.reshape(env.runs, env.n_agents, *value.shape[1:])
 
 
-@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), CASES, ids=by_case)
+@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), by_class(CASES), ids=by_case)
 def test_a_row_is_a_run_of_the_core_whatever_the_others_do(env_id, kwargs, protocol):
     runs, ends = 9 if "Train" in env_id else 3, 0  # from eight on, generators are data
     env = make_vec(env_id, runs, wrappers=protocol, **kwargs)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as wrappers
+from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.envs.network.env import CoopNetwork
@@ -14,7 +15,7 @@ from hushbandits.wrappers.huber import Huber
 VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}
 
 
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_gymnasium_makes_every_env(env_id):
     voting = hb.make_core(env_id).setting == "exploration"
     m, more = (30, {"threshold": 2}) if voting else (4, {})

@@ -9,6 +9,7 @@ import matplotlib
 import numpy as np
 import pettingzoo
 import pytest
+from kinds import by_class, each_once, one_per_class
 from pettingzoo.test import parallel_api_test, render_test
 from pettingzoo.test.max_cycles_test import max_cycles_test
 from pettingzoo.test.seed_test import check_environment_deterministic_parallel
@@ -52,8 +53,9 @@ def by_name(value):
 # -- PettingZoo's own tests (warnings are errors here) ------------------------------------------------------------
 
 
+@each_once
 @pytest.mark.parametrize("beats", [1, 2])
-@pytest.mark.parametrize(("env_id", "wrappers"), EVERY, ids=by_name)
+@pytest.mark.parametrize(("env_id", "wrappers"), by_class(EVERY), ids=by_name)
 def test_pettingzoo_finds_nothing(env_id, wrappers, beats):
     parallel_api_test(hb.make(env_id, wrappers=wrappers, beats=beats), num_cycles=150)
     one, two = (hb.make(env_id, wrappers=wrappers, beats=beats) for _ in range(2))
@@ -64,7 +66,7 @@ a_registry = pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="Petting
 
 
 @a_registry
-@pytest.mark.parametrize("env_id", hb.list_envs())
+@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_pettingzoo_makes_and_cuts_it(env_id):
     def parallel_env(**kwargs):
         return pettingzoo.make("parallel", f"hushbandits/{env_id}", **kwargs)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers import act
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.wrappers.huber import Huber
@@ -121,6 +122,7 @@ def test_an_agent_sees_all_the_votes_it_has_cast():
 # -- errors -------------------------------------------------------------------------------------------------------
 
 
+@each_once
 @pytest.mark.parametrize(
     ("env_id", "bad"),
     [

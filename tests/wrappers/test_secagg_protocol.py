@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers import same_row, trace
 from homes import EACH, FAST, NET, VOTE, Home
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
@@ -37,6 +38,7 @@ def built(setting, runs=1, **protocol):
     return home._replace(wrappers=(*before, SecAgg(**needed, **protocol))).build(runs)
 
 
+@each_once
 @pytest.mark.parametrize(
     "protocol",
     [{}, {"insecure_seed": False}, {"malicious": True, "min_cohort": 3}, {"neighbours": 4, "threshold": 1}],

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kinds import by_class
 from named import taken
 
 import hushbandits as hb
@@ -19,7 +20,7 @@ def spenders():
     for env_id in list_envs():
         core = make_core(env_id)
         for law in LAWS if any("epsilon" in gathered(w) for w in core.wrappers) else ():
-            yield pytest.param(env_id, law, id=f"{env_id}-{law}")
+            yield env_id, law
 
 
 def built(env_id, law):
@@ -29,7 +30,7 @@ def built(env_id, law):
         return None
 
 
-@pytest.mark.parametrize(("env_id", "law"), [*spenders()])
+@pytest.mark.parametrize(("env_id", "law"), by_class(spenders()))
 def test_what_is_spent_is_said_where_a_promise_holds_and_there_alone(env_id, law):
     core = built(env_id, law)
     if core is None:

@@ -43,7 +43,8 @@ def new(
         file, test = _written(kind, name, folder)
     print(f"{file}\n{test}\ntry it: python -m pytest {test}")
     if kind != "experiment":
-        print(f"and all that it owes: python -m pytest --pyargs hushbandits.contract --of {file.stem}:{_title(name)}")
+        suite = "python -m pytest -p hushbandits.contract.plugin --pyargs hushbandits.contract"
+        print(f"and all that it owes: {suite} --of {file.stem}:{_title(name)}")
     return 0
 
 

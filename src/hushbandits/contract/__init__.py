@@ -1,1 +1,4 @@
-"""The contract as a test suite for one's own: ``pytest --pyargs hushbandits.contract --of my_module:MyAgent``."""
+"""The contract as a test suite for one's own.
+
+``pytest -p hushbandits.contract.plugin --pyargs hushbandits.contract --of my_module:MyAgent``
+"""
