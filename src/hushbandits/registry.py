@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from hushbandits.core.edge import as_array
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS, AnyAgent, AnyEnv, AnyWrapper, Model, misplaced, title
 from hushbandits.core.env import Env
 from hushbandits.core.face import known_settings
-from hushbandits.core.ground.spec import Entry, Spec, called, default, open_ended, parameters
+from hushbandits.core.ground.spec import Entry, Spec, called, open_ended, parameters
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import count, shown
-from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
@@ -243,19 +242,9 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
     mine = {k: v for k, v in merged.items() if k not in taken or k in known}
-    mine |= _means_of(entry, spec, kwargs)
     env: Env = called(f"env {title(id)}", entry, {**mine, "runs": runs, "wrappers": (*made, *protocol)})
     env.spec = (id, dict(kwargs), made)
     return env
-
-
-def _means_of(entry: Callable[..., object], spec: Spec, given: Params) -> Params:
-    """Means for a number of arms given without any: drawn, where the env's own are of another number."""
-    usual = spec.defaults.get("means", default(entry, "means"))
-    if "n_arms" not in given or given.get("n_arms") is None or {"means", "problem"} & set(given):
-        return {}
-    asked = count("n_arms", given["n_arms"], 2)
-    return {"means": UniformMeans()} if isinstance(usual, tuple) and len(usual) != asked else {}
 
 
 def takes(id: AnyEnv, name: str) -> bool:

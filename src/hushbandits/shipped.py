@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hushbandits.core.ground.spec import Spec
-from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.core.luck.rewards import RepeatingMeans, UniformMeans
 from hushbandits.policies.shelf import POLICIES
 
 __all__ = ["AGENTS", "ENVS", "EXPERIMENTS", "WRAPPERS"]
@@ -43,7 +43,7 @@ ENVS = {
         _EXPLORATION, eta=0.9, comparison=">=", idle="stays", stop="players", single=True, precision=0.25, strict=True
     ),
     "CoopNetwork-v0": _at(_NETWORK),
-    "HeavyTailedNetwork-v0": _at(_NETWORK, rewards="stable", means=(0.7, *[0.4] * 4)),
+    "HeavyTailedNetwork-v0": _at(_NETWORK, rewards="stable", means=RepeatingMeans((0.7, *[0.4] * 4))),
     "DuelingNetwork-v0": _at("envs.network.dueling:DuelingNetwork"),
     "FederatedNetwork-v0": _at("envs.network.federated:FederatedNetwork"),
     "LocalDPNetwork-v0": _at(_NETWORK, "LocalMechanism"),

@@ -161,3 +161,23 @@ def test_arms_below_zero_may_switch_but_not_drift():
     arms.reset(run_seeds(0, 1))
     assert arms.at(0).tolist() == [[-2.0, -1.0]]
     assert arms.at(2).tolist() == [[-1.0, -2.0]]
+
+
+@pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "HeavyTailedNetwork-v0", "DPMASE-v0", "DistDP-v0"])
+def test_default_means_follow_one_rule_for_every_number_of_arms(env_id):
+    given = hb.make_core(env_id).arms.given
+    for n_arms in (2, 5, 10, 20):
+        arms = hb.make_core(env_id, n_arms=n_arms).arms
+        if given is None:  # drawn, from the same law
+            assert arms.given is None and arms._source == hb.make_core(env_id).arms._source
+            continue
+        own = [given[min(k, len(given) - 1)] for k in range(n_arms)]
+        assert arms.given.tolist() == own
+    listed = [0.3, 0.2] if given is None else given.tolist()
+    with pytest.raises(ValueError, match=f"n_arms={len(listed) + 1} .* {len(listed)} arms"):
+        hb.make_core(env_id, means=listed, n_arms=len(listed) + 1)
+
+
+def test_default_means_without_a_last_one_to_repeat_have_their_own_number_of_arms():
+    with pytest.raises(ValueError, match="n_arms=5 .* 10 arms"):
+        hb.make_core("FederatedNetwork-v0", n_arms=5)

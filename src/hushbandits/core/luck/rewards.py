@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.spec import Spec
 from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.types import Array, Params, Seeds
@@ -30,6 +31,7 @@ __all__ = [
     "Constant",
     "Gaussian",
     "Law",
+    "RepeatingMeans",
     "Stable",
     "TruncatedGaussian",
     "Uniform",
@@ -293,6 +295,23 @@ class UniformMeans:
         real("high", self.high, real("low", self.low))
 
 
+class RepeatingMeans(tuple[float, ...]):
+    """Means that an env has by default: for K arms the first K of them, and the last one again for all that lack.
+
+    Examples
+    --------
+    >>> usual = RepeatingMeans((0.7, 0.5, 0.1))
+    >>> usual.of(2), usual.of(5)
+    ((0.7, 0.5), (0.7, 0.5, 0.1, 0.1, 0.1))
+    """
+
+    __slots__ = ()
+
+    def of(self, n_arms: int) -> tuple[float, ...]:
+        """Means of `n_arms` arms."""
+        return (*self[:n_arms], *self[-1:] * (n_arms - len(self)))
+
+
 def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: Law) -> tuple[Array | UniformMeans, int]:
     """Check `means` against `n_arms` and the law; return them with the number of arms.
 
@@ -308,6 +327,9 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
         if means.low < low or means.high > high:
             raise ValueError(f"means={means!r} must stay in [{low:g}, {high:g}] for {law!r}")
         return means, integer("n_arms", n_arms, 2)
+    if isinstance(means, RepeatingMeans) and n_arms is not None:
+        affordable(f"n_arms={shown(n_arms)}", 64.0 * integer("n_arms", n_arms, 2))
+        means = means.of(n_arms)
     values = reals("means", means)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"means={shown(means)} must list at least two arm means")

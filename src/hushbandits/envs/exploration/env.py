@@ -48,7 +48,8 @@ class Exploration(Env):
     rewards : str or Law, optional
         Reward law of your own instead of the problem's.
     n_arms : int, optional
-        K, where `means` is a law, or without `means` and `problem`: then they are drawn; else only checked.
+        K; needed when `means` is drawn.  Where `means` lists its arms, another K is refused; of a problem's means
+        the first K count, and the last one again for arms beyond its ten.
     n_agents : int
         N.
     agent_distribution : str or sequence of N floats

@@ -13,7 +13,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import choice, count, nearest, real, reals
 from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.rewards import Law, UniformMeans
+from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 
 __all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "problem_arms", "vote_threshold"]
 
@@ -22,16 +22,16 @@ __all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "problem_
 class Problem:
     """Arm means, reward law, and by how much suboptimal means fall per round."""
 
-    means: tuple[float, ...]
+    means: RepeatingMeans
     rewards: str
     drift: float = 0.0
 
 
 #: Problems of the papers by name.
 PROBLEMS = {
-    "P1": Problem((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli"),
-    "P2": Problem((11.0, 10.8, *[10.4] * 8), "gaussian"),
-    "P3": Problem((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli", drift=1e-5),
+    "P1": Problem(RepeatingMeans((0.7, 0.5, 0.3, *[0.1] * 7)), "bernoulli"),
+    "P2": Problem(RepeatingMeans((11.0, 10.8, *[10.4] * 8)), "gaussian"),
+    "P3": Problem(RepeatingMeans((0.7, 0.5, 0.3, *[0.1] * 7)), "bernoulli", drift=1e-5),
 }
 
 
@@ -43,21 +43,21 @@ def problem_arms(
     drift: float | None,
     **rest: Any,
 ) -> Arms:
-    """Return a problem's arms, or one's own; another number of them than problem 1 has is drawn.
+    """Return a problem's arms, or one's own; of a problem's means the last one stands for arms beyond its ten.
 
     The arguments are those of `Exploration`; `rest` goes to `Arms`.
 
     Examples
     --------
-    >>> problem_arms("P3", None, None, None, None).drift, problem_arms("P1", None, None, 3, None).n_arms
-    (1e-05, 3)
+    >>> problem_arms("P3", None, None, None, None).drift, problem_arms("P1", None, None, 3, None).given.tolist()
+    (1e-05, [0.7, 0.5, 0.3])
     """
     known = PROBLEMS[choice("problem", problem, PROBLEMS)]
     n_arms = None if n_arms is None else count("n_arms", n_arms, 2)
     if drift is None:
         drift = known.drift if means is None else 0.0
     if means is None:
-        means = UniformMeans() if problem == "P1" and n_arms not in (None, len(known.means)) else known.means
+        means = known.means
     return Arms(means, known.rewards if rewards is None else rewards, n_arms=n_arms, drift=drift, **rest)
 
 

@@ -43,7 +43,7 @@ class Feedback(Env):
     n_agents : int
         M, the servers.
     n_arms : int, optional
-        K; 10 where `means` is drawn.
+        K; 10 where `means` is drawn.  Where `means` lists its arms, another K is refused.
     means : sequence of K floats or UniformMeans
         Arm locations; by default the easy instances of Chowdhury & Zhou 2023, uniform on [.25, .75] for each run.
     rewards : str or Law

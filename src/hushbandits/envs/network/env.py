@@ -12,7 +12,7 @@ from hushbandits.core.edge import as_array, inside
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, count, integer, probability, real
-from hushbandits.core.luck.rewards import Law, UniformMeans
+from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
@@ -98,7 +98,7 @@ class CoopNetwork(Rounds):
         *,
         n_agents: int = 16,
         n_arms: int | None = None,
-        means: Sequence[float] | UniformMeans = (0.5, *[0.45] * 9),
+        means: Sequence[float] | UniformMeans = RepeatingMeans((0.5, *[0.45] * 9)),
         rewards: str | Law = "bernoulli",
         graph: str | nx.Graph = "cycle",
         edge_probability: float = 0.1,

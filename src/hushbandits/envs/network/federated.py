@@ -144,7 +144,7 @@ class FederatedNetwork(CoopNetwork):
     n_agents, n_arms, graph
         As in `CoopNetwork`.
     means : sequence of K floats or UniformMeans
-        Global means μ_k.
+        Global means μ_k; the ten of the default are for K = 10 only.
     rewards : str or Law
         A law whose mean is its location, such as ``gaussian`` or ``bernoulli``.
     factors : (M, K) sequence or str, optional

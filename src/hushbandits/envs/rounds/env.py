@@ -18,7 +18,7 @@ from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import count
 from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.rewards import Law, UniformMeans
+from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, Uniforms, taped
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
@@ -97,9 +97,9 @@ class Rounds(Env):
     n_agents : int
         M.
     n_arms : int, optional
-        K; needed when `means` is drawn.
+        K; needed when `means` is drawn.  Where `means` lists its arms, another K is refused.
     means : sequence of K floats or UniformMeans
-        Arm locations.
+        Arm locations; by default the best arm at .5 and all others at .45, whatever K is.
     rewards : str or Law
         Reward law.
     horizon : int
@@ -148,7 +148,7 @@ class Rounds(Env):
         *,
         n_agents: int = 16,
         n_arms: int | None = None,
-        means: Sequence[float] | UniformMeans = (0.5, *[0.45] * 9),
+        means: Sequence[float] | UniformMeans = RepeatingMeans((0.5, *[0.45] * 9)),
         rewards: str | Law = "bernoulli",
         horizon: int = 10_000,
         permute_arms: bool = True,
