@@ -202,6 +202,8 @@ def test_results_say_what_was_spent():
 
 def test_results_travel_with_what_was_promised():
     class Local:
+        blind = True
+
         def __init__(self, m, rng): ...
         def act(self, t):
             return 0

@@ -22,6 +22,7 @@ from hushbandits.core.ground.spec import Spec
 BOLD = """
 from {helper} import ARM
 class Bold:
+    blind = True
     def __init__(self, m, rng): pass
     def act(self, t): return ARM
 """

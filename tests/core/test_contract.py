@@ -143,6 +143,8 @@ def test_each_tells_a_feedback_agent_the_users_so_far():
     asked = []
 
     class Agent:
+        blind = True
+
         def __init__(self, m, rng):
             self.size = 1
 
@@ -164,6 +166,8 @@ def test_every_lifted_agent_has_a_generator_of_its_own():
     drawn = {}
 
     class Agent:
+        blind = True
+
         def __init__(self, m, rng):
             drawn.setdefault(m, []).append(rng.random())
 

@@ -209,6 +209,8 @@ def test_a_plain_agents_bad_act_names_agent_round_and_run(env_id, bad):
     asked = []
 
     class Plain:
+        blind = True
+
         def __init__(self, m, rng):
             self.rounds = 0
 
@@ -226,6 +228,8 @@ def test_a_plain_agents_bad_act_names_agent_round_and_run(env_id, bad):
 
 def test_a_server_whose_users_are_used_up_may_ask_for_none():
     class Plain:
+        blind = True
+
         def __init__(self, m, rng):
             self.left, self.size = 9, 1 + 2 * m
 

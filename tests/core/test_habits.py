@@ -27,6 +27,8 @@ def afresh(monkeypatch):
 class Agent:
     """One agent's code."""
 
+    blind = True
+
     def __init__(self, m, rng):
         self.rng = rng
 

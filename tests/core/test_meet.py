@@ -123,6 +123,8 @@ def test_wrappers_that_change_rewards_in_an_order_that_can_be_played_are_played(
 
 
 class Silent:
+    blind = True
+
     def __init__(self, m, rng):
         pass
 

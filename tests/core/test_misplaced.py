@@ -21,6 +21,8 @@ class Stay(hb.Team):
 
 
 class One:
+    blind = True
+
     def __init__(self, m, rng):
         pass
 
@@ -167,3 +169,21 @@ def test_a_reset_of_ones_own_gets_seeds():
         hb.play(Seeded(runs=2, **NET), hb.make_team("Multi-UCB"), seed=seed)
         assert [type(s) for s in Seeded.got] == [np.random.SeedSequence] * 2
         assert [s.spawn_key for s in Seeded.got] == [s.spawn_key for s in hb.run_seeds(7, 2)]
+
+
+@pytest.mark.filterwarnings("ignore:Deaf defines heer")
+@pytest.mark.parametrize("hook", ["update", "observe", "learn", "heer"])
+def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind(hook):
+    deaf = type("Deaf", (One,), {"blind": False, hook: lambda self, reward: None})
+
+    def built(cls):  # by a function, which shows its agents when it has built them
+        hb.play(hb.make_core("CoopNetwork-v0", **NET), hb.Each(lambda m, rng: cls(m, rng)))
+
+    for refuses in (hb.Each, hb.make_team, built):
+        with pytest.raises(ValueError, match=hook) as caught:
+            refuses(deaf)
+        assert all(word in str(caught.value) for word in ("Deaf", "speak", "hear", "blind"))
+    with pytest.raises(AssertionError, match=hook):
+        hb.testing.check_agent(deaf, "CoopNetwork-v0")
+    deaf.blind = True
+    hb.Each(deaf)

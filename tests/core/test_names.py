@@ -48,6 +48,7 @@ class First(Team):
         return np.full(obs.who.shape, self.arm)
 
 class Plain:
+    blind = True
     def __init__(self, m, rng):
         self.arm = 0
     def act(self, t):

@@ -108,6 +108,8 @@ def test_where_players_go_by_their_own_eliminations_a_warning_says_so(agent):
 class Stubborn:
     """Pulls everything, votes nothing."""
 
+    blind = True
+
     def __init__(self, m, rng, n_arms):
         self.arms = np.ones(n_arms, bool)
 

@@ -59,6 +59,8 @@ class Promiseless(Sound):
 
 
 class One:
+    blind = True
+
     def __init__(self, m, rng):
         self.rng = rng
 

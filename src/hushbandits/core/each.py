@@ -13,14 +13,18 @@ from hushbandits.core.face import face
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Action, Array, Seeds
 from hushbandits.core.ground.validate import nearest, shown
-from hushbandits.core.habits import listen
+from hushbandits.core.habits import listen, misspelt
 from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.world import World
 
-__all__ = ["Each"]
+__all__ = ["Each", "Unlearning"]
+
+
+class Unlearning(ValueError):
+    """Neither rewards nor messages reach an agent, and it does not say that it is blind."""
 
 
 class Each(Team):
@@ -40,7 +44,8 @@ class Each(Team):
           one field, its bare value will do (exploration: K bools of votes),
         * ``hear(messages)`` ← a list of dicts, one per message that arrived.
 
-        `speak` and `hear` may be missing.
+        `speak` brings it its own rewards, and `hear` what others say: where both are missing it can learn nothing, and
+        is refused unless it says so, ``blind = True``.
     setting : str, optional
         ``"network"`` etc.; default: any.
     fields : Fields, optional
@@ -51,12 +56,14 @@ class Each(Team):
     Raises
     ------
     ValueError
-        What is given is a `Team`, an agent that is built already, or cannot be built from ``(m, rng)``.
+        What is given is a `Team`, an agent that is built already, or cannot be built from ``(m, rng)``; or its agents
+        can learn nothing.
 
     Examples
     --------
     >>> import hushbandits as hb
     >>> class Stubborn:
+    ...     blind = True
     ...     def __init__(self, m, rng):
     ...         self.arm = m % 2
     ...     def act(self, t):
@@ -79,6 +86,7 @@ class Each(Team):
         self.factory = _buildable(factory)
         if isinstance(factory, type):
             listen(factory, object, ("act", "speak", "hear"))
+            _learning(factory, factory)
         self.name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
@@ -99,6 +107,8 @@ class Each(Team):
             [self.factory(m, own_stream(seed, f"agent/{self.name}/{m}"), **told) for m in range(env.n_agents)]
             for seed in seeds
         ]
+        if not isinstance(self.factory, type):
+            _learning(self._seats[0][0], type(self._seats[0][0]))
 
     def _acting(self) -> list[tuple[int, int, Any]]:
         live = self._face.live
@@ -209,6 +219,23 @@ def _buildable(factory: object) -> Callable[..., Any]:
         name = getattr(factory, "__name__", type(factory).__name__)
         raise ValueError(f"Each({name}): an agent is built as {name}(m, rng), and that fails: {error}") from None
     return factory
+
+
+#: What learning hooks are called elsewhere.
+_ELSEWHERE = ("update", "observe", "learn", "receive", "feedback", "listen", "step", "train")
+
+
+def _learning(agent: object, cls: type) -> None:
+    """Raise `Unlearning` unless an agent, or its class, is told of rewards or messages, or says that it is blind."""
+    if hasattr(agent, "speak") or hasattr(agent, "hear") or getattr(agent, "blind", False) is True:
+        return
+    idle = [name for name in _ELSEWHERE if callable(getattr(agent, name, None))]
+    idle += [name for name, _ in misspelt(cls, ("speak", "hear"))]
+    instead = f"; {' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} called by nobody" if idle else ""
+    raise Unlearning(
+        f"Each({cls.__name__}): without speak(reward), which brings an agent its own rewards, and hear(messages), "
+        f"which brings what others say, it never learns{instead}; where that is meant, let it say blind = True"
+    )
 
 
 def _an(field: Field) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.core.each import Each
+from hushbandits.core.each import Each, Unlearning
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
@@ -40,6 +40,7 @@ def check_agent(
 
     * names: no method is called almost as a hook (``heer``, ``speeks``), and what is data in `Team` (``hears``) is no
       method;
+    * one agent's class has `speak` or `hear`, without which it never learns, or says ``blind = True``;
     * actions and messages: shape, dtype and range, ``(R, A, …)``; runs and agents exchanged are noticed, and so are
       rewards that no arm pays;
     * the seed decides all actions, messages and metrics, whatever the global random generators hold, and leaves these
@@ -74,6 +75,7 @@ def check_agent(
     --------
     >>> check_agent("Multi-UCB")
     >>> class Stuck:
+    ...     blind = True
     ...     def __init__(self, m, rng):
     ...         self.rng = np.random.default_rng()
     ...     def act(self, t):
@@ -85,7 +87,10 @@ def check_agent(
     """
 
     def make() -> Team:
-        return agent if isinstance(agent, Team) else make_team(agent, **kwargs)
+        try:
+            return agent if isinstance(agent, Team) else make_team(agent, **kwargs)
+        except Unlearning as error:
+            raise AssertionError(str(error)) from None
 
     cls = _class_of(make())
     if issubclass(cls, Team):
