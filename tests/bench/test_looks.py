@@ -23,7 +23,8 @@ from hushbandits.bench.play.errors import StoreError
 from hushbandits.bench.play.merge import merge
 from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.run import run
-from hushbandits.bench.show.report import PAGE, write
+from hushbandits.bench.show.ours import PAGE
+from hushbandits.bench.show.report import write
 from hushbandits.cli.main import main
 
 LOOKS = 48, 100, 300

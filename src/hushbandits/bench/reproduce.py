@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hushbandits.bench.declare.catalog import modules, reasons
+from hushbandits.bench.declare.claim import ORIGINS, Origin
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stages import check_looks, together
+from hushbandits.bench.judge.tally import VERDICTS, counted, tally, told
 from hushbandits.bench.judge.verdicts import Verdict, judge
 from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.run import Failure
@@ -21,7 +24,7 @@ from hushbandits.bench.show.tables import interval, number
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.validate import nearest
 
-__all__ = ["Reproduction", "in_words", "papers", "planned", "reproduce", "write"]
+__all__ = ["Reproduction", "in_words", "papers", "planned", "reproduce", "said", "write"]
 
 _PREFACE = """# Reproduction
 
@@ -34,10 +37,12 @@ A claim *holds* if the effect's interval lies inside the claimed region at each 
 lies outside at one of them, and is *undecided* otherwise. The claims of a paper are judged together. Tables show the
 effect where it is nearest to failing. What does not hold comes first. `docs/statistics.md` says which interval a claim
 gets and what a verdict promises.
+
+Claims are of three kinds. *The paper's*: the paper says it. *Our reading*: a choice of ours decides what its sentence
+means, such as a size or a setting that it does not state. *Own addition*: the paper does not say it.
 """
-#: Verdicts in the order of the page, and how a sentence counts them.
-_VERDICTS = {"does not hold": "do not hold", "undecided": "undecided", "holds": "hold"}
-_HEAD = "| verdict | claim | effect | interval | runs | source |\n|---|---|---|---|---|---|"
+_HEAD = "| verdict | claim | effect | interval | runs | whose | source |\n|---|---|---|---|---|---|---|"
+_ORIGINS: Mapping[str, Origin] = {words: origin for origin, words in ORIGINS.items()}
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,18 @@ def in_words(verdict: Verdict) -> str:
     return f"{name} {number(worst.effect)} {interval(worst.interval)}, claimed {verdict.region}{where}{stage}"
 
 
+def said(found: Sequence[Reproduction]) -> list[str]:
+    """Return a line per paper, and one of all: verdicts of its claims, of our readings and of own additions."""
+    by = {r.paper: tally(_pairs(found, r.paper)) for r in found}
+    lines = [f"{paper}: {told(counts)}" for paper, counts in by.items()]
+    papers = sum((counts["paper"] for counts in by.values()), Counter())
+    return [*lines, f"of {papers.total()} claims of the papers: {counted(papers)}"]
+
+
+def _pairs(found: Sequence[Reproduction], paper: str) -> list[tuple[Origin, str]]:
+    return [(v.claim.origin, v.verdict) for r in found if r.paper == paper for v in r.verdicts]
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
@@ -133,6 +150,7 @@ def _row(found: Reproduction, verdict: Verdict) -> str:
         in_words(verdict),
         verdict.procedure,
         str(min((f.runs for f in verdict.findings), default=0)),
+        ORIGINS[verdict.claim.origin],
         verdict.claim.source or found.experiment.source,
     )
     return "| " + " | ".join(map(_cell, cells)) + " |"
@@ -145,7 +163,13 @@ def _bold(verdict: str) -> str:
 def _rows(section: str) -> dict[str, list[str]]:
     """The lines of a section's tables, by verdict."""
     lines = section.splitlines()
-    return {verdict: [line for line in lines if line.startswith(f"| {_bold(verdict)} |")] for verdict in _VERDICTS}
+    return {verdict: [line for line in lines if line.startswith(f"| {_bold(verdict)} |")] for verdict in VERDICTS}
+
+
+def _tally(section: str) -> dict[Origin, Counter[str]]:
+    """The verdicts of a section's tables, by origin; those of a page from before there were any are not counted."""
+    pairs = [(line.split(" | ")[-2], verdict) for verdict, lines in _rows(section).items() for line in lines]
+    return tally((_ORIGINS[words], verdict) for words, verdict in pairs if words in _ORIGINS)
 
 
 def _whys(rows: Sequence[str], why: Mapping[str, str]) -> list[str]:
@@ -157,8 +181,12 @@ def _whys(rows: Sequence[str], why: Mapping[str, str]) -> list[str]:
 def _section(title: str, command: str, scale: str, rows: Sequence[str], why: Mapping[str, str]) -> str:
     """A paper's verdicts: what does not hold, why, and what is open, then the rest, folded."""
     by = _rows("\n".join(rows))
-    tally = ", ".join(f"{len(by[v])} {_VERDICTS[v]}" for v in ("holds", "does not hold", "undecided") if by[v])
-    lines = [f"## {title}", "", f"`{command}` · {scale} scale · {len(rows)} claims judged together: {tally}."]
+    whose = told(_tally("\n".join(rows)))
+    lines = [
+        f"## {title}",
+        "",
+        f"`{command}` · {scale} scale · {len(rows)} claims judged together. {whose[0].upper()}{whose[1:]}.",
+    ]
     if first := by["does not hold"] + by["undecided"]:
         lines += ["", _HEAD, *first]
     if whys := _whys(by["does not hold"], why):
@@ -170,13 +198,19 @@ def _section(title: str, command: str, scale: str, rows: Sequence[str], why: Map
 
 
 def _overview(sections: dict[str, tuple[str, str]]) -> str:
-    """A line per paper."""
-    lines = ["| paper | scale | claims | hold | do not hold | undecided |", "|---|---|---|---|---|---|"]
-    for scale, text in sections.values():
-        counts = {verdict: len(rows) for verdict, rows in _rows(text).items()}
-        title = text.splitlines()[0].removeprefix("## ")
-        told = (title, scale, sum(counts.values()), counts["holds"], counts["does not hold"], counts["undecided"])
-        lines.append("| " + " | ".join(map(str, told)) + " |")
+    """How many of the papers' claims hold, and a line per paper: its claims, our readings and additions."""
+    by = {text.splitlines()[0].removeprefix("## "): (scale, _tally(text)) for scale, text in sections.values()}
+    papers = sum((counts["paper"] for _, counts in by.values()), Counter())
+    lines = [
+        f"**Of {papers.total()} claims of the papers: {counted(papers)}.**",
+        "",
+        "| paper | scale | the paper's claims | our readings | own additions |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {title} | {scale} | {' | '.join(map(counted, counts.values()))} |"
+            for title, (scale, counts) in by.items()
+        ),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -47,9 +47,10 @@ def reproduce(
     backend, address, patience
         As in hushbandits run.
     """
+    from hushbandits.bench.declare.claim import ORIGINS
     from hushbandits.bench.declare.looks import parsed
     from hushbandits.bench.play.players import Players
-    from hushbandits.bench.reproduce import in_words, planned, write
+    from hushbandits.bench.reproduce import in_words, planned, said, write
     from hushbandits.bench.reproduce import papers as known
     from hushbandits.bench.reproduce import reproduce as judged
 
@@ -65,7 +66,8 @@ def reproduce(
             found.append(part)
             print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
             for verdict in part.verdicts:
-                print(f"  {verdict.verdict:<14} {verdict.claim.sentence}\n{'':17}{in_words(verdict)}")
+                whose = "" if verdict.claim.origin == "paper" else f" ({ORIGINS[verdict.claim.origin]})"
+                print(f"  {verdict.verdict:<14} {verdict.claim.sentence}{whose}\n{'':17}{in_words(verdict)}")
             for failure in part.failures:
                 console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
     except KeyboardInterrupt:
@@ -78,5 +80,6 @@ def reproduce(
         raise StoreError(f"cannot write {page}: {(error.strerror or str(error)).lower()}") from None
     for name in kept:
         console.print(f"{escape(str(page))} keeps its full-scale verdicts of {name}")
+    print(*said(found), sep="\n")
     print(page)
     return 1 if any(part.failures for part in found) else 0

@@ -5,7 +5,10 @@ How it is judged is in `hushbandits.bench.judge.verdicts`; here is only what it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
+from types import MappingProxyType
+from typing import Final, Literal
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import lean
@@ -13,12 +16,19 @@ from hushbandits.bench.declare.effects import EFFECTS, Effect
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice, real, shown
 
-__all__ = ["Claim"]
+__all__ = ["ORIGINS", "Claim", "Origin"]
+
+#: Whose a claim is.
+Origin = Literal["paper", "reading", "own"]
+#: Origins in the order of pages, and what they are called there.
+ORIGINS: Final[Mapping[Origin, str]] = MappingProxyType(
+    {"paper": "the paper's", "reading": "our reading", "own": "own addition"}
+)
 
 #: Keys of the flat form, in which TOML files and stored specs have a claim.
 _FLAT = (
     "sentence", "metric", "of", "effect", "over", "along", "statistic", "above", "below", "at", "time", "per_time",
-    "source",
+    "source", "origin",
 )  # fmt: skip
 
 
@@ -37,11 +47,15 @@ class Claim:
         undecided where it straddles an end.
     source : str
         Where the paper says it; default: the experiment's source.
+    origin : str
+        Whose it is: ``"paper"``: the paper says it; ``"reading"``: a choice of ours decides what its sentence means,
+        such as a size, a setting or a number that it does not state; ``"own"``: the paper does not say it.  Pages count
+        the three apart, and their headline counts the paper's alone.
 
     Raises
     ------
     ValueError
-        No region, an empty one, or something else as its effect.
+        No region, an empty one, another origin, or something else as its effect.
 
     Examples
     --------
@@ -56,6 +70,7 @@ class Claim:
     above: float | None = None
     below: float | None = None
     source: str = ""
+    origin: Origin = "paper"
 
     def __post_init__(self) -> None:
         what = f"claim {shown(self.sentence)}:"
@@ -63,6 +78,7 @@ class Claim:
             raise ValueError(f"{what} effect={shown(self.effect)} must be a Value, Difference, Ratio or Slope")
         if self.above is None and self.below is None:
             raise ValueError(f"{what} give above=, below= or both")
+        choice(f"{what} origin", self.origin, ORIGINS)
         for end in ("above", "below"):
             if getattr(self, end) is not None:
                 object.__setattr__(self, end, real(f"{what} {end}", getattr(self, end)))
@@ -91,4 +107,6 @@ class Claim:
             effect = kind(**{f.name: table[f.name] for f in fields(kind) if f.name in table})
         except ValueError as error:
             raise ValueError(f"{what} {error}") from None
-        return cls(effect=effect, **{k: v for k, v in table.items() if k in ("sentence", "above", "below", "source")})
+        return cls(
+            effect=effect, **{k: v for k, v in table.items() if k in ("sentence", "above", "below", "source", "origin")}
+        )

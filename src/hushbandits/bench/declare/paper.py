@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from hushbandits.bench.declare.spec import Experiment
@@ -13,7 +14,8 @@ __all__ = ["paper"]
 def paper(name: str, cited: str, **shared: Any) -> Callable[..., Experiment]:
     """Return what declares experiments of a paper: ``declare(part, title, where, own=False, **fields)``.
 
-    Its source is `where` in the paper, or an addition of our own to that; its fields stand above what all share.
+    Its source is `where` in the paper, or an addition of our own to that, and so are its claims then; its fields stand
+    above what all share.
 
     Examples
     --------
@@ -25,6 +27,8 @@ def paper(name: str, cited: str, **shared: Any) -> Callable[..., Experiment]:
 
     def declare(part: str, title: str, where: str, own: bool = False, **fields: Any) -> Experiment:
         source = f"{'own addition to ' if own else ''}{cited}, {where}"
+        if own:
+            fields["claims"] = [replace(claim, origin="own") for claim in fields.get("claims", ())]
         return Experiment(name=f"{name}-{part}", title=title, source=source, **{**shared, **fields})
 
     return declare

@@ -138,6 +138,7 @@ KINDS: dict[str, tuple[_Test, str]] = {
     "Line": (lambda v: text(v) or mapping(v) or _named("Use")(v), "an agent, a text or a table"),
     "Line | None": (_maybe(lambda v: text(v) or mapping(v) or _named("Use")(v)), "an agent, a text or a table"),
     "Effect": (lambda v: type(v).__name__ in ("Value", "Difference", "Ratio", "Slope"), "an effect"),
+    "Origin": (text, "a text without control characters"),
     "Use": (_PARTS["Use"], "a name or a Use"),
     **{f"Sequence[{kind}]": (_many(test), f"a list of {kind}") for kind, test in _PARTS.items()},
     "Sequence[Use]": (_many(_PARTS["Use"]), "a list of names or Use"),

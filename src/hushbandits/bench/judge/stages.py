@@ -10,6 +10,7 @@ from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.procedures import contrast, procedure
+from hushbandits.bench.judge.tally import tally, told
 from hushbandits.bench.judge.verdicts import ALPHA, Verdict, judge, judge_one
 from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.natures import Measures, declared
@@ -48,10 +49,13 @@ def said(store: Store, experiment: Experiment) -> str:
     """Say at which looks how many claims were decided; empty where there are no looks."""
     if not experiment.looks:
         return ""
-    found = [v.look for v in judge(lines(store, experiment), experiment, together(experiment)) if v.decided]
+    verdicts = judge(lines(store, experiment), experiment, together(experiment))
+    found = [v.look for v in verdicts if v.decided]
     at = ", ".join(f"{found.count(look)} at {look:,}" for look in experiment.looks if look in found)
-    looks = words(experiment.looks, experiment.runs)
-    return f"judged at {looks}: {len(found)} of {len(experiment.claims)} claims decided" + (f" ({at})" if at else "")
+    looks, whose = words(experiment.looks, experiment.runs), told(tally((v.claim.origin, v.verdict) for v in verdicts))
+    return (
+        f"judged at {looks}: {len(found)} of {len(experiment.claims)} claims decided{f' ({at})' if at else ''}; {whose}"
+    )
 
 
 class Stages:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from hushbandits.bench.declare.canonical import plain
 from hushbandits.bench.declare.catalog import bounds
+from hushbandits.bench.declare.claim import ORIGINS
 from hushbandits.bench.declare.looks import words
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.declare.vocabulary import symbol
@@ -18,6 +18,7 @@ from hushbandits.bench.judge.line import Line
 from hushbandits.bench.judge.line import lines as read
 from hushbandits.bench.judge.pairs import comparisons
 from hushbandits.bench.judge.stages import Stages, together
+from hushbandits.bench.judge.tally import tally, told
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import compared
@@ -90,7 +91,7 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
         "title": experiment.title,
         "source": " · ".join(filter(None, (experiment.name, experiment.source))),
         "asked": _asked(experiment),
-        "verdicts": _counted(blocks.get("claims")),
+        "verdicts": _verdicts(blocks.get("claims")),
         "drawn": inline(store, experiment, trusted),
         "readings": list(dict.fromkeys(f.reading for f in shown if f.reading)),
         "notes": list(_notes(store, experiment, lines, strange)),
@@ -125,12 +126,13 @@ def _asked(experiment: Experiment) -> str:
     return " · ".join([*parts, f"{n} line{'s' * (n != 1)}", f"{words(experiment.looks, experiment.runs)} each"])
 
 
-def _counted(claims: Block | None) -> str:
+def _verdicts(claims: Block | None) -> str:
+    """The claims counted by origin, from the table's first and third columns."""
     if claims is None or claims.table is None:
         return ""
-    found = Counter(row[0] for row in claims.table.rows)
-    said = {"holds": "hold", "does not hold": "do not hold", "undecided": "are undecided"}
-    return f"Claims: {', '.join(f'{found[verdict]} {words}' for verdict, words in said.items() if found[verdict])}."
+    origins = {words: origin for origin, words in ORIGINS.items()}
+    by = tally((origins[str(row[2])], str(row[0])) for row in claims.table.rows)
+    return f"Claims: {told(by)}."
 
 
 def _claims(lines: Sequence[Line], experiment: Experiment) -> Block | None:
@@ -144,19 +146,20 @@ def _claims(lines: Sequence[Line], experiment: Experiment) -> Block | None:
         where = f"{worst.where} (worst of {several})" if worst and several > 1 else ""
         found: list[Value] = [worst.effect, worst.interval or ""] if worst else ["", ""]
         said = [verdict.region, where, *([verdict.stage] if looks else [])]
-        rows.append([verdict.verdict, verdict.claim.sentence, verdict.effect, *found, *said])
-    heads = ["verdict", "claim", "effect", "is", f"interval, level 1 − {share}", "claimed", "at"]
+        about = [verdict.claim.sentence, ORIGINS[verdict.claim.origin], verdict.effect]
+        rows.append([verdict.verdict, *about, *found, *said])
+    heads = ["verdict", "claim", "whose", "effect", "is", f"interval, level 1 − {share}", "claimed", "at"]
     note = (
         f"{m} claims are judged together (Bonferroni, level 1 − {share}). For means that "
         f"level is simulated, for runs with no mode rarer than one in {RAREST}; for other statistics exact."
     )
     if not looks:
-        return Block("Claims", Table(heads, rows, (0, 1, 2, 6)), [note])
+        return Block("Claims", Table(heads, rows, (0, 1, 2, 3, 7)), [note])
     stages = (
         f"They are judged at {words(experiment.looks, experiment.runs)}, each time on the first of them and at that "
         f"level; the first look that decides a claim is its verdict. No more is played once all are decided."
     )
-    return Block("Claims", Table([*heads, "look"], rows, (0, 1, 2, 6, 7)), [note, stages])
+    return Block("Claims", Table([*heads, "look"], rows, (0, 1, 2, 3, 7, 8)), [note, stages])
 
 
 def _results(lines: Sequence[Line], experiment: Experiment) -> Block:
