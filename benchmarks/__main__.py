@@ -23,6 +23,7 @@ SCRIPTS = (
     "learning",
     "coverage",
     "verdicts",
+    "reasons",
 )
 
 _HELP = """\

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from hushbandits.baselines.dubey2020_heavy import partition
 from hushbandits.bench.declare import words
 from hushbandits.bench.declare.catalog import family, modules
+from hushbandits.bench.declare.claim import ORIGINS
 from hushbandits.bench.declare.effects import Ratio, Slope
 from hushbandits.bench.reproduce import papers
+from hushbandits.envs.network.graphs import adjacency, hop_distances
 
 PAPERS = papers()
 DECLARED = [(e, c) for paper in PAPERS for e in modules()[paper][1] for c in e.claims]
@@ -147,38 +150,61 @@ SAID = [
     ("feraud2019-shared", "Both 0-Privacy baselines need the same", {"effect": "ratio"}),
     ("feraud2019-fig1a", "increases with N", {"effect": "slope", "above": 0, "over": "1-Privacy-UGapEc"}),
     ("feraud2019-fig2a", "increases with N", {"effect": "slope", "above": 0}),
-    ("rio2023-fig1", "relatively stable (means, every N)", {"statistic": "mean", "at": {}, "source": ""}),
-    ("rio2023-fig3", "significantly from ε = .1 to .05 (means, every N)", {"statistic": "mean", "at": {}, "above": 2}),
-    ("rio2023-fig1", "significantly from ε = .1 to .05 (medians", {"statistic": "median", "above": 2}),
-    ("rio2023-fig1", "number of agents. (Independent)", {"source": "own addition"}),
-    ("rio2023-fig1", "number of agents. (DP-MASE", {"source": ""}),
+    ("rio2023-fig1", "relatively stable (means, every N)", {"statistic": "mean", "at": {}, "origin": "paper"}),
+    ("rio2023-fig3", "from ε = .1 to .05 (means, every N)", {"statistic": "mean", "at": {}, "above": 1.5}),
+    ("rio2023-fig1", "from ε = .1 to .05 (medians", {"statistic": "median", "above": 1.5, "origin": "reading"}),
+    ("rio2023-fig1", "number of agents. (Independent)", {"origin": "own"}),
+    ("rio2023-fig1", "number of agents. (DP-MASE", {"origin": "paper"}),
     ("howson2024-fig2", "significantly", {"below": 0.5}),
     ("dubey2020-fig1a", "significantly", {"below": 0.5}),
-    ("dubey2020-fig1c", "is the worst", {"source": "own addition"}),
-    ("feraud2019-fig1a", "superlinearly", {"effect": "slope", "above": 1, "at": {}, "source": ""}),
+    ("dubey2020-fig1a", "γ = floor", {"above": 1, "at": {"env.life": ["floor(diameter/2)"]}, "origin": "reading"}),
+    ("dubey2020-fig1a", "γ = ceil", {"above": 1, "at": {"env.life": ["ceil(diameter/2)"]}, "origin": "reading"}),
+    ("dubey2020-fig1b", "on Bernoulli arms", {"at": {"env.rewards": ["bernoulli"]}, "origin": "paper"}),
+    ("dubey2020-fig1b", "on beta", {"at": {"env.rewards": ["beta", "truncated-gaussian"]}, "origin": "own"}),
+    ("dubey2020-overestimate", "on Bernoulli arms", {"at": {"env.rewards": ["bernoulli"]}, "origin": "paper"}),
+    ("dubey2020-overestimate", "on beta arms", {"at": {"env.rewards": ["beta"]}, "origin": "own"}),
+    ("dubey2020-fig1c", "is the worst", {"origin": "own"}),
+    ("feraud2019-fig1a", "superlinearly", {"effect": "slope", "above": 1, "at": {}, "origin": "paper"}),
     (
         "feraud2019-fig2a",
         "superlinearly",
-        {"effect": "slope", "above": 1, "source": "", "at": {"env.agent_distribution": ["50/80"]}},
+        {"effect": "slope", "above": 1, "origin": "paper", "at": {"env.agent_distribution": ["50/80"]}},
     ),
-    ("feraud2019-fig1a", "at every N", {"source": "own addition"}),
+    ("feraud2019-fig1a", "at every N", {"origin": "own"}),
     ("feraud2019-fig1b", "279", {"source": "Féraud et al. 2019, theorem 1"}),
-    ("feraud2019-fig1b", "252", {"source": "own addition"}),
-    ("feraud2019-fig1b", "N = 512", {"source": "own reading of the same sentence"}),
-    ("feraud2019-fig1b", "three to four orders", {"source": "", "at": {}}),
-    ("feraud2019-fig2a", "imbalance hurts", {"effect": "ratio", "above": 1, "at": {}, "source": ""}),
-    ("feraud2019-fig2a", "The imbalance helps", {"effect": "ratio", "below": 1, "at": {}, "source": ""}),
-    ("feraud2019-median", "ten times", {"source": "own reading of footnote 3"}),
-    ("feraud2019-dser4-end", "recovers", {"source": "own addition"}),
+    ("feraud2019-fig1b", "252", {"origin": "own"}),
+    ("feraud2019-fig1b", "N = 512", {"origin": "reading"}),
+    ("feraud2019-fig1b", "three to four orders", {"origin": "paper", "at": {}}),
+    ("feraud2019-fig2a", "imbalance hurts", {"effect": "ratio", "above": 1, "at": {}, "origin": "paper"}),
+    (
+        "feraud2019-fig2a",
+        "64 players on, the imbalance helps",
+        {"below": 1, "at": {"env.n_agents": [64, 128, 256, 512, 1024]}, "origin": "paper"},
+    ),
+    ("feraud2019-fig2a", "The imbalance helps", {"effect": "ratio", "below": 1, "at": {}, "origin": "reading"}),
+    ("feraud2019-median", "ten times", {"origin": "reading"}),
+    ("feraud2019-dser4-end", "recovers", {"origin": "own"}),
+    ("howson2024-fig3", "outperforms coop-UCB at all", {"below": 1, "at": {}, "origin": "own"}),
+    (
+        "howson2024-fig4",
+        "published ε_c from 64 agents on",
+        {"below": 1, "at": {"env.n_agents": [64, 100, 144]}, "origin": "paper"},
+    ),
+    ("howson2024-small", "grid of 25", {"at": {"env.graph": ["grid"], "env.n_agents": [25]}, "origin": "reading"}),
+    ("howson2024-fig7", "2 leaders", {"below": 1, "origin": "reading"}),
+    ("howson2024-two-leaders-cycle-16", "at every γ", {"below": 1, "at": {}, "origin": "reading"}),
     ("howson2024-fig3", "gap between", {"effect": "slope", "above": 0}),
     ("howson2024-fig4", "QuACK-UCB scales better", {"effect": "slope", "source": "Howson et al. 2024, figure 6"}),
     ("howson2024-messages", "diameter", {"metric": "messages_most", "source": ""}),
-    ("chowdhury2023-fig1", "slight", {"effect": "ratio", "time": 10_000, "at": {}}),
-    ("chowdhury2023-fig1", "their ratio", {"effect": "ratio", "time": 1_000_000, "at": {}, **words.MATCHES}),
-    ("chowdhury2023-fig2", "considerable gain (every ε)", {"at": {}, "source": ""}),
+    ("chowdhury2023-fig1", "slight (T = 15,000)", {"effect": "ratio", "time": 15_000, "at": {}, **words.LITTLE}),
+    ("chowdhury2023-fig1", "order-wise", {"effect": "ratio", "time": 1_000_000, "above": 0.1, "below": 10}),
+    ("chowdhury2023-fig1", "their ratio", {"time": 1_000_000, "at": {}, "origin": "reading", **words.MATCHES}),
+    ("chowdhury2023-fig2", "considerable gain (every ε)", {"at": {}, "origin": "reading"}),
+    ("chowdhury2023-fig2", "where ε is small", {"at": {"agent.epsilon": [0.1]}, "origin": "paper", "below": 0.8}),
+    ("chowdhury2023-fig5", "On ranking data", {"origin": "own"}),
     ("rio2023-fig1", "scales better", {"effect": "slope", "over": "Independent", "below": 0}),
     ("rio2023-fig6", "loses no accuracy", {"metric": "correct", "above": 0.95}),
-    ("chowdhury2023-fig1", "small T is smaller for a higher ε", {"effect": "slope", "below": 0, "time": 10_000}),
+    ("chowdhury2023-fig3", "higher ε (ratio, T = 300,000)", {"effect": "slope", "below": 0, "time": 300_000}),
     ("chowdhury2023-fig3", "their difference", {"per_time": True, "time": 10_000_000}),
     ("chowdhury2023-fig4", "Dist-CDP-SE against Dist-DP-SE", {"effect": "ratio", "below": 1}),
     ("chowdhury2023-fig2", "larger at small ε", {"effect": "slope", "along": "agent.epsilon", "above": 0}),
@@ -189,7 +215,7 @@ SAID = [
 ]
 
 
-DEFAULTS = {"statistic": "mean", "at": {}, "source": ""}
+DEFAULTS = {"statistic": "mean", "at": {}, "source": "", "origin": "paper"}
 
 
 @pytest.mark.parametrize(("name", "part", "fields"), SAID)
@@ -202,24 +228,44 @@ def test_what_the_papers_say_is_declared(name, part, fields):
 def test_the_papers_reading_comes_before_our_own():
     for name in ("rio2023-fig1", "rio2023-fig3"):
         _, (paper, own) = declared(name, "relatively stable")
-        assert not paper.source
-        assert own.source.startswith("own reading")
+        assert (paper.origin, own.origin) == ("paper", "reading")
 
 
 def test_a_line_that_a_figure_does_not_have_is_an_own_addition():
     everything = [e for paper in PAPERS for e in modules()[paper][1] if not e.source.startswith("own")]
     for experiment in everything:
         for claim in experiment.claims:
-            if "DDUCB-rechoosing" in claim.sentence:
-                assert claim.source == "own addition", claim.sentence
+            if re.search(r"DDUCB-rechoosing|coop-UCB(?!, published)", claim.sentence):
+                assert claim.origin == "own", claim.sentence
     experiment, (claim,) = declared("chowdhury2023-fig4", "shuffler")
-    assert claim.source == "own addition"
+    assert claim.origin == "own"
     assert "split-and-mix" in claim.sentence
     assert "(ε, δ)" in claim.sentence
     split = next(a for a in experiment.agents if a.name == "Shuffle-DP-SE")
     assert "split-and-mix" in str(split.label)
     _, late = declared("chowdhury2023-fig1", "T = 300,000")
-    assert {c.source for c in late} == {"own addition"}
+    assert {c.origin for c in late} == {"own"}
+
+
+def test_claims_of_an_experiment_of_our_own_are_ours():
+    ours = [(e, c) for e, c in DECLARED if e.source.startswith("own addition")]
+    assert ours
+    assert {c.origin for _, c in ours} == {"own"}
+
+
+def test_claims_are_of_three_kinds():
+    paper, reading, own = (sum(c.origin == origin for _, c in DECLARED) for origin in ORIGINS)
+    assert (paper, reading, own) == (282, 37, 77)
+
+
+def test_two_leaders_are_led_by_every_gamma():
+    experiments = [e for e in modules()["howson2024"][1] if e.name.startswith("howson2024-two-leaders")]
+    assert len(experiments) == 6
+    for e in experiments:
+        graph, m = e.env.params["graph"], e.env.params["n_agents"]
+        distance = hop_distances(adjacency(graph, m))
+        two = [g for g in range(1, int(distance.max()) + 1) if len(partition(distance, g)[0]) == 2]
+        assert list(e.sweep["CMP-UCB.gamma"]) == two
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_the_page_says_the_fewest_runs_and_the_interval(papers, monkeypatch):
     found = Verdict(whole.claims[0], whole, "holds", findings)
     page = papers / "page.md"
     reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, [found], [])], {"alpha1999": "x"}, False)
-    assert "| skewed t | 12 | Somebody 1999, figure 1 |" in page.read_text()
-    assert "| alpha1999: a paper. | full | 1 | 1 | 0 | 0 |" in page.read_text()
+    assert "| skewed t | 12 | the paper's | Somebody 1999, figure 1 |" in page.read_text()
+    assert "| alpha1999: a paper. | full | 1 hold | – | – |" in page.read_text()
 
 
 def test_what_does_not_hold_comes_first_and_the_rest_is_folded(papers):
@@ -81,9 +81,34 @@ def test_what_does_not_hold_comes_first_and_the_rest_is_folded(papers):
     page = papers / "page.md"
     reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, verdicts, [])], {"alpha1999": "x"}, False)
     text = page.read_text()
-    assert "| alpha1999: a paper. | full | 3 | 1 | 1 | 1 |" in text
-    assert "3 claims judged together: 1 hold, 1 do not hold, 1 undecided." in text
+    assert "| alpha1999: a paper. | full | 1 hold, 1 do not hold, 1 undecided | – | – |" in text
     assert text.index("Fails.") < text.index("Open.") < text.index("<details>") < text.index("Holds.")
+
+
+def test_claims_are_counted_by_whose_they_are_and_the_headline_has_the_papers(papers):
+    (whole,) = reproducing.modules()["alpha1999"][1]
+    finding = Finding("N = 3", 0.5, (0.4, 0.6), 30, "t")
+    verdicts = [
+        Verdict(replace(whole.claims[0], sentence=f"{origin} {said}", origin=origin), whole, said, (finding,))
+        for origin, said in (("paper", "holds"), ("paper", "undecided"), ("reading", "holds"), ("own", "does not hold"))
+    ]
+    found = [reproducing.Reproduction("alpha1999", whole, verdicts, [])]
+    page = papers / "page.md"
+    reproducing.write(page, found, {"alpha1999": "x"}, False)
+    text = page.read_text()
+    assert "| alpha1999: a paper. | full | 1 hold, 1 undecided | 1 hold | 1 do not hold |" in text
+    assert "Of 2 claims of the papers: 1 hold, 1 undecided." in text
+    assert "of 2 claims of the papers: 1 hold, 1 undecided" in reproducing.said(found)[-1]
+    (row,) = [line for line in text.splitlines() if "own does not hold" in line]
+    assert "| own addition |" in row
+
+
+def test_a_claim_keeps_its_origin_in_a_file_and_has_one_of_three(papers):
+    (whole,) = reproducing.modules()["alpha1999"][1]
+    told = replace(whole.claims[0], origin="reading")
+    assert Claim.from_dict(told.to_dict()) == told
+    with pytest.raises(ValueError, match=r"origin='paper, own'"):
+        replace(told, origin="paper, own")
 
 
 def test_reproducing_twice_gives_the_same_page(papers, capsys):

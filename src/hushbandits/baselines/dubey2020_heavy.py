@@ -166,7 +166,9 @@ class CMPUCB(NetworkTeam):
     moment, excess : float
         u and e of the truncated mean (`hushbandits.policies.heavy.TruncatedUCB`).
     leaders : int, optional
-        How many leaders γ is chosen for (`life_of`), on a graph that is fixed; default: γ is the env's.
+        How many leaders γ is chosen for (`life_of`), on a graph that is fixed; default: γ is given.
+    gamma : int, optional
+        γ, instead of the env's `life`.
     partition : str
         Who leads: ``"largest"``, a largest independent set of 𝒢_γ, among up to 64 agents; ``"greedy"``, any number.
     """
@@ -175,11 +177,15 @@ class CMPUCB(NetworkTeam):
     rules = Rules(_act, _learn, _hear)
 
     def __init__(
-        self, moment: float = 1.0, excess: float = 1.0, leaders: int | None = None, partition: str = "largest"
-    ):
+        self, moment: float = 1.0, excess: float = 1.0, leaders: int | None = None, partition: str = "largest",
+        gamma: int | None = None,
+    ):  # fmt: skip
         self.policy = TruncatedUCB(moment, excess)
         self.partition = choice("partition", partition, PARTITIONS)
         self.leaders = None if leaders is None else integer("leaders", leaders, 1)
+        self.gamma = None if gamma is None else integer("gamma", gamma, 1)
+        if self.leaders is not None and self.gamma is not None:
+            raise ValueError(f"leaders={leaders} chooses γ; give it without gamma={gamma}")
 
     @property
     def name(self) -> str:
@@ -187,7 +193,7 @@ class CMPUCB(NetworkTeam):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         if self.leaders is None:
-            return Protocol()
+            return Protocol() if self.gamma is None else Protocol(env={"life": self.gamma})
         graph, agents = settings.get("graph", "cycle"), integer("n_agents", settings.get("n_agents", 16), 1)
         if isinstance(graph, str) and graph == "erdos-renyi":
             raise ValueError(

@@ -17,7 +17,6 @@ UCB, KLUCB = Use("AdaP-UCB"), Use("AdaP-KLUCB")
 DPSE = Use("DP-SE", confidence="1/T")
 MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-OWN = "own addition"
 #: `azize2022_theory.regret_bound` of figure 2.
 BOUND = 13_448
 
@@ -54,7 +53,7 @@ def _fig3_claims() -> list[Claim]:
         Claim("Beyond ε = .3 AdaP-KLUCB's regret is unchanged (ε = 1).", Ratio("regret", plain, private),
               **words.MATCHES),
         Claim("AdaP-KLUCB's regret at ε = 10 is much less than at ε = 1.",
-              Ratio("regret", line(KLUCB, epsilon=10.0), plain), **words.MUCH_LESS, source=OWN),
+              Ratio("regret", line(KLUCB, epsilon=10.0), plain), **words.MUCH_LESS, origin="own"),
     ]  # fmt: skip
 
 

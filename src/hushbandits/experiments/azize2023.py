@@ -25,7 +25,6 @@ INSTANCES = {
     "mu5": (0.75, 0.53125, 0.375, 0.28125, 0.25),
     "mu6": (0.75, 0.71875, 0.625, 0.46875, 0.25),
 }
-OWN = "own addition"
 
 _declared = paper(
     "azize2023", "Azize et al. 2023",
@@ -47,7 +46,7 @@ def _instance(name: str, means: tuple[float, ...]) -> Experiment:
         Claim(f"On {name} AdaP-TT needs fewer samples than DP-SE, whatever ε.", Ratio("rounds", TOP_TWO, DPSE),
               **words.LESS),
         Claim(f"On {name} AdaP-TT at δ = .01 is right with probability .99, though nothing proves it: above .9.",
-              Value("correct", TOP_TWO), above=0.9, source=OWN),
+              Value("correct", TOP_TWO), above=0.9, origin="own"),
     ]  # fmt: skip
     if name == "mu1":
         claims += [

@@ -23,7 +23,6 @@ MEANS = (
     0.3625, 0.3585, 0.3572, 0.352, 0.2835, 0.1965, 0.1289, 0.1167, 0.078, 0.0588, 0.032,
 )  # fmt: skip
 _ENV = Use("CoopNetwork-v0", n_agents=AGENTS, means=MEANS, horizon=64_000)  # 40³
-OWN = "own addition"
 
 _declared = paper(
     "chawla2020", "Chawla et al. 2020",

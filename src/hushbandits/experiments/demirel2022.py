@@ -64,7 +64,7 @@ EXPERIMENTS = (
             Claim("Phases that double cost far less than phases of one length.",
                   Ratio("total_regret", DOUBLING, LINEAR), **words.MUCH_LESS, source=ARRAYS),
             Claim("A median costs far less than an average does.", Ratio("total_regret", LINEAR, AVERAGE),
-                  **words.MUCH_LESS, source="own reading of the same, of another average"),
+                  **words.MUCH_LESS, origin="reading"),  # of another average
         ],
     ),
     *(

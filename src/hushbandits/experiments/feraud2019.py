@@ -7,7 +7,7 @@ import numpy as np
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.agents.rio2023_theory import mase_rounds
 from hushbandits.bench.declare import words
-from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.claim import Claim, Origin
 from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
 from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Figure, Use
@@ -22,7 +22,6 @@ PLAYERS = (32, 64, 128, 256, 512, 1024)
 QUICK = {"runs": 5, "env.n_agents": (32, 64, 128)}
 EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
 UNEQUAL = "50/80"
-OWN = "own addition"
 EVERYWHERE: Params = {}
 
 
@@ -64,9 +63,9 @@ def theorem_1(env: Params, agent: Params, x: Array) -> Array:
     return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
 
 
-def _faster(one: Use, other: Use, at: str, source: str = "") -> Claim:
+def _faster(one: Use, other: Use, at: str, origin: Origin = "paper") -> Claim:
     sentence = f"{one.name} needs fewer samples than {other.name}{at}."
-    return Claim(sentence, Ratio("rounds", one, other), **words.LESS, source=source)
+    return Claim(sentence, Ratio("rounds", one, other), **words.LESS, origin=origin)
 
 
 def _superlinear(where: str, at: Params = EVERYWHERE) -> list[Claim]:
@@ -105,7 +104,7 @@ def _samples_claims() -> list[Claim]:
     return [
         *_superlinear("On problem 1"),
         # The paper calls 1-Privacy's samples horrendous, and compares them with nobody's.
-        *(_faster(decentralized(r), baseline(1, r), " at every N", OWN) for r in ROUTINES),
+        *(_faster(decentralized(r), baseline(1, r), " at every N", "own") for r in ROUTINES),
         *_order_claims("On problem 1"),
     ]  # fmt: skip
 
@@ -127,7 +126,7 @@ def _message_claims() -> list[Claim]:
         Claim("Decentralized SER3 sends at most MK − 1 = 279 messages.", Value("messages", of=vote), below=279.5,
               source="Féraud et al. 2019, theorem 1"),
         Claim("It usually sends 9·28 = 252 of them.", Value("messages", of=vote, statistic="median"),
-              above=251.5, below=252.5, source=OWN),
+              above=251.5, below=252.5, origin="own"),
         Claim(
             "Decentralized SER3 needs three to four orders of magnitude fewer messages than 0-Privacy-SER3 at every N.",
             Ratio("messages", share, vote), above=1e3,
@@ -135,14 +134,14 @@ def _message_claims() -> list[Claim]:
         Claim(
             "Decentralized SER3 needs three orders of magnitude fewer messages from N = 512 on.",
             Ratio("messages", share, vote, at={"env.n_agents": [512, 1024]}), above=1e3,
-            source="own reading of the same sentence",
+            origin="reading",
         ),
     ]  # fmt: skip
 
 
 def _unequal_claims() -> list[Claim]:
-    # The performances of 1-Privacy "decreases", those of Decentralized Elimination "increases", whatever N.  After that
-    # the paper says what happens with 32 players.
+    # The performances of 1-Privacy "decreases", those of Decentralized Elimination "increases".  Of 32 players the
+    # paper itself says that votes "wait for infrequent players", and that with 64 "this issue disappears".
     large = {"env.n_agents": [n for n in PLAYERS if n >= 64]}
     unequal = {"env.agent_distribution": [UNEQUAL]}
     claims = [*_superlinear("On problem 2", at=unequal), *_order_claims("On problem 2", at=unequal)]
@@ -155,9 +154,10 @@ def _unequal_claims() -> list[Claim]:
                   Ratio("rounds", {**votes, "env.n_agents": 64}, {**votes, "env.n_agents": 32}), **words.LESS),
             Claim(f"{vote.name} then grows linearly with N.", Slope("rounds", votes, along="env.n_agents", at=large),
                   **words.LINEARLY),
-            Claim(f"The imbalance helps {vote.name}: fewer samples.", Ratio("rounds", votes, evenly), **words.LESS),
             Claim(f"From 64 players on, the imbalance helps {vote.name}: fewer samples.",
-                  Ratio("rounds", votes, evenly, at=large), **words.LESS, source="own reading of the same sentence"),
+                  Ratio("rounds", votes, evenly, at=large), **words.LESS),
+            Claim(f"The imbalance helps {vote.name}: fewer samples.", Ratio("rounds", votes, evenly), **words.LESS,
+                  origin="reading"),  # at every N
             Claim(f"The imbalance hurts {alone.name}: more samples.", Ratio("rounds", lonely, alike), **words.MORE),
         ]  # fmt: skip
     return claims
@@ -224,7 +224,7 @@ EXPERIMENTS = (
                         bounds={"corollary 1": f"{__name__}:corollary_1"}),),
         claims=[Claim("Median elimination needs so many samples that it would flatten all other differences: more than "
                       "ten times those of SER3.", Ratio("rounds", decentralized("Median"), decentralized("SER3")),
-                      above=10, source="own reading of footnote 3")],
+                      above=10, origin="reading", source="Féraud et al. 2019, footnote 3")],
         runs=56,  # slow; fewer have no interval at the level of all claims together
         quick={"runs": 2, "env.n_agents": (32, 64)},
     ),
@@ -254,7 +254,7 @@ EXPERIMENTS = (
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", x="runs", log=""),),
         claims=[Claim("DSER4 with resets recovers from the switch: less regret than without.",
-                      Ratio("regret", _dser4(1e-5), _dser4(0)), **words.LESS, source=OWN)],
+                      Ratio("regret", _dser4(1e-5), _dser4(0)), **words.LESS, origin="own")],
         quick={"runs": 5, "env.horizon": 100_000},
     ),
     _declared(

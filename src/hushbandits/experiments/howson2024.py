@@ -1,8 +1,10 @@
 """Howson, Filippi & Pike-Burke 2024: QuACK, any single-agent algorithm on a network.
 
 Not stated in the paper, hence assumed: the horizon (10⁴; 5000 with heavy tails, where the paper says "fewer rounds"),
-the sizes of figures 3–6 but the largest, and u and e of the robust means.  Arms are permuted in every run: the best one
-is the first, which tie rules would favour.  The first pulls of coop-UCB and DDUCB, one of each arm, are in the regret.
+the sizes of figures 3–6 but the largest, the γ that give CMP-UCB its leaders, and u and e of the robust means.  So
+coop-UCB's published ε_c is played at more sizes, and CMP-UCB at all γ that give two leaders.  Arms are permuted in
+every run: the best one is the first, which tie rules would favour.  The first pulls of coop-UCB and DDUCB, one of each
+arm, are in the regret.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 
 from hushbandits.agents import howson2024_theory as theory
 from hushbandits.bench.declare import words
-from hushbandits.bench.declare.claim import Claim
+from hushbandits.bench.declare.claim import Claim, Origin
 from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
 from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
@@ -61,14 +63,14 @@ QUACK, TS = Use("QuACK-UCB", sigma=SIGMA), Use("QuACK-TS")
 COOP = Use("coop-UCB", label="coop-UCB", constant="smallest")
 PUBLISHED = Use("coop-UCB", label="coop-UCB, published ε_c", constant="published")
 DDUCB, RECHOOSING, DEC_TS = Use("DDUCB"), Use("DDUCB-rechoosing"), Use("Dec-TS")
-PEERS = (COOP, PUBLISHED, DDUCB, RECHOOSING)  # DDUCB as published, and as in its authors' code, which is our own line
-OWN = "own addition"
+# coop-UCB with our ε_c and DDUCB as in its authors' code are lines of our own.
+PEERS, OURS = (COOP, PUBLISHED, DDUCB, RECHOOSING), (COOP, RECHOOSING)
 AGENTS = (QUACK, *PEERS, TS, DEC_TS)
 
 
-def _whose(peer: Use) -> str:
-    """The source of a sentence about a peer: the paper's figures have no DDUCB that chooses anew."""
-    return OWN if peer is RECHOOSING else ""
+def _whose(peer: Use) -> Origin:
+    """Whose a sentence about a peer is: the paper's figures have neither of our lines."""
+    return "own" if peer in OURS else "paper"
 
 
 def _under(graph: str, n_agents: int, at: Params) -> Claim:
@@ -112,7 +114,8 @@ def _scales(graph: str) -> list[Claim]:
     # On cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
     return [
         Claim(f"On a {graph} {of.name} scales better with M than {over.called}.",
-              Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6")
+              Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6",
+              origin=_whose(over))
         for of in (TS, DEC_TS, *([] if graph == "cycle" else [QUACK])) for over in (COOP, PUBLISHED, DDUCB)
     ]  # fmt: skip
 
@@ -121,7 +124,7 @@ def _widens(graph: str) -> list[Claim]:
     """Said of cycles alone."""
     return [
         Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
-              Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, source=_whose(peer))
+              Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, origin=_whose(peer))
         for peer in PEERS if graph == "cycle"
     ]  # fmt: skip
 
@@ -134,7 +137,9 @@ def _sizes(number: int, graph: str) -> Experiment:
         figures=(_panels(by="env.n_agents"),),
         claims=[
             *(Claim(f"On a {graph} QuACK-UCB outperforms {peer.called} at all sizes.", Ratio("regret", QUACK, peer),
-                    **words.LESS, source=_whose(peer)) for peer in PEERS),
+                    **words.LESS, origin=_whose(peer)) for peer in PEERS if peer is not PUBLISHED),
+            Claim(f"On a {graph} QuACK-UCB outperforms {PUBLISHED.called} from 64 agents on.",
+                  Ratio("regret", QUACK, PUBLISHED, at={"env.n_agents": SIZES[1:]}), **words.LESS),
             *_widens(graph),
             *_thompson(graph, source),
             *_scales(graph),
@@ -151,7 +156,7 @@ FIGURE_2 = _declared(
     claims=[
         *(Claim(f"On the {graph} of 196 agents QuACK-UCB significantly outperforms {peer.called}.",
                 Ratio("regret", line(QUACK, graph=graph), line(peer, graph=graph)), **words.MUCH_LESS,
-                source=_whose(peer))
+                origin=_whose(peer))
           for graph in GRAPHS for peer in PEERS),
         *(Claim(f"On the {graph} of 196 agents QuACK-TS is competitive with Dec-TS.",
                 Ratio("regret", line(TS, graph=graph), line(DEC_TS, graph=graph)), **words.NO_WORSE)
@@ -160,6 +165,24 @@ FIGURE_2 = _declared(
               Ratio("regret", line(TS, graph="star"), line(DEC_TS, graph="star")), **words.MUCH_LESS),
         *(_under(graph, LARGEST, {"env.graph": [graph]}) for graph in GRAPHS),
     ],
+)  # fmt: skip
+
+#: The paper shows "all network sizes" and names the largest: from where on is QuACK-UCB ahead?
+FEW = (16, 25, 36)
+
+SMALLER = _declared(
+    "small", "QuACK-UCB and coop-UCB with its published ε_c on small cycles and grids", "figures 3 and 4",
+    env=_delayed(),
+    agents=(QUACK, PUBLISHED),
+    sweep={"env.graph": ("cycle", "grid"), "env.n_agents": FEW},
+    figures=(_panels(by="env.graph", x="env.n_agents", bounds={}),),
+    claims=[
+        Claim(f"On a {graph} of {m} QuACK-UCB outperforms {PUBLISHED.called}.",
+              Ratio("regret", QUACK, PUBLISHED, at={"env.graph": [graph], "env.n_agents": [m]}), **words.LESS,
+              origin="reading")
+        for graph in ("cycle", "grid") for m in FEW
+    ],
+    quick={"runs": 10, "env.horizon": 500},
 )  # fmt: skip
 
 FIGURE_6 = _declared(
@@ -197,12 +220,40 @@ FIGURE_7 = _declared(
         for claim in (
             Claim(f"Heavy tails, {graph}: with one leader CMP-UCB outperforms QuACK.",
                   Ratio("regret", _led(1), ROBUST, at={"env.graph": [graph]}), **words.LESS),
-            *(Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(n).label}.",
-                    Ratio("regret", ROBUST, _led(n), at={"env.graph": [graph]}), **words.LESS) for n in (2, 4)),
+            # At the largest γ that gives so many, at which a leader hears most.
+            Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(2).label}.",
+                  Ratio("regret", ROBUST, _led(2), at={"env.graph": [graph]}), **words.LESS, origin="reading"),
+            Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(4).label}.",
+                  Ratio("regret", ROBUST, _led(4), at={"env.graph": [graph]}), **words.LESS),
         )
     ],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
 )  # fmt: skip
+
+#: All γ at which 𝒢_γ has two leaders, by graph and size.
+TWO_LEADERS = {
+    ("cycle", 16): range(5, 8), ("cycle", 36): range(12, 18), ("cycle", 64): range(21, 32),
+    ("grid", 16): range(4, 6), ("grid", 36): range(6, 10), ("grid", 64): range(9, 14),
+}  # fmt: skip
+LED = Use("CMP-UCB", label="CMP-UCB, 2 leaders", moment=MOMENT, excess=EXCESS)
+
+
+def _two_leaders(graph: str, m: int, gammas: range) -> Experiment:
+    """The γ is CMP-UCB's alone: QuACK's leader hears everybody."""
+    return _declared(
+        f"two-leaders-{graph}-{m}", f"Heavy tails: every γ that gives CMP-UCB two leaders, {graph} of {m}", "figure 7",
+        env=FIGURE_7.env.having(n_agents=m, graph=graph),
+        agents=[ROBUST, LED],
+        sweep={"CMP-UCB.gamma": tuple(gammas)},
+        figures=(Figure(y="regret", x="CMP-UCB.gamma"),),
+        claims=[
+            Claim(f"Heavy tails, {graph} of {m}: QuACK performs better than {LED.label}, {which} γ that gives two.",
+                  Ratio("regret", ROBUST, LED, at=at), **words.LESS, origin="reading")
+            for which, at in (("at every", {}), ("at the smallest", {"CMP-UCB.gamma": [gammas[0]]}))
+        ],
+        quick={"runs": 10, "env.horizon": 500},
+    )  # fmt: skip
+
 
 GAMMA = 1.01
 AS_COOP = Use("QuACK-UCB", label="QuACK-UCB, radius of coop-UCB", sigma=SIGMA, delta=HORIZON**-GAMMA)
@@ -305,6 +356,7 @@ DUELS = _declared(
 )  # fmt: skip
 
 EXPERIMENTS = (
-    FIGURE_2, _sizes(3, "cycle"), _sizes(4, "grid"), _sizes(5, "star"), FIGURE_6, FIGURE_7,
+    FIGURE_2, _sizes(3, "cycle"), _sizes(4, "grid"), _sizes(5, "star"), SMALLER, FIGURE_6, FIGURE_7,
+    *(_two_leaders(*where, gammas) for where, gammas in TWO_LEADERS.items()),
     RADIUS, THEOREM_1, MESSAGES, PRIVATE, DUELS,
 )  # fmt: skip

@@ -74,14 +74,13 @@ BASELINES = CENTRAL, INDEPENDENT = Use("Central", delta=0.05), Use("Independent"
 def _epsilon_claims() -> list[Claim]:
     """How much ε costs: first the figure's statistic, the mean at every N, then a reading of our own."""
     own: Params = {"statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]}}
-    source = "own reading of the same sentence"
     small, large = DP_LINES[:2], DP_LINES[1:]
-    cost, stable = "Rounds increase significantly from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
+    cost, stable = "There is a significant increase from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
     return [
-        Claim(f"{cost} (means, every N).", Ratio("rounds", *small), **words.MUCH_MORE),
+        Claim(f"{cost} (means, every N).", Ratio("rounds", *small), **words.CLEARLY_MORE),
         Claim(f"{stable} (means, every N).", Ratio("rounds", *large), **words.LITTLE),
-        Claim(f"{cost} (medians, N ≥ 256).", Ratio("rounds", *small, **own), **words.MUCH_MORE, source=source),
-        Claim(f"{stable} (medians, N ≥ 256).", Ratio("rounds", *large, **own), **words.LITTLE, source=source),
+        Claim(f"{cost} (medians, N ≥ 256).", Ratio("rounds", *small, **own), **words.CLEARLY_MORE, origin="reading"),
+        Claim(f"{stable} (medians, N ≥ 256).", Ratio("rounds", *large, **own), **words.LITTLE, origin="reading"),
     ]
 
 
@@ -89,7 +88,7 @@ def _figure_1_claims() -> list[Claim]:
     claims = [
         Claim(f"Sample complexity grows with the number of agents. ({use.called})",
               Slope("rounds", use, along="env.n_agents"), above=0,
-              source="own addition" if use is INDEPENDENT else "")
+              origin="own" if use is INDEPENDENT else "paper")
         for use in (*METHODS, INDEPENDENT)  # the paper says it of its two methods
     ]  # fmt: skip
     for use in METHODS:

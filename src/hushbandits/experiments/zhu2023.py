@@ -27,7 +27,7 @@ def _claims(reading: str) -> list[Claim]:
         Claim(f"Beside an agent {told}, an honest agent's regret is less than UCB1's.",
               Ratio("honest_regret", resilient, alone), **words.LESS),
         Claim(f"Beside an agent {told}, the largest regret of an honest agent is less than the largest with UCB1.",
-              Ratio("honest_most", resilient, alone), **words.LESS, source="own reading of the same sentence"),
+              Ratio("honest_most", resilient, alone), **words.LESS, origin="reading"),
     ]  # fmt: skip
 
 

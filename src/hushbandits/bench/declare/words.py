@@ -25,6 +25,7 @@ __all__ = [
     "MUCH_LESS",
     "MUCH_MORE",
     "NO_WORSE",
+    "ORDERWISE",
     "WORDS",
     "about",
 ]
@@ -57,12 +58,16 @@ NO_WORSE: Final = _region(below=MATCHES["below"])
 #: Of the difference of two time-averaged regrets (rewards are in [0, 1]).  Both go to 0, so that this says little
 #: where T is large: a claim that has it stands beside one that has `MATCHES` of the ratio.
 MATCHES_PER_TIME: Final = _region(above=-0.01, below=0.01)
+#: Of the same order: within a factor of ten, either way.
+ORDERWISE: Final = _region(above=0.1, below=10)
 #: An exponent within a fifth of 1.
 LINEARLY: Final = _region(above=0.8, below=1.2)
 
 #: Words of the papers, as they stand in a sentence, and the regions that each may have (down, up; of a slope, itself).
 WORDS: Final[Mapping[str, tuple[Region, ...]]] = MappingProxyType(
-    dict.fromkeys(("much", "far", "sharp", "significant", "large improvement"), (MUCH_LESS, MUCH_MORE))
+    dict.fromkeys(("significant increase",), (CLEARLY_LESS, CLEARLY_MORE))
+    | dict.fromkeys(("order-wise",), (ORDERWISE,))
+    | dict.fromkeys(("much", "far", "sharp", "significant", "large improvement"), (MUCH_LESS, MUCH_MORE))
     | dict.fromkeys(("clear",), (CLEARLY_LESS, CLEARLY_MORE))
     | dict.fromkeys(("little", "slight", "close to", "level", "stable"), (LITTLE,))
     | dict.fromkeys(("considerable",), (CONSIDERABLY_LESS,))
