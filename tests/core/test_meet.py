@@ -2,12 +2,14 @@
 
 import random
 import warnings
+from dataclasses import dataclass
 
 import pytest
 from kinds import each_once, one_per_class
 from named import taken
 
 import hushbandits as hb
+from hushbandits.core.luck.rewards import Gaussian
 from hushbandits.core.play import meet, play
 from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers, make_core, make_team
 
@@ -40,6 +42,11 @@ OPTIONS = {
     "user_dropout": (0.2,),
 }  # fmt: skip
 OFTEN = {"n_agents": 0.8, "graph": 0.6, "life": 0.5, "n_arms": 0.5, "speech": 0.1, "fields": 0.1}
+
+
+@dataclass(frozen=True)
+class Wide(Gaussian):
+    """A law of one's own, which teams are not shown."""
 
 
 class Rounded(hb.Wrapper):
@@ -153,6 +160,32 @@ def test_a_team_says_what_it_declares_and_agents_of_ones_own_what_is_asked():
         meet(core, Declared())
     play(core, hb.Each(Speaking))
     play(make_core("CoopNetwork-v0", n_agents=2, horizon=2), hb.Each(Silent))
+
+
+BERNOULLI = {
+    "CoopNetwork-v0": [
+        *(lead + policy for policy in ("KL-UCB", "IMED", "TS") for lead in ("", "QuACK-")), "Dec-TS",
+    ],
+    "DPMASE-v0": [f"{home}-{rule}" for home in ("Decentralized", "0-Privacy", "1-Privacy")
+                  for rule in ("KL-Racing", "KL-LUCB")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("env_id", "agent"), [(env_id, agent) for env_id, its in BERNOULLI.items() for agent in its])
+def test_a_rule_on_the_unit_interval_plays_no_other_rewards(env_id, agent):
+    for law, refused in (("beta", False), ("clipped-gaussian", False), ("gaussian", True), (Wide(), True)):
+        core = assemble(env_id, make_team(agent), runs=1, env={"rewards": law, "n_agents": 32, "horizon": 9})
+        if refused:
+            with pytest.raises(ValueError, match=r"needs rewards in \[0, 1\]"):
+                meet(core, make_team(agent))
+        else:
+            meet(core, make_team(agent))
+
+
+def test_a_reward_that_a_mechanism_tells_is_the_mechanism_s():
+    """Noise takes rewards of [0, 1] beyond it, and their means stay."""
+    core = make_core("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[hb.make_wrapper("LocalLaplace")])
+    meet(core, make_team("TS"))
 
 
 def test_random_play_pulls_one_arm_where_one_is_taken():

@@ -11,6 +11,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import real
 from hushbandits.core.luck.tapes import streams
+from hushbandits.core.told import check_unit_rewards
 from hushbandits.core.world import World
 from hushbandits.policies.luck import largest_beta, words
 
@@ -34,7 +35,7 @@ def _choose(own, t, r, arms):
 @jit
 def _learn(own, r, arms, rewards):
     for m in range(arms.shape[1]):
-        x = min(max(rewards[r, m], 0.0), 1.0)  # a Beta law has no parameters below 0
+        x = min(max(rewards[r, m], 0.0), 1.0)  # noise may take it further, and a Beta law has no parameters below 0
         own.sums[r, m, arms[r, m], 0] += own.rate * x
         own.sums[r, m, arms[r, m], 1] += own.rate * (1.0 - x)
 
@@ -43,7 +44,7 @@ class DecTS(Gossip):
     """Decentralised Thompson sampling: Beta posteriors whose parameters are averaged with the neighbours'.
 
     Priors Beta(1, 1); after a round's pulls ``α += ηr``, ``β += η(1 − r)`` on the pulled arm, then ``α ← Pα`` and
-    ``β ← Pβ``.  For rewards in [0, 1]; one beyond counts as the nearer end.  Source: Lalitha & Goldsmith 2021.
+    ``β ← Pβ``.  For rewards in [0, 1]; an env that pays others is refused.  Source: Lalitha & Goldsmith 2021.
 
     Parameters
     ----------
@@ -57,7 +58,11 @@ class DecTS(Gossip):
     def __init__(self, rate: float | None = None):
         self.rate = rate if rate is None else real("rate", rate, 0)
 
+    def meets(self, env: World) -> None:
+        check_unit_rewards(self.name, env)
+
     def begin(self, env: World, seeds: Seeds) -> _Posteriors:
+        self.meets(env)  # a team may be started without a meeting
         sums = np.ones((len(seeds), env.n_agents, env.n_arms, 2))
         luck = words(streams(seeds, f"agent/{self.name}"), env.n_agents)
         rate = float(env.n_agents) if self.rate is None else self.rate

@@ -15,7 +15,33 @@ from hushbandits.core.messages import Field, Fields
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["Told"]
+__all__ = ["Told", "check_unit_rewards"]
+
+
+def check_unit_rewards(who: str, env: World) -> None:
+    """Refuse an env whose law pays rewards beyond [0, 1], for a rule that is defined on [0, 1] alone.
+
+    What a wrapper tells agents in their place, such as a reward with noise on it, is the wrapper's.
+
+    Parameters
+    ----------
+    who : str
+        Whose rule it is.
+    env : World
+        The env, or its face.
+
+    Raises
+    ------
+    ValueError
+        Names the law, where it is shown.
+    """
+    reward = env.told.get("reward")
+    if reward is None or any(type(wrapper).tell is not Wrapper.tell for wrapper in env.wrappers):
+        return
+    low, high = reward.range
+    if low < 0.0 or high > 1.0:
+        law = getattr(env, "law", None)  # one of one's own is not shown
+        raise ValueError(f"{who} needs rewards in [0, 1], not {'those of this env' if law is None else repr(law)}")
 
 
 class Told:

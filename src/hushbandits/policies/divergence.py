@@ -46,6 +46,7 @@ class KLUCB(Policy):
     """
 
     name = "KL-UCB"
+    unit_interval = True
     choose = staticmethod(by_index(_kl_ucb_index, _clocked))
     update = staticmethod(add)
 
@@ -81,6 +82,7 @@ class IMED(Policy):
     analysis of a new bandit algorithm for semi-bounded rewards", algorithm 1 (there for a wider class of laws).
     """
 
+    unit_interval = True
     choose = staticmethod(by_index(_imed_index, _best_mean))
     update = staticmethod(add)
 

@@ -58,6 +58,8 @@ class Policy:
         Whether it draws: then `state` is given `luck`, (L, 4) words that seed `hushbandits.policies.luck`.
     order : float
         It needs rewards whose absolute moment of this order is finite.
+    unit_interval : bool
+        It is defined for rewards in [0, 1] alone, and meets no env that pays others.
     shared : tuple of str
         Parameters that are also those of the mechanism which noises its rewards: given on either side, they hold for
         both; ``None``: the mechanism's.
@@ -67,6 +69,7 @@ class Policy:
     update: ClassVar[Callable[..., None]]
     random: ClassVar[bool] = False
     order: float = 1.0
+    unit_interval: ClassVar[bool] = False
     shared: ClassVar[tuple[str, ...]] = ()
 
     @property

@@ -44,6 +44,7 @@ class ThompsonSampling(Policy):
     """
 
     name = "TS"
+    unit_interval = True
     choose = staticmethod(_draw_beta)
     update = staticmethod(_toss)
     random = True

@@ -12,6 +12,7 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.luck.rewards import Stable
 from hushbandits.core.luck.tapes import run_seeds, streams
+from hushbandits.core.told import check_unit_rewards
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.luck import words as luck_words
@@ -26,9 +27,11 @@ def started(policy: Policy, env: World, learners: int, plays: int, luck: Array |
     Raises
     ------
     ValueError
-        The policy needs a moment that the rewards do not have, or another ε than that of the mechanism which noises
-        them; or one's own raised.
+        The policy needs a moment that the rewards do not have, rewards in [0, 1], or another ε than that of the
+        mechanism which noises them; or one's own raised.
     """
+    if policy.unit_interval:
+        check_unit_rewards(f"policy {policy.name}", env)
     law = getattr(env, "law", None)  # a law of one's own is not shown
     if isinstance(law, Stable) and policy.order >= law.alpha:
         raise ValueError(

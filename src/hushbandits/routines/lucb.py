@@ -157,7 +157,7 @@ def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
 
 def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
     """LUCB with KL bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1)."""
-    return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair)
+    return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair, unit_interval=True)
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:

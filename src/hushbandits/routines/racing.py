@@ -133,4 +133,4 @@ def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
     Source: Kaufmann & Kalyanakrishnan 2013, algorithm 1 with m = 1, where the best can be accepted only once the
     worst can be given up, and the worst comes first.
     """
-    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl)
+    return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn_kl, unit_interval=True)

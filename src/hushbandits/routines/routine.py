@@ -48,6 +48,8 @@ class Routine(NamedTuple):
         Whether `learn` may return ``RESETS``.
     several : bool
         Whether `plan` may pull more than one arm in an activation.
+    unit_interval : bool
+        Whether the rules are defined for rewards in [0, 1] alone.
     """
 
     state: Callable[[int, int, int], State]
@@ -59,3 +61,4 @@ class Routine(NamedTuple):
     draws: int = 0
     resets: bool = False
     several: bool = False
+    unit_interval: bool = False

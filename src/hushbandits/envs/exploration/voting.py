@@ -17,6 +17,7 @@ from hushbandits.core.luck.tapes import LONGEST, Uniforms
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
+from hushbandits.core.told import check_unit_rewards
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.episode import Loss, Player, compiled
 from hushbandits.envs.exploration.votes import clear
@@ -47,12 +48,14 @@ class VotingTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
     def meets(self, env: World) -> None:
-        """Raise ``ValueError`` where the routine resets or pulls what this env does not know."""
+        """Raise ``ValueError`` where the routine needs what this env has not: resets, pulls, rewards in [0, 1]."""
         routine = self.routine(env.n_arms)
         if routine.resets and "reset" not in env.fields:
             raise ValueError(f"{self.name} resets the vote, and this env knows no resets: build it with resets=True")
         if routine.several and env.single:
             raise ValueError(f"{self.name} pulls several arms in an activation, and this env takes one: single=True")
+        if routine.unit_interval:
+            check_unit_rewards(self.name, env)
 
     def reset(self, env: World, seeds: Seeds) -> None:
         runs, n, k = len(seeds), 1 if self.shared else env.n_agents, env.n_arms
