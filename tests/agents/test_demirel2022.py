@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import arms_pulled, build
 from scipy import stats
-from twins_federated import A, fed_mom, made_up, naive_phases, taped
+from twins_federated import A, corrupted, fed_mom, naive_phases, taped
 
 import hushbandits as hb
 from hushbandits.agents.demirel2022 import MAPPINGS, FedMoMUCB, clients_needed, group_size, tolerance
@@ -33,9 +33,9 @@ def test_it_equals_its_naive_twin(m, share, mapping, growth, reading):
     final = env.metrics()
     for r, seed in enumerate(run_seeds(8, 3)):
         pull = taped(seed, env.arms.own[r].tolist(), T)
-        liars, lie = made_up(seed, m, share, reading, GOOD, 4)
+        liars, told = corrupted(seed, pull, m, share, reading, GOOD, T)
         server = fed_mom(m, share, mapping, 0.4, sigma=0.1)
-        played, uploads = naive_phases(pull, m, 4, T, LENGTH[growth], server, lie)
+        played, uploads = naive_phases(told, m, 4, T, LENGTH[growth], server)
         assert arms[r].tolist() == played
         assert team._uploads[r] == uploads
         regret = np.maximum(0.9 - np.array(MEANS) - 0.1, 0)[arms[r]].sum(0)
@@ -58,13 +58,13 @@ def test_its_law_is_that_of_clients_drawn_elsewhere():
     for seed in run_seeds(77, 200):
         own = means + 0.1 * rng.standard_normal((m, 4))
         noise = 0.5 * rng.standard_normal((horizon, m))
-        liars, lie = made_up(seed, m, share, "invert", GOOD, 4)
 
         def pull(t, i, a, own=own, noise=noise):
             return own[i, a] + noise[t - 1, i]
 
         server = fed_mom(m, share, "arithmetic", 0.3, sigma=0.1)
-        played, _ = naive_phases(pull, m, 4, horizon, LENGTH["doubling"], server, lie)
+        liars, told = corrupted(seed, pull, m, share, "invert", GOOD, horizon)
+        played, _ = naive_phases(told, m, 4, horizon, LENGTH["doubling"], server)
         regret = np.maximum(0.9 - means - 0.1, 0)[np.array(played)].sum(0)
         theirs.append(np.mean([regret[i] for i in range(m) if i not in liars]))
     assert stats.ks_2samp(ours("invert"), theirs).pvalue > 1e-6
@@ -84,20 +84,41 @@ def test_sizes_are_the_papers(mapping):
         assert tolerance(m, share, mapping, 0.01) == pytest.approx(4 * limit)  # no E falls to β/4 below it
 
 
-def test_liars_make_up_as_many_samples_as_they_count():
-    given = {"n_agents": 10, "means": MEANS, "spread": 0.0, "margin": 0.1, "horizon": 400}
-    env, team = build("FederatedNetwork-v0", "Fed-MoM-UCB", 40, given, {"beta": 0.2}, [FalseMeans("invert", 0.3)])
-    hb.play(env, team, 3)
-    lies = env.wrappers[0]
-    assert lies.byzantine.sum(1).tolist() == [3] * 40
-    liars, honest = lies._made[lies.byzantine], lies._made[~lies.byzantine]
-    assert (honest == 0).all()
-    assert (liars > 0).all()
-    mean = lies._sums[lies.byzantine] / liars
-    around = np.where(env.gaps.repeat(3, 0) < 1e-12, 0.05, 0.95)
-    z = (mean - around) / (0.1 / np.sqrt(12 * liars))
-    assert abs(z.mean()) < 0.3
-    assert abs(z.std() - 1) < 0.15
+def played(reading, runs, rounds=40):
+    """Arms of all rounds (T, R, M), what agents are told of them, and what they hear at the end."""
+    core = hb.make_core(
+        "FederatedNetwork-v0", runs=runs, n_agents=10, means=MEANS, spread=0.0, margin=0.1, horizon=rounds,
+        graph="complete", life=1, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.3)],
+    )  # fmt: skip
+    core.reset(run_seeds(3, runs))
+    arms = np.random.default_rng(3).integers(4, size=(rounds, runs, 10))
+    said = {"mean": np.full((runs, 10, 4), 0.5), "count": np.ones((runs, 10, 4)), "sent": np.ones((runs, 10), bool)}
+    told = []
+    for arm in arms:
+        told.append(core.pull(arm).reward)
+        heard = core.talk(said).inbox
+    return core, arms, np.array(told), heard["mean"], heard["sender"]
+
+
+@pytest.mark.parametrize("reading", ["invert", "hide"])
+def test_a_liar_goes_by_its_own_lies(reading):
+    """What it is told of a pull is the sample that it makes up, and the mean that others hear is that of these."""
+    core, arms, told, heard, sender = played(reading, 20)
+    lies = core.wrappers[0].byzantine
+    assert lies.sum(1).tolist() == [3] * 20
+    good = np.take_along_axis(core.gaps, arms.reshape(40, 20, 10).transpose(1, 0, 2).reshape(20, -1), 1) < 1e-12
+    good = good.reshape(20, 40, 10).transpose(1, 0, 2)
+    made = lies & (good | (reading == "invert"))
+    samples = (told - np.where(good, 0.0, 0.9))[made] / 0.1
+    assert stats.kstest(samples, "uniform").pvalue > 1e-6
+    assert (told[~made] < 0).any()  # N(μ, ½²) leaves [0, 1]
+    assert (told[~made] > 1).any()
+    for r, m in np.argwhere(lies).tolist():
+        (seat, slot) = np.argwhere(sender[r] == m)[0]
+        for k in range(4):
+            here = (arms[:, r, m] == k) & made[:, r, m]
+            expected = told[here, r, m].mean() if here.any() else 0.5
+            assert heard[r, seat, slot, k] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("reading", ["invert", "hide"])
@@ -111,7 +132,7 @@ def test_liars_of_a_run_that_starts_among_others_are_those_of_one_alone(reading)
 
     def heard(core, count):
         shape = core.runs, 6, 4
-        core.pull(np.zeros(shape[:2], int))
+        core.pull(np.zeros(shape[:2], int) + core.gaps.argmin(1)[:, None])  # a lie in both readings
         said = {"mean": np.full(shape, 0.5), "count": np.full(shape, count), "sent": np.ones(shape[:2], bool)}
         return core.talk(said).inbox["mean"]
 

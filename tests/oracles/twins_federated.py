@@ -66,29 +66,22 @@ def fed_mom(m, share, mapping, beta, sigma=0.5, sigma_c=0.01):
     return server
 
 
-def made_up(seed, m, share, reading, good, k):
-    """Who lies, and a client's word as it says it: the mean of as many invented samples as it has pulls."""
-    rng = stream(seed, "wrapper/FalseMeans")
-    liars = set(rng.permutation(m).tolist()[: math.floor(share * m)])
-    made, sums = [[0] * k for _ in range(m)], [[0.0] * k for _ in range(m)]
+def corrupted(seed, pull, m, share, reading, good, horizon):
+    """Who lies, and what clients go by: a liar's rewards are samples that it makes up, for itself as for all others."""
+    order = stream(seed, "wrapper/FalseMeans").permutation(m).tolist()
+    liars = set(order[: math.floor(share * m)])
+    u = stream(seed, "wrapper/FalseMeans/samples").random((horizon, m))
 
-    def lie(i, word, counts):
-        if i not in liars:
-            return word
-        said = list(word)
-        for a in range(k):
-            if reading == "hide" and a not in good:
-                continue
-            more = counts[a] - made[i][a]
-            sums[i][a] += (0.0 if a in good else 0.9) * more + 0.1 * rng.random(more).sum()
-            made[i][a] += more
-            said[a] = sums[i][a] / made[i][a]
-        return said
+    def told(t, i, a):
+        x = pull(t, i, a)
+        if i not in liars or (reading == "hide" and a not in good):
+            return x
+        return (0.0 if a in good else 0.9) + 0.1 * float(u[t - 1, i])
 
-    return liars, lie
+    return liars, told
 
 
-def naive_phases(pull, m, k, horizon, length, server, lie=lambda i, word, counts: word, lost=lambda t, i: False):
+def naive_phases(pull, m, k, horizon, length, server, lost=lambda t, i: False):
     """Arms of every round, (T, M) as lists, and posts to the server.
 
     `length(p)`: pulls of an arm in phase p; `lost(t, i)`: whether what i posts in round t gets lost.
@@ -113,9 +106,8 @@ def naive_phases(pull, m, k, horizon, length, server, lie=lambda i, word, counts
         uploads += len(due)
         for i in due:
             own[i] = [s[i][a] / n[i][a] for a in range(k)]
-            said = lie(i, own[i], n[i])
             if not lost(t, i):
-                heard[i] = said
+                heard[i] = own[i]
         for i in due:
             words = [own[c] if c == i else heard[c] for c in range(m)]
             left[i], over[i] = server(words, left[i], pulls[i], phase[i])

@@ -133,8 +133,7 @@ class Federated(Team):
     -----
     A subclass says by `schedule` how often an arm is pulled in a phase, and by `judge` which arms are kept.
 
-    What is lost leaves a client's last word standing, and then seats may go different ways.  A Byzantine client goes by
-    its own true means where all others hear its lies.
+    What is lost leaves a client's last word standing, and then seats may go different ways.
     """
 
     setting = "network"

@@ -199,8 +199,8 @@ class Env(Startable):
             self._refuse("pull")
         action = self._check_action(action)
         self._phase = "broken"  # what was drawn cannot be drawn again
-        reward = self._pull(action)
-        self._told = reward = self._telling.reward(reward, self.wrappers, self._strangers, self)
+        self._told = self._pull(action)  # what a wrapper's `tell` finds in the standard report
+        self._told = reward = self._telling.reward(self._told, self.wrappers, self._strangers, self)
         self._phase = "talk"
         return self._seen(reward=handed(reward) if "reward" in self.told else None)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
+from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
@@ -47,11 +48,11 @@ def swapped(means: Array) -> Array:
 class FalseMeans(Wrapper):
     """Some agents report other means, arm by arm, and the largest count that an honest agent has of each arm.
 
-    It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends; what it pulls, and what it learns by
-    itself, is left as it is.  The first two readings are the attack on `Resilient-UCB` in the experiments of Zhu et al.
-    2023.  Their code declares the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that
-    stays 0: hence two.  The other two are the attacks on `Fed-MoM-UCB` of Demirel et al. 2022, where liars make up
-    samples: their mean is that of so many draws as they count.
+    It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends.  The first two readings are the
+    attack on `Resilient-UCB` in the experiments of Zhu et al. 2023, and leave as it is what the agent learns by itself.
+    Their code declares the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that stays
+    0: hence two.  The other two are the attacks on `Fed-MoM-UCB` of Demirel et al. 2022, where liars make up samples:
+    of each pull a liar is told the sample in place of its reward, goes by it, and sends the mean of these.
 
     Parameters
     ----------
@@ -97,28 +98,28 @@ class FalseMeans(Wrapper):
             row[rng.permutation(env.n_agents)[: math.floor(self.fraction * env.n_agents)]] = True
         #: (R, M, K) samples that were made up, and their sums.
         self._made, self._sums = np.zeros((2, len(seeds), env.n_agents, env.n_arms))
+        self._samples = Uniforms(seeds, f"wrapper/{self.name}/samples", (env.n_agents,))
+
+    def tell(self, reward: Array, env: World) -> Array:
+        if self.reading not in ("invert", "hide"):
+            return reward
+        arm = env.standard_report()["arm"]
+        costs_nothing = np.take_along_axis(env.gaps, arm, 1) < _NOTHING
+        sample = np.where(costs_nothing, 0.0, 0.9) + 0.1 * self._samples.next()
+        lies = self.byzantine & (costs_nothing if self.reading == "hide" else True)
+        runs, agents = np.nonzero(lies)
+        self._made[runs, agents, arm[lies]] += 1.0
+        self._sums[runs, agents, arm[lies]] += sample[lies]
+        return np.where(lies, sample, reward)
 
     def send(self, message: Payload, env: World) -> Payload:
-        lies = self.byzantine[:, :, None]
         if self.reading in ("invert", "hide"):
-            return self._made_up(message, env)
+            made = np.maximum(self._made, 1.0)
+            return message.but(mean=np.where(self._made > 0.0, self._sums / made, message["mean"]))
+        lies = self.byzantine[:, :, None]
         most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
         means = 0.0 if self.reading == "zero" else swapped(env.means)[:, None]
         return message.but(mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"]))
-
-    def _made_up(self, message: Payload, env: World) -> Payload:
-        speaks, good = self.byzantine & message["sent"], env.gaps < _NOTHING
-        if not speaks.any():
-            return message
-        mean, count = np.array(message["mean"]), message["count"]
-        for r, m in np.argwhere(speaks).tolist():
-            for k in np.flatnonzero(good[r]) if self.reading == "hide" else range(env.n_arms):
-                more = int(count[r, m, k] - self._made[r, m, k])
-                low = 0.0 if good[r, k] else 0.9
-                self._sums[r, m, k] += low * more + 0.1 * self._rngs[r].random(more).sum()
-                self._made[r, m, k] += more
-                mean[r, m, k] = self._sums[r, m, k] / max(self._made[r, m, k], 1.0)
-        return message.but(mean=mean)
 
     def metrics(self, env: World) -> dict[str, Array]:
         regret: Array = env.agent_regret
