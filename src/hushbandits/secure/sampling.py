@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.secure.primitives import keystream
+from hushbandits.secure.primitives import KEY, keystream, source
 
-__all__ = ["expand", "total"]
+__all__ = ["expand", "secret_shares", "total"]
 
 
 def expand(keys: Sequence[bytes], count: int, modulus: int) -> Array:
@@ -64,3 +64,25 @@ def total(rows: Array, modulus: int) -> Array:
     for _ in range(32):
         high = (high << np.uint64(1)) % m
     return (high + rest) % m
+
+
+def secret_shares(x: Array, k: int, modulus: int) -> Array:
+    """Cut each number into k uniform residues that sum to it, one after the other; the operating system draws them.
+
+    Parameters
+    ----------
+    x : Array
+        (n,) integers.
+    k : int
+    modulus : int
+        2 … 2⁶².
+
+    Returns
+    -------
+    Array
+        int64, (n·k,).
+    """
+    key = source(None, "shares")(KEY)
+    drawn = expand([key], len(x) * (k - 1), modulus)[0].reshape(k - 1, len(x))
+    last = (x.astype(np.int64) - total(drawn, modulus).astype(np.int64)) % modulus
+    return np.vstack([drawn.astype(np.int64), last]).T.ravel()

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, integer, real
+from hushbandits.core.ground.validate import choice, flag, integer, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
@@ -38,6 +38,7 @@ from hushbandits.privacy.shuffling import (
 from hushbandits.secure.batches import MIXED, Batches, mixed_words
 from hushbandits.secure.mixnet import MOST_HOPS
 from hushbandits.secure.primitives import needed
+from hushbandits.secure.sampling import secret_shares
 from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -243,7 +244,10 @@ class ShuffledSum(SecureFunction):
     protocol : str, optional
         ``"mixnet"``; by default the shuffler is ideal.
     hops : int
-        Mixes that every share passes, their keys from the run's seed, as the shares are: a simulation.
+        Mixes that every share passes.
+    insecure_seed : bool
+        Whether shares, keys and orders follow from the run's seed: a simulation.  Otherwise they are the operating
+        system's; sums are the same, and the noise in them is the mechanism's own.
 
     Raises
     ------
@@ -261,6 +265,7 @@ class ShuffledSum(SecureFunction):
         min_cohort: int = 2,
         protocol: str | None = None,
         hops: int = 3,
+        insecure_seed: bool = True,
         *,
         name: str | None = None,
     ):
@@ -268,21 +273,21 @@ class ShuffledSum(SecureFunction):
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS)
         self.security = integer("security", security, 1, 128)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
-        hops = integer("hops", hops, 1, MOST_HOPS)
+        hops, insecure_seed = integer("hops", hops, 1, MOST_HOPS), flag("insecure_seed", insecure_seed)
         if protocol is not None:
             if shuffle != "split-and-mix":
                 raise ValueError(f"shuffle={shuffle!r}: with protocol={protocol!r} allowed is 'split-and-mix'")
             self.protocol = choice("protocol", protocol, ("mixnet",))
             needed()
-            self.hops = hops
+            self.hops, self.insecure_seed = hops, insecure_seed
             vars(self)["measures"] = dict(MIXED)
-        elif hops != 3:
-            raise ValueError(f'hops={hops} of {self.name}: an ideal shuffler has none, protocol="mixnet" has')
+        elif (hops, insecure_seed) != (3, True):
+            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
 
     @property
     def shuffler(self) -> tuple[str, ...]:
         """What its users trust in."""
-        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, insecure_seed=True)
+        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
 
     def sends(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("reward", "n", "modulus"), fields)
@@ -300,7 +305,7 @@ class ShuffledSum(SecureFunction):
     def reset(self, env: World, seeds: Seeds) -> None:
         self._rngs = self.generators(seeds)
         if self.protocol is not None:
-            self._batches = Batches(self.hops, True, f"wrapper/{self.name}", seeds)
+            self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
 
     def metrics(self, env: World) -> dict[str, Array]:
         return {} if self.protocol is None else self._batches.metrics()
@@ -320,7 +325,12 @@ class ShuffledSum(SecureFunction):
                 bits[r, i] *= k
             if isinstance(crowd, Individuals):
                 messages = crowd.messages(r, i)
-                shares = split_and_mix(messages, k, m, rng) if k > 1 else messages
+                if k == 1:
+                    shares = messages
+                elif self.protocol is None or self.insecure_seed:
+                    shares = split_and_mix(messages, k, m, rng)
+                else:
+                    shares = secret_shares(messages, k, m)
                 if self.protocol is not None and keep[r, i]:
                     shares = np.frombuffer(b"".join(self._batches.shuffle(r, [s.tobytes() for s in shares])), np.int64)
                 total[r, i] = modular_sum(shares, m)
