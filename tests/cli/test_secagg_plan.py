@@ -12,7 +12,7 @@ def test_a_plan(capsys):
     assert main(["secagg-plan", "--users", "1000", "--dropouts", ".1", "--corrupt", ".05"]) == 0
     said = capsys.readouterr().out
     k, t = neighbourhood(1000, 0.05, 0.1)
-    up, down = traffic(1000, 10, k)
+    up, down = traffic(1000, 10, 1 << 32, k)
     assert "1,000 users, of whom 100 may drop out and 50 may collude" in said
     assert f'SecAgg(protocol="bonawitz", neighbours={k}, threshold={t})' in said
     assert f"{up:,} bytes up and {down:,} down per user, in 4 rounds" in said
@@ -35,5 +35,5 @@ def test_the_experiment_measures_what_was_planned(tmp_path):
     for label, neighbours, malicious in (("everybody a neighbour", None, False), ("8 neighbours", 8, False),
                                          ("signed", None, True)):  # fmt: skip
         sent = tuple(found[label, f"secagg_bytes_{way}"] for way in ("up", "down"))
-        assert sent == traffic(11, 20, neighbours, malicious)
+        assert sent == traffic(11, 20, 2 * 11 * 2**16 + 1, neighbours, malicious)
         assert found[label, "secagg_aborts"] == 0

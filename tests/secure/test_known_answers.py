@@ -10,7 +10,8 @@ from scipy import stats
 
 from hushbandits.secure import primitives
 from hushbandits.secure.graph import neighbourhood, neighbourhoods
-from hushbandits.secure.sampling import expand, total
+from hushbandits.secure.messages import parse_vector, vector
+from hushbandits.secure.sampling import expand, secret_shares, total
 from hushbandits.secure.shamir import PRIME, recover, split
 
 H = bytes.fromhex
@@ -187,6 +188,27 @@ def test_totals_do_not_overflow(m):
     rows = rng.integers(0, m, size=(1000, 3), dtype=np.uint64)
     rows[:, 0] = m - 1
     assert total(rows, m).tolist() == [sum(column) % m for column in rows.T.tolist()]
+
+
+@pytest.mark.parametrize("m", [2, 7, 2**62])
+def test_secret_shares_sum_to_their_numbers_and_are_new_each_time(m):
+    x = np.arange(50) % m
+    shares = secret_shares(x, 4, m).reshape(50, 4)
+    assert [sum(row) % m for row in shares.tolist()] == x.tolist()
+    assert shares.min() >= 0
+    assert shares.max() < m
+    assert (secret_shares(x, 4, m).reshape(50, 4) != shares).any()
+
+
+def test_residues_on_their_way_by_hand():
+    """1, 2, 3 modulo 5 are 001 010 011, and seven zeros to the next byte."""
+    assert vector(np.array([1, 2, 3]), 5) == H("2980")
+    assert vector(np.array([2**62 - 1, 1]), 2**62) == H("fffffffffffffffc0000000000000010")
+    rng = np.random.default_rng(1)
+    for m in (2, 3, 256, 257, 2**26, 2**62 - 57, 2**62):
+        x = rng.integers(0, m, size=11, dtype=np.uint64)
+        assert len(vector(x, m)) == math.ceil(11 * math.ceil(math.log2(m)) / 8)
+        assert parse_vector(vector(x, m), 11, m).tolist() == x.tolist()
 
 
 # -- graphs -----------------------------------------------------------------------------------------------------

@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 from secure_play import forged, play, resealed
 
+import hushbandits as hb
+from hushbandits.secure import primitives
 from hushbandits.secure.bonawitz import SecureSum
-from hushbandits.secure.messages import DIGEST, HEADER, LARGEST, Abort, Fault, Kind, length_of, lists
-from hushbandits.secure.parties import Parameters
+from hushbandits.secure.messages import DIGEST, HEADER, LARGEST, Abort, Fault, Kind, length_of, lists, parse_vector
+from hushbandits.secure.parties import MASK, Parameters, pair_key, self_key
+from hushbandits.secure.sampling import expand
+from hushbandits.secure.shamir import SHARE, recover
 
 M = (1 << 61) + 7
 X = np.array([[1, 2], [30, 40], [500, 600], [7000, 8000], [90_000, 10]])
@@ -72,6 +76,7 @@ FAULTS = {
     "an answer to something else": (Kind.MASKED, None, lambda d: flipped(d, 0), Fault.ROUND),
     "a vector too short": (Kind.MASKED, None, lambda d: cut(d, 8), Fault.VALUE),
     "a vector out of range": (Kind.MASKED, None, lambda d: forged(d, body(d)[:-8] + b"\xff" * 8), Fault.VALUE),
+    "bits behind a vector": (Kind.MASKED, None, lambda d: flipped(d, -1), Fault.VALUE),
     "lists that overlap": (Kind.LISTS, 0, lambda d: forged(d, lists(5, range(5), [1])), Fault.LISTS),
     "lists without oneself": (Kind.LISTS, 0, lambda d: forged(d, lists(4, [1, 2, 3, 4], [0])), Fault.LISTS),
     "lists without a neighbour": (Kind.LISTS, 0, lambda d: forged(d, lists(5, range(4), [])), Fault.LISTS),
@@ -82,7 +87,7 @@ FAULTS = {
     "a second request": (Kind.LISTS, 0, lambda d: [d, d], Fault.ROUND),
     "bytes that are no message": (Kind.KEYS, None, lambda d: b"x" * 60, Fault.FORMAT),
     "a digest that does not fit": (Kind.KEYS, None, lambda d: d[:-1] + bytes([d[-1] ^ 1]), Fault.FORMAT),
-    "another version": (Kind.KEYS, None, lambda d: resealed(d[:2] + b"\2" + d[3:]), Fault.FORMAT),
+    "another version": (Kind.KEYS, None, lambda d: resealed(d[:2] + b"\1" + d[3:]), Fault.FORMAT),
     "a kind that is none": (Kind.KEYS, None, lambda d: forged(d, kind=99), Fault.FORMAT),
     "a message cut off": (Kind.KEYS, None, lambda d: d[:40], Fault.FORMAT),
     "a server that is none": (Kind.LISTS, 0, lambda d: forged(d, sender=3), Fault.NAME),
@@ -383,3 +388,56 @@ def test_public_parameters_that_are_none(changes, message):
     fine = {"n": 4, "modulus": 9, "length": 1, "neighbours": 3, "threshold": 3, "session": bytes(16)}
     with pytest.raises(ValueError, match=message):
         Parameters(**{**fine, **changes})
+
+
+def two_stories(threshold):
+    """What a server reads of user 0 among nine that tells half of the others that it dropped."""
+    x = np.arange(1, 10)[:, None] * 1000
+    server, users = SecureSum(M, threshold=threshold, insecure_seed=3).parties(x)
+    seen = {}
+
+    def line(to, data):
+        if to is None:
+            seen[data[3], int.from_bytes(data[20:24], "big")] = body(data)
+            return [] if data[3] == Kind.UNMASK else [data]
+        if data[3] == Kind.LISTS and 1 <= to <= 4:
+            return [forged(data, lists(8, range(1, 9), [0]))]
+        return [data]
+
+    with pytest.raises(Abort):  # our own server gets no answers, and ends there
+        play(server, users, line=line)
+    p, own, others = server.parameters, {}, {}
+    for u in range(1, 9):
+        kind, index, share = next(row for v, row in answers(seen[Kind.UNMASK, u]) if v == 0)
+        (others if kind else own)[index] = share
+    if min(len(own), len(others)) < threshold:
+        return None
+    b, secret = (recover(dict([*found.items()][:threshold])) for found in (own, others))
+    key = primitives.private(secret)
+    theirs = {u: seen[Kind.KEYS, u][MASK] for u in range(9)}
+    if primitives.public(key) != theirs[0]:
+        return None
+    y = parse_vector(seen[Kind.MASKED, 0][DIGEST:], p.length, p.modulus)
+    pairs = [pair_key(p, b"mask", primitives.agree(key, theirs[u]), 0, u) for u in range(1, 9)]
+    masks = expand([self_key(p, b, 0), *pairs], p.length, p.modulus)
+    return (int(y[0]) - sum(masks[:, 0].tolist())) % p.modulus
+
+
+def answers(text):
+    """Of whom, and which share of which secret, by a message of the last round."""
+    for at in range(DIGEST, len(text), 4 + 3 + SHARE):
+        row = text[at + 4 : at + 7 + SHARE]
+        yield (
+            int.from_bytes(text[at : at + 4], "big"),
+            (row[0], int.from_bytes(row[1:3], "big"), int.from_bytes(row[3:], "big")),
+        )
+
+
+@pytest.mark.parametrize("threshold", range(2, 7))
+def test_two_stories_give_an_input_away_where_the_promise_says_so(threshold):
+    """Eight neighbours: four of each story are enough up to a threshold of four."""
+    read = two_stories(threshold)
+    assert read == (1000 if threshold <= 4 else None)
+    said = hb.make_wrapper("SecAgg", protocol="bonawitz", neighbours=8, threshold=threshold)
+    (line,) = hb.make_core("CoopNetwork-v0", wrappers=[said]).privacy()
+    assert any("a lie reads an input" in words for words in line.assumptions) == (threshold <= 4)

@@ -127,7 +127,7 @@ def test_a_sum_sends_what_is_said_beforehand(n, length, neighbours, malicious):
     neighbours = None if malicious else neighbours
     outcome = SecureSum(9, neighbours, malicious=malicious).sum(np.ones((n, length), int))
     assert {*zip(outcome.up.tolist(), outcome.down.tolist(), strict=True)} == {
-        traffic(n, length, neighbours, malicious)
+        traffic(n, length, 9, neighbours, malicious)
     }
 
 

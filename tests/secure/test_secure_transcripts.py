@@ -36,7 +36,7 @@ def two_samples(sums):
         found.append(stats.chi2_contingency(np.array(counts)[:, np.sum(counts, 0) > 0]).pvalue)
     for u in range(4):
         mine = [[m for one in side for m in one if m[3] == Kind.MASKED and m[23] == u] for side in (ours, theirs)]
-        masked = [np.frombuffer(b"".join(m[HEADER + DIGEST : -DIGEST] for m in its), ">u8") for its in mine]
+        masked = [np.frombuffer(b"".join(m[HEADER + DIGEST : -DIGEST] for m in its), ">u4") for its in mine]
         found.append(stats.ks_2samp(*masked).pvalue)
     return forms, min(found) * len(found)
 

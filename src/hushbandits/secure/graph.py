@@ -23,7 +23,7 @@ def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[
     k : int
         An odd one counts as k + 1; from ``len(names) − 1`` on, all are joined.
     seed : bytes
-        32, public, chosen by no party alone.
+        32, public; whoever can try many seeds chooses the graph.
 
     References
     ----------

@@ -1,10 +1,10 @@
-"""Messages as bytes, format version 1, and the one error of a protocol: a named abort.
+"""Messages as bytes, format version 2, and the one error of a protocol: a named abort.
 
 A message is a header of 28 bytes, a body and the first 16 bytes of the SHA-256 of both.  The header: ``HS``, the
 version, the kind, the session (16 bytes), the sender (u32), the length of the body (u32); all numbers
-are big-endian.  A body is a vector of u64, or rows of one width, each after a name (u32, ascending); a user's begins
-with the digest of the message that it answers.  Lengths are checked before anything is parsed.  Digests find accidents;
-against forgers a link needs TLS.
+are big-endian.  A body is a vector of residues of ⌈log₂ m⌉ bits each, with zeros up to the next byte, or rows of one
+width, each after a name (u32, ascending); a user's begins with the digest of the message that it answers.  Lengths are
+checked before anything is parsed.  Digests find accidents; against forgers a link needs TLS.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ __all__ = [
     "Message",
     "length_of",
     "lists",
+    "packed",
     "parse_lists",
     "parse_rows",
     "parse_vector",
@@ -41,6 +42,7 @@ __all__ = [
 SERVER = 0xFFFFFFFF
 #: Longest body, bytes: what a party holds of a message that it has not checked.
 LARGEST = 1 << 24
+_VERSION = 2
 _FORM = struct.Struct(">2sBB16sII")
 HEADER, DIGEST = _FORM.size, 16
 
@@ -104,7 +106,7 @@ class Message:
 
     def pack(self) -> bytes:
         """The message as bytes."""
-        head = _FORM.pack(b"HS", 1, self.kind, self.session, self.sender, len(self.body))
+        head = _FORM.pack(b"HS", _VERSION, self.kind, self.session, self.sender, len(self.body))
         return head + self.body + hashlib.sha256(head + self.body).digest()[:DIGEST]
 
     @classmethod
@@ -125,8 +127,8 @@ class Message:
 def length_of(header: bytes, longest: int = LARGEST) -> int:
     """Bytes of the whole message that begins so, or an `Abort` where its body is longer than `longest`."""
     magic, version, _, _, _, size = _FORM.unpack(header)
-    if magic != b"HS" or version != 1:
-        raise Abort(Fault.FORMAT, "not a message of format version 1")
+    if magic != b"HS" or version != _VERSION:
+        raise Abort(Fault.FORMAT, f"not a message of format version {_VERSION}")
     if size > longest:
         raise Abort(Fault.FORMAT, f"a body of {size} bytes; allowed are {longest}")
     return HEADER + size + DIGEST
@@ -163,16 +165,44 @@ def parse_lists(body: bytes) -> tuple[int, list[int], list[int]]:
     return count, names[:size], names[size:]
 
 
-def vector(x: Array) -> bytes:
-    """A body of residues."""
-    return x.astype(">u8").tobytes()
+def packed(length: int, modulus: int) -> int:
+    """Bytes of `length` residues, each of ⌈log₂ m⌉ bits.
+
+    Examples
+    --------
+    >>> packed(10, 1 << 26), packed(10, 9)
+    (33, 5)
+    """
+    return -(-length * _bits(modulus) // 8)
+
+
+def _bits(modulus: int) -> int:
+    return (modulus - 1).bit_length()
+
+
+def vector(x: Array, modulus: int) -> bytes:
+    """A body of residues: their lowest ⌈log₂ m⌉ bits one after the other, the highest bit first.
+
+    Examples
+    --------
+    >>> vector(np.array([1, 2, 3]), 5).hex()
+    '2980'
+    """
+    bits = np.unpackbits(x.astype(">u8").view(np.uint8).reshape(-1, 8), axis=1)
+    return np.packbits(bits[:, 64 - _bits(modulus) :].ravel()).tobytes()
 
 
 def parse_vector(body: bytes, length: int, modulus: int) -> Array:
     """`length` residues, or an `Abort`."""
-    if len(body) != 8 * length:
-        raise Abort(Fault.VALUE, f"{len(body)} bytes; allowed are {8 * length}")
-    x = np.frombuffer(body, ">u8").astype(np.uint64)
+    if len(body) != packed(length, modulus):
+        raise Abort(Fault.VALUE, f"{len(body)} bytes; allowed are {packed(length, modulus)}")
+    width = _bits(modulus)
+    found = np.unpackbits(np.frombuffer(body, np.uint8))
+    if found[width * length :].any():
+        raise Abort(Fault.VALUE, "bits behind the last number that are not 0")
+    bits = np.zeros((length, 64), np.uint8)
+    bits[:, 64 - width :] = found[: width * length].reshape(length, width)
+    x = np.packbits(bits, axis=1).view(">u8").ravel().astype(np.uint64)
     if (x >= modulus).any():
         raise Abort(Fault.VALUE, f"a number outside 0 … {modulus - 1}")
     return x

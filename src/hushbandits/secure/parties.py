@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.secure import primitives
-from hushbandits.secure.messages import Kind, Message
+from hushbandits.secure.messages import Kind, Message, packed
 from hushbandits.secure.sampling import total
 
 __all__ = ["MASK", "Parameters", "Party", "Secretive", "commitment", "pair_key", "self_key", "signed_mask"]
@@ -93,7 +93,7 @@ class Parameters:
     def longest(self) -> int:
         """Bytes of the longest body that is due in any round."""
         k = min(self.neighbours + 1, self.n - 1)
-        return max(8 * self.length, k * (self.key_width + _WIDEST)) + 2 * primitives.KEY
+        return max(packed(self.length, self.modulus), k * (self.key_width + _WIDEST)) + 2 * primitives.KEY
 
     def about_keys(self, name: int, keys: bytes) -> bytes:
         """What a user signs of its keys."""

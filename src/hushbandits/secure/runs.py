@@ -89,9 +89,24 @@ class Protocol:
             if self.malicious
             else f"the server follows the protocol, and against no user colludes with {t}"
         )
+        least = self._readable
+        lies = f"it tells all of them the same survivors: in a cohort of {least} or more a lie reads an input"
+        told = (lies,) if least is not None else ()
         graph = ("those who answer and do not collude hang together as neighbours",) if self.neighbours else ()
         keys = ("keys follow from the run's seed: a simulation",) if self.insecure_seed else ()
-        return (whose, *graph, "X25519, HKDF-SHA256 and ChaCha20 cannot be broken", *keys)
+        return (whose, *told, *graph, "X25519, HKDF-SHA256 and ChaCha20 cannot be broken", *keys)
+
+    @property
+    def _readable(self) -> int | None:
+        """The smallest cohort in which a server that tells users different survivors may read an input; None: none.
+
+        Shares of both secrets of a user give its input away: t of its neighbours who think that it survived, and t who
+        think that it dropped, are 2t of them.
+        """
+        if self.malicious or self.threshold is None:
+            return None
+        k = self.neighbours
+        return 2 * self.threshold + 1 if k is None or 2 * self.threshold <= k + k % 2 else None
 
     def sum(self, modulus: int, seed: int | None) -> SecureSum:
         """A sum of one cohort."""

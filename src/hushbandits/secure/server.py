@@ -147,7 +147,7 @@ class Server(Party):
     def _roster(self, got: dict[int, bytes]) -> tuple[Kind, dict[int, bytes]]:
         p = self.parameters
         self._keys = got
-        # Every user's keys go in, so nobody chooses the graph alone.
+        # Every user's keys go in.  Who sees all others before it sends its own can try keys until the graph suits it.
         seed = hashlib.sha256(p.tag + rows(got.items())).digest()
         self._graph = neighbourhoods(sorted(got), p.neighbours, seed)
         self._enough()

@@ -173,7 +173,7 @@ class User(Party):
         negative = np.array([False, *(v < u for v in boxes)])
         self._awaited = Kind.LISTS
         y = total(np.stack([self._x, signed_mask(masks, negative, p.modulus)]), p.modulus)
-        return self.pack(Kind.MASKED, vector(y))
+        return self.pack(Kind.MASKED, vector(y, p.modulus))
 
     def _check(self, body: bytes) -> bytes:
         p, u = self.parameters, self.name
