@@ -189,7 +189,8 @@ def test_overrides_fix_a_sweep_replace_it_or_reach_one_agent():
     experiment = small()
     assert {c.point["env.n_agents"] for c in experiment.overriding({"env.n_agents": [5, 6]}).cells()} == {5, 6}
     fixed = experiment.overriding({"env.n_agents": 5})
-    assert [(c.env.params["n_agents"], c.point) for c in fixed.cells()] == [(5, {})] * 3
+    assert [(c.env.params["n_agents"], c.point) for c in fixed.cells()] == [(5, {"env.n_agents": 5})] * 3
+    assert [c.key for c in fixed.cells()] == [c.key for c in experiment.overriding({"env.n_agents": [5]}).cells()]
     one = experiment.overriding({"Private-UCB.epsilon": 2.0})
     assert [a.params for a in one.agents] == [{}, {"epsilon": 2}, {}]
     message = r"cannot set 'agent\.epsilon': Multi-UCB and UCB1 take no parameter 'epsilon'; write Private-UCB\.epsilon"

@@ -12,8 +12,9 @@ from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Value
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.store import FILE
+from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
+from hushbandits.bench.show.report import write
 from hushbandits.cli.main import main
 
 FEW = Claim("Little regret.", Value("regret", of="UCB1"), below=1e9)
@@ -104,6 +105,11 @@ def test_cells_that_cannot_meet_are_skipped_when_that_is_asked_for(tmp_path):
         done = store.done()
         for cell in WIDE.cells():
             assert done[cell.key] == (set() if cell.point["env.graph"] == "nowhere" else {0, 1})
+    with Store(tmp_path / FILE, readonly=True) as store:  # whoever looks later is told, and nothing is left to play
+        page = write(store, tmp_path / "page.html").read_text()
+    assert "8 of 8 runs" in page
+    assert "goes on" not in page
+    assert "Never played" in page
     assert (outcome.played, outcome.failures) == (8, [])
     assert len(said) == 4
     assert all(line.startswith("skipped: small, ") and "nowhere" in line for line in said)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -108,7 +109,25 @@ def test_options_change_what_is_run(spec, capsys):
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {r["run"] for r in rows} == {"0", "1"}
     assert {r["time"] for r in rows} == {"", "1", "5"}
-    assert "env.n_agents" not in rows[0]
+    assert {r["env.n_agents"] for r in rows} == {"3"}  # one value of a sweep is a sweep of one
+
+
+def test_claims_are_judged_on_what_they_are_about_alone(spec, capsys):
+    claim = """
+[[claims]]
+sentence = "There is regret."
+metric = "regret"
+of = "UCB1"
+above = 0
+"""
+    (spec / "mine.toml").write_text(SPEC + claim)
+    for given, judged in ((["--set", "env.horizon=20"], False), (["--set", "env.horizon=30", "--runs", "2"], True)):
+        assert main(["run", "mine.toml", "--jobs", "1", "--out", "here", *given]) == 0
+        assert ("horizon" in capsys.readouterr().err) is not judged
+        page = (spec / "here/report.html").read_text()
+        assert ("There is regret." in page) is judged
+        assert ("no claim is judged" in page) is not judged
+        shutil.rmtree(spec / "here")
 
 
 def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):

@@ -65,7 +65,8 @@ def asked(
     if quick:
         experiments = tuple(e.quickly() for e in experiments)
     # Who joins in is one of all agents: agent.… is for them too.
-    experiments = tuple(e.joined_by(map(Use, agents)).overriding(changes) for e in experiments)
+    joined = tuple(e.joined_by(map(Use, agents)) for e in experiments)
+    experiments = tuple(_unjudged(e, e.overriding(changes), changes) for e in joined)
     if looks is not None:
         return tuple(e.staged(parsed(looks)) for e in experiments)
     for known, e in zip(whole, experiments, strict=True):
@@ -76,6 +77,16 @@ def asked(
                 f"--looks {e.runs} once, for who has not looked"
             )
     return experiments
+
+
+def _unjudged(declared: Experiment, altered: Experiment, changes: Params) -> Experiment:
+    """Return what `changes` made of an experiment, without its claims where other cells are played than these judge."""
+    if not declared.claims or {c.key for c in declared.cells()} == {c.key for c in altered.cells()}:
+        return altered
+    keys = ", ".join(key for key in changes if key not in ("runs", "looks"))
+    why = f"{keys} set otherwise than declared, so that no claim is judged"
+    print(f"hushbandits: {printable(f'{declared.name}: {why}')}", file=sys.stderr)
+    return replace(altered, claims=(), looks=(), source="; ".join(filter(None, (declared.source, why))), varied=True)
 
 
 #: Words as Python and JSON write them; TOML's own are among them.

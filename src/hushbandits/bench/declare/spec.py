@@ -287,7 +287,7 @@ class Experiment:
         ----------
         changes : mapping
             ``runs``, ``looks``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of
-            a swept parameter replaces its sweep; any other value fixes it.
+            a swept parameter replaces its sweep; any other value is its sweep's only one.
         """
         whole = {key: changes[key] for key in ("runs", "looks") if key in changes}  # one says where the other ends
         experiment = replace(self, **whole) if whole else self
@@ -305,9 +305,8 @@ class Experiment:
         prefix, _, parameter = key.rpartition(".")
         sweep = dict(self.sweep)
         if key in sweep:
-            if isinstance(value, (list, tuple)):
-                return replace(self, sweep={**sweep, key: tuple(value)}, varied=True)
-            del sweep[key]
+            values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+            return replace(self, sweep={**sweep, key: values}, varied=True)
         if prefix == "agent":
             shapes.lacking(what, parameter, [a.name for a in self.agents])
         point = {key: value}

@@ -15,7 +15,7 @@ from hushbandits.bench.play.store import Store
 from hushbandits.core.ground.types import Params
 from hushbandits.core.measure import NATURES, Measure
 
-__all__ = ["Measures", "declared", "join", "measures", "told"]
+__all__ = ["Measures", "declared", "join", "measures", "never", "told"]
 
 
 class Measures(dict[str, Measure]):
@@ -96,6 +96,13 @@ def measures(store: Store, experiment: Experiment) -> Mapping[str, Measure]:
         if isinstance(mine, dict):
             known = Measures({**(known or {}), **{n: Measure(*m) for n, m in mine.items() if _sound(m)}})
     return Measures(shipped()) if known is None else known
+
+
+def never(store: Store) -> dict[str, str]:
+    """Return why cells of a store can never be played, by their keys, as its sessions noted it."""
+    noted = [about.get("skipped") for _, about in store.sessions()]
+    told = {k: why for kept in noted if isinstance(kept, dict) for k, why in kept.items() if text(why)}
+    return told | store.skipped
 
 
 def _sound(entry: object) -> bool:

@@ -130,6 +130,8 @@ def fill(
         total, failures = 0, list[Failure]()
         with players.crew(store.path.parent, len(tasks)) as by:
             here |= {"jobs": by.width, "backend": by.name} if by else {"jobs": 1, "backend": "serial"}
+            if store.skipped:
+                here["skipped"] = store.skipped
             if shard != (1, 1):
                 here["shard"] = "{}/{}".format(*shard)
             store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), here)

@@ -20,6 +20,7 @@ from hushbandits.bench.judge.pairs import comparisons
 from hushbandits.bench.judge.stages import Stages, together
 from hushbandits.bench.judge.tally import tally, told
 from hushbandits.bench.judge.verdicts import ALPHA, judge
+from hushbandits.bench.play.natures import never
 from hushbandits.bench.play.store import Store
 from hushbandits.bench.show import compared
 from hushbandits.bench.show.guarantees import guarantees
@@ -55,7 +56,10 @@ def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> P
         missing=done < total,
         failures=_failures(store),
         sections=[_section(store, e, trusted) for e in store.experiments],
-        sessions=[(started, [(k, str(v)) for k, v in about.items() if k != "privacy"]) for started, about in sessions],
+        sessions=[
+            (started, [(k, str(v)) for k, v in about.items() if k not in ("privacy", "skipped")])
+            for started, about in sessions
+        ],
         mixed=len({about.get("sources") for _, about in sessions}) > 1,
     )
     with replacing(path) as out:
@@ -72,8 +76,9 @@ def _title(store: Store) -> str:
 def _progress(store: Store) -> tuple[int, int]:
     done, asked = store.done(), Stages()(store)
     wanted: dict[str, int] = {}
+    gone = never(store)
     for experiment in store.experiments:
-        for cell in experiment.cells():
+        for cell in (c for c in experiment.cells() if c.key not in gone):
             wanted[cell.key] = max(wanted.get(cell.key, 0), asked[experiment.name])
     return sum(min(len(done[k]), n) for k, n in wanted.items()), sum(wanted.values())
 
@@ -107,6 +112,10 @@ def _section(store: Store, experiment: Experiment, trusted: Collection[str]) -> 
 
 
 def _notes(store: Store, experiment: Experiment, lines: Sequence[Line], strange: Collection[str]) -> Iterator[str]:
+    gone = never(store)
+    if left := [cell for cell in experiment.cells() if cell.key in gone]:
+        whys = "; ".join(dict.fromkeys(gone[cell.key] for cell in left))
+        yield f"Never played, for env, wrappers and agent cannot meet: {_several([c.label for c in left])}. {whys}"
     if strange:
         paths = ", ".join(sorted(strange))
         yield f"Not drawn: {paths}. A page calls no code that a store names; a run of your own does."
@@ -144,7 +153,7 @@ def _claims(lines: Sequence[Line], experiment: Experiment) -> Block | None:
     for verdict in judge(lines, experiment, m):
         worst, several = verdict.worst, len(verdict.findings)
         where = f"{worst.where} (worst of {several})" if worst and several > 1 else ""
-        found: list[Value] = [worst.effect, worst.interval or ""] if worst else ["", ""]
+        found: list[Value] = [worst.effect, worst.interval if worst.runs else "(no run)"] if worst else ["", ""]
         said = [verdict.region, where, *([verdict.stage] if looks else [])]
         about = [verdict.claim.sentence, ORIGINS[verdict.claim.origin], verdict.effect]
         rows.append([verdict.verdict, *about, *found, *said])
