@@ -151,7 +151,9 @@ def test_without_a_display_the_file_has_a_name_of_its_own(monkeypatch, here, cap
     plain(monkeypatch)
     assert main([*GAME, "--wrappers", "Loss"]) == 0
     assert os.listdir(here) == ["CoopNetwork-v0-Multi-UCB.gif"]
-    assert "there is no display" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "no display" in said.err
+    assert said.out.splitlines()[-1] == "CoopNetwork-v0-Multi-UCB.gif"
     assert main(GAME) == 2
     assert "CoopNetwork-v0-Multi-UCB.gif exists already; --overwrite replaces it" in capsys.readouterr().err
     before = (here / "CoopNetwork-v0-Multi-UCB.gif").read_bytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -90,16 +91,24 @@ def watch(
         integer("frames", frames, 2, _MOST)
         real("fps", fps, 0, 50, closed="high")
         path = _free(_default(env, agent) if out is None else out, overwrite)
+        in_a_window = out is None and _has_display(path)
         core, team, seeds = _game(env, agent, seed, set, wrappers)
     name = f"{env} · {agent}"
-    from hushbandits.views.render import has_windows
-
-    if out is None and has_windows():
+    if in_a_window:
         return _in_a_window(core, team, seeds, name, _Pace(rounds, every, frames, fps))
     last = _into_a_file(path, core, team, seeds, name, _Pace(rounds, every, frames, fps))
     print(last)
-    print(f"{path}" if out is not None else f"{path} (there is no display to show it on; --out names a file)")
+    print(path)
     return 0
+
+
+def _has_display(path: Path) -> bool:
+    """Whether a window can be opened; else say at once where the pictures go."""
+    from hushbandits.views.render import has_windows
+
+    if not (there := has_windows()):
+        print(f"hushbandits: there is no display; the pictures go to {path} (--out names another)", file=sys.stderr)
+    return there
 
 
 @dataclass(frozen=True)
