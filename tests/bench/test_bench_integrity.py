@@ -267,7 +267,8 @@ def test_check_says_what_is_there(tmp_path, capsys):
 
 def test_check_runs_nothing_that_a_store_names(tmp_path):
     (tmp_path / "evil.py").write_text(
-        "open('ran', 'w')\nclass Evil:\n    def __init__(self, m, rng): pass\n    def act(self, t): return 0\n"
+        "open('ran', 'w')\nclass Evil:\n    blind = True\n"
+        "    def __init__(self, m, rng): pass\n    def act(self, t): return 0\n"
     )
     code = (
         "import sys; from hushbandits.bench.declare.spec import *; from hushbandits.bench.run import run\n"

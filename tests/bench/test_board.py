@@ -293,7 +293,7 @@ def test_a_policy_that_was_trained_is_named_by_its_folder(here, capsys):
 
 def test_an_agent_that_fails_is_told_and_what_was_played_is_kept(here, capsys):
     (here / "own_bad.py").write_text(
-        "class Bad:\n    def __init__(self, m, rng): ...\n\n    def act(self, t):\n        return 0\n"
+        "class Bad:\n    blind = True\n    def __init__(self, m, rng): ...\n    def act(self, t):\n        return 0\n"
     )
     assert main(["bench", "--agents", "own_bad:Bad", "--tasks", "vote-small", "--jobs", "1"]) == 1
     said = capsys.readouterr().err

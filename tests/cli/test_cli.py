@@ -133,6 +133,7 @@ above = 0
 def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
     (spec / "bold.py").write_text(
         "class Bold:\n"
+        "    blind = True\n"
         "    def __init__(self, m, rng):\n"
         "        self.arm = m % 2\n"
         "    def act(self, t):\n"

@@ -52,7 +52,7 @@ def test_an_installed_package_is_used_as_what_ships(tmp_path):
 
 def test_the_contract_fails_what_breaks_it(tmp_path):
     (tmp_path / "bad.py").write_text(
-        "import numpy as np\n\n\nclass Stuck:\n    def __init__(self, m, rng): ...\n\n"
+        "import numpy as np\n\n\nclass Stuck:\n    blind = True\n\n    def __init__(self, m, rng): ...\n\n"
         "    def act(self, t):\n        return int(np.random.default_rng().integers(2))\n"
     )
     out = said(*CONTRACT, "--of", "bad:Stuck", "--where", "CoopNetwork-v0", folder=tmp_path, code=1)
