@@ -13,6 +13,7 @@ from hushbandits.bench.declare.spec import Use as Use
 from hushbandits.bench.evaluate import evaluate as evaluate
 from hushbandits.bench.opened import RunFolder as RunFolder
 from hushbandits.bench.opened import open_run as open_run
+from hushbandits.bench.replay import replay as replay
 from hushbandits.bench.results import Results as Results
 from hushbandits.bench.run import run as run
 from hushbandits.core.acts import Acts as Acts

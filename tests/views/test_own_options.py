@@ -75,7 +75,7 @@ def test_it_goes_through_whatever_makes_an_env(way):
 
 def test_torchrl_too():
     pytest.importorskip("torchrl")
-    env = hb.make_torchrl(Shown, num_envs=2, window=5, **NET)
+    env = hb.make_torchrl(Shown, runs=2, window=5, **NET)
     assert env.rows.task.observation_space.shape == (20,)
 
 

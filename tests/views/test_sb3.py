@@ -137,7 +137,7 @@ def test_what_a_sub_env_is_asked_by_name():
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"runs": 2}, "takes no parameter .runs.: num_envs says"), ({"num_envs": 0}, "num_envs=0 must be an integer ≥ 1"),
+    [({"n_envs": 8}, "'n_envs' .*8.* runs= .* n_agents"), ({"runs": 0}, "runs=0 must be an integer ≥ 1"),
      ({"actions": "many"}, "actions='many' is not one of"), ({"render_mode": "ansi"}, "render_mode='ansi' is not one"),
      ({"speech": {"x": hb.Field(dtype="f4")}}, "takes no actions of several kinds")],
 )  # fmt: skip

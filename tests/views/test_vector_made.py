@@ -19,7 +19,7 @@ VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}
 def test_gymnasium_makes_every_env(env_id):
     voting = hb.make_core(env_id).setting == "exploration"
     m, more = (30, {"threshold": 2}) if voting else (4, {})
-    env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2, n_agents=m, **more)
+    env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2 * m, n_agents=m, **more)
     assert (env.num_envs, env.runs, env.n_agents) == (2 * m, 2, m)
     assert env.metadata["autoreset_mode"] is env.unwrapped.autoreset_mode is AutoresetMode.SAME_STEP
     seen, _ = env.reset(seed=0)
@@ -29,12 +29,14 @@ def test_gymnasium_makes_every_env(env_id):
         gymnasium.make(f"hushbandits/{env_id}")
     for mode in ("sync", "async"):
         with pytest.raises(ValueError, match=r"gymnasium\.make_vec without a vectorization_mode"):
-            gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2, vectorization_mode=mode)
+            gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2 * m, vectorization_mode=mode)
+    with pytest.raises(ValueError, match=f"num_envs={2 * m + 1} .* n_agents={m}"):
+        gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2 * m + 1, n_agents=m, **more)
     env.close()
 
 
 def test_gymnasium_makes_it_again_from_its_spec():
-    env = gymnasium.make_vec("hushbandits/CoopNetwork-v0", num_envs=3, n_agents=2, horizon=4, autoreset="disabled")
+    env = gymnasium.make_vec("hushbandits/CoopNetwork-v0", num_envs=6, n_agents=2, horizon=4, autoreset="disabled")
     again = gymnasium.make_vec(env.spec)
     assert (again.runs, again.n_agents, again.core.horizon) == (3, 2, 4)
     assert again.autoreset_mode is AutoresetMode.DISABLED
@@ -65,7 +67,7 @@ def test_the_generator_of_a_view_is_the_clients():
 
 def test_what_is_registered_later_is_gymnasiums_too():
     hb.register_env("Mine-v3", CoopNetwork, n_agents=3)
-    assert gymnasium.make_vec("hushbandits/Mine-v3", num_envs=2).num_envs == 6
+    assert gymnasium.make_vec("hushbandits/Mine-v3", num_envs=6).runs == 2
     with pytest.raises(ValueError, match="'hushbandits/Bandit-v0' is registered with Gymnasium already"):
         hb.register_env("Bandit-v0", CoopNetwork)
     with pytest.raises(ValueError, match="id='Mine' cannot be registered with Gymnasium"):

@@ -287,6 +287,11 @@ class RunFolder:
                 for label in [line.cell.label if several else line.label]
             ]
 
+    def played(self) -> tuple[Cell, list[int]]:
+        """Return the only cell that is selected, and the numbers of its runs."""
+        with self._one() as (_, line):
+            return line.cell, [int(run) for run in line.runs()]
+
     # -- inside -----------------------------------------------------------------------------------------------
 
     @contextmanager

@@ -22,6 +22,7 @@ from hushbandits.registry import env_entry, make_core, takes
 
 __all__ = [
     "HORIZON",
+    "Again",
     "Episodes",
     "Info",
     "Rows",
@@ -98,16 +99,20 @@ def of_run(metrics: Mapping[str, Array], run: int) -> Info:
 def rows_of(
     maker: str,
     id: AnyEnv,
-    num_envs: int,
+    runs: int,
     wrappers: Sequence[AnyWrapper],
     speech: Mapping[str, Field] | None,
     given: Params,
 ) -> Rows:
     """Build what a vector view plays, of what its `maker` was given: options of the task, and parameters of the env."""
-    if "runs" in given:
-        raise TypeError(f"{maker} takes no parameter 'runs': num_envs says how many are played at once")
+    for name in ("num_envs", "n_envs"):
+        if name in given:
+            raise TypeError(
+                f"{maker} takes no parameter {name!r} (={shown(given[name])}): runs= says how many runs are played at "
+                f"once; .num_envs is runs × n_agents, as Gymnasium counts, one for each agent of each run"
+            )
     options, params = task_options(id, given)
-    return Rows(learners_core(id, count("num_envs", num_envs, 1), wrappers, speech, params), **options)
+    return Rows(learners_core(id, count("runs", runs, 1), wrappers, speech, params), **options)
 
 
 def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
@@ -161,6 +166,18 @@ class Episodes:
         self._played[index] += 1
         keys = zip(index.tolist(), (256 + self._played[index]).tolist(), strict=True)
         return Seeded([(self._entropy, key) for key in keys])
+
+
+class Again(Episodes):
+    """One run that is played again in each episode to which nobody gives another seed."""
+
+    def __init__(self, seed: np.random.SeedSequence):
+        super().__init__(1)
+        self._seed = seed
+
+    def start(self, seed: int | None) -> Seeds:
+        """Return the run's seed, or the first one under `seed`."""
+        return [self._seed] if seed is None else super().start(seed)
 
 
 class Rows:

@@ -19,7 +19,7 @@ from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.protection import Protection, privacy
 from hushbandits.registry import make_core
-from hushbandits.views.learners import Episodes, Info, checked_mode, of_run, spelled
+from hushbandits.views.learners import Again, Episodes, Info, checked_mode, of_run, spelled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -160,6 +160,10 @@ class OneRun:
         self.agents = self.possible_agents[:]
         self.begun, self.over, self._cycles = True, False, 0
         self._open = False  # whether a round waits for its talk
+
+    def repeat(self, seed: np.random.SeedSequence) -> None:
+        """Have every episode that begins without a seed be the run of this one."""
+        self._episodes = Again(seed)
 
     def _take(self, options: Params | None) -> None:
         """Play an episode as its options have it."""

@@ -149,14 +149,14 @@ class RowsVecEnv(VecEnv):
 
 
 def make_sb3(
-    id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
+    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
     speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
 ) -> RowsVecEnv:  # fmt: skip
-    """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `num_envs` runs play one policy.
+    """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `runs` runs play one policy.
 
     Parameters
     ----------
-    num_envs : int
+    runs : int
         R, the runs; there are R·M sub-envs, agent-fastest (`RowsVecEnv`).
     render_mode : str, optional
         ``"rgb_array"``.
@@ -182,4 +182,4 @@ def make_sb3(
     (np.False_, True)
     """
     mode = checked_mode(render_mode, ["rgb_array"])
-    return RowsVecEnv(rows_of("make_sb3", id, num_envs, wrappers, speech, kwargs), mode)
+    return RowsVecEnv(rows_of("make_sb3", id, runs, wrappers, speech, kwargs), mode)

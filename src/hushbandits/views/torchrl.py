@@ -26,7 +26,7 @@ __all__ = ["make_torchrl"]
 
 
 def make_torchrl(
-    id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
+    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
     speech: Mapping[str, Field] | None = None, device: torch.device | str = "cpu", **kwargs: object,
 ) -> EnvBase:  # fmt: skip
     """Build a TorchRL env of R runs, which start their next episodes one by one.
@@ -40,7 +40,7 @@ def make_torchrl(
 
     Parameters
     ----------
-    num_envs : int
+    runs : int
         R.
     device : torch.device or str
         Where tensors go; the env itself runs on the CPU.
@@ -60,11 +60,11 @@ def make_torchrl(
 
     Examples
     --------
-    >>> env = make_torchrl("CoopNetwork-v0", num_envs=8, n_agents=4, horizon=50)  # doctest: +SKIP
+    >>> env = make_torchrl("CoopNetwork-v0", runs=8, n_agents=4, horizon=50)  # doctest: +SKIP
     >>> env.rollout(100, break_when_any_done=False)["next", "agents", "reward"].shape  # doctest: +SKIP
     torch.Size([8, 100, 4, 1])
     """
-    rows = rows_of("make_torchrl", id, num_envs, wrappers, speech, kwargs)
+    rows = rows_of("make_torchrl", id, runs, wrappers, speech, kwargs)
     return _view()(rows, device)
 
 

@@ -16,7 +16,7 @@ from hushbandits.core.actions import Stacked
 from hushbandits.core.edge import as_array
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice, shown
+from hushbandits.core.ground.validate import choice, count, shown
 from hushbandits.core.messages import Field
 from hushbandits.views.learners import Info, Rows, checked_mode, rows_of, spelled
 
@@ -229,17 +229,17 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
 
 
 def make_vec(
-    id: AnyEnv, num_envs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), speech: Mapping[str, Field] | None = None,
+    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), speech: Mapping[str, Field] | None = None,
     autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: object,
 ) -> VectorView:  # fmt: skip
     """Build a Gymnasium vector env; what its sub-envs and steps are, `VectorView` says.
 
-    ``gymnasium.make_vec("hushbandits/<id>", num_envs=…)`` builds the same, without `wrappers`: Gymnasium keeps that
+    ``gymnasium.make_vec("hushbandits/<id>", num_envs=R·M)`` builds the same, without `wrappers`: Gymnasium keeps that
     word for its own.
 
     Parameters
     ----------
-    num_envs : int
+    runs : int
         R, the runs played at once; the view's own ``num_envs`` is R·M, one for each agent of each run.
     autoreset : str or AutoresetMode
         ``"same-step"``, ``"next-step"`` or ``"disabled"``.
@@ -264,17 +264,30 @@ def make_vec(
     >>> truncated.all(), infos["final_obs"][0].shape, sorted(infos["final_info"]["metrics"])[3:]
     (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
     """
-    rows = rows_of("make_vec", id, num_envs, wrappers, speech, kwargs)
+    rows = rows_of("make_vec", id, runs, wrappers, speech, kwargs)
     view = VectorView(rows, autoreset=autoreset, render_mode=render_mode)
     if not wrappers:
         own = {"speech": speech, "autoreset": autoreset, "render_mode": render_mode}
-        view.spec = _spec(id, {"num_envs": num_envs, **own, **kwargs})
+        view.spec = _spec(id, {"num_envs": view.num_envs, **own, **kwargs})
     return view
 
 
 def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
-    """Build what ``gymnasium.make_vec`` asks for: `make_vec`."""
-    return make_vec(env_id, num_envs, **kwargs)
+    """Build what ``gymnasium.make_vec`` asks for: `make_vec`, with runs for `num_envs` agents.
+
+    Raises
+    ------
+    ValueError
+        `num_envs` is no multiple of the agents of a run.
+    """
+    count("num_envs", num_envs, 1)
+    one = make_vec(env_id, **kwargs)
+    if num_envs % one.n_agents:
+        raise ValueError(
+            f"num_envs={num_envs} must be a multiple of n_agents={one.n_agents}: Gymnasium counts every agent of every "
+            f"run; such as num_envs={num_envs * one.n_agents}"
+        )
+    return make_vec(env_id, num_envs // one.n_agents, **kwargs)
 
 
 def _spec(id: AnyEnv, given: Info) -> EnvSpec | None:
