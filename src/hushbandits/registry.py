@@ -17,7 +17,8 @@ from hushbandits.core.edge import as_array
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS, AnyAgent, AnyEnv, AnyWrapper, Model, misplaced, title
 from hushbandits.core.env import Env
 from hushbandits.core.face import known_settings
-from hushbandits.core.ground.spec import Entry, Spec, called, open_ended, parameters
+from hushbandits.core.ground.keywords import named
+from hushbandits.core.ground.spec import Entry, Spec, called, needed, open_ended, parameters
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.roles import Privatizer
@@ -25,6 +26,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.plugins import plug
 from hushbandits.policies.shelf import POLICIES
+from hushbandits.whose import elsewhere, first_of
 
 __all__ = [
     "adopt", "assemble", "clock", "env_entry", "known_wrappers", "list_agents", "list_envs", "list_wrappers",
@@ -125,6 +127,7 @@ def clock(id: str) -> str:
     return str(getattr(env_entry(id).load(), "clock", "time"))
 
 
+@named(first_of(AGENTS))
 def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     """Build an agent.
 
@@ -151,6 +154,11 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     """
     spec = _agent(agent)
     entry = spec.load()
+    if not isinstance(entry, type) and (needs := needed(entry, {**spec.defaults, **kwargs})):
+        raise TypeError(
+            f"agent {title(agent)} is a function of {', '.join(needs)}, and must build a Team of agent_kwargs alone: "
+            f"Each(f) plays a function of (m, rng) that builds one agent, Acts(f) a function of observations"
+        )
     if not isinstance(entry, type) or issubclass(entry, Team):
         return spec.build(Team, f"agent {title(agent)}", kwargs)
     if kwargs:
@@ -172,6 +180,7 @@ def _agent(agent: AnyAgent) -> Spec:
     return AGENTS.find(agent)
 
 
+@named(first_of(WRAPPERS))
 def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
     """Build a wrapper; errors as `make_team`.
 
@@ -238,6 +247,8 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     made = known_wrappers(wrappers)
     if not {"runs", "wrappers"} <= set(known := parameters(entry)) and not open_ended(entry):
         raise TypeError(f"env {title(id)} must take runs= and wrappers=, and hand them on to Env.__init__")
+    if not open_ended(entry):
+        elsewhere(f"env {title(id)}", [*known, *taken], kwargs, str(getattr(entry, "setting", "")))
     spec.check(f"env {title(id)}", kwargs, also=taken)
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]

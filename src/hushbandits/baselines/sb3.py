@@ -151,6 +151,8 @@ def _policy(source: object) -> Learned:
         return policy_of(source)
     if isinstance(source, str | Path) and os.path.isfile(path := Path(source).expanduser()):
         return read_zip(path)
+    if str(source).endswith(".zip"):
+        raise ValueError(f"source={shown(str(source))}: there is no such file")
     return read(source)  # type: ignore[arg-type]  # says what a path is
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +21,15 @@ from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.progress import Bar
 from hushbandits.bench.play.task import Failed, Task
 from hushbandits.bench.results import Results, world_of
-from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
+from hushbandits.core.entries import AGENTS, AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
+from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.spec import parameters
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.team import Team
-from hushbandits.registry import make_team, not_the_envs
+from hushbandits.registry import make_team, not_the_envs, takes
 
 __all__ = ["evaluate"]
 
@@ -35,6 +38,20 @@ PATIENCE = 2.0
 _RUN = 700  # bytes of one run's seed and metrics
 
 
+def _whose(name: str, value: object, args: Sequence[Any], given: Params) -> str:
+    """Where a parameter belongs that `evaluate` itself does not take: to the env, or to the agent."""
+    asked = {**dict(zip(("env_id", "agent"), args, strict=False)), **given}
+    try:
+        if takes(asked["env_id"], name):
+            return f"; it is one of env {title(asked['env_id'])}: env={{{name!r}: {shown(value)}}}"
+        if name in parameters(AGENTS.find(asked["agent"])):
+            return f"; it is one of agent {title(asked['agent'])}: agent_kwargs={{{name!r}: {shown(value)}}}"
+    except (KeyError, ValueError):
+        pass
+    return ""
+
+
+@named(_whose)
 def evaluate(
     env_id: AnyEnv, agent: AnyAgent | Team, runs: int = 20, seed: int = 0, env: Params | None = None,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), jobs: int = 1,

@@ -185,14 +185,14 @@ def _section(title: str, command: str, scale: str, rows: Sequence[str], why: Map
     lines = [
         f"## {title}",
         "",
-        f"`{command}` · {scale} scale · {len(rows)} claims judged together. {whose[0].upper()}{whose[1:]}.",
+        f"`{command}` · {scale} scale · {len(rows)} claim{'s' * (len(rows) != 1)} judged together. {whose[0].upper()}{whose[1:]}.",
     ]
     if first := by["does not hold"] + by["undecided"]:
         lines += ["", _HEAD, *first]
     if whys := _whys(by["does not hold"], why):
         lines += ["", "Why these do not hold, as far as we know:", "", *whys]
     if kept := by["holds"]:
-        summary = f"<details><summary>{len(kept)} claims hold</summary>"
+        summary = f"<details><summary>{len(kept)} claim{'s hold' if len(kept) != 1 else ' holds'}</summary>"
         lines += ["", summary, "", _HEAD, *kept, "", "</details>"]
     return "\n".join(lines)
 

@@ -16,7 +16,7 @@ from hushbandits.bench.play.natures import Measures
 from hushbandits.core.entries import title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import choice, nearest
+from hushbandits.core.ground.validate import choice, nearest, shown
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.team import Team
 from hushbandits.protection import Protection, protection
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from hushbandits.bench.show.picture import Picture
 
 __all__ = ["Results", "figure_of", "spent", "world_of"]
+
+
+def _instead(name: object, finals: Mapping[str, Array]) -> str:
+    """What gives a number that was looked for on results themselves, to end a sentence."""
+    if name in finals:
+        return f": final({name!r}) has its values at the end, one per run, and curve({name!r}) along time"
+    return f": final(metric) and curve(metric) return arrays of numbers; metrics are {', '.join(finals)}" * bool(finals)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,6 +125,12 @@ class Results:
         n = len(self.times)
         along = f"; curves at {n} point{'s' * (n != 1)} up to {self.times[-1]:g}" if self.curves and n else ""
         return f"Results: {who}{self.runs} run{'s' * (self.runs != 1)}; {', '.join(self.finals)}{along}"
+
+    def __getattr__(self, name: str) -> object:
+        raise AttributeError(f"Results has no attribute {name!r}{_instead(name, vars(self).get('finals', {}))}")
+
+    def __getitem__(self, key: object) -> object:
+        raise TypeError(f"Results[{shown(key)}]: results have no items{_instead(key, self.finals)}")
 
     def final(self, metric: str) -> Array:
         """Return `metric` at the end, ``(runs,)`` (per agent: ``(runs, M)``); ``ValueError`` for an unknown name."""

@@ -15,11 +15,21 @@ from hushbandits.bench.play.plan import Shard, declared, parse_shard
 from hushbandits.bench.play.players import Players
 from hushbandits.bench.play.run import Outcome, fill
 from hushbandits.bench.play.store import Store
-from hushbandits.core.ground.validate import integer
+from hushbandits.core.ground.keywords import named
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import integer, shown
 
 __all__ = ["begin", "go_on", "run"]
 
 
+def _whose(name: str, value: object, args: Sequence[Any], given: Params) -> str:
+    """Where a parameter belongs that an experiment has, and `run` does not."""
+    if name in ("runs", "looks", "checkpoints"):
+        return f"; an experiment says it: experiment.overriding({{{name!r}: {shown(value)}}})"
+    return f"; an experiment says it: Experiment({name}=…)" if name in Experiment.__dataclass_fields__ else ""
+
+
+@named(_whose)
 def run(
     experiments: Experiment | Sequence[Experiment],
     out: Path | str,
@@ -102,6 +112,8 @@ def run(
     """
     if isinstance(experiments, Experiment):
         experiments = [experiments]
+    if isinstance(experiments, str) or not all(isinstance(e, Experiment) for e in experiments):
+        raise TypeError(f"experiments={shown(experiments)} must be an Experiment or a list of such")
     players = Players(jobs, backend, address, executor, patience)
     integer("batch", batch, 1)
     part = parse_shard(shard) if shard is not None else (1, 1)

@@ -38,12 +38,17 @@ def said_of_parameters(entry: Callable[..., object]) -> dict[str, str]:
 def settings(spec: Spec, wrappers: Sequence[str] = ()) -> Iterator[tuple[str, object, str]]:
     """Return name, default and meaning of what may be given by name, the parameters of `wrappers` included.
 
-    A parameter without a default has ``inspect.Parameter.empty``.
+    A parameter that several take stands once, with the words of the first that has some; one without a default has
+    ``inspect.Parameter.empty``.
     """
+    found: dict[str, tuple[object, str]] = {}
     for owner in (spec, *(WRAPPERS[name] for name in wrappers)):
         said = said_of_parameters(owner.load())
         if owner.rest is not None:
             said = {**said_of_parameters(owner.rest.load()), **said}
         for name in parameters(owner):
             given = {**owner.defaults, **spec.defaults}
-            yield name, given.get(name, default(owner, name)), said.get(name, "")
+            value, words = found.get(name, (given.get(name, default(owner, name)), ""))
+            found[name] = value, words or said.get(name, "")
+    for name, (value, words) in found.items():
+        yield name, value, words

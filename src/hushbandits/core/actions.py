@@ -107,6 +107,7 @@ def read(space: Space, values: Sequence[object], names: Sequence[str], lead: tup
     ValueError
         One of them lies outside `space`; `names` says whose.
     """
+    values = [_plain(value) for value in values]
     action = _stacked(space, values, lead)
     if action is not None:
         return action
@@ -117,6 +118,16 @@ def read(space: Space, values: Sequence[object], names: Sequence[str], lead: tup
                 raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
     # Each is inside, only spelled differently (lists, bits as floats).
     return _stacked(space, [_spell(space, value) for value in values], lead)
+
+
+def _plain(value: Any) -> Any:
+    """An action as NumPy has it, where another library (PyTorch, JAX) wrote it; one that NumPy cannot read stays."""
+    if type(value) in _PLAIN or not hasattr(value, "__array__") or isinstance(value, np.generic):
+        return value
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):  # on another device, or with a gradient
+        return value
 
 
 def _inside(space: Space, value: object) -> bool:
@@ -153,7 +164,9 @@ def _stacked(space: Space, values: Sequence[Any], lead: tuple[int, int]) -> Stac
 
 def _brief(value: object) -> str:
     text = textwrap.shorten(repr(value), 60, placeholder=" …")
-    return f"{text} ({value.dtype}, shape {value.shape})" if isinstance(value, np.ndarray) else text
+    if isinstance(value, np.ndarray):
+        return f"{text} ({value.dtype}, shape {value.shape})"
+    return f"{text} ({type(value).__name__})"
 
 
 def _complex(value: object) -> bool:

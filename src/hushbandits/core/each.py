@@ -123,10 +123,17 @@ class Each(Team):
         action = self._face.no_action()
         parts: tuple[Array, ...] = action if isinstance(action, tuple) else (action,)
         for r, a, agent in self._acting():
-            took = self._took(agent.act(int(obs.t[r]) + 1), r, a)
+            took = self._took(self._asked(r, a, agent.act, int(obs.t[r]) + 1), r, a)
             for part, value in zip(parts, took, strict=True):
                 part[r, a] = value
         return action
+
+    def _asked(self, r: int, a: int, hook: Callable[..., Any], told: object) -> Any:
+        """What an agent answers; where its code raises, ``RuntimeError`` says whose and when."""
+        try:
+            return hook(told)
+        except Exception as error:
+            raise RuntimeError(f"{self._name_of(r, a)}: {getattr(hook, '__name__', 'it')} raised {words(error)}") from error
 
     def _took(self, value: object, r: int, a: int) -> list[Array]:
         fields = self._face.actions
@@ -141,7 +148,8 @@ class Each(Team):
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
         """Collect the agents' messages."""
-        said = {(r, a): agent.speak(reward[r, a].copy()) for r, a, agent in self._acting() if hasattr(agent, "speak")}
+        speaking = [(r, a, agent) for r, a, agent in self._acting() if hasattr(agent, "speak")]
+        said = {(r, a): self._asked(r, a, agent.speak, reward[r, a].copy()) for r, a, agent in speaking}
         said = {seat: own for seat, own in said.items() if own is not None}
         if self.fields is None and not said:
             return None
@@ -199,6 +207,8 @@ class Each(Team):
                 raise ValueError(
                     f"{self._name_of(r, a)}: hear raised {words(error)}; a message here has: {', '.join(gathered)}"
                 ) from error
+            except Exception as error:
+                raise RuntimeError(f"{self._name_of(r, a)}: hear raised {words(error)}") from error
 
 
 def _buildable(factory: object) -> Callable[..., Any]:
@@ -212,6 +222,8 @@ def _buildable(factory: object) -> Callable[..., Any]:
         raise ValueError(f"factory={shown(factory)} must be a class, or a function of (m, rng){hint}")
     if isinstance(factory, type) and not callable(getattr(factory, "act", None)):
         raise ValueError(f"Each({factory.__name__}): the class must define act(t), which returns its action")
+    if isinstance(factory, type):
+        _callable_hooks(factory)
     try:
         signature = inspect.signature(factory)
         signature.bind(0, None, **({"n_arms": 2} if "n_arms" in signature.parameters else {}))
@@ -236,6 +248,20 @@ def _learning(agent: object, cls: type) -> None:
         f"Each({cls.__name__}): without speak(reward), which brings an agent its own rewards, and hear(messages), "
         f"which brings what others say, it never learns{instead}; where that is meant, let it say blind = True"
     )
+
+
+def _callable_hooks(cls: type) -> None:
+    """Raise ``ValueError`` where a hook of an agent's class cannot be called with what it is told."""
+    for hook, told in (("act", "t"), ("speak", "reward"), ("hear", "messages")):
+        own = inspect.getattr_static(cls, hook, None)
+        try:
+            if inspect.isfunction(own):
+                inspect.signature(own).bind(None, None)
+        except TypeError:
+            raise ValueError(
+                f"Each({cls.__name__}): {hook} must take {told}, as in def {hook}(self, {told}), "
+                f"and is {hook}{inspect.signature(own)}"
+            ) from None
 
 
 def _an(field: Field) -> str:

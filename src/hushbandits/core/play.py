@@ -12,6 +12,7 @@ from hushbandits.core.edge import checked_seeds
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
 from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.habits import listen, steady
 from hushbandits.core.hooks import measurements
 from hushbandits.core.luck.tapes import run_seeds
@@ -34,6 +35,7 @@ def meet(env: Env, team: Team) -> None:
     team : Team
         It is asked as well (`Team.meets`).
     """
+    _players(env, team)
     for part, base in ((team, Team), *((w, Wrapper) for w in env.wrappers)):
         listen(type(part), base)
     if team.setting and team.setting != env.setting:
@@ -50,6 +52,17 @@ def meet(env: Env, team: Team) -> None:
         )
     team.meets(Face(env))
     env.admit(team)
+
+
+def _players(env: object, team: object) -> None:
+    """Raise ``TypeError`` unless both are built already."""
+    if not isinstance(env, Env):
+        raise TypeError(f"env={shown(env)} must be an env that is built: make_core builds one of an id")
+    if not isinstance(team, Team):
+        raise TypeError(
+            f"team={shown(team)} must be a Team that is built: make_team builds one of a name or a class; "
+            f"evaluate takes names"
+        )
 
 
 def _speaks(env: Env, team: Team) -> None:
@@ -168,6 +181,7 @@ def played(
 
     `step` is called after every round, where there are no `metrics`.
     """
+    _players(env, team)
     with steady(team.code, type(env), type(env.law), *(type(w) for w in env.wrappers)):
         obs = _begin(env, team, seed)
         if not metrics:

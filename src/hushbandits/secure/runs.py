@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import probability
+from hushbandits.core.ground.validate import probability, shown
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
 from hushbandits.secure.bonawitz import STAGES, SecureSum
@@ -61,6 +61,11 @@ class Protocol:
         needed()
         self.sum(2, None)
         stages = STAGES if self.malicious else tuple(stage for stage in STAGES if stage != "signed")
+        if not isinstance(self.dropouts, Mapping):
+            raise ValueError(
+                f"dropouts={shown(self.dropouts)} must be a table of probabilities by stage, such as {{'masked': 0.1}}; "
+                f"stages are {', '.join(stages)}"
+            )
         for stage, rate in self.dropouts.items():
             if stage not in stages:
                 raise ValueError(f"dropouts at {stage!r}: allowed are {', '.join(stages)}")

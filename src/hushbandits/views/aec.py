@@ -124,6 +124,12 @@ class AECView(OneRun, AECEnv[str, Array, object]):
                 self.render()
         self.rewards = dict(zip(self.agents, total.tolist(), strict=True))
 
+    def last(self, observe: bool = True) -> tuple[Array | None, float, bool, bool, Params]:
+        """Return what `agent_selection` sees, has earned, and is told."""
+        if not self.begun:
+            raise RuntimeError("last before the start of an episode: call reset() first")
+        return super().last(observe)
+
     def observe(self, agent: str) -> Array:
         """Return what an agent has seen up to this step of the run, a copy."""
         if not self.begun:

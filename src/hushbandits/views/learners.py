@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import Stacked, fits, read, shaped
 from hushbandits.core.edge import as_array
-from hushbandits.core.entries import AnyEnv, AnyWrapper, title
+from hushbandits.core.entries import ENVS, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import choice, count, integer, shown
@@ -77,12 +77,24 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     >>> task_options("DistDP-v0", {"actions": "native", "reward": None, "n_agents": 3})
     ({'actions': 'native'}, {'n_agents': 3})
     """
-    own = {*learners_own(id)} - {*_TASKS}
+    taken = learners_own(id)
+    for name in _TASKS if taken else ():
+        if given.get(name) is not None and name not in taken:
+            raise ValueError(f"{name}={shown(given[name])}: {_lacking(id, name, taken)}")
+    own = {*taken} - {*_TASKS}
     for name in given:
         if name in own and (takes(id, name) or name in env_entry(id).defaults):
             raise TypeError(f"{name}= is a parameter of env {title(id)} and an option of its task: rename one of them")
     options = {k: v for k, v in given.items() if k in own or (k in _TASKS and v is not None)}
     return options, {k: v for k, v in given.items() if k not in own and k not in _TASKS}
+
+
+def _lacking(id: AnyEnv, name: str, taken: Sequence[str]) -> str:
+    """Who has an option that the learners of an env do not have, and what these have."""
+    settings = {ENVS[env].load().setting for env in ENVS.shipped if name in learners_own(env)}
+    mine = getattr(env_entry(id).load(), "setting", "")
+    law = " (rewards= is the law)" if name == "reward" else ""
+    return f"that is an option of the {' and '.join(sorted(settings))} setting; one of {mine} has {', '.join(taken)}{law}"
 
 
 def learners_own(id: AnyEnv) -> list[str]:

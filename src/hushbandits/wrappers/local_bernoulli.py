@@ -91,7 +91,15 @@ class LocalBernoulli(Wrapper):
 
 
 def local_mechanism(epsilon: float = 1.0, mechanism: str = "laplace", *, name: str | None = None) -> Wrapper:
-    """Return the mechanism between arms and agents: ``"laplace"`` or ``"bernoulli"``."""
+    """Return the mechanism between arms and agents: ``"laplace"`` or ``"bernoulli"``.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε of one report.
+    mechanism : str
+        ``"laplace"``: noise on the reward (`LocalLaplace`); ``"bernoulli"``: a bit (`LocalBernoulli`).
+    """
     choice("mechanism", mechanism, ("laplace", "bernoulli"))
     if mechanism == "bernoulli":
         return LocalBernoulli(epsilon, name=name)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hushbandits.core.ground.limits import LARGEST_NUMBER
 from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, flag, integer, real
+from hushbandits.core.ground.validate import choice, flag, integer, real, shown
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.roles import SecureFunction
@@ -96,11 +96,14 @@ class SecAgg(Passage, SecureFunction):
         if protocol is not None:
             self.protocol = choice("protocol", protocol, ("bonawitz",))
             self.neighbours, self.threshold, self.malicious = neighbours, threshold, malicious
-            self.dropouts, self.insecure_seed = dict(dropouts or {}), insecure_seed
-            self._how = Protocol(neighbours, threshold, malicious, self.min_cohort, self.dropouts, insecure_seed)
+            given = {} if dropouts is None else dropouts
+            self._how = Protocol(neighbours, threshold, malicious, self.min_cohort, given, insecure_seed)
+            self.dropouts, self.insecure_seed = dict(given), insecure_seed
             vars(self)["measures"] = dict(MEASURES)  # an ideal sum measures nothing
         elif (neighbours, threshold, malicious, dropouts, insecure_seed) != (None, None, False, None, True):
-            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="bonawitz"')
+            asked = {"neighbours": neighbours, "threshold": threshold, "malicious": malicious, "dropouts": dropouts}
+            first = next((f"{k}={shown(v)}" for k, v in asked.items() if v), f"{insecure_seed=}")
+            raise ValueError(f'{first} of {self.name} needs protocol="bonawitz": by default the sum is ideal')
 
     def room(self, what: str, n: int, most: int) -> None:
         """Raise ``ValueError`` unless `most`, what `n` messages (`what`: users, …) may add up to, is far below 2⁶³."""

@@ -354,6 +354,23 @@ def shuffled_noise(
 ) -> Mechanism:
     """Return the mechanism of a shuffle protocol: `BinarySum` for ``binary-sum``, else `ShuffledLaplace`.
 
+    Parameters
+    ----------
+    epsilon, delta : float
+        (ε, δ) of a block; δ is that of ``binary-sum``, the other protocols have their own.
+    confidence : float or "1/T"
+        p: a block's noise stays below its bound with probability 1 − p; it enters the agent's confidence radius.
+    shuffle : str
+        One of `PROTOCOLS`.
+    calibrate : str
+        Of ``binary-sum``: ``"paper"``, the noise of its theorem, or ``"exact"``, as little as (ε, δ) needs.
+    security : int
+        σ of ``split-and-mix``, bits of statistical security.
+    t_min : float
+        The least share of a block's users that reach the sum; the noise is that of so many.
+    sampler : str
+        As of `Mechanism`: ``"fast"`` or ``"exact"``.
+
     Raises
     ------
     ValueError

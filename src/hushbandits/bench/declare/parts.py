@@ -8,6 +8,7 @@ from typing import Any
 
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import lean, plain, thaw
+from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice, real, shown
 
@@ -93,6 +94,7 @@ def named(value: object) -> Any:
     return value
 
 
+@keywords
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """One panel of an experiment's picture.

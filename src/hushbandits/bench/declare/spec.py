@@ -16,6 +16,7 @@ from hushbandits.bench.declare.parts import Figure, Use, named
 from hushbandits.bench.declare.shapes import plain_name
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.declare.world import seeds, world
+from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params, Seeds
 from hushbandits.core.ground.validate import integer, shown
 
@@ -65,6 +66,7 @@ class Cell:
         return seeds(seed, self.world, first, runs)
 
 
+@keywords
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A declaration: who plays what, how often, and what is shown.

@@ -41,7 +41,7 @@ def check_looks(experiment: Experiment, meetings: Meetings | None = None, but: C
         if first < needs:
             raise ValueError(
                 f"{experiment.name}: looks={shown(experiment.looks)} begin too early: with {looks} looks and {m} "
-                f"claims judged together, {claim.sentence!r} needs {needs} runs ({how.name})"
+                f"claim{'s' * (m != 1)} judged together, {claim.sentence!r} needs {needs} runs ({how.name})"
             )
 
 

@@ -159,7 +159,7 @@ def _claims(lines: Sequence[Line], experiment: Experiment) -> Block | None:
         rows.append([verdict.verdict, *about, *found, *said])
     heads = ["verdict", "claim", "whose", "effect", "is", f"interval, level 1 − {share}", "claimed", "at"]
     note = (
-        f"{m} claims are judged together (Bonferroni, level 1 − {share}). For means that "
+        f"{m} claim{'s are' if m != 1 else ' is'} judged together (Bonferroni, level 1 − {share}). For means that "
         f"level is simulated, for runs with no mode rarer than one in {RAREST}; for other statistics exact."
     )
     if not looks:

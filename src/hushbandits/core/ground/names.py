@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from pathlib import Path
 
-__all__ = ["imported", "reach", "reached", "words"]
+__all__ = ["imported", "is_module", "reach", "reached", "words"]
 
 
 def imported(what: str, path: str) -> object:
@@ -30,6 +31,16 @@ def imported(what: str, path: str) -> object:
     if not hasattr(home, name):
         raise ValueError(f"{what}: module {module!r} has no {name!r}")
     return getattr(home, name)
+
+
+def is_module(name: str) -> bool:
+    """Whether a module of that name could be imported, from the current folder too; it is not."""
+    if not name.isidentifier():
+        return False
+    try:
+        return Path(f"{name}.py").is_file() or importlib.util.find_spec(name) is not None
+    except (ValueError, ImportError):
+        return False
 
 
 def _file(path: str) -> str:

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from hushbandits.core.ground.sources import docstrings
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import flag, nearest
+from hushbandits.core.ground.validate import flag, nearest, shown
 
-__all__ = ["Entry", "Spec", "called", "default", "open_ended", "parameters"]
+__all__ = ["Entry", "Spec", "called", "default", "needed", "open_ended", "parameters"]
 
 #: What builds something, or ``"package.module:Class"``.
 Entry = str | Callable[..., object]
@@ -76,6 +76,8 @@ class Spec:
         for name in given:
             if name not in known and name not in also and not open_ended(self):
                 raise TypeError(f"{what} takes no parameter {name!r}{nearest(name, {*known, *also})}")
+        if lacking := needed(self, {**self.defaults, **given, **dict.fromkeys(also)}):
+            raise TypeError(f"{what} needs its parameter {lacking[0]!r}, and {shown(dict(given))} lacks it")
         for name, value in given.items():
             if name in known and isinstance(taken[name].default, bool):
                 flag(name, value)
@@ -155,6 +157,12 @@ def default(of: Spec | Callable[..., object], name: str) -> object:
     """Return what a parameter is by default; ``None`` where there is no such parameter."""
     parameter = _signature(of).get(name)
     return None if parameter is None else parameter.default
+
+
+def needed(of: Spec | Callable[..., object], given: Params) -> list[str]:
+    """Return the names of what it must be given by name, and is not."""
+    parameters = _signature(of).items()
+    return [n for n, p in parameters if p.default is p.empty and p.kind in _NAMED and n not in (*given, "self")]
 
 
 def open_ended(of: Spec | Callable[..., object]) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from hushbandits.core.ground.names import imported
+from hushbandits.core.ground.names import imported, is_module
 from hushbandits.core.ground.spec import Entry, Spec
-from hushbandits.core.ground.validate import nearest, shown
+from hushbandits.core.ground.validate import an, nearest, shown
 
 __all__ = ["Table"]
 
@@ -157,8 +157,7 @@ class Table(Mapping[str, Spec]):
         if not isinstance(name, str):
             raise ValueError(f"{self.kind} name={shown(name)} must be a string")
         if name in self.entries and not self._anew(name, spec, by):
-            an = "an" if self.kind[0] in "aeiou" else "a"
-            raise ValueError(f"{an} {self.kind} {name!r} is registered already; choose another name")
+            raise ValueError(f"{an(self.kind)} {name!r} is registered already; choose another name")
         self.entries[name], self._by[name] = spec, by
 
     def _anew(self, name: str, spec: Spec, by: dict[str, object]) -> bool:
@@ -193,6 +192,8 @@ class Table(Mapping[str, Spec]):
             return self.shelves[prefix](rest) if prefix in self.shelves else Spec(self.own_class(given))
         if advice := self.advice(given):
             raise ValueError(f"no {self.kind} is named {shown(given)}{advice}")
+        if is_module(given):
+            raise ValueError(f"no {self.kind} is named {shown(given)}; it is a module: name its class, {given}:MyClass")
         hint = "; one of your own reads module:Class" if "." in given else ""
         raise ValueError(f"no {self.kind} is named {shown(given)}{nearest(given, self)}{hint}")
 
@@ -227,8 +228,7 @@ class Table(Mapping[str, Spec]):
         other = next((table for table in found if table is not self), None)
         if other is None:
             return ""
-        an = "an" if other.kind[0] in "aeiou" else "a"
-        return f"; {name} is {an} {other.kind}: {other.where.format(name=name)}"
+        return f"; {name} is {an(other.kind)}: {other.where.format(name=name)}"
 
 
 def _home(entry: Entry) -> str:

@@ -14,12 +14,15 @@ from hushbandits.core.ground.types import Array
 __all__ = [
     "LARGEST",
     "MOST",
+    "an",
     "choice",
     "count",
     "divisor",
     "flag",
     "integer",
     "nearest",
+    "not_a_number",
+    "otherwise",
     "probability",
     "real",
     "reals",
@@ -34,6 +37,19 @@ MOST = 1 << 31
 #: The least that something may be divided by.
 _LEAST = 1e-9
 _SHOWN = 80  # characters of a bad value in its sentence
+_NEAR = 0.63  # how alike a name must be that is meant: difflib's ratio, in which "seed" and "speech" have 0.6
+_LISTED = 40  # names that a sentence lists in full
+#: Names that other libraries and papers have for what is called otherwise here.
+_ELSEWHERE = {
+    "env_kwargs": "env",
+    "gamma": "life",
+    "gauss": "gaussian",
+    "line": "path",
+    "n_runs": "runs",
+    "normal": "gaussian",
+    "num_runs": "runs",
+    "ring": "cycle",
+}
 
 
 def shown(value: object) -> str:
@@ -46,13 +62,54 @@ def shown(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean A or B?"`` for the nearest known names, else the list of all."""
+    """Return ``"; did you mean A or B?"`` for the nearest known names, else the list of all, if it is short.
+
+    Examples
+    --------
+    >>> nearest("ring", ["cycle", "grid"]), nearest("eps", ["epsilon", "delta"])
+    ('; did you mean cycle?', '; did you mean epsilon?')
+    """
     known = sorted(known)
+    if meant := otherwise(name, known):
+        return f"; did you mean {meant}?"
     folded = {k.casefold(): k for k in known}
-    close = [folded[c] for c in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)]
+    close = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=_NEAR)
+    close = close or [k for k in folded if len(name) > 1 and k.startswith(name.casefold())][:3]
     if close:
-        return f"; did you mean {' or '.join(close)}?"
+        return f"; did you mean {' or '.join(folded[c] for c in close)}?"
+    if len(known) > _LISTED:
+        return f"; none of the {len(known)} known names is near"
     return f"; known: {', '.join(known)}" if known else "; there are none"
+
+
+def otherwise(name: str, known: Iterable[str]) -> str:
+    """Return which of the known names other libraries call `name`; ``""``: none.
+
+    Examples
+    --------
+    >>> otherwise("ring", ["cycle", "grid"])
+    'cycle'
+    """
+    meant = _ELSEWHERE.get(name.casefold(), "")
+    return meant if meant in known else ""
+
+
+def not_a_number(value: object) -> str:
+    """Return ``", not a str"`` for what is no number, to end a sentence; ``""`` for a number."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return ""
+    return ", not None" if value is None else f", not {an(type(value).__name__)}"
+
+
+def an(noun: str) -> str:
+    """Return a noun with its article.
+
+    Examples
+    --------
+    >>> an("str"), an("int")
+    ('a str', 'an int')
+    """
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def choice(name: str, value: object, options: Iterable[str]) -> str:
@@ -112,13 +169,15 @@ def real(
             return number
     left = "[" if closed in ("low", "both") else "("
     right = "]" if closed in ("high", "both") else ")"
+    wrong = not_a_number(value)
     if math.isinf(low) and math.isinf(high):
-        raise ValueError(f"{name}={shown(value)} must be a finite number")
+        raise ValueError(f"{name}={shown(value)} must be a finite number{wrong}")
     if math.isinf(high):
         large = number > low and isinstance(value, numbers.Real)  # so it is not finite, or too large for a float
         sign = "≥" if left == "[" else ">"
-        raise ValueError(f"{name}={shown(value)} must be a {'finite ' * large}number {sign} {low:g}")
-    raise ValueError(f"{name}={shown(value)} must lie in {left}{low:g}, {high:g}{right}")
+        raise ValueError(f"{name}={shown(value)} must be a {'finite ' * large}number {sign} {low:g}{wrong}")
+    lie = "be a number" if wrong else "lie"
+    raise ValueError(f"{name}={shown(value)} must {lie} in {left}{low:g}, {high:g}{right}{wrong}")
 
 
 def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "") -> float:
@@ -181,7 +240,7 @@ def integer(name: str, value: object, low: int, high: float = LARGEST) -> int:
         bound = f"≥ {low}"
     else:
         bound = f"in {low}..{'2**63 - 1' if high == LARGEST else high}"
-    raise ValueError(f"{name}={shown(value)} must be an integer {bound}")
+    raise ValueError(f"{name}={shown(value)} must be an integer {bound}{not_a_number(value)}")
 
 
 def count(name: str, value: object, low: int, high: int = MOST) -> int:
