@@ -16,6 +16,7 @@ import ast as _ast
 import sys as _sys
 from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from inspect import getdoc as _getdoc
 from pathlib import Path as _Path
 from types import ModuleType as _ModuleType
 
@@ -54,7 +55,11 @@ class _Answering(_ModuleType):
     __call__ = staticmethod(_privacy)
 
 
-_import_module("hushbandits.privacy").__class__ = _Answering
+#: What is said of the function before its examples: those of a module would be run as its own.
+_told = (_getdoc(_privacy) or "").partition("\n\nExamples\n")[0]
+_room = _import_module("hushbandits.privacy")
+_room.__class__ = _Answering
+_room.__doc__ = f"{_told}\n\nAs a package: {_room.__doc__}"  # help(hushbandits.privacy) shows the function's
 
 _put_modules(_sys.modules[__name__], sorted(_ENVS))
 

@@ -19,14 +19,15 @@ from hushbandits.core.env import Env
 from hushbandits.core.face import known_settings
 from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.spec import Entry, Spec, called, needed, open_ended, parameters
+from hushbandits.core.ground.table import first_of
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
+from hushbandits.core.whose import elsewhere
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.plugins import plug
 from hushbandits.policies.shelf import POLICIES
-from hushbandits.whose import elsewhere, first_of
 
 __all__ = [
     "adopt", "assemble", "clock", "env_entry", "known_wrappers", "list_agents", "list_envs", "list_wrappers",

@@ -53,8 +53,8 @@ def test_what_cannot_be_won_says_so_once(capsys):
     [
         (["CoopNetwrk-v0", "UCB1"], "did you mean CoopNetwork-v0"),
         (["CoopNetwork-v0", "UCB1", "Multi-UBC"], "did you mean Multi-UCB"),
-        (["CoopNetwork-v0"], "agents: none must be one at least"),
-        (["CoopNetwork-v0", "UCB1", "UCB1"], "agents: UCB1 UCB1 must be one at least, each named once"),
+        (["CoopNetwork-v0"], "no agent is named"),
+        (["CoopNetwork-v0", "UCB1", "UCB1"], "UCB1 is named twice"),
         (["CoopNetwork-v0", "UCB1", "--set", "n_agents=3"], "must begin with env. or agent."),
         (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "regrt"], "metric='regrt' is not one of regret, messages"),
         (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "agent_regret"], "metric='agent_regret' is not one of regret,"),

@@ -182,10 +182,11 @@ def _section(title: str, command: str, scale: str, rows: Sequence[str], why: Map
     """A paper's verdicts: what does not hold, why, and what is open, then the rest, folded."""
     by = _rows("\n".join(rows))
     whose = told(_tally("\n".join(rows)))
+    claims = f"{len(rows)} claim{'s' * (len(rows) != 1)}"
     lines = [
         f"## {title}",
         "",
-        f"`{command}` · {scale} scale · {len(rows)} claim{'s' * (len(rows) != 1)} judged together. {whose[0].upper()}{whose[1:]}.",
+        f"`{command}` · {scale} scale · {claims} judged together. {whose[0].upper()}{whose[1:]}.",
     ]
     if first := by["does not hold"] + by["undecided"]:
         lines += ["", _HEAD, *first]

@@ -60,8 +60,10 @@ def evaluate(
     """
     with bad_input_is_a_sentence():
         env, given = of_env_and_agent(set)
-        if not agents or len(dict.fromkeys(agents)) < len(agents):
-            raise ValueError(f"agents: {' '.join(agents) or 'none'} must be one at least, each named once")
+        if not agents:
+            raise ValueError(f"no agent is named: hushbandits evaluate {id} AGENT …, such as UCB1")
+        if twice := [agent for agent in agents if agents.count(agent) > 1]:
+            raise ValueError(f"agents: {twice[0]} is named twice")
         with noted():
             # a slip in the last name is told before the first one plays
             met = [prepare(id, agent, 1, env, given, wrappers) for agent in agents]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from hushbandits.cli.console import bad_input_is_a_sentence
 from hushbandits.cli.explained import parts, settings
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.table import Table
+from hushbandits.core.whose import owners
 from hushbandits.policies.shelf import POLICIES
 
 __all__ = ["list_"]
@@ -70,11 +72,19 @@ def list_(
             if what in experiments:
                 _declared(experiments[what])
                 return 0
+            if what in modules():
+                _module(what)
+                return 0
+            if taken := owners(what, more={"policy": POLICIES}):
+                _parameter(what, taken)
+                return 0
             near = get_close_matches(
                 what, [*kinds, *(name for table in _TABLES.values() for name in table), *experiments]
             )
             hint = f"did you mean {' or '.join(dict.fromkeys(near))}" if near else "hushbandits list prints them"
-            raise ValueError(f"what={what!r} is not one of all, {', '.join(kinds)}, nor a name of theirs; {hint}")
+            raise ValueError(
+                f"what={what!r} is not one of all, {', '.join(kinds)}, nor a name or a parameter of theirs; {hint}"
+            )
     for kind in kinds if what == "all" else [what]:
         rows = kinds[kind]()
         width = max(map(len, rows)) + 2
@@ -100,6 +110,20 @@ def _explain(kind: str, name: str, table: Table) -> None:
         print("\nparameters" * (i == 0) + f"\n  {parameter}{given}")
         if said:
             print(textwrap.fill(said.replace("``", ""), _WIDTH, initial_indent="      ", subsequent_indent="      "))
+
+
+def _module(name: str) -> None:
+    line, declared = modules()[name]
+    print(f"{name} (experiments)\n\n  {line}\n")
+    for e in declared:
+        print(f"  {e.name}  {e.title}")
+
+
+def _parameter(name: str, taken: Mapping[str, Sequence[str]]) -> None:
+    print(f"{name} (parameter): hushbandits list NAME says what it is there\n")
+    for kind, names in taken.items():
+        text = f"{kind}: {', '.join(names)}"
+        print(textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False))
 
 
 def _declared(experiment: Experiment) -> None:

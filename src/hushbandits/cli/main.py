@@ -7,13 +7,16 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import get_type_hints
 
 import tyro
 
+from hushbandits import __version__
 from hushbandits.bench.play.errors import RunError, StoreError
 from hushbandits.cli.terminal import let_go, spell_out
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.strangers import printable
+from hushbandits.core.ground.validate import nearest
 from hushbandits.interrupt import asleep, awake
 
 __all__ = ["COMMANDS", "command", "main"]
@@ -47,7 +50,7 @@ Then a paper's figure, first small, then with an agent of your own:
   hushbandits run rio2023-fig1 --quick
   hushbandits run dubey2020-fig1a --quick --agents my_module:MyAgent --out runs/mine
 
-hushbandits COMMAND --help explains a command's options."""
+hushbandits COMMAND --help explains a command's options; --version says which hushbandits this is."""
 
 #: Where each command is written, and its name there; a module is imported when its command is named.
 COMMANDS = {
@@ -90,10 +93,15 @@ def main(args: Sequence[str] | None = None) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
         print(_HELP)
         return 0
+    if args[0] in ("-v", "--version"):
+        print(f"hushbandits {__version__}")
+        return 0
     named = args[:1] if args[0] in COMMANDS else COMMANDS  # a slip is held against all of them
     commands = {name: command(name) for name in named}
     try:
         awake()
+        if len(commands) == 1:
+            _known_options(args[0], commands[args[0]], args[1:])
         code: int = tyro.extras.subcommand_cli_from_dict(
             commands,
             prog="hushbandits",
@@ -113,6 +121,36 @@ def main(args: Sequence[str] | None = None) -> int:
     finally:
         asleep()  # nothing is left to be saved
     return code
+
+
+def _known_options(name: str, function: Callable[..., int], args: Sequence[str]) -> None:
+    """Raise `StoreError` for an option that a command does not have, with the one that is meant."""
+    known = ["help"]
+    for parameter, hint in get_type_hints(function, include_extras=True).items():
+        more = getattr(hint, "__metadata__", ())
+        if parameter != "return" and "Positional" not in str(more):
+            aliases = (alias.removeprefix("--") for part in more for alias in getattr(part, "aliases", None) or ())
+            given = [own for part in more if (own := getattr(part, "name", None))] or [parameter.replace("_", "-")]
+            known += [*given, *aliases]
+    for i, text in enumerate(args):
+        option, equals, value = text.removeprefix("--").partition("=")
+        if text == "--":
+            return
+        if not text.startswith("--") or option.replace("_", "-") in known:
+            continue
+        value = value if equals else next(iter(args[i + 1 : i + 2]), "…")
+        raise StoreError(f"{name} has no option --{option}{_meant(option, value, known)}")
+
+
+def _meant(option: str, value: str, known: Sequence[str]) -> str:
+    """What stands in an unknown option's place, to end a sentence."""
+    from hushbandits.core.whose import owners
+
+    owner, _, parameter = option.rpartition(".")
+    owner = owner or next((kind for kind in ("env", "agent") if kind in owners(parameter)), "")
+    if owner and "set" in known:
+        return f"; a parameter is given as --set {owner}.{parameter}={value}"
+    return nearest(option, known)
 
 
 def _told(error: Exception) -> int:

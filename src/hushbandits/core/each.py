@@ -133,7 +133,9 @@ class Each(Team):
         try:
             return hook(told)
         except Exception as error:
-            raise RuntimeError(f"{self._name_of(r, a)}: {getattr(hook, '__name__', 'it')} raised {words(error)}") from error
+            raise RuntimeError(
+                f"{self._name_of(r, a)}: {getattr(hook, '__name__', 'it')} raised {words(error)}"
+            ) from error
 
     def _took(self, value: object, r: int, a: int) -> list[Array]:
         fields = self._face.actions

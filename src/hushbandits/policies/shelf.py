@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.spec import Spec
-from hushbandits.core.ground.table import Table
+from hushbandits.core.ground.table import Table, first_of
 from hushbandits.core.ground.validate import shown
 from hushbandits.policies.policy import Policy
 
@@ -53,6 +54,7 @@ def list_policies() -> list[str]:
     return sorted(POLICIES)
 
 
+@named(first_of(POLICIES))
 def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
     """Build a policy.
 

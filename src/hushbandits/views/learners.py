@@ -94,7 +94,9 @@ def _lacking(id: AnyEnv, name: str, taken: Sequence[str]) -> str:
     settings = {ENVS[env].load().setting for env in ENVS.shipped if name in learners_own(env)}
     mine = getattr(env_entry(id).load(), "setting", "")
     law = " (rewards= is the law)" if name == "reward" else ""
-    return f"that is an option of the {' and '.join(sorted(settings))} setting; one of {mine} has {', '.join(taken)}{law}"
+    return (
+        f"that is an option of the {' and '.join(sorted(settings))} setting; one of {mine} has {', '.join(taken)}{law}"
+    )
 
 
 def learners_own(id: AnyEnv) -> list[str]:

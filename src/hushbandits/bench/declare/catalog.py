@@ -85,8 +85,19 @@ def find(name: str) -> tuple[Experiment, ...]:
     if name not in known:
         if Path(f"{name}.toml").is_file():
             raise ValueError(f"no experiment is named {name!r}; there is a file {name}.toml: name it with its ending")
-        raise ValueError(f"no experiment is named {name!r}{nearest(name, known)}")
+        raise ValueError(f"no experiment is named {name!r}{_file(Path(name)) or nearest(name, known)}")
     return known[name]
+
+
+def _file(path: Path) -> str:
+    """What to do with a file or folder that is no declaration, to end a sentence; empty: there is none."""
+    if path.is_dir():
+        return "; it is a folder: hushbandits report FOLDER shows a run's, and the command that made it goes on with it"
+    if path.suffix == ".py" and path.stem.isidentifier():
+        return f"; it is a module: an agent in it joins an experiment with --agents {path.stem}:MyAgent"
+    if path.suffix or path.is_file():
+        return "; an experiment in a file is a TOML file, NAME.toml"
+    return ""
 
 
 @cache

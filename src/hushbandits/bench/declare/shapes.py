@@ -15,7 +15,7 @@ from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.team import Team
 
-__all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swept", "table", "tables", "text"]
+__all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swallowed", "swept", "table", "tables", "text"]
 
 _Test = Callable[[object], bool]
 
@@ -54,6 +54,32 @@ def table(what: str, given: object, known: Collection[str], needed: Iterable[str
         if key not in given:
             raise ValueError(f"{what}: the field {key!r} is missing")
     return given
+
+
+def swallowed(what: str, given: Params) -> None:
+    """Raise ``ValueError`` where TOML has put a field of an experiment into a table that stands before it.
+
+    Examples
+    --------
+    >>> swallowed("x", {"env": {"use": "CoopNetwork-v0", "agents": ["UCB1"]}})
+    Traceback (most recent call last):
+        ...
+    ValueError: x: 'agents' stands in the table [env]; in TOML what stands in no table comes before the first one
+    >>> swallowed("x", {"sweep": {"env": {"n_agents": [2, 4]}}})
+    Traceback (most recent call last):
+        ...
+    ValueError: x: sweep: write "env.n_agents" = [2, 4], in quotation marks
+    """
+    env = given.get("env")
+    if mapping(env) and "agents" in env and "agents" not in given:
+        raise ValueError(
+            f"{what}: 'agents' stands in the table [env]; in TOML what stands in no table comes before the first one"
+        )
+    for field in ("sweep", "quick"):
+        parts = given.get(field)
+        for owner, inner in parts.items() if mapping(parts) else ():
+            for key, value in inner.items() if mapping(inner) and "." not in owner else ():
+                raise ValueError(f'{what}: {field}: write "{owner}.{key}" = {shown(value)}, in quotation marks')
 
 
 def tables(key: str, parts: object) -> Sequence[Any]:

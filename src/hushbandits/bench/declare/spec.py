@@ -263,6 +263,7 @@ class Experiment:
             raise ValueError(f"an experiment must be a table, not {shown(table)}")
         table = dict(table)
         name = plain_name("experiment name", table["name"]) if "name" in table else "?"
+        shapes.swallowed(f"experiment {name}", table)
         shapes.table(f"experiment {name}", table, [f.name for f in fields(cls)], ("name", "env", "agents"))
         if table.get("title", "") == "":  # said to be empty, or not said
             table["title"] = name

@@ -11,6 +11,7 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.play.batch import BATCH
 from hushbandits.bench.play.meetings import Meetings
 from hushbandits.bench.play.natures import join
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.validate import integer, nearest
 from hushbandits.core.measure import Measure
@@ -122,9 +123,19 @@ def _met(
         if first is not None and offered and not skip_invalid:
             break  # that is enough to say what is wrong, and that others meet
     if first is not None and not (skip_invalid and offered):
-        way = "; --skip-invalid (skip_invalid=True) leaves out the cells that cannot meet" if offered else ""
+        meets = offered and not isinstance(first, TypeError) and all(map(_known, experiment.cells()))
+        way = "; --skip-invalid (skip_invalid=True) leaves out the cells that cannot meet" if meets else ""
         raise type(first)(next(iter(invalid.values())) + way) from first
     return offered, kinds, invalid
+
+
+def _known(cell: Cell) -> bool:
+    """Whether all that a cell names is there: what is misspelt is no cell that cannot meet."""
+    try:
+        ENVS.find(cell.env.name), AGENTS.find(cell.agent.name), [WRAPPERS.find(w.name) for w in cell.wrappers]
+    except ValueError:
+        return False
+    return True
 
 
 def _had(experiment: str, what: str, name: str, by: Mapping[tuple[str, str], frozenset[str]]) -> None:

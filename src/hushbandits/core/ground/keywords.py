@@ -81,5 +81,5 @@ def _said(function: Callable[..., object], args: Sequence[Any], given: Mapping[s
 
 def keywords(cls: _C) -> _C:
     """Decorate a class whose ``__init__`` takes names alone, as `named` does a function."""
-    setattr(cls, "__init__", named()(vars(cls)["__init__"]))
+    cls.__init__ = named()(vars(cls)["__init__"])
     return cls

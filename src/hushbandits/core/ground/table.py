@@ -6,13 +6,15 @@ Wherever a name may stand, ``"module:Class"`` and the class itself may stand as 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from hushbandits.core.ground.keywords import Hint
 from hushbandits.core.ground.names import imported, is_module
-from hushbandits.core.ground.spec import Entry, Spec
+from hushbandits.core.ground.spec import Entry, Spec, parameters
 from hushbandits.core.ground.validate import an, nearest, shown
 
-__all__ = ["Table"]
+__all__ = ["Table", "first_of"]
 
 #: What yields names, what they stand for, and who brings them.
 Source = Callable[[], Iterable[tuple[str, Spec, str]]]
@@ -235,3 +237,16 @@ def _home(entry: Entry) -> str:
     """Where what is registered may be defined anew, ``"module:Class"``; empty: nowhere."""
     home = entry if isinstance(entry, str) else f"{entry.__module__}:{getattr(entry, '__qualname__', '<nowhere>')}"
     return "" if "<" in home or home.startswith("hushbandits.") else home
+
+
+def first_of(table: Table) -> Hint:
+    """Return a hint: what is given by position may be the first parameter of the class that was named before it."""
+
+    def hint(name: str, value: object, args: Sequence[Any], given: Mapping[str, Any]) -> str:
+        try:
+            takes = parameters(table.find(args[0])) if not name else []
+        except ValueError:  # of nothing that is known
+            takes = []
+        return f", such as {takes[0]}={shown(value)}" if takes else ""
+
+    return hint

@@ -41,6 +41,7 @@ _NEAR = 0.63  # how alike a name must be that is meant: difflib's ratio, in whic
 _LISTED = 40  # names that a sentence lists in full
 #: Names that other libraries and papers have for what is called otherwise here.
 _ELSEWHERE = {
+    "dry-run": "quick",
     "env_kwargs": "env",
     "gamma": "life",
     "gauss": "gaussian",

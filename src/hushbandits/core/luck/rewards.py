@@ -330,6 +330,8 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
     if isinstance(means, RepeatingMeans) and n_arms is not None:
         affordable(f"n_arms={shown(n_arms)}", 64.0 * integer("n_arms", n_arms, 2))
         means = means.of(n_arms)
+    if isinstance(means, Mapping):
+        raise ValueError(f"means={shown(means)} must be a list of numbers or UniformMeans(low, high), not a table")
     values = reals("means", means)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"means={shown(means)} must list at least two arm means")

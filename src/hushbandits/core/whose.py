@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.keywords import Hint
 from hushbandits.core.ground.spec import Spec, parameters
 from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import otherwise, shown
-from hushbandits.policies.shelf import POLICIES
 
-__all__ = ["elsewhere", "first_of", "listed", "owners"]
+__all__ = ["elsewhere", "listed", "owners"]
 
 _MOST = 3  # names of a kind in a sentence
 #: Who may take what an env does not, and where it is given.
 _WHERE = {"agent": " (agent_kwargs)", "wrapper": " (wrappers)", "env": ""}
 
 
-def owners(parameter: str, setting: str = "") -> dict[str, list[str]]:
-    """Return who takes a parameter, by kind; of envs and agents only those of a setting, if it is said.
+def owners(parameter: str, setting: str = "", more: Mapping[str, Table] | None = None) -> dict[str, list[str]]:
+    """Return who takes a parameter, by kind; of envs and agents only those of a setting, if it is said; `more`: further tables.
 
     Examples
     --------
     >>> owners("rate")["wrapper"]
     ['Huber', 'Loss']
     """
-    kinds: dict[str, Table] = {"env": ENVS, "agent": AGENTS, "wrapper": WRAPPERS, "policy": POLICIES}
+    kinds: dict[str, Table] = {"env": ENVS, "agent": AGENTS, "wrapper": WRAPPERS, **(more or {})}
     found: dict[str, list[str]] = {}
     for kind, table in kinds.items():
         names = [name for name in sorted(table.shipped) if parameter in _parameters(table.entries[name])]
@@ -50,19 +47,6 @@ def listed(names: Sequence[str], most: int = _MOST) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def first_of(table: Table) -> Hint:
-    """Return a hint: what is given by position may be the first parameter of the class that was named before it."""
-
-    def hint(name: str, value: object, args: Sequence[Any], given: Mapping[str, Any]) -> str:
-        try:
-            takes = parameters(table.find(args[0])) if not name else []
-        except ValueError:  # of nothing that is known
-            takes = []
-        return f", such as {takes[0]}={shown(value)}" if takes else ""
-
-    return hint
-
-
 def elsewhere(what: str, known: Sequence[str], given: Params, setting: str) -> None:
     """Raise ``TypeError`` for the first parameter that an env does not take and others do, with where it belongs."""
     for name, value in given.items():
@@ -73,4 +57,6 @@ def elsewhere(what: str, known: Sequence[str], given: Params, setting: str) -> N
         who = {} if otherwise(name, known) else owners(name, setting)
         told = [f"{kind}s such as {listed(who[kind])}{where}" for kind, where in _WHERE.items() if kind in who]
         if told:
-            raise TypeError(f"{what} takes no parameter {name!r} ({name}={shown(value)}); it is one of {'; of '.join(told)}")
+            raise TypeError(
+                f"{what} takes no parameter {name!r} ({name}={shown(value)}); it is one of {'; of '.join(told)}"
+            )
