@@ -18,7 +18,9 @@ _WHERE = {"agent": " (agent_kwargs)", "wrapper": " (wrappers)", "env": ""}
 
 
 def owners(parameter: str, setting: str = "", more: Mapping[str, Table] | None = None) -> dict[str, list[str]]:
-    """Return who takes a parameter, by kind; of envs and agents only those of a setting, if it is said; `more`: further tables.
+    """Return who takes a parameter, by kind; of envs and agents only those of `setting`, if it is said.
+
+    `more`: further tables, by their kind.
 
     Examples
     --------

@@ -63,8 +63,8 @@ class Protocol:
         stages = STAGES if self.malicious else tuple(stage for stage in STAGES if stage != "signed")
         if not isinstance(self.dropouts, Mapping):
             raise ValueError(
-                f"dropouts={shown(self.dropouts)} must be a table of probabilities by stage, such as {{'masked': 0.1}}; "
-                f"stages are {', '.join(stages)}"
+                f"dropouts={shown(self.dropouts)} must be a table of probabilities by stage, such as "
+                f"{{'masked': 0.1}}; stages are {', '.join(stages)}"
             )
         for stage, rate in self.dropouts.items():
             if stage not in stages:

@@ -68,7 +68,8 @@ def _said(function: Callable[..., object], args: Sequence[Any], given: Mapping[s
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for name, value in given.items():
         if name not in names and not open_ended:
-            return f"{what} takes no parameter {name}={shown(value)}{hint(name, value, args, given) or nearest(name, names)}"
+            meant = hint(name, value, args, given) or nearest(name, names)
+            return f"{what} takes no parameter {name}={shown(value)}{meant}"
     first = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(args) > len(first):
         value = args[len(first)]

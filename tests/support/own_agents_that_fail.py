@@ -1,0 +1,34 @@
+"""Agents with a mistake in them, and a small game."""
+
+import hushbandits as hb
+
+SMALL = {"n_agents": 4, "horizon": 20}
+
+
+class NoRound:
+    """Its `act` does not take the round."""
+
+    def __init__(self, m, rng):
+        pass
+
+    def act(self):
+        """Play arm 0."""
+        return 0
+
+
+class Breaks:
+    """It raises in round 3."""
+
+    def __init__(self, m, rng):
+        pass
+
+    def act(self, t):
+        """Play arm 0, twice."""
+        if t == 3:
+            raise ArithmeticError("boom")
+        return 0
+
+
+def played():
+    """Return results of one run."""
+    return hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, env=SMALL)
