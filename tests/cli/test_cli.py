@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import pydoc
 import shutil
 import signal
 import subprocess
@@ -64,7 +65,7 @@ def test_list_names_everything_with_a_line_each(capsys):
     assert main(["list", "agenst"]) == 2
     said = capsys.readouterr().err
     assert (
-        "what='agenst' is not one of all, envs, agents, policies, wrappers, experiments, nor a name of theirs" in said
+        "what='agenst' is not one of all, envs, agents, policies, wrappers, experiments, nor a name" in said
     )
     assert "did you mean agents" in said
 
@@ -169,6 +170,14 @@ def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
         (["run", "mine.toml", "--set", "env.seed=3"], "seed=3 is no parameter of env CoopNetwork-v0: give seed to"),
         (["run", "mine.toml", "--set", "env.runs=3"], "'env.runs' is no parameter of the env's; runs = … of the"),
         (["watch", "CoopNetwork-v0", "--agent", "UCB1", "--set", "env.life=1", "--set", "env.life=2"], "given twice"),
+        (["run", "mine.toml", "--dry-run"], "--dry-run; did you mean quick"),
+        (["run", "mine.py"], "--agents mine:"),
+        (["run", "mine.json"], "TOML"),
+        (["run", "."], "hushbandits report"),
+        (["evaluate", "CoopNetwork-v0", "UCB1", "--graph", "cycle"], "--set env.graph=cycle"),
+        (["evaluate", "CoopNetwork-v0", "UCB1", "--env.n_agents", "4"], "--set env.n_agents=4"),
+        (["evaluate", "CoopNetwork-v0"], "no agent is named"),
+        (["list", "epsilonn"], "what='epsilonn'"),
         (["new", "agent", "Class"], "'class' is a word of Python's own that cannot be imported; choose another name"),
         (["new", "agent", "None"], "'None' is a word of Python's own that cannot be imported; choose another name"),
         (["new", "agent", "Scipy"], "would be written to scipy.py, which hides the module of that name"),
@@ -317,3 +326,60 @@ def test_a_file_that_somebody_else_made_is_not_written_over(spec, capsys, name):
     (folder / name).write_text("mine, of a month's work")
     assert main(["report", "runs/mine"]) == 2
     assert (folder / name).read_text() == "mine, of a month's work"
+
+
+def test_lists_a_paper_s_experiments_and_who_takes_a_parameter(capsys):
+    assert main(["list", "howson2024"]) == 0
+    assert "howson2024-fig7" in capsys.readouterr().out
+    assert main(["list", "epsilon"]) == 0
+    said = capsys.readouterr().out
+    assert "DP-MASE" in said
+    assert "LocalLaplace" in said
+
+
+@pytest.mark.parametrize("name", ["ShuffleDP-v0", "CorruptedElimination-v0", "SecAgg", "LocalDPNetwork-v0"])
+def test_lists_each_parameter_once_with_a_word(capsys, name):
+    assert main(["list", name]) == 0
+    lines = capsys.readouterr().out.partition("parameters\n")[2].splitlines()
+    at = [i for i, line in enumerate(lines) if line.startswith("  ") and line[2:3].strip()]
+    names = [lines[i].split()[0] for i in at]
+    assert len(set(names)) == len(names)
+    assert all(lines[i + 1].startswith("      ") for i in at)
+
+
+def test_says_its_version_as_a_module_too(capsys):
+    for option in ("--version", "-v"):
+        assert main([option]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    asked = subprocess.run([sys.executable, "-m", "hushbandits", "-v"], capture_output=True, text=True, check=True)
+    assert first == second == asked.stdout.strip()
+    assert hb.__version__ in first
+
+
+def test_help_of_privacy_is_the_function_s():
+    assert "agent_kwargs" in pydoc.render_doc(hb.privacy)
+
+
+@pytest.mark.parametrize(
+    ("lines", "parts"),
+    [
+        (
+            "agents = ['UCB1']\nsweep = {env.n_agents = [2, 4]}\n[env]\nuse = 'CoopNetwork-v0'",
+            ["sweep", '"env.n_agents"'],
+        ),
+        ("[env]\nuse = 'CoopNetwork-v0'\nagents = ['UCB1']", ["'agents'", "[env]"]),
+        ("agents = ['UCB1', 'own_nowhere:X']\n[env]\nuse = 'CoopNetwork-v0'", ["own_nowhere"]),
+        (
+            "agents = ['UCB1']\n[env]\nuse = 'CoopNetwork-v0'\n[sweep]\n'env.n_agents' = [2, 4]\n"
+            "[[figures]]\ny = 'regret'\nx = 'n_agents'",
+            ["'n_agents'", "env.n_agents"],
+        ),
+    ],
+)
+def test_a_slip_in_a_declaration_says_what_is_meant(tmp_path, monkeypatch, capsys, lines, parts):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slip.toml").write_text(lines)
+    assert main(["run", "slip.toml"]) == 2
+    said = capsys.readouterr().err
+    assert [part for part in parts if part not in said] == []
+    assert "skip-invalid" not in said

@@ -280,3 +280,19 @@ def test_adding_a_wrapper_leaves_the_rewards_alone():
         actions = {agent: 1 for agent in plain.agents}
         assert plain.step(actions)[1] == noisy.step(actions)[1]
     assert noisy.agents == []
+
+
+def test_an_action_of_another_library_is_taken_as_numpy_has_it():
+    class Tensor:
+        def __array__(self, dtype=None, copy=None):
+            return np.array(1, dtype)
+
+    class Elsewhere:
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("on another device")
+
+    env = hb.make("CoopNetwork-v0", n_agents=2, horizon=5)
+    env.reset(seed=0)
+    env.step({agent: Tensor() for agent in env.agents})
+    with pytest.raises(ValueError, match="Elsewhere"):
+        env.step({agent: Elsewhere() for agent in env.agents})
