@@ -64,9 +64,7 @@ def test_list_names_everything_with_a_line_each(capsys):
     assert "DPMASE-v0" not in agents
     assert main(["list", "agenst"]) == 2
     said = capsys.readouterr().err
-    assert (
-        "what='agenst' is not one of all, envs, agents, policies, wrappers, experiments, nor a name" in said
-    )
+    assert "what='agenst' is not one of all, envs, agents, policies, wrappers, experiments, nor a name" in said
     assert "did you mean agents" in said
 
 

@@ -8,6 +8,8 @@ SMALL = {"n_agents": 4, "horizon": 20}
 class NoRound:
     """Its `act` does not take the round."""
 
+    blind = True
+
     def __init__(self, m, rng):
         pass
 
@@ -18,6 +20,8 @@ class NoRound:
 
 class Breaks:
     """It raises in round 3."""
+
+    blind = True
 
     def __init__(self, m, rng):
         pass
