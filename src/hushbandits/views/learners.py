@@ -91,7 +91,7 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
 
 def _lacking(id: AnyEnv, name: str, taken: Sequence[str]) -> str:
     """Who has an option that the learners of an env do not have, and what these have."""
-    settings = {ENVS[env].load().setting for env in ENVS.shipped if name in learners_own(env)}
+    settings = {getattr(ENVS[env].load(), "setting", "") for env in ENVS.shipped if name in learners_own(env)}
     mine = getattr(env_entry(id).load(), "setting", "")
     law = " (rewards= is the law)" if name == "reward" else ""
     return (

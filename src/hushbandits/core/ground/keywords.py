@@ -82,5 +82,5 @@ def _said(function: Callable[..., object], args: Sequence[Any], given: Mapping[s
 
 def keywords(cls: _C) -> _C:
     """Decorate a class whose ``__init__`` takes names alone, as `named` does a function."""
-    cls.__init__ = named()(vars(cls)["__init__"])
+    setattr(cls, "__init__", named()(vars(cls)["__init__"]))  # noqa: B010  (mypy refuses the assignment)
     return cls
