@@ -6,7 +6,7 @@ from secure_play import forged, play
 
 from hushbandits.secure import parties, primitives, sampling, user
 from hushbandits.secure.bonawitz import SecureSum
-from hushbandits.secure.messages import DIGEST, HEADER, Abort, Kind, lists
+from hushbandits.secure.messages import DIGEST, HEADER, Abort, Kind, lists, parse_vector
 from hushbandits.secure.user import User
 
 M = 1 << 40
@@ -31,7 +31,8 @@ def sent(kind, server, users, to=None):
 
 
 def masked(*session_):
-    return {u: np.frombuffer(body[DIGEST:], ">u8").astype(object) for u, body in sent(Kind.MASKED, *session_).items()}
+    found = {u: body[DIGEST:] for u, body in sent(Kind.MASKED, *session_).items()}
+    return {u: parse_vector(body, len(body) // 5, M).astype(object) for u, body in found.items()}  # of 40 bits each
 
 
 # -- a mask that is used again ---------------------------------------------------------------------------------------

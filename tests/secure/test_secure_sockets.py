@@ -47,7 +47,7 @@ class Gone(User):
 class Lying(User):
     """Sends something else than its vector: bytes, or a message of another round."""
 
-    lie = staticmethod(lambda data: b"HS\x01" + b"\xff" * 200)
+    lie = staticmethod(lambda data: b"HS\x02" + b"\xff" * 200)
 
     def receive(self, data):
         mine = super().receive(data)
@@ -119,10 +119,10 @@ def test_too_few_are_an_abort_that_everybody_notices():
 @pytest.mark.parametrize(
     ("lie", "fault"),
     [
-        (lambda data: b"HS\x01" + b"\xff" * 200, Fault.FORMAT),  # announces 4 GiB
+        (lambda data: b"HS\x02" + b"\xff" * 200, Fault.FORMAT),  # announces 4 GiB
         (lambda data: b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n", Fault.FORMAT),
         (lambda data: forged(data, sender=0), Fault.NAME),
-        (lambda data: forged(data, body=data[HEADER:-DIGEST][:-8] + b"\xff" * 8), Fault.VALUE),
+        (lambda data: forged(data, body=data[HEADER:-DIGEST] + b"\0"), Fault.VALUE),
         (lambda data: data[:HEADER] + b"x" * (len(data) - HEADER), Fault.FORMAT),
     ],
 )
