@@ -52,6 +52,7 @@ class Contexts(Rounds):
 
     setting = "contexts"
     public = ("features", "n_features")
+    reward_free_fields = ("features", "n_features", "feature")
     learner = ContextTask
 
     def __init__(

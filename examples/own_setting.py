@@ -91,6 +91,7 @@ class Relay(hb.Env):
     payload, learner = Notes, Turns
     measures: ClassVar = {"regret": hb.Measure("pseudo-regret", "amount"), "turns": hb.Measure("turns played", "count")}
     curve_metrics = ("regret",)
+    reward_free_fields: ClassVar = ()  # a note says of rewards what its reward says, and nothing else
     report: ClassVar = {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}
 
     def __init__(self, *, n_agents=3, means=(0.7, 0.4), rewards="bernoulli", horizon=60, **rest):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
+from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
-from hushbandits.core.guarantee import Guarantee, Promising
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.registry import assemble, make_core, make_team, not_the_envs
@@ -209,11 +210,13 @@ def protection(env: Env, team: Team | None = None) -> Protection:
     for wrapper in env.wrappers:
         promises = wrapper.privacy(env)
         told += promises
-        lines += _of(wrapper.name, promises, wrapper, env)
+        lines += _of(wrapper.name, promises)
     rest = [g for g in env.privacy() if g not in told]  # an env of one's own may promise something itself
-    lines += _of("env", rest, None, env)
+    if not ships(type(env).privacy):
+        rest = [replace(g, assumptions=(f"as claimed by {type(env).__name__}", *g.assumptions)) for g in rest]
+    lines += _of("env", rest)
     if team is not None:
-        lines += _of(team.name, team.privacy(env), team, env)
+        lines += _of(team.name, team.privacy(env))
     notes = []
     if len({line.by for line in lines if math.isfinite(line.epsilon)}) > 1:
         notes.append(
@@ -238,18 +241,25 @@ def _nobody(env: Env) -> Line:
     )  # fmt: skip
 
 
-def _of(by: str, promises: Sequence[Guarantee], who: Promising | None, env: Env) -> Iterable[Line]:
+def _of(by: str, promises: Sequence[Guarantee]) -> Iterable[Line]:
     for promise in promises:
-        epsilon, delta, participant = _over_the_run(promise, who)
+        epsilon, delta, participant = _over_the_run(promise)
         provided = (f"none helps: {promise.void}", *promise.assumptions) if promise.void else promise.assumptions
+        word = promise.claimed_by
+        name = f"{by}, as claimed by {word}" if word not in ("", by) else by
         yield Line(
-            by, promise.mechanism, promise.adjacency.words, promise.view, promise.epsilon, promise.delta,
+            name, promise.mechanism, promise.adjacency.words, promise.view, promise.epsilon, promise.delta,
             epsilon, delta, participant, _counting(promise, promises), provided, promise.source,
         )  # fmt: skip
 
 
 def _counting(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
     """Say whether a promise counts among those of the same mechanism."""
+    counts = _by_itself(promise, beside)
+    return f"{counts}; as claimed by {promise.claimed_by}" if promise.claimed_by else counts
+
+
+def _by_itself(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
     if math.isinf(promise.epsilon):
         if not promise.void:
             return "no ε is claimed: it hides or drops messages; a line with an ε says what the rest tells"
@@ -264,30 +274,14 @@ def _counting(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
     return "yes"
 
 
-def _over_the_run(promise: Guarantee, who: Promising | None) -> tuple[float, float, str]:
+def _over_the_run(promise: Guarantee) -> tuple[float, float, str]:
     """(ε, δ) of all rewards of a participant over the run, and who that is; ``inf``: no bound is known."""
     if math.isinf(promise.epsilon):
         return math.inf, 0.0, ""
     run = promise.run
     if run is None:
         return math.inf, 0.0, "" if promise.alone else "all rewards of a participant: nothing adds them up"
-    if who is not None and (own := _beyond(who)):
-        return (
-            math.inf,
-            0.0,
-            f"{type(who).__name__} has a {own} of its own: nothing says how often it tells of a reward",
-        )
     return run.times * promise.epsilon, min(1.0, run.times * promise.delta), run.words
-
-
-def _beyond(who: Promising) -> str:
-    """What a class does to messages by itself, below the class that promises; ``""``: nothing."""
-    for cls in type(who).__mro__:
-        if "promises" in vars(cls):
-            return ""
-        if found := [hook for hook in ("tell", "told", "send", "deliver") if hook in vars(cls)]:
-            return found[0]
-    return ""
 
 
 def _spent(epsilon: float, delta: float) -> str:

@@ -62,6 +62,7 @@ class AdaP(Calibrated):
     measures: Mapping[str, Measure] = {
         "noised_means": Measure("noised means that actions were made of", "count"),
     }
+    free_hooks = ("index",)  # it is made of the mechanism's sums alone
     mechanisms = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": False}
     wrappers = ("CentralLaplace",)

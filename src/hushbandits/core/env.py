@@ -24,6 +24,7 @@ from hushbandits.core.start import Startable
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.told import Told
+from hushbandits.core.undeclared import added, check_reward_free
 from hushbandits.core.wrapper import Wrapper, distinct
 
 __all__ = ["Env"]
@@ -51,7 +52,13 @@ class Env(Startable):
     Raises
     ------
     ValueError
-        A size below its least; fields where users speak; a wrapper that its messages cannot answer.
+        A size below its least; fields where users speak; a wrapper that its messages cannot answer; or
+        `reward_free_fields` that are no tuple of names.
+
+    Notes
+    -----
+    A field that a user-defined env reports, offers in inboxes or shows in `public` beyond its base's voids all promises
+    of privacy, unless its class lists it in `reward_free_fields`.
     """
 
     setting: ClassVar[str]
@@ -71,6 +78,10 @@ class Env(Startable):
     learner: ClassVar[type[Task] | None] = None
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
+    #: Names of the fields that it reports, puts into inboxes or shows in `public` beyond its base's, and that say
+    #: nothing of rewards.  A user-defined class that says itself what is reported or carried (`_report`, `_transport`)
+    #: declares it, if only as ``()``; without it no promise of privacy holds there.
+    reward_free_fields: ClassVar[tuple[str, ...]] = ()
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
     #: What its metrics are, and of an env what its wrappers' are too; a class adds to what its bases declare.
@@ -90,6 +101,7 @@ class Env(Startable):
         fields: Fields | None = None,
         runs: int = 1,
     ):
+        check_reward_free(type(self).__name__, self.reward_free_fields)
         self.n_agents = count("n_agents", n_agents, 1)
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
@@ -121,6 +133,12 @@ class Env(Startable):
         back = inward(self.wrappers, self._offers(self.sent_fields), self)
         self._heard = [frozenset(fields) for fields in back[1:]]  # behind each wrapper, innermost first
         self.inbox_fields = back[-1]
+        #: Fields that user-defined wrappers add and do not declare free of rewards, with their names.
+        self.added = (
+            *added("sends", zip(self.wrappers, way, way[1:], strict=False)),
+            *added("hears", zip(reversed(self.wrappers), back, back[1:], strict=False)),
+            *self._telling.added,
+        )
 
     # -- what a setting is ----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from hushbandits.core.ground.validate import flag, nearest, probability, shown
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import VERBS, Payload
+from hushbandits.core.undeclared import check_reward_free
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
@@ -70,5 +71,6 @@ def _check_class(wrapper: Wrapper) -> None:
         if verb not in VERBS:
             raise ValueError(f"{wrapper.name}.verbs: there is no verb {verb!r}{nearest(verb, VERBS)}")
     flag(f"{wrapper.name}.keeps_promises", wrapper.keeps_promises)
+    check_reward_free(wrapper.name, wrapper.reward_free_fields)
     if wrapper.drops is not None:
         probability(f"{wrapper.name}.drops", wrapper.drops)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, ClassVar, final
 
+from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.validate import choice, probability, shown
+from hushbandits.core.undeclared import declared_words, overridden, spoken_beside, unaccounted
 from hushbandits.core.world import World
 
 __all__ = ["ADJACENCIES", "ONCE", "ONE_USER", "Adjacency", "Guarantee", "Promising", "Run", "void"]
 
-_PACKAGE = __name__.partition(".")[0] + "."
 #: What neighbouring inputs differ in, as data: one reward; all rewards of one agent or user; nothing that is replaced
 #: (two inputs that a secure function makes alike); not said, except in words.
 ADJACENCIES = ("reward", "participant", "none", "unknown")
@@ -91,6 +92,8 @@ class Guarantee:
         run.
     run : Run, optional
         How it adds up over a participant's run; ``None``: nothing adds it up.
+    claimed_by : str
+        The user-defined class whose word it is; ``""``: this package's.
 
     Raises
     ------
@@ -108,6 +111,7 @@ class Guarantee:
     void: str = ""
     alone: bool = False
     run: Run | None = None
+    claimed_by: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.adjacency, str):
@@ -125,6 +129,9 @@ def void(guarantee: Guarantee, why: str) -> Guarantee:
 class Promising:
     """Base of what may promise privacy, wrappers and teams: a subclass claims, this class says what holds."""
 
+    #: Hooks that a subclass may define without touching what its base promises.
+    free_hooks: ClassVar[tuple[str, ...]] = ()
+
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "privacy" in vars(cls):
@@ -132,7 +139,7 @@ class Promising:
 
     def ships(self, hook: str) -> bool:
         """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
-        return str(getattr(getattr(type(self), hook), "__module__", "")).startswith(_PACKAGE)
+        return ships(getattr(type(self), hook, None))
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         """What it promises on rewards in [0, 1], where all is well; empty: nothing.  For subclasses."""
@@ -140,24 +147,62 @@ class Promising:
 
     @final
     def privacy(self, env: World) -> tuple[Guarantee, ...]:
-        """What of its `promises` holds in `env`: none with an ε where rewards have no bound, or parts are unknown."""
-        held, why = self._holding(env), self._refuted(env)
+        """What of its `promises` holds in `env`: no ε where rewards have no bound, or user-defined code may break it.
+
+        A promise of a user-defined class is that class's word: ``claimed_by`` and the assumptions name it.
+        """
+        env = getattr(env, "_env", env)  # what holds depends on more than a face shows
+        held, why, word = self._holding(env), self._refuted(env), self._word()
         if not isinstance(held, (tuple, list)) or not all(isinstance(g, Guarantee) for g in held):
             name = getattr(self, "name", type(self).__name__)
             raise TypeError(f"{name}.promises must return a tuple of Guarantee, not {shown(held)}")
-        return tuple(void(g, why) if why and math.isfinite(g.epsilon) else g for g in held)
+        beside = spoken_beside(env)
+        believed = (*((f"as claimed by {word}",) if word else ()), *declared_words(env, self))
+
+        def judged(promise: Guarantee) -> Guarantee:
+            promise = replace(promise, claimed_by=word or promise.claimed_by)
+            if not math.isfinite(promise.epsilon):
+                return promise
+            if broken := why or (beside if promise.alone else ""):
+                return void(promise, broken)
+            new = tuple(words for words in believed if words not in promise.assumptions)
+            return replace(promise, assumptions=(*new, *promise.assumptions)) if new else promise
+
+        return tuple(map(judged, held))
+
+    def _promiser(self) -> type:
+        """The class whose `promises` are asked."""
+        return next(cls for cls in type(self).__mro__ if "promises" in vars(cls))
+
+    def _word(self) -> str:
+        """The user-defined class whose word its promises are; ``""``: this package's."""
+        own = self._promiser()
+        if overridden(self, own, self.free_hooks):
+            return type(self).__name__
+        return "" if ships(own) else own.__name__
 
     def _refuted(self, env: World) -> str:
         """Why no ε holds in `env`, whatever it is that promises; ``""``: nothing says so."""
+        own = self._promiser()
+        if hooks := overridden(self, own, self.free_hooks):
+            name = type(self).__name__
+            return (
+                f"as claimed by {name} alone: {own.__name__} promises it of another {hooks[0]}, and {name} defines no "
+                f"promises of its own"
+            )
         if not env.law.unit_interval:
             return f"rewards of {env.law!r} have no bound, and so no sensitivity"
-        unknown = [w.name for w in env.wrappers if not w.ours and w.name != getattr(self, "name", "")]
+        unknown = [w.name for w in env.wrappers if not w.ours and not self._is(w)]
         if unknown:
             return (
                 f"{' and '.join(unknown)} is a wrapper of one's own, and nothing says what it does to a single reward "
                 f"(keeps_promises)"
             )
-        return ""
+        return unaccounted(env, self)
+
+    def _is(self, wrapper: Any) -> bool:
+        """Whether it is this wrapper of an env, or the same before or after a run."""
+        return type(wrapper) is type(self) and wrapper.name == getattr(self, "name", "")
 
     def _holding(self, env: World) -> tuple[Guarantee, ...]:
         """Hook of the mechanisms' base: `promises`, less what the env refutes."""

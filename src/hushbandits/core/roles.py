@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hushbandits.core.ground.strangers import ships
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Privatizer", "SecureFunction"]
@@ -13,3 +14,9 @@ class Privatizer(Wrapper):
 
 class SecureFunction(Wrapper):
     """It adds messages up and hides the single ones: the secure function S of a protocol."""
+
+    @property
+    def ours(self) -> bool:
+        """As of every wrapper; a user-defined one that derives from this base must declare `keeps_promises`."""
+        home = next(cls for cls in type(self).__mro__ if ships(cls))
+        return super().ours and (self.declares or home is not SecureFunction)

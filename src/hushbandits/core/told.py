@@ -12,6 +12,7 @@ from hushbandits.core.fold import declared_fields
 from hushbandits.core.ground.types import Array, Message
 from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.messages import Field, Fields
+from hushbandits.core.undeclared import added
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
@@ -60,11 +61,16 @@ class Told:
         fields: Fields = {"reward": Field(low=0.0, high=1.0) if env.law.unit_interval else Field()}
         #: Who changes what agents are told: its place among the wrappers, and the reward as it declares it.
         self._tellers: list[tuple[int, Field]] = []
+        #: Wrapper by wrapper: what is told before it, and behind it.
+        steps: list[tuple[Wrapper, Fields, Fields]] = []
         for i, wrapper in enumerate(wrappers):
-            fields = declared_fields(wrapper, "tells", wrapper.tells(dict(fields), env))
+            before, fields = fields, declared_fields(wrapper, "tells", wrapper.tells(dict(fields), env))
+            steps.append((wrapper, before, fields))
             if type(wrapper).tell is not Wrapper.tell:
                 self._tellers.append((i, fields.get("reward", Field())))
         self.fields = fields
+        #: Fields that user-defined wrappers add, undeclared.
+        self.added = added("tells", steps)
         #: What they are told in place of rewards.
         self.beside: Fields = {name: field for name, field in fields.items() if name != "reward"}
         #: What is reported of them that they are not told.

@@ -63,6 +63,7 @@ class World:
         seeds: Seeds
         arms: Any
         measures: Mapping[str, Measure]
+        added: Sequence[tuple[str, list[str]]]
         configured: tuple[Any, ...]
         public: ClassVar[tuple[str, ...]]
         truth: ClassVar[tuple[str, ...]]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from hushbandits.core.ground.strangers import begins
+from hushbandits.core.ground.strangers import begins, ships
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.guarantee import Promising
@@ -17,12 +17,15 @@ from hushbandits.core.luck.tapes import Uniforms, streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
+from hushbandits.core.undeclared import overridden
 from hushbandits.core.world import World
 
 __all__ = ["Wrapper", "distinct"]
 
 #: What it does to a run.
 _HOOKS = ("reset", "tell", "told", "send", "deliver")
+#: What else of a wrapper of this package decides what becomes of messages.
+_PARTS = (*_HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drops", "most_lost")
 
 
 class Wrapper(Promising):
@@ -58,10 +61,12 @@ class Wrapper(Promising):
 
     #: Verbs of a payload that it uses (`hushbandits.core.payload.VERBS`).
     verbs: tuple[str, ...] = ()
-    #: Whether it goes by what passes alone, each message by itself and by luck of its own, and never by `env`: then
-    #: others' promises hold across it.  A class of one's own declares it itself; what nobody declares is unknown, and
-    #: voids them.
+    #: Whether it goes by what passes alone, each message by itself and by luck of its own, never by `env`, and drops
+    #: nothing for its reward: then others' promises hold across it.  A class of one's own declares it itself; what
+    #: nobody declares is unknown, and voids them.
     keeps_promises: ClassVar[bool] = False
+    #: Of the fields that a user-defined class adds, those that say nothing of rewards; any other voids promises.
+    reward_free_fields: ClassVar[tuple[str, ...]] = ()
     #: Of its metrics, those that say how much ε its promise cost.
     spends: ClassVar[tuple[str, ...]] = ("epsilon", "epsilon_delta")
     #: The rate, where all that it does is to drop messages: then compiled episodes know it.
@@ -141,8 +146,15 @@ class Wrapper(Promising):
     @property
     def ours(self) -> bool:
         """Whether all that it does to messages is code of this package, or declared by `keeps_promises`."""
-        own = vars(type(self)).get("keeps_promises", False)
-        return bool(own) or all(map(self.ships, _HOOKS))
+        if self.declares or ships(type(self)):
+            return True
+        home = next(cls for cls in type(self).__mro__ if ships(cls))
+        return not {*_PARTS} & {*overridden(self, home)} and all(map(self.ships, _HOOKS))
+
+    @property
+    def declares(self) -> bool:
+        """Whether its class, a user-defined one, declares `keeps_promises` itself."""
+        return bool(vars(type(self)).get("keeps_promises", False)) and not ships(type(self))
 
     @property
     def most_lost(self) -> float:

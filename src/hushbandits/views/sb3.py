@@ -14,6 +14,7 @@ except ImportError as error:
 from gymnasium import spaces
 
 from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.messages import Field
@@ -56,6 +57,11 @@ class RowsVecEnv(VecEnv):
         self.rows, self._mode = rows, render_mode
         self._begun, self._action = False, np.zeros(0)
         super().__init__(rows.runs * rows.n_agents, task.observation_space, task.action_space)
+
+    @property
+    def core(self) -> Env:
+        """The arrays behind it: what `hushbandits.privacy` is asked about."""
+        return self.rows.core
 
     # -- the episode --------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import Space, Stacked, choices
 from hushbandits.core.entries import AnyEnv, AnyWrapper
+from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer
 from hushbandits.core.messages import Field
@@ -97,6 +98,11 @@ class _TorchRows:
         self._begun = False
         self._solved = np.zeros(rows.runs, bool)
         self._make_specs()
+
+    @property
+    def core(self) -> Env:
+        """The arrays behind it: what `hushbandits.privacy` is asked about."""
+        return self.rows.core
 
     def _make_specs(self) -> None:
         import torch

@@ -58,6 +58,7 @@ class Mechanism(Privatizer):
     """
 
     verbs = ("encode", "add", "modulo")
+    free_hooks = ("plan",)  # what it plans is held against the law of its noise
     not_rows = ("_plans", "_numbers", "_noises", "_odd", "_batch", "_sizes", "_blocks")
     measures: ClassVar[Mapping[str, Measure]] = {
         "epsilon": Measure("ε spent on a user's one reward, at most", "amount"),
@@ -272,6 +273,8 @@ class Mechanism(Privatizer):
         for n in (n for n in _SIZES if self.smallest <= n <= max(horizon, self.smallest)):
             profile = self.seen(n, max(self.sure(n), self.smallest))
             if profile is None:
+                if self.ships("promises") and not self.ships("plan"):
+                    return void(promise, f"{type(self).__name__} plans noise of its own, and it has no law to check")
                 return replace(promise, assumptions=("as claimed: its noise has no law to check", *promise.assumptions))
             attained = float(profile(np.array([promise.epsilon * (1 + 1e-9)]))[0])
             if attained > promise.delta * (1 + 1e-9) + _RESOLUTION:

@@ -90,7 +90,8 @@ class Rounds(Env):
     """M agents play one K-armed bandit, one pull each per round, for T rounds.
 
     A subclass may replace `arms_class` (how arms move), `_rewards` (what pulls pay), `_charge` (their regret),
-    `_transport` (who hears whom) and `report`.
+    `_transport` (who hears whom) and `report`; with one of the last two it declares `reward_free_fields`, or no promise
+    of privacy holds.
 
     Parameters
     ----------

@@ -1,0 +1,489 @@
+"""No ε stands where user-defined code tells of a reward: each stack gives the exact reward away, or an exact ε."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from hushbandits.core.face import Face
+from hushbandits.core.luck.rewards import Constant
+from hushbandits.core.roles import SecureFunction
+from hushbandits.envs.exploration.env import Exploration
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.envs.network.payload import GraphReports
+from hushbandits.envs.rounds.env import Everyone, Rounds
+from hushbandits.privacy.divergence import epsilon_at, law_profile
+from hushbandits.routines.private_elimination import private_elimination
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+
+CODE = hb.Field()
+
+
+class Always(Constant):
+    """An arm pays where it stands, in [0, 1]."""
+
+    unit_interval = True
+
+
+def network(x, *wrappers, cls=CoopNetwork, **more):
+    """Two agents who hear each other, and whose every pull pays x."""
+    if issubclass(cls, CoopNetwork):
+        more["graph"] = "complete"
+    law = {"means": [x, x], "rewards": Always(), "horizon": 4, "n_agents": 2}
+    return cls(wrappers=wrappers, **law, **more)
+
+
+def feedback(x, *wrappers, **more):
+    return Feedback(wrappers=wrappers, means=[x, x], rewards=Always(), horizon=100, **more)
+
+
+# -- user-defined envs -----------------------------------------------------------------------------------------------
+
+
+class Doubled(CoopNetwork):
+    """Its report says twice the reward, too."""
+
+    @property
+    def report(self):
+        return {**super().report, "double": CODE}
+
+    def _report(self):
+        return {**super()._report(), "double": 2 * self._reward}
+
+
+class Placed(CoopNetwork):
+    """Its report says where an agent stands, too."""
+
+    reward_free_fields = ("place",)
+
+    @property
+    def report(self):
+        return {**super().report, "place": CODE}
+
+    def _report(self):
+        return {**super()._report(), "place": np.zeros_like(self._told)}
+
+
+class DoubledAndPlaced(Placed):
+    """A declaration of its base is not its own."""
+
+    def _report(self):
+        return {**super()._report(), "place": self._reward}
+
+
+class Untold(CoopNetwork):
+    """Reports what was earned, not what agents are told."""
+
+    def _report(self):
+        return {**super()._report(), "reward": self._reward}
+
+
+class Courier(Rounds):
+    """Carries the exact reward."""
+
+    setting = "courier"
+
+    def _transport(self, message):
+        return Everyone(self._counted(message).but(reward=self._reward), self.n_arms)
+
+
+class Muffled(GraphReports):
+    """Reports that noise does not change."""
+
+    def add(self, noise, luck):
+        return self
+
+
+class Quiet(CoopNetwork):
+    """Its messages are of its own kind."""
+
+    payload = Muffled
+
+
+class Careful(Rounds):
+    """Carries what left, and says so."""
+
+    setting = "careful"
+    reward_free_fields = ()
+
+    def _transport(self, message):
+        return Everyone(self._counted(message), self.n_arms)
+
+
+class Open(CoopNetwork):
+    """Shows everybody's last reward in public."""
+
+    public = (*CoopNetwork.public, "last")
+
+    @property
+    def last(self):
+        return self._reward
+
+
+class Annotated(Exploration):
+    """A vote comes with the mean reward of the activation."""
+
+    @property
+    def report(self):
+        return {**super().report, "mean": CODE}
+
+    def _pull(self, action):
+        self._earned = super()._pull(action)
+        return self._earned
+
+    def _report(self):
+        return {**super()._report(), "mean": np.nan_to_num(np.nanmean(self._earned, 2))}
+
+    def _passing(self, message):
+        super()._passing(message)
+        self.left = message
+
+
+# -- user-defined wrappers -------------------------------------------------------------------------------------------
+
+
+class Deaf(LocalLaplace):
+    def tell(self, reward, env):
+        return reward
+
+
+class Bare(LocalLaplace):
+    def send(self, message, env):
+        return message
+
+
+class Silent(LocalLaplace):
+    """Noise of its own, of scale 0."""
+
+    @property
+    def _noise(self):
+        class Nothing:
+            integer = False
+
+            def onto(self, x, u):
+                return x + 0 * u
+
+        return Nothing()
+
+
+class Sure(LocalBernoulli):
+    def chance(self, reward):
+        return reward
+
+
+class Telling(PrivateMeans):
+    """Agents are told their rewards beside what they have published."""
+
+    def tells(self, fields, env):
+        return fields
+
+    def told(self, env):
+        return {}
+
+
+class Copies(hb.Wrapper):
+    """Treats each message by itself, and says its reward in another field as well."""
+
+    keeps_promises = True
+
+    def sends(self, fields, env):
+        return {**fields, "copy": CODE}
+
+    def send(self, message, env):
+        return message.but(copy=message["reward"])
+
+
+class Stamps(Copies):
+    """The same of a constant."""
+
+    keeps_promises = True
+    reward_free_fields = ("copy",)
+
+    def send(self, message, env):
+        return message.but(copy=0.0 * message["reward"])
+
+
+class Whispers(hb.Wrapper):
+    """Tells agents their exact rewards in a field of its own."""
+
+    keeps_promises = True
+
+    def tells(self, fields, env):
+        return {**fields, "whisper": CODE}
+
+    def tell(self, reward, env):
+        self._reward = reward
+        return reward
+
+    def told(self, env):
+        return {"whisper": self._reward}
+
+
+class Meddles(hb.Wrapper):
+    """Puts the exact reward back; its name is another part's."""
+
+    def send(self, message, env):
+        return message.but(reward=env._reward)
+
+
+class Noiseless(DiscreteLaplace):
+    def _noised(self, message):
+        return message
+
+
+class Honest(CentralLaplace):
+    """The server says the exact sum."""
+
+    def deliver(self, inbox, env):
+        y = inbox.total("reward")
+        super().deliver(inbox, env)
+        return inbox.decoded(y)
+
+
+def shadowed():
+    wrapper = LocalLaplace(0.5)
+    wrapper.tell = lambda reward, env: reward
+    return wrapper
+
+
+# -- teams -----------------------------------------------------------------------------------------------------------
+
+
+class Says(hb.Team):
+    """Says what it is told of its reward in one field more."""
+
+    def __init__(self, name):
+        self.extra = name
+        self.fields = {"arm": hb.Field(dtype="i8"), "reward": hb.Field(), name: CODE}
+
+    def act(self, obs):
+        self.arm = np.zeros(obs.who.shape, int)
+        return self.arm
+
+    def speak(self, reward):
+        return {"arm": self.arm, "reward": reward, self.extra: reward}
+
+
+def heard(env, team=None):
+    """The inboxes of a round, with what agents are told of their own (`inbox.own`)."""
+    obs, team = env.reset(0), team or hb.make_team("Random")
+    team.reset(Face(env), env.seeds)
+    obs = env.pull(team.act(obs))
+    return env.talk(team.speak(obs.reward)).inbox
+
+
+def total(env):
+    """What a server decodes of a block of ten users, for each of them."""
+    env.reset(0)
+    env.pull((np.array([[0]]), np.array([[10]])))
+    return env.talk().inbox.total("reward") / 10
+
+
+def votes(env):
+    """What leaves an agent that has pulled all arms."""
+    env.reset(0)
+    env.pull(np.ones((1, 1, env.n_arms), bool))
+    env.talk()
+    return env.left["mean"]
+
+
+says, speech = Says("mean"), {"mean": CODE}
+fields = says.fields
+exact = {"own": "exact"}
+#: By name: the env whose rewards are all x, the team, and where an observer reads x.
+REFUTED = {
+    "a report's field": (lambda x: network(x, LocalLaplace(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
+    "beside a coin": (lambda x: network(x, LocalBernoulli(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
+    "beside means": (lambda x: network(x, PrivateMeans(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
+    "a base's word": (lambda x: network(x, LocalLaplace(0.5), cls=DoubledAndPlaced), None, lambda i: i["place"]),
+    "what was earned": (lambda x: network(x, LocalLaplace(0.5), cls=Untold), None, lambda i: i["reward"]),
+    "a courier": (lambda x: network(x, LocalLaplace(0.5), cls=Courier), None, lambda i: i["reward"]),
+    "its own fields": (lambda x: network(x, LocalLaplace(0.5, **exact), fields=fields), says, lambda i: i["mean"]),
+    "speech": (lambda x: network(x, LocalLaplace(0.5, **exact), speech=speech), says, lambda i: i["mean"]),
+    "speech, means": (
+        lambda x: network(x, PrivateMeans(0.5, **exact), speech={"code": CODE}), Says("code"), lambda i: i["code"],
+    ),
+    "own tells": (
+        lambda x: network(x, Telling(0.5), speech={"code": CODE}), Says("code"), lambda i: i["code"],
+    ),
+    "own messages": (lambda x: network(x, LocalLaplace(0.5, **exact), cls=Quiet), None, lambda i: i["reward"]),
+    "own tell": (lambda x: network(x, Deaf(0.5)), None, lambda i: i["reward"]),
+    "own send": (lambda x: network(x, Bare(0.5, **exact)), None, lambda i: i["reward"]),
+    "own noise": (lambda x: network(x, Silent(0.5)), None, lambda i: i["reward"]),
+    "own coin": (lambda x: network(x, Sure(0.5)), None, lambda i: i["reward"]),
+    "a hook of the object": (lambda x: network(x, shadowed()), None, lambda i: i["reward"]),
+    "a copy": (lambda x: network(x, Copies(), LocalLaplace(0.5, **exact)), None, lambda i: i["copy"]),
+    "a whisper": (lambda x: network(x, Whispers(), LocalLaplace(0.5)), None, lambda i: i.own["whisper"]),
+    "meddling": (lambda x: network(x, LocalLaplace(0.5), Meddles()), None, lambda i: i["reward"]),
+    "meddling first": (lambda x: network(x, Meddles(), LocalLaplace(0.5)), None, lambda i: i["reward"]),
+}  # fmt: skip
+
+
+def finite(env, team=None):
+    return [line for line in hb.privacy(env, team) if math.isfinite(line.epsilon)]
+
+
+@pytest.mark.parametrize("name", REFUTED)
+def test_no_epsilon_stands_where_the_exact_reward_is_read(name):
+    build, team, read = REFUTED[name]
+    for x in (0.0, 1.0):
+        np.testing.assert_array_equal(read(heard(build(x), team)), x)
+    assert finite(build(0.3), team) == []
+
+
+def test_what_is_public_counts_as_said():
+    env = network(0.3, LocalLaplace(0.5), cls=Open)
+    heard(env)
+    assert (Face(env).last == 0.3).all()
+    assert finite(env) == []
+
+
+@pytest.mark.parametrize(
+    "build", [lambda x: feedback(x, Noiseless(0.5), SecAgg()), lambda x: feedback(x, Honest(0.5))],
+    ids=["own noise", "own analyzer"],
+)  # fmt: skip
+def test_no_epsilon_stands_where_a_sum_is_exact(build):
+    for x in (0.0, 1.0):
+        assert total(build(x)) == x
+    assert finite(build(0.0)) == []
+    assert math.isinf(hb.play(build(0.0), hb.make_team("Random"))["epsilon"].item())
+
+
+class Glass(SecureFunction):
+    """A secure function that does nothing."""
+
+
+class Sly(Loss):
+    """Loses half of all users, and says that it loses none."""
+
+    most_lost = 0.0
+
+
+def test_a_share_of_the_noise_hides_no_single_user():
+    env = feedback(0.5, DiscreteLaplace(0.5), Glass())
+    plan = env.mechanism.planned(10)
+    assert epsilon_at(law_profile(plan.noise, 1, plan.g), 1e-6) > 2
+    assert finite(env) == []
+
+
+def test_what_a_subclass_says_it_loses_is_not_our_word():
+    env = feedback(0.5, Sly(0.5), DiscreteLaplace(0.5), SecAgg())
+    env.reset(0)
+    assert env.mechanism.price(10, 5).epsilon > 0.6
+    assert finite(env) == []
+
+
+# -- teams that promise ----------------------------------------------------------------------------------------------
+
+DPMASE = type(hb.make_team("DP-MASE"))
+
+
+class Fast(DPMASE):
+    """Noise of a ten-billionth of the scale."""
+
+    def routine(self, n_arms):
+        return private_elimination(n_arms, 1e10 * self.epsilon, self.beta)
+
+
+class Frank(DPMASE):
+    """Votes out what has paid nothing."""
+
+    def speak(self, reward):
+        return {"vote": np.nan_to_num(reward, nan=1.0) == 0}
+
+
+class Frankly(Frank):
+    """Says itself what that is worth."""
+
+    def promises(self, env):
+        return super().promises(env)
+
+
+def small(**more):
+    return hb.make_core("DPMASE-v0", n_agents=32, horizon=50, **more)
+
+
+def test_an_agent_whose_hooks_are_replaced_keeps_no_epsilon():
+    assert [line.epsilon for line in finite(small(), "DP-MASE")] == [0.1]
+    for cls in (Fast, Frank):
+        (line,) = hb.privacy(small(), cls())
+        assert (line.epsilon, line.run_epsilon) == (math.inf, math.inf)
+        assert f"as claimed by {cls.__name__}" in line.by
+        assert f"as claimed by {cls.__name__}" in "".join(line.assumptions)
+    (line,) = hb.privacy(small(), Frankly())
+    assert line.epsilon == 0.1
+    assert "as claimed by Frankly" in line.assumptions
+    assert "as claimed by Frankly" in line.counts
+
+
+def test_a_field_beside_votes_voids_what_an_agent_promises():
+    def annotated(x):
+        return Annotated(means=[x, x], rewards=Always(), n_agents=32, horizon=50)
+
+    for x in (0.0, 0.3, 1.0):
+        assert votes(annotated(x)) == x
+    assert finite(annotated(0.3), hb.make_team("DP-MASE")) == []
+
+
+def test_a_wrapper_is_unknown_under_whatever_name():
+    class Reads(hb.Wrapper):
+        def send(self, message, env):
+            return message.but(vote=np.nan_to_num(env._earned) == 0)
+
+    assert finite(small(wrappers=[Reads(name="DP-MASE")]), "DP-MASE") == []
+
+
+# -- where an ε rightly stays ----------------------------------------------------------------------------------------
+
+
+class Veil(LocalLaplace):
+    """Nothing of its own but a default, a name and a helper."""
+
+    name = "Veil"
+
+    def __init__(self, epsilon=0.5, *, name=None):
+        super().__init__(epsilon, name=name)
+
+    def twice(self):
+        return 2 * self.epsilon
+
+    def metrics(self, env):
+        return {"veiled": np.ones(env.runs)}
+
+
+KEPT = {
+    "a declared field": (lambda x: network(x, LocalLaplace(0.5), cls=Placed), None),
+    "a declared way": (lambda x: network(x, LocalLaplace(0.5), cls=Careful), None),
+    "speech of noised rewards": (lambda x: network(x, LocalLaplace(0.5), speech=speech), says),
+    "a declared stamp": (lambda x: network(x, Stamps(), LocalLaplace(0.5)), None),
+    "another name": (lambda x: network(x, Veil(0.5)), None),
+    "exact own rewards": (lambda x: network(x, LocalLaplace(0.5, **exact)), None),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_an_epsilon_stays_where_nothing_tells_more(name):
+    build, team = KEPT[name]
+    inbox = heard(build(0.3), team)
+    assert all(not (np.asarray(inbox[field]) == 0.3).any() for field in inbox.fields)
+    lines = finite(build(0.3), team)
+    assert [line.epsilon for line in lines] == [0.5]
+    assert all("as claimed by" not in line.by for line in lines)
+    if "declared" in name:
+        assert any("as claimed by" in words for words in lines[0].assumptions)
+
+
+def test_a_declaration_is_a_tuple_of_names():
+    class Wrong(CoopNetwork):
+        reward_free_fields = "place"
+
+    with pytest.raises(ValueError, match="reward_free_fields='place' of Wrong"):
+        Wrong()
