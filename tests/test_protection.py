@@ -181,6 +181,25 @@ def test_every_way_to_ask_has_the_same_answer():
     assert hb.privacy("DPMASE-v0").lines[0].by == "nobody"
 
 
+@pytest.mark.parametrize("maker", ["make", "make_aec", "make_vec", "make_sb3", "make_torchrl"])
+def test_every_view_has_an_answer(maker):
+    for extra in {"make_sb3": ["stable_baselines3"], "make_torchrl": ["torchrl"]}.get(maker, []):
+        pytest.importorskip(extra)
+    for id in ("CoopNetwork-v0", "PrivateNetwork-v0", "DPMASE-v0", "DistDP-v0", "CentralDP-v0", "LocalDP-v0"):
+        assert hb.privacy(getattr(hb, maker)(id)).lines == hb.privacy(id).lines
+
+
+@pytest.mark.parametrize("agent", ["AdaP-UCB", "AdaP-KLUCB"])
+def test_what_is_made_of_a_mechanisms_sums_has_its_epsilon_under_any_law(agent):
+    class Mine(type(hb.make_core("CentralDP-v0").law)):
+        """A law whose table a face hides."""
+
+    for id, law in (("LTR-v0", {}), ("CentralDP-v0", {"rewards": Mine()})):
+        assert [line.epsilon for line in hb.privacy(id, agent, agent_kwargs={"epsilon": 0.5}, **law)] == [0.5, 0.5]
+    lost = hb.privacy("CentralDP-v0", agent, wrappers=["Loss"], agent_kwargs={"epsilon": 0.5})
+    assert [line.epsilon for line in lost] == [0.5, 0.5]  # central noise counts on nobody
+
+
 def test_an_env_of_ones_own_may_promise_something_itself():
     base = type(hb.make_core("CoopNetwork-v0"))
 

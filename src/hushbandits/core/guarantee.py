@@ -166,7 +166,7 @@ class Promising:
             if broken := why or (beside if promise.alone else ""):
                 return void(promise, broken)
             new = tuple(words for words in believed if words not in promise.assumptions)
-            return replace(promise, assumptions=(*new, *promise.assumptions)) if new else promise
+            return replace(promise, assumptions=(*promise.assumptions, *new)) if new else promise
 
         return tuple(map(judged, held))
 
@@ -202,7 +202,8 @@ class Promising:
 
     def _is(self, wrapper: Any) -> bool:
         """Whether it is this wrapper of an env, or the same before or after a run."""
-        return type(wrapper) is type(self) and wrapper.name == getattr(self, "name", "")
+        name, kind = wrapper.name, type(wrapper)
+        return bool(kind is type(self) and name == getattr(self, "name", ""))
 
     def _holding(self, env: World) -> tuple[Guarantee, ...]:
         """Hook of the mechanisms' base: `promises`, less what the env refutes."""

@@ -113,7 +113,7 @@ def _carrying(env: Any) -> list[str]:
 
 def _fields(env: Any) -> list[str]:
     """Fields that an env reports, offers in inboxes or shows in public, and neither its base does nor it declares."""
-    home = type(env).__mro__[len(_user_defined(env))]
+    home: Any = type(env).__mro__[len(_user_defined(env))]
     known = {*_KNOWN, *declared(env), *home.public, *env.sent_fields}
     report = getattr(home.report, "fget", None)
     told = {} if getattr(home.report, "__isabstractmethod__", False) else report(env) if report else home.report
