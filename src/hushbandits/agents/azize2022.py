@@ -16,7 +16,7 @@ from hushbandits.agents.calibrated import Calibrated
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import real
-from hushbandits.core.guarantee import ONCE, Guarantee
+from hushbandits.core.guarantee import ONCE, Guarantee, void
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
@@ -62,7 +62,8 @@ class AdaP(Calibrated):
     measures: Mapping[str, Measure] = {
         "noised_means": Measure("noised means that actions were made of", "count"),
     }
-    free_hooks = ("index",)  # it is made of the mechanism's sums alone
+    #: An index is made of the mechanism's sums alone, and the mechanism is asked what it promises.
+    free_hooks = ("index", "mechanisms", "wrappers", "fixed", "shared")
     mechanisms = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": False}
     wrappers = ("CentralLaplace",)
@@ -122,10 +123,25 @@ class AdaP(Calibrated):
                 mechanism=f"actions are made of {mechanism.name}'s sums alone, of which each reward is in one",
                 view="whoever sees all actions: every arm that is pulled, and how often",
                 source="Azize & Basu 2022: AdaP is ε-globally private",
-                run=None if promise.void else ONCE,
+                run=ONCE,
             )
-            for promise in mechanism.privacy(env)
+            for promise in mechanism.promises(env)
         )
+
+    def _holding(self, env: World) -> tuple[Guarantee, ...]:
+        """What it promises, less what does not hold of the env's mechanism."""
+        held, mechanism = super()._holding(env), getattr(env, "mechanism", None)
+        for standing in () if mechanism is None else mechanism.privacy(env):
+            words, known = standing.claimed_by, standing.assumptions
+            held = tuple(
+                void(promise, standing.void)
+                if standing.void
+                else replace(
+                    promise, claimed_by=words, assumptions=tuple(dict.fromkeys((*promise.assumptions, *known)))
+                )
+                for promise in held
+            )
+        return held
 
 
 class AdaPUCB(AdaP):
