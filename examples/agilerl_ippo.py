@@ -9,7 +9,7 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper
 import hushbandits as hb
 
 TASKS = {
-    "DPMASE-v0": {"n_agents": 4, "n_arms": 3, "delta": 0.5, "horizon": 50},
+    "DPMASE-v0": {"n_agents": 4, "n_arms": 3, "means": hb.UniformMeans(), "delta": 0.5, "horizon": 50},
     "CoopNetwork-v0": {"n_agents": 4, "n_arms": 2, "means": (0.9, 0.1), "horizon": 32},
     "DistDP-v0": {"n_agents": 4, "n_arms": 3, "horizon": 64},
 }
