@@ -124,7 +124,8 @@ AGENTS = {
     **{f"0-Privacy-{r}": _at("baselines.feraud2019:ZeroPrivacy", routine=r) for r in _ROUTINES},
     **{f"1-Privacy-{r}": _at("baselines.feraud2019:OnePrivacy", routine=r) for r in _ROUTINES},
     "Multi-UCB": _at("baselines.dubey2020:MultiUCB"),
-    "Private-UCB": _at("agents.dubey2020:PrivateUCB"),
+    "Private-UCB": _at("agents.dubey2020:PrivateUCB"),  # covers whole messages, which the paper's does not
+    "Private-UCB-exact": _at("agents.dubey2020:PrivateUCB", own="exact"),  # the paper's
     "Byzantine-UCB": _at("agents.dubey2020:ByzantineUCB"),
     "DP-UCB-INT": _at("baselines.tossou2016:DPUCBInt"),
     "Alone": _at("baselines.alone:Alone"),

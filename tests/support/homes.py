@@ -212,7 +212,7 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     },
 }  # fmt: skip
 #: Agents whose wrapper posts states: what is lost of them shows by the beats alone.
-STATES = {"Private-UCB", "DP-UCB-INT"}
+STATES = {"Private-UCB", "Private-UCB-exact", "DP-UCB-INT"}
 #: Agents whose rounds are not compiled anywhere.
 BY_BEATS = {
     "Fed1-UCB",

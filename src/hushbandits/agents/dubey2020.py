@@ -87,8 +87,9 @@ class PrivateUCB(NetworkTeam):
     First ``K⌈1/ε⌉`` rounds round-robin; then ``argmax_k μ̃_k + √(2 ln t / N_k)`` with
     ``N_k = n_k + Σ n′_k`` and ``μ̃_k = (s_k + Σ n′_k v̂′_k)/N_k`` over the latest message of each origin within γ.
     In the paper own sums are exact, and the messages' means private: then nothing is promised about a run, since the
-    published counts follow exact rewards (`PrivateMeans`).  With ``own="noised"``, where n_k and s_k are replaced by
-    what the agent itself has published, the whole message is covered.
+    published counts follow exact rewards (`PrivateMeans`); that is the id ``Private-UCB-exact``.  With
+    ``own="noised"``, the id ``Private-UCB``, n_k and s_k are replaced by what the agent itself has published, and the
+    whole message is covered.  That is another algorithm than the paper's, and may have less than half of its regret.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def _along_epsilon(of: Use, over: Use, time: int | None = None) -> Slope:
 
 
 #: Small T: on easy instances, and on the file, DP-SE's first epoch ends after 8,560 to 9,590 users; on hard ones, whose
-#: gaps are .1 at most, hardly an arm can fall before the third, which ends after 231,800 to 232,830.
+#: gaps are .1 at most, hardly an arm can fall at ε = .1 before the third has, after 232,830.
 EASY_EARLY, HARD_EARLY = (15_000, 30_000, 100_000), (300_000, 1_000_000)
 
 

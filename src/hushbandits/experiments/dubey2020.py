@@ -73,6 +73,7 @@ def byzantine_bound(env: Params, agent: Params, x: Array) -> Array:
     return np.where(np.isfinite(line), line, np.nan)
 
 
+#: The paper's; the id alone, ``own="noised"``, is another algorithm.
 PRIVATE = Use("Private-UCB", epsilon=1.0, v=1.1, own="exact")
 ALONE, PRIVATE_ALONE, OPEN = Use("UCB1"), Use("DP-UCB-INT", epsilon=1.0), Use("Multi-UCB")
 BYZANTINE = Use("Byzantine-UCB", label="Byzantine-UCB", on="ByzantineNetwork-v0", epsilon=1e-3, mean="trimmed")
