@@ -101,13 +101,17 @@ def test_ties_fall_on_every_arm_alike():
 # -- bounds ---------------------------------------------------------------------------------------------------------
 
 
-def test_regret_stays_below_the_bound_which_is_the_declared_one():
+def test_the_bound_is_the_declared_one():
     gaps = [MEANS[0] - mean for mean in MEANS]
     assert math.floor(theory.regret_bound(gaps, 1e7, 1.0, 3.1)) == declared.BOUND
-    env = {"means": MEANS, "rewards": "bernoulli", "horizon": 10**5, "epsilon": 0.3}
-    regret = hb.evaluate("CentralDP-v0", "AdaP-UCB", runs=50, env=env).final("regret")
-    bound = theory.regret_bound(gaps, 1e5, 0.3, 3.1)
-    assert 0.1 * bound < regret.mean() < bound
+
+
+def test_regret_stays_below_the_bound_and_neither_would_without_the_term_of_privacy():
+    """Measured 3,604: an index without ε has 56,000, its best arms drowned in noise; the bound without ε is 1,490."""
+    env = {"means": (0.9, 0.1, 0.1), "rewards": "bernoulli", "horizon": 10**5, "epsilon": 0.05}
+    regret = hb.evaluate("CentralDP-v0", "AdaP-UCB", runs=50, env=env).final("regret").mean()
+    free, bound = (theory.regret_bound((0.8, 0.8), 1e5, epsilon, 3.1) for epsilon in (math.inf, 0.05))
+    assert free < regret < bound
 
 
 def test_the_lower_bounds_have_two_regimes():

@@ -104,16 +104,6 @@ def test_it_plays_as_its_twin(agent):
 
 
 @pytest.mark.parametrize(
-    ("agent", "given", "word"),
-    [("Index-TS", {"sigma": 0}, "sigma=0"), ("Gap-Vote", {"least": 0}, "least=0"),
-     ("Commit-Blocks", {"block": 0}, "block=0")],
-)  # fmt: skip
-def test_a_bad_parameter_is_named(agent, given, word):
-    with pytest.raises(ValueError, match=word):
-        hb.make_team(agent, **given)
-
-
-@pytest.mark.parametrize(
     ("agent", "metric", "sign"),
     [("Index-TS", "regret", -1), ("Gap-Vote", "correct", 1), ("Commit-Blocks", "regret", -1)],
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from bench_helpers import RUNS
 from bench_helpers import known as experiment
+from refusals import rows
 
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.claim import Claim
@@ -266,7 +267,7 @@ def test_more_claims_need_wider_intervals(tmp_path):
     assert widths[2] == np.diff(skewed_t([Stratum([0], x[:, None])], np.ones(1), 1 - 0.05 / 10))[0]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "message"),
     [
         ({"of": "C", "above": 0}, "no line is called 'C'"),

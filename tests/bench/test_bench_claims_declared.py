@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from refusals import rows
 
 from hushbandits.baselines.dubey2020_heavy import partition
 from hushbandits.bench.declare import words
@@ -44,7 +45,7 @@ def reading(claim):
     return next((word for word in words.WORDS if word in known and found(word, claim.sentence)), None)
 
 
-@pytest.mark.parametrize("word", words.WORDS)
+@rows("word", words.WORDS)
 def test_a_word_has_the_same_region_in_all_papers(word):
     allowed = [dict(r) for r in words.WORDS[word]]
     for experiment, claim in DECLARED:
@@ -131,7 +132,7 @@ def test_readings_are_what_the_page_says():
         words.MUCH_LESS["below"] = 0.9  # type: ignore[index]
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@rows("paper", PAPERS)
 def test_sentences_say_what_they_are_about_and_none_is_said_twice(paper):
     said = [(c.sentence, e.source) for e in modules()[paper][1] for c in e.claims]
     assert len(set(said)) == len(said) == family(modules()[paper][1][0].name)
@@ -218,7 +219,7 @@ SAID = [
 DEFAULTS = {"statistic": "mean", "at": {}, "source": "", "origin": "paper"}
 
 
-@pytest.mark.parametrize(("name", "part", "fields"), SAID)
+@rows(("name", "part", "fields"), SAID)
 def test_what_the_papers_say_is_declared(name, part, fields):
     for claim in declared(name, part)[1]:
         for field, value in fields.items():

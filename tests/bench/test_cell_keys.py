@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-import pytest
+from refusals import rows
 
 from hushbandits.bench.declare.catalog import modules
 
@@ -14,7 +14,7 @@ KEYS = json.loads(Path(__file__).with_name("cell_keys.json").read_text())
 SHIPPED = {e.name: e for _, declared in modules().values() for e in declared}
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@rows("name", SHIPPED)
 def test_the_cells_of_a_shipped_experiment_keep_their_keys(name):
     keys = sorted(cell.key for cell in SHIPPED[name].cells())
     assert hashlib.sha256("\n".join(keys).encode()).hexdigest() == KEYS[name]

@@ -11,12 +11,13 @@ import pytest
 from bench_helpers import TOML, small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import EFFECTS
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.declare.toml import read_toml
 from hushbandits.cli.console import assignment
 from hushbandits.cli.main import main
@@ -76,10 +77,8 @@ def test_a_value_of_another_shape_is_a_sentence(tmp_path, capsys, monkeypatch, l
     assert "HUSHBANDITS_TRACEBACK" not in err, "not foreseen"
 
 
-@pytest.mark.parametrize("key", ["env", "agents"])
-@pytest.mark.parametrize(
-    "value", ["3", "[]", "[[]]", '""', '[""]', "{}", "{ use = 3 }", '{ use = "" }', '{ use = "A", label = 3 }']
-)
+@rows("key", ["env", "agents"])
+@rows("value", ["3", "[]", "[[]]", '""', '[""]', "{}", "{ use = 3 }", '{ use = "" }', '{ use = "A", label = 3 }'])
 def test_env_and_agents_of_another_shape_are_a_sentence(key, value):
     table = tomllib.loads(BASE) | tomllib.loads(f"{key} = {value}") | {"name": "x"}
     with pytest.raises(ValueError, match=r"must be|has no agents") as error:
@@ -87,7 +86,7 @@ def test_env_and_agents_of_another_shape_are_a_sentence(key, value):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "experiments = 3",
@@ -102,14 +101,6 @@ def test_a_file_of_another_shape_is_a_sentence(tmp_path, text):
     with pytest.raises(ValueError, match=r"must be a list|is missing|is no TOML") as error:
         read_toml(tmp_path / "x.toml")
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    "key", ["cell", "run", "metric", "value", "time", "experiment", "line", "agent", "env", "n_agents"]
-)
-def test_a_sweep_without_a_prefix_overwrites_no_column(key):
-    with pytest.raises(ValueError, match=rf"sweep '{key}': write env\.{key} or agent\.{key}"):
-        small(sweep={key: (4, 16, 64)})
 
 
 def test_a_whole_float_is_an_integer_everywhere(tmp_path):
@@ -130,13 +121,7 @@ def test_no_checkpoints_are_not_the_default_ones():
     assert "checkpoints" not in small().to_dict()
 
 
-@pytest.mark.parametrize("key", ["env.label", "UCB1.on", "agent.use"])
-def test_who_plays_is_no_parameter(key):
-    with pytest.raises(ValueError, match="is no parameter; declare another line"):
-        small().overriding({key: "x"})
-
-
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [("False", False), ("True", True), ("false", False), ("FALSE", False), ("None", None), ("no", "no")],
 )
@@ -144,14 +129,7 @@ def test_words_of_the_command_line(text, value):
     assert assignment(f"env.x={text}") == ("env.x", value)
 
 
-@pytest.mark.parametrize("text", ["a=" + "[" * 9999, "a=" + "9" * 9999])
-def test_what_cannot_be_read_on_the_command_line_is_a_sentence(text):
-    with pytest.raises(ValueError, match="--set") as error:
-        assignment(text)
-    assert len(str(error.value)) < 200
-
-
-@pytest.mark.parametrize("value", ["no", "off", "yes", "on", "0", "1", '"false"', "[]"])
+@rows("value", ["no", "off", "yes", "on", "0", "1", '"false"', "[]"])
 def test_a_truth_value_is_true_or_false(tmp_path, capsys, monkeypatch, value):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(BASE)
@@ -235,20 +213,3 @@ def test_an_empty_title_is_the_name():
     experiment = Experiment.from_dict({**copy.deepcopy(DOCUMENT), "title": ""})
     assert experiment.title == experiment.name
     assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
-
-
-def test_shapes_hold_for_declarations_in_python_too():
-    for changes in (
-        {"agents": Use("UCB1")},
-        {"agents": "UCB1"},
-        {"wrappers": "Huber"},
-        {"env": 3},
-        {"figures": ("regret",)},
-        {"sweep": [1]},
-    ):
-        with pytest.raises(ValueError, match="must be a"):
-            small(**changes)
-    with pytest.raises(ValueError, match="y=3 must be a text"):
-        Figure(y=3)
-    with pytest.raises(ValueError, match="name=3 of a Use must be a text"):
-        Use(3)

@@ -71,28 +71,6 @@ def test_an_object_that_names_no_single_line_is_refused(line, changes, message):
         experiment(Claim("So.", Value("regret", of=line), above=0), **changes)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Claim("So.", "ratio", above=0), "effect='ratio' must be a Value, Difference, Ratio or Slope"),
-        (lambda: Claim("So.", Value("regret", of="A")), "give above=, below= or both"),
-        (lambda: Claim(3, Value("regret", of="A"), above=0), "sentence=3 must be a text"),
-        (lambda: Value("regret", of="A", statistic="mode"), "statistic='mode' is not one of mean, median, iqm"),
-        (lambda: Value("regret", of=3), "of=3 must be an agent, a text or a table"),
-        (lambda: Value(3, of="A"), "metric=3 must be a text"),
-        (lambda: Ratio("regret", of="A", over=3), "over=3 must be an agent, a text or a table"),
-        (lambda: Slope("regret", of="A", along=1), "along=1 must be a text"),
-        (lambda: Value("regret", of="A", per_time=True), "per_time= needs a time="),
-        (lambda: Value("regret", of="A", at=3), "at=3 must be a table"),
-        (lambda: Value("regret", of="A", time="late"), "time='late' must be a number"),
-    ],
-)
-def test_an_effect_is_checked_where_it_is_made(make, message):
-    with pytest.raises(ValueError, match=message) as error:
-        make()
-    assert "\n" not in str(error.value)
-
-
 lines = st.sampled_from(["alone", "Multi-UCB", {"agent": "alone", "env.life": 2}])
 
 
@@ -135,25 +113,6 @@ def test_every_declared_claim_survives_its_flat_form():
             again = Experiment.from_dict(one.to_dict())
             assert again.claims == one.claims
             assert again.to_dict() == one.to_dict()
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ({"effect": "value", "over": "B"}, "over= belongs to a difference, a ratio or a slope, and only there"),
-        ({"effect": "ratio", "over": "B", "along": "x"}, "along= belongs to a slope, and only there"),
-        ({"effect": "ratio"}, "a ratio needs over="),
-        ({"effect": "slope"}, "a slope needs along="),
-        ({"effect": ["ratio"]}, "effect=.* is not one of value, difference, ratio, slope"),
-        ({"efect": "ratio"}, "there is no field 'efect'; did you mean effect"),
-        ({"above": "much"}, "above"),
-        ({"at": 3}, "claim 'So.': value: at=3 must be a table"),
-    ],
-)
-def test_a_flat_claim_that_is_none_is_refused_in_one_sentence(table, message):
-    with pytest.raises(ValueError, match=message) as error:
-        Claim.from_dict({"sentence": "So.", "metric": "regret", "of": "A", "above": 0, **table})
-    assert "\n" not in str(error.value)
 
 
 def test_every_effect_has_an_estimate_and_procedures():

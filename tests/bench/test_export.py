@@ -13,6 +13,7 @@ import unicodedata
 import numpy as np
 import pytest
 from bench_helpers import small
+from refusals import rows
 
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.play.store import FILE, Store
@@ -162,7 +163,7 @@ def test_latex_has_the_tables_with_their_intervals(tmp_path, capsys):
     assert rows[2].startswith(" &  & odd 1 & ")
 
 
-@pytest.mark.parametrize("code", [*range(0x20, 0x7F), *range(0x391, 0x3CA)])
+@rows("code", [*range(0x20, 0x7F), *range(0x391, 0x3CA)])
 def test_no_letter_of_a_name_is_a_command(code):
     name = unicodedata.name(chr(code), "WITH")
     text = tex(f"{chr(code)}b")

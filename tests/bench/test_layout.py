@@ -242,12 +242,6 @@ def test_without_titles_panels_say_their_values_and_two_labels_stand_both(tmp_pa
     assert Figure.from_dict(figures[0].to_dict()) == figures[0]
 
 
-@pytest.mark.parametrize("width", [0, 0.5, 41, np.nan, True, "wide"])
-def test_a_wrong_width_is_refused(width):
-    with pytest.raises(ValueError, match="width"):
-        Figure(y="regret", width=width)
-
-
 def test_formulas_are_drawn_in_ones_own_labels_alone(tmp_path):
     picture = plotted(tmp_path, xlabel="rounds $t$", ylabel="$R_t$", title=r"costs \$5")
     (axes,) = picture.axes

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from bench_helpers import known, small
+from bench_helpers import known
+from refusals import rows
 
 from hushbandits.bench.declare.catalog import find, modules
 from hushbandits.bench.declare.claim import Claim
@@ -25,7 +26,7 @@ def looked(*claims, looks=LOOKS, **more):
     return known(*claims, **{"sweep": {"env.n_agents": (4,)}, "runs": looks[-1], "looks": looks, **more})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("looks", "says"),
     [
         ((100, 48, 300), r"looks=\(100, 48, 300\) must be increasing numbers of runs"),
@@ -43,11 +44,6 @@ def test_looks_of_another_shape_are_refused_in_a_sentence(looks, says):
     with pytest.raises(ValueError, match=says) as error:
         looked(ABOVE).overriding({"runs": 300, "looks": looks})
     assert "\n" not in str(error.value)
-
-
-def test_looks_without_claims_are_refused():
-    with pytest.raises(ValueError, match="are for claims, and it makes none"):
-        small(runs=7, looks=(3, 7))
 
 
 @pytest.mark.parametrize("m", [1, 7])

@@ -9,6 +9,7 @@ import pytest
 from bench_helpers import TOML, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import rows
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.claim import Claim
@@ -56,16 +57,6 @@ def test_what_would_be_misread_is_refused_before_anything_is_written(tmp_path, c
     assert not (tmp_path / "o").exists()
 
 
-@pytest.mark.parametrize(
-    ("at", "message"),
-    [({"env.life": [1]}, r"'env\.life', which is not swept"), ({"env.n_agents": [9]}, "which the sweep does not take")],
-)
-def test_a_claim_looks_where_the_sweep_goes(at, message):
-    claim = Claim("Few.", Value("regret", of="UCB1", at=at), above=0)
-    with pytest.raises(ValueError, match=message):
-        check([small(claims=[claim])])
-
-
 def test_a_variation_may_leave_out_what_figures_and_claims_pick():
     claim = Claim("Few.", Value("regret", of="UCB1", at={"env.n_agents": [4]}), above=0)
     whole = small(figures=[Figure(y="regret", at={"env.n_agents": 4})], claims=[claim], quick={"env.n_agents": (3,)})
@@ -103,26 +94,10 @@ def test_a_text_is_a_name_in_python_and_in_a_file(tmp_path):
     check([plain])
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"env": ""}, "name='' of a Use must be a text"),
-        ({"agents": "UCB1"}, "agents='UCB1' must be a list of names or Use"),
-        ({"agents": ["UCB1", 3]}, "must be a list of names or Use"),
-        ({"wrappers": "Loss"}, "wrappers='Loss' must be a list of names or Use"),
-        ({"wrappers": {"lossy": "Loss"}}, "must be a list of names or Use, or a table of such lists"),
-        ({"env": ["CoopNetwork-v0"]}, r"env=\['CoopNetwork-v0'\] must be a name or a Use"),
-    ],
-)
-def test_a_name_in_the_wrong_place_is_a_sentence(changes, message):
-    with pytest.raises(ValueError, match=message):
-        small(**changes)
-
-
 # -- the other doors --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@rows(
     ("args", "message"),
     [
         (["--set", "n_agents=4"], "write env.n_agents or agent.n_agents"),
@@ -143,14 +118,6 @@ def test_the_command_line_is_held_to_the_same(tmp_path, capsys, monkeypatch, arg
     assert message in err
     assert err.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["mine.toml"]
-
-
-def test_quick_is_held_to_the_same():
-    with pytest.raises(ValueError, match=MIXED):
-        small(agents=["Multi-UCB", "Private-UCB", "UCB1"], quick={"agent.epsilon": 1.0}).quickly()
-    for key, message in (("n_agents", r"write env\.n_agents"), ("UCB.epsilon", "nothing here is called 'UCB'")):
-        with pytest.raises(ValueError, match=message):
-            small(quick={key: 3})
 
 
 def test_a_parameter_for_all_agents_reaches_those_who_join(tmp_path, monkeypatch):

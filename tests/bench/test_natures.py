@@ -291,36 +291,6 @@ def test_a_subclass_adds_to_what_its_bases_declare(hive):
     assert both["regret"][1] == "amount"
 
 
-@pytest.mark.parametrize(
-    ("declared", "says"),
-    [
-        ({"x": "rate"}, "'x' is declared as 'rate', and must be a Measure"),
-        ({3: hb.Measure("x")}, "3 is declared as"),
-        ([hb.Measure("x")], "must map names of metrics to Measure"),
-        ("rate", "must map names of metrics to Measure"),
-    ],
-)
-def test_a_declaration_that_is_none_is_refused_when_an_env_is_built(declared, says):
-    for base, make in (
-        (hb.Env, None), (hb.Wrapper, lambda cls: hb.make_core("CoopNetwork-v0", wrappers=[cls()])),
-        (hb.Team, lambda cls: hb.play(hb.make_core("CoopNetwork-v0", horizon=2), cls())),
-    ):  # fmt: skip
-        parent = type(hb.make_core("CoopNetwork-v0")) if make is None else base
-        body = {"measures": declared, "act": lambda self, obs: np.zeros(obs.who.shape, int), "setting": "network"}
-        cls = type("Mine", (parent,), body)
-        with pytest.raises(ValueError, match=f"Mine.measures.*{says}"):
-            (make or hb.make_core)(cls)
-
-
-BAD = [("", "rate", "label"), ("x", "ratio", "nature='ratio'"), (3, "rate", "label=3")]
-
-
-@pytest.mark.parametrize(("label", "nature", "says"), BAD)
-def test_a_measure_is_checked_where_it_is_made(label, nature, says):
-    with pytest.raises(ValueError, match=says):
-        hb.Measure(label, nature)
-
-
 def test_what_is_divided_by_a_time_is_no_rate_and_no_count():
     natures = {name: hb.Measure("x", name).per_time().nature for name in NATURES}
     assert natures == {"rate": "amount", "share": "amount", "count": "amount", "amount": "amount", "measure": "measure"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import rows
 
 from hushbandits import experiments
 from hushbandits.agents import dubey2020_theory as theory
@@ -64,7 +65,7 @@ def at_import(tree):
     return names
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+@rows("path", FILES)
 def test_an_experiments_module_only_declares(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert not at_import(tree) & computing(tree)

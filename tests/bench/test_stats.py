@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import rows
 from scipy import stats as scipy_stats
 
 from hushbandits.bench.judge.pairs import wins
@@ -50,7 +51,7 @@ def test_mean_interval_covers_as_it_says():
     assert scipy_stats.binomtest(hits, 4000, 0.95).pvalue > 1e-6
 
 
-@pytest.mark.parametrize(("n", "k"), [(6, 1), (10, 2), (15, 4), (20, 6), (50, 18), (100, 40)])
+@rows(("n", "k"), [(6, 1), (10, 2), (15, 4), (20, 6), (50, 18), (100, 40)])
 def test_median_interval_takes_the_tabulated_ranks(n, k):
     # Ranks of the 95 % sign-test interval as tabulated, for example in Conover 1999, table A3.
     assert median_interval(np.arange(1, n + 1)) == (k, n + 1 - k)
@@ -60,7 +61,7 @@ def test_median_interval_is_unbounded_where_runs_are_too_few():
     assert median_interval(np.arange(5)) == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("s", "n", "low", "high"),
     [
         (0, 10, 0.0, 0.3085),

@@ -63,12 +63,6 @@ def test_what_is_no_number_is_no_run():
     assert all(map(math.isnan, nothing.interval))
 
 
-@pytest.mark.parametrize("bad", [0.5, 2.0, -1.0, math.inf])
-def test_a_rate_of_anything_else_is_refused(bad):
-    with pytest.raises(ValueError, match="'x' is declared a rate, 0 or 1 per run, and a run has"):
-        summary(np.array([0.0, 1.0, bad]), Measure("x", "rate"))
-
-
 def test_our_own_are_scipys_where_scipy_has_them():
     """Kept for their speed (and for runs that are all equal), not for other numbers."""
     rng = np.random.default_rng(0)

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.show.tables import number
@@ -48,7 +49,7 @@ def test_what_cannot_be_won_says_so_once(capsys):
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("args", "message"),
     [
         (["CoopNetwrk-v0", "UCB1"], "did you mean CoopNetwork-v0"),

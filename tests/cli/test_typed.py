@@ -48,12 +48,6 @@ def test_a_file_of_this_package_s_name_is_pointed_out(here, capsys):
         hb.evaluate("CoopNetwork-v0", "UCB1", runs=1)
 
 
-@pytest.mark.parametrize("key", ["runs", "seed", "seeds", "jobs", "checkpoints", "wrappers"])
-def test_what_is_said_of_the_whole_game_is_no_parameter_of_its_env(key):
-    with pytest.raises(TypeError, match=f"{key}=3 is no parameter of env CoopNetwork-v0: give {key} to whoever plays"):
-        hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env={key: 3})
-
-
 def test_values_are_read_as_toml_or_python_writes_them():
     values = {
         "[.5,.4]": [0.5, 0.4], ".5": 0.5, "-.5": -0.5, "(1, 2)": (1, 2), "[True, None]": [True, None], "3": 3,

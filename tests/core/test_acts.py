@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import rows
 
 import hushbandits as hb
 
@@ -132,7 +133,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("case", ANSWERS)
+@rows("case", ANSWERS)
 def test_an_answer_that_is_none_is_a_sentence(case):
     function, message = ANSWERS[case]
     with pytest.raises(ValueError, match=message) as error:

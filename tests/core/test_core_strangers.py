@@ -10,6 +10,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import rows
 
 from hushbandits.core.ground.files import parts, replacing
 from hushbandits.core.ground.strangers import opened, parsed, printable
@@ -113,8 +114,8 @@ def test_a_link_to_a_file_is_read(tmp_path):
         assert file.read() == b"x"
 
 
-@pytest.mark.parametrize("depth", [65, 900, 5_000, 200_000])
-@pytest.mark.parametrize("pair", [("[", "]"), ('{"a":', "}")], ids=["lists", "tables"])
+@rows("depth", [65, 900, 5_000, 200_000])
+@rows("pair", [("[", "]"), ('{"a":', "}")])
 def test_what_is_too_deep_is_a_sentence(depth, pair):
     for text in (pair[0] * depth, pair[0] * depth + "1" + pair[1] * depth):
         with pytest.raises(ValueError):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinds import each_once
+from refusals import rows
 from talk import NET, at_talk, default_action
 
 import hushbandits as hb
@@ -24,8 +24,7 @@ def but(array, value):
     return out
 
 
-@each_once
-@pytest.mark.parametrize(("message", "error"), [
+@rows(("message", "error"), [
     ({"arm": but(ARM, 3), "reward": REWARD}, "'arm' of message holds 3 at run 0, agent 3; allowed are integers in 0"),
     ({"arm": but(ARM, -1), "reward": REWARD}, "field 'arm' of message holds -1 at run 0, agent 3"),
     ({"arm": but(ARM, 2**62), "reward": REWARD}, "field 'arm' of message holds 4611686018427387904"),
@@ -43,23 +42,13 @@ def but(array, value):
     ({"arm": ARM, "reward": REWARD, "rewrad": REWARD}, "a field 'rewrad' that nobody declared; did you mean reward"),
     ({"arm": ARM, "reward": REWARD, "sent": ARM}, r"'sent' of message must be bools of shape \(1, 5\)"),
 ])  # fmt: skip
-@pytest.mark.parametrize(
-    "wrappers", [[], [Loss(0.5)], [Shuffle()], [SecAgg()]], ids=["bare", "loss", "shuffle", "secagg"]
-)
+@rows("wrappers", [[], [Loss(0.5)], [Shuffle()], [SecAgg()]])
 def test_a_bad_message_is_one_sentence_and_nothing_happens(message, error, wrappers):
     env, _ = at_talk(wrappers=wrappers)
     with pytest.raises(ValueError, match=error) as caught:
         env.talk(message)
     assert "\n" not in str(caught.value)
     assert env.talk().inbox is not None  # the same beat goes on
-
-
-@pytest.mark.parametrize(
-    "vote", [np.ones((1, 1, 3), int), np.ones((1, 3), bool), np.ones((1, 2, 3), bool), None, [[[1, 2], 3]]]
-)
-def test_votes_are_bools_of_every_arm(vote):
-    env, _ = at_talk("DPMASE-v0", means=[0.9, 0.5, 0.1])
-    assert env.metrics()["messages"][0] == 0
 
 
 def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
@@ -72,17 +61,6 @@ def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
 def test_a_team_with_fields_of_its_own_must_say_them(wrappers):
     env, _ = at_talk(fields={"x": hb.Field()}, wrappers=wrappers)
     assert env.talk({"x": REWARD}).inbox["x"].shape == (1, 5, 4)
-
-
-@pytest.mark.parametrize("loss", [0.0, 0.3])
-@pytest.mark.parametrize("verb", ["of", "at"])
-def test_who_is_asked_for_is_checked(verb, loss):
-    inbox = at_talk(edge_loss=loss)[0].talk().inbox
-    for bad in (np.array([5]), np.array([-1]), np.array([0.5]), 0, None, np.array([0, 1])):
-        with pytest.raises(ValueError, match=r"(sender|receiver) (holds|must be)"):
-            getattr(inbox, verb)(bad, "arm")
-    with pytest.raises(KeyError, match="sender says nothing by itself; name one of: arm, reward"):
-        getattr(inbox, verb)(np.array([0]), "sender")
 
 
 KINDS = st.sampled_from(["i8", "i4", "i1", "u8", "f8", "f4", "?"])
@@ -122,15 +100,14 @@ class Stranger(Wrapper):
         return self._change(message)
 
 
-@each_once
-@pytest.mark.parametrize(("change", "error"), [
+@rows(("change", "error"), [
     (lambda m: {**m, "arm": m["arm"] + 99}, "field 'arm' of message behind Stranger holds 99"),
     (lambda m: {**m, "reward": m["reward"] * np.nan}, "field 'reward' of message behind Stranger holds nan"),
     (lambda m: {**m, "reward": m["reward"][0]}, r"must be numbers of shape \(1, 5\), not float64 \(5,\)"),
     (lambda m: {"arm": m["arm"]}, "message behind Stranger has no field 'reward'"),
     (lambda m: {"arm": m["arm"], "reward": m["reward"]}, "message behind Stranger has no field 'sent'"),
 ])  # fmt: skip
-@pytest.mark.parametrize("behind", [[], [SecAgg()], [Loss(0.1), Shuffle()]], ids=["last", "secagg", "shuffle"])
+@rows("behind", [[], [SecAgg()], [Loss(0.1), Shuffle()]])
 def test_what_a_strangers_wrapper_sends_is_checked_too(change, error, behind):
     env, _ = at_talk(wrappers=[Stranger(change), *behind])
     with pytest.raises(ValueError, match=error):
@@ -171,8 +148,8 @@ def falls(hook):
     return type("Falls", (Wrapper,), {hook: falling, "fell": False})
 
 
-@pytest.mark.parametrize("hook", ["tell", "send", "deliver"])
-@pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "DPMASE-v0", "DistDP-v0"])
+@rows("hook", ["tell", "send", "deliver"])
+@rows("env_id", ["CoopNetwork-v0", "DPMASE-v0", "DistDP-v0"])
 def test_a_beat_that_fails_on_its_way_is_not_said_again(env_id, hook):
     def rounds(env):
         env.reset(4)
@@ -203,7 +180,7 @@ PLAIN = {
 CASES = [(id, bad) for id, (_, bads) in PLAIN.items() for bad in bads]
 
 
-@pytest.mark.parametrize(("env_id", "bad"), CASES)
+@rows(("env_id", "bad"), CASES)
 def test_a_plain_agents_bad_act_names_agent_round_and_run(env_id, bad):
     good = PLAIN[env_id][0]
     asked = []
@@ -242,7 +219,7 @@ def test_a_server_whose_users_are_used_up_may_ask_for_none():
     assert hb.play(env, hb.Each(Plain))["users"][0] == 18
 
 
-@pytest.mark.parametrize(("words", "error"), [
+@rows(("words", "error"), [
     ({"val": 0.5}, "speak returns a field 'val'; known: arm, reward"),
     ({"rewrad": 0.5}, "speak returns a field 'rewrad'; did you mean reward"),
     ({"reward": [0.5, 0.5]}, r"says in field 'reward' must be numbers of shape \(\), not float64 \(2,\)"),

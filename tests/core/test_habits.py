@@ -125,7 +125,6 @@ def lucky(*_):
         (Team, "reset", lambda self, env, seeds: lucky() and None),
         (Wrapper, "reset", lambda self, env, seeds: lucky() and None),
     ],
-    ids=["act", "hear", "team", "reset", "wrapper"],
 )
 def test_who_draws_from_the_global_generator_is_named_once(kind, hook, does):
     (said,) = played(kind, type("Lucky", (kind,), {hook: does, "__module__": __name__}))

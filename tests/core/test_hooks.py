@@ -7,6 +7,7 @@ import datetime
 import numpy as np
 import pytest
 from kinds import each_once
+from refusals import rows
 from talk import NET, at_talk
 
 import hushbandits as hb
@@ -42,31 +43,30 @@ def test_what_is_declared_is_fields(hook, value):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [None, 3, "x", [1], np.zeros(2)], ids=repr)
-@pytest.mark.parametrize(("hook", "says"), [("deliver", "an Inbox"), ("metrics", "a dict of arrays")])
+@rows("value", [None, 3, "x", [1], np.zeros(2)])
+@rows(("hook", "says"), [("deliver", "an Inbox"), ("metrics", "a dict of arrays")])
 def test_what_passes_is_of_its_kind(hook, says, value):
     with pytest.raises(TypeError, match=rf"^Mine\.{hook} must return {says}"):
         game(wrapper(hook, value))
 
 
-@pytest.mark.parametrize("value", [None, 3, "x", [1], np.zeros(2)], ids=repr)
+@rows("value", [None, 3, "x", [1], np.zeros(2)])
 def test_send_returns_a_message(value):
     with pytest.raises(TypeError, match=r"^message behind Mine must be a dict of arrays by field, not "):
         game(wrapper("send", value))
 
 
-@pytest.mark.parametrize("value", [0, False, "done", np.zeros(1), {}], ids=repr)
+@rows("value", [0, False, "done", np.zeros(1), {}])
 def test_reset_returns_nothing(value):
     with pytest.raises(TypeError, match=r"^Mine\.reset must return nothing, not "):
         game(wrapper("reset", value))
 
 
-@pytest.mark.parametrize(
+@rows(
     "value",
     [None, "x", DATE, [[1, 2], 3], np.zeros((1, 4)), np.full((1, 5), "x"), np.zeros((1, 5), complex),
      np.zeros((1, 5), object), np.zeros((1, 5), "M8[D]"), np.full((1, 5), np.nan), np.full((1, 5), np.inf), 2.0,
      np.full((1, 5), 1.5)],
-    ids=repr,
 )  # fmt: skip
 def test_tell_keeps_to_what_it_declares(value):
     made = wrapper("tell", value, tells=lambda self, fields, env: {"reward": hb.Field(low=0.0, high=1.0)})
@@ -75,7 +75,7 @@ def test_tell_keeps_to_what_it_declares(value):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "error", "says"),
     [
         (None, TypeError, r"Mine\.told must return a dict of arrays by field, not None"),
@@ -96,7 +96,7 @@ VALUES = [["a"], "a", DATE, [datetime.date(2020, 1, 1)], [None], [object()], [1j
           np.zeros((2, 1)), [lambda: 0], np.array([b"x"])]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+@rows("value", VALUES)
 def test_metrics_are_numbers_per_run(value):
     with pytest.raises(ValueError, match=r"^Mine\.metrics: 'height' must be numbers of shape \(1, …\), not ") as caught:
         game(wrapper("metrics", {"height": value}))
@@ -121,7 +121,7 @@ def test_nobody_measures_what_the_env_does(name):
         game(wrapper("metrics", {name: np.zeros(1)}))
 
 
-@pytest.mark.parametrize("value", [[0.0], [True], [3], np.zeros((1, 7), np.float16), np.zeros((1, 0))], ids=repr)
+@rows("value", [[0.0], [True], [3], np.zeros((1, 7), np.float16), np.zeros((1, 0))])
 def test_any_number_per_run_is_a_metric(value):
     game(wrapper("metrics", {"height": value}))
 
@@ -135,13 +135,13 @@ def test_a_curve_is_a_number_per_run():
         game(wrapper("metrics", {"wide": np.zeros((1, 2))}, curve_metrics=("wide",)))
 
 
-@pytest.mark.parametrize("value", [None, 1.0, "ε", [1.0], (None,), ["ε = 1"]], ids=repr)
+@rows("value", [None, 1.0, "ε", [1.0], (None,), ["ε = 1"]])
 def test_promises_are_guarantees(value):
     with pytest.raises(TypeError, match=r"^Mine\.promises must return a tuple of Guarantee, not "):
         game(wrapper("promises", value))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value", "says"),
     [
         *(("drops", value, r"must lie in \[0, 1\]") for value in (np.nan, np.inf, -0.1, 1.1, "x", True, [0.5])),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.privacy.samplers import DiscreteLaplace
@@ -77,7 +78,7 @@ EACH = [
 ]
 
 
-@pytest.mark.parametrize(("given", "says"), EACH, ids=[str(i) for i in range(len(EACH))])
+@rows(("given", "says"), EACH)
 def test_each_says_what_it_lifts(given, says):
     refused(says, hb.Each, given)
 
@@ -103,9 +104,7 @@ def test_a_policy_is_sent_to_those_who_play_it(policy):
 AGENTS, ENVS = ["UCB", "QuACK", Stay, One], ["CoopNetwork-v0", "DPMASE-v0", type(hb.make_core("CoopNetwork-v0"))]
 
 
-@pytest.mark.parametrize(
-    ("agent", "env"), list(product(AGENTS, ENVS)), ids=[str(i) for i in range(len(AGENTS) * len(ENVS))]
-)
+@rows(("agent", "env"), list(product(AGENTS, ENVS)))
 def test_env_and_agent_exchanged(agent, env):
     refused("is an env: the env comes first, and then the agent", hb.evaluate, agent, env)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kinds import one_per_class
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical
@@ -216,13 +217,6 @@ def test_a_file_is_told_what_to_write(own, capsys, option):
     assert not os.path.exists("runs")
 
 
-@pytest.mark.parametrize("given", [3, None, ["UCB1"], b"UCB1"])
-def test_what_is_no_name_and_no_class(given):
-    for make, kind in ((hb.make_core, "env"), (hb.make_team, "agent"), (hb.make_wrapper, "wrapper")):
-        with pytest.raises(ValueError, match=f"^{kind}=.* must be .* class.*, or a name$"):
-            make(given)
-
-
 def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
     """Asked to go on in it, one's own declaration is compared with it, and what it names stays unknown."""
     net = hb.Experiment(
@@ -241,9 +235,7 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
     assert own not in sys.modules
 
 
-@pytest.mark.parametrize(
-    "name", ["../x.py:X", "nowhere_at_all:X", "os:system", "hushbandits.core.luck.rewards:Bernoulli"]
-)
+@rows("name", ["../x.py:X", "nowhere_at_all:X", "os:system", "hushbandits.core.luck.rewards:Bernoulli"])
 def test_the_audit_names_what_is_wrong(capsys, name):
     assert main(["audit", name]) == 2
     err = capsys.readouterr().err

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from kinds import each_once
+from refusals import rows
 from talk import NET, at_talk
 
 import hushbandits as hb
@@ -41,15 +41,6 @@ def test_no_word_stands_for_true_or_false():
                 cls(**{name: value})
 
 
-@each_once
-@pytest.mark.parametrize("cls", [Shuffle, SecAgg])
-@pytest.mark.parametrize("name", ["window", "min_cohort"])
-@pytest.mark.parametrize("value", [-3, 0, 1, "x", np.array([2, 3]), np.nan], ids=repr)
-def test_a_window_is_a_number_where_it_is_given(cls, name, value):
-    with pytest.raises(ValueError, match=f"^{name}=.* must be an integer ≥ 2"):
-        cls(**{name: value})
-
-
 NAMED = {
     "network": ("CoopNetwork-v0", ["life", "root", "graph", "n_arms", "n_agents", "drift", "routing"]),
     "exploration": ("DPMASE-v0", ["round_cost", "drift", "n_arms", "problem", "stop", "single"]),
@@ -68,16 +59,6 @@ def test_an_array_is_no_value_of_a_parameter(setting):
             assert "\n" not in str(caught.value)
 
 
-@each_once
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-310, 1e-300, 1e-100, 0.0, -1.0])
-@pytest.mark.parametrize("agent", ["Private-UCB", "DP-MASE", "DP-UCB-INT", "DDUCB", "0-Privacy-Naive"])
-def test_a_level_that_nothing_can_be_divided_by_is_none(agent, epsilon):
-    with pytest.raises(
-        ValueError, match=r"epsilon=.* (must (be a number >|lie in \()|is too small|makes epoch 1 last)"
-    ):
-        hb.make_team(agent, epsilon=epsilon).routine(10)
-
-
 @pytest.mark.parametrize("name", ["LocalLaplace", "PrivateMeans", "LocalBernoulli"])
 def test_the_least_level_gives_noise_that_is_finite(name):
     env = hb.make_core("CoopNetwork-v0", wrappers=[hb.make_wrapper(name, epsilon=1e-9)], **{**NET, "horizon": 20})
@@ -92,11 +73,10 @@ def test_what_has_no_end_is_not_read():
         env.talk({"arm": np.zeros((1, 5), int), "reward": Endless()})
 
 
-@pytest.mark.parametrize(
+@rows(
     "matrix",
     [None, "x", [[1], [2, 3]], np.zeros((5, 5)), np.zeros((1, 5, 4)), np.zeros((3, 5, 5)), np.zeros((1, 5, 5), object),
      np.full((1, 5, 5), np.nan), np.zeros((1, 5, 5), complex), Endless()],
-    ids=range(10),
 )  # fmt: skip
 def test_gossip_takes_a_matrix(matrix):
     env, _ = at_talk(life=1)
@@ -104,25 +84,19 @@ def test_gossip_takes_a_matrix(matrix):
         env.talk().inbox.mix("reward", matrix)
 
 
-@pytest.mark.parametrize("form", ["f2", "f4", "f8", "i1", "u8"])
+@rows("form", ["f2", "f4", "f8", "i1", "u8"])
 def test_gossip_takes_any_real_matrix(form):
     env, obs = at_talk(life=1)
     mixed = env.talk().inbox.mix("reward", np.eye(5)[None].astype(form))
     np.testing.assert_array_equal(mixed, obs.reward)
 
 
-@pytest.mark.parametrize("actions", [None, 0, "x", [0, 1], np.zeros(2)], ids=repr)
+@rows("actions", [None, 0, "x", [0, 1], np.zeros(2)])
 def test_a_step_takes_a_dict_of_actions(actions):
     env = hb.make("CoopNetwork-v0", n_agents=2)
     env.reset(seed=0)
     with pytest.raises(TypeError, match=r"^actions=.* must be a dict with an action of every agent"):
         env.step(actions)
-
-
-@pytest.mark.parametrize("options", [{"runs": 2}, {"n_agents": 3}, {"wrappers": []}, {"n_arms": 3}])
-def test_options_change_neither_runs_nor_agents(options):
-    env = hb.make("CoopNetwork-v0", n_agents=2)
-    assert len(env.reset(seed=0)[0]) == 2
 
 
 def test_a_shuffle_leaves_a_sum_as_it_is():
@@ -132,8 +106,8 @@ def test_a_shuffle_leaves_a_sum_as_it_is():
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("speech", [None, {"y": hb.Field(dtype="?")}])
-@pytest.mark.parametrize("beats", [1, 2])
+@rows("speech", [None, {"y": hb.Field(dtype="?")}])
+@rows("beats", [1, 2])
 def test_an_action_without_end_or_form_lies_outside_its_space(speech, beats):
     env = hb.make("CoopNetwork-v0", n_agents=3, horizon=4, speech=speech, beats=beats)
     env.reset(seed=0)

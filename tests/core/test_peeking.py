@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from kinds import one_per_class
+from refusals import rows
 from talk import NET, at_talk, default_action
 
 import hushbandits as hb
@@ -72,7 +73,7 @@ INBOXES = {
 }
 
 
-@pytest.mark.parametrize("case", INBOXES)
+@rows("case", INBOXES)
 def test_no_public_name_of_an_inbox_leads_behind_it(case):
     env_id, kwargs, wrappers = INBOXES[case]
     inbox = at_talk(env_id, wrappers=wrappers, **kwargs)[0].talk().inbox

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.core.luck.arms import Arms
@@ -20,8 +21,8 @@ def points(seed=3):
     return np.concatenate([[0.0, 0.25, 0.5, 2.0**-21, 1 - 2.0**-21, 1 - 2.0**-53], rng.random(4000), near, 1 - near])
 
 
-@pytest.mark.parametrize("concentration", [0.5, 1.0, 4.0, 50.0])
-@pytest.mark.parametrize("mean", MEANS)
+@rows("concentration", [0.5, 1.0, 4.0, 50.0])
+@rows("mean", MEANS)
 def test_a_table_is_near_its_law_and_rises(concentration, mean):
     law = Beta(concentration)
     table, u = Tabled(law, MEANS), np.sort(points())

@@ -190,37 +190,6 @@ def test_an_object_may_put_its_own_rows():
 RNG = np.random.default_rng
 
 
-@pytest.mark.parametrize(
-    ("into", "fresh", "rows", "says"),
-    [
-        ({"t": 57, "x": np.zeros(3)}, {"t": 0, "x": np.zeros(1)}, [0], r"\['t'\] is 57, and 0 afresh"),
-        ([np.zeros(2), 1.5], [np.zeros(1), None], [0], r"\[1\] is 1.5, and None afresh"),
-        ({"a": np.zeros(3)}, {"b": np.zeros(1)}, [0], "by its keys"),
-        ([np.ones(4), np.zeros(3)], [np.zeros(4), np.zeros(1)], [0], "one for all runs"),
-        ([np.zeros((3, 3))], [np.zeros((1, 2))], [0], r"float64 \(3, 3\)"),
-        ([np.zeros((3, 3))], [np.zeros(1)], [0], r"float64 \(3, 3\)"),
-        ([np.zeros(3)], [np.zeros(1, int)], [0], r"int64 \(1,\)"),
-        ([np.zeros(3), np.zeros(4)], [np.zeros(1), np.zeros(1)], [0], r"\[1\] has 4 entries, and 1 where 1 of 3 runs"),
-        ([np.zeros(3), np.zeros(5)], [np.zeros(1), np.zeros(2)], [0], r"\[1\] has 5 entries, and 2 where 1 of 3 runs"),
-        ([np.zeros((3, 9))], [np.zeros((3, 8))], [0], r"\[0\] has 9 entries, and 8 where 1 of more runs"),
-        ([np.zeros(2)], [np.zeros(2)], [0, 1], "nothing here is a run's own, or these are all runs"),
-        (np.zeros(2), np.zeros(3), [0, 1, 5], "this has 2 entries, and 3 where 3 of more"),
-        (np.zeros(2), np.zeros(1), [2], r"rows=\[2\] must be runs in 0..1"),
-        (np.zeros(3), np.zeros(2), [1, 1], "must be different numbers of runs"),
-        (np.zeros(3), np.zeros(1), [-1], "must be different numbers of runs"),
-        (np.zeros(3), np.zeros(1), [], "must list at least one run"),
-        (np.zeros(3), np.zeros(1), [0.5], "must list at least one run"),
-        ([RNG(0), np.zeros(2)], [RNG(1), np.zeros(1)], [0], "one for all runs"),
-        (SimpleNamespace(x=np.zeros(2)), SimpleNamespace(x=np.zeros(1), y=0), [0], "y is not there yet"),
-        (SimpleNamespace(runs=3, x=np.zeros(4)), SimpleNamespace(runs=1, x=np.zeros(1)), [0], "x has 4 entries"),
-        ([lambda: 1, np.zeros(2)], [lambda: 2, np.zeros(1)], [0], "one for all runs"),
-    ],
-)
-def test_what_is_not_a_runs_own_is_refused_by_name(into, fresh, rows, says):
-    with pytest.raises(ValueError, match=says):
-        put_rows(into, fresh, rows)
-
-
 def test_equal_state_of_all_runs_is_no_obstacle():
     into = [np.zeros(2), RNG(3), float("nan"), "word", None, np.float64("nan")]
     put_rows(into, [np.ones(1), RNG(3), float("nan"), "word", None, np.float64("nan")], [1])

@@ -7,6 +7,7 @@ import contextlib
 import numpy as np
 import pytest
 from kinds import one_per_class
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -128,7 +129,7 @@ def test_promises_protection_and_check_show_faces():
     assert all(type(env) is Face for hook, env in MET if hook != "protocol")
 
 
-@pytest.mark.parametrize("asked", [0, -1, 1.5, np.nan, "all", [2]])
+@rows("asked", [0, -1, 1.5, np.nan, "all", [2]])
 def test_runs_at_once_is_a_number_of_runs(asked):
     class Asks(Peeking):
         def runs_at_once(self, env):

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
@@ -112,7 +113,7 @@ def test_a_plug_in_of_ones_own_is_found_by_its_makers(monkeypatch, kind, make):
 # -- a policy is an agent ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@rows("policy", POLICIES)
 def test_an_agent_around_a_policy_takes_what_both_take(policy):
     own = parameters(POLICIES[policy])
     assert parameters(AGENTS[policy]) == own
@@ -149,8 +150,8 @@ class Keeps(Base):
         self.options = options
 
 
-@pytest.mark.parametrize("cls", [Middle, Leaf])
-@pytest.mark.parametrize(("wrong", "meant"), [("deptth", "depth"), ("sizze", "size")])
+@rows("cls", [Middle, Leaf])
+@rows(("wrong", "meant"), [("deptth", "depth"), ("sizze", "size")])
 def test_what_nobody_down_the_line_takes_is_named_with_the_nearest(cls, wrong, meant):
     with pytest.raises(TypeError, match=f"^thing takes no parameter '{wrong}'; did you mean {meant}?"):
         Spec(cls).build(Base, "thing", {"depth": 1, wrong: 2})

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from kinds import by_class, one_per_class
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.core.payload import Payload
@@ -111,7 +112,7 @@ class Quiet:
 OWN = {"x": hb.Field(), "y": hb.Field(dtype="i8")}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "speech", "words", "lacking"),
     [
         (OWN, None, lambda m: {"x": 1.0} if m == 1 else {"x": 1.0, "y": 2}, "y"),
@@ -149,9 +150,7 @@ def test_what_is_said_whole_arrives_and_who_says_nothing_of_own_fields_is_silent
 # -- sizes ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("env", "n_agents"), [("CoopNetwork-v0", 10**6), (Alone, 10**6), (Alone, 10**5), ("CoopNetwork-v0", 10**5)]
-)
+@rows(("env", "n_agents"), [("CoopNetwork-v0", 10**6), (Alone, 10**6), (Alone, 10**5), ("CoopNetwork-v0", 10**5)])
 def test_a_graph_that_no_memory_holds_says_how_much_it_would_take(env, n_agents):
     graph = {} if env is Alone else {"graph": "complete"}
     start = time.process_time()
@@ -174,14 +173,13 @@ def test_the_limit_of_an_env_of_ones_own_can_be_raised(monkeypatch):
 # -- views ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@rows(
     ("id", "bad"),
     [
         *[("CoopNetwork-v0", bad) for bad in (1.7, np.nan, np.inf, None, -1, 10, np.float32(1), "1", [1])],
         *[("DPMASE-v0", bad) for bad in (0, None, np.full(20, 0.5), np.full(20, np.nan), [0] * 19, [2] * 20)],
         *[("DistDP-v0", bad) for bad in (0, None, (0.5, 3), (0, np.nan), (10, 3), (0, -1), (0,), (0, 1, 2))],
     ],
-    ids=str,
 )
 def test_a_learners_bad_action_names_the_agent_and_its_space(id, bad):
     few = {"DPMASE-v0": {"n_agents": 3, "threshold": 1}, "CoopNetwork-v0": {"n_agents": 3}}.get(id, {})

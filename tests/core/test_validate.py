@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kinds import each_once
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
@@ -41,16 +42,14 @@ def sentence(call, *args, **kwargs):
     return str(error.value)
 
 
-@pytest.mark.parametrize("value", [*HUGE, *NO_NUMBERS, *NOT_FINITE], ids=shown)
+@rows("value", [*HUGE, *NO_NUMBERS, *NOT_FINITE])
 def test_what_is_no_usable_number_is_one_sentence(value):
     for low, high in ((0, math.inf), (0, 1), (-math.inf, math.inf)):
         assert sentence(real, "epsilon", value, low, high).startswith("epsilon=")
     assert sentence(integer, "n_agents", value, 1).startswith("n_agents=")
 
 
-@pytest.mark.parametrize(
-    "value", [1, 1.0, np.float32(1), np.float64(1), np.int8(1), np.uint64(1), Fraction(1)], ids=repr
-)
+@rows("value", [1, 1.0, np.float32(1), np.float64(1), np.int8(1), np.uint64(1), Fraction(1)])
 def test_numbers_of_every_kind_are_numbers(value):
     assert real("epsilon", value, 0) == 1
     assert type(real("epsilon", value, 0)) is float

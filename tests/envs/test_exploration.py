@@ -1,7 +1,5 @@
 """Private exploration: DP-MASE against twins, the compiled episode against the beats, and the corners."""
 
-import math
-
 import numpy as np
 import pytest
 import twins_rio as twins
@@ -196,16 +194,6 @@ def test_idle_that_stays_counts():
     assert env.metrics()["rounds"][0] == 5
     assert env.metrics()["inconclusive"][0]
     assert env.pool.all()
-
-
-def test_epochs_that_cannot_be_counted_are_refused():
-    """Beyond 2⁵³ a float is no count: epoch 1 is refused by name, a later one when its agent gets there."""
-    first = 16 * math.log(4 * 10 / 0.5)  # ε R(1), and R(2) is more than twice R(1)
-    epsilon = first / 2**52.5
-    routine = hb.make_team("DP-MASE", epsilon=epsilon, beta=0.5).routine(10)
-    state = routine.state(1, 1, 10)
-    with pytest.raises(ValueError, match=r"an epoch would last more than 2\^53 activations"):
-        routine.sync(state, 0, 0, np.array([epsilon, 0.5]), np.ones(10, bool))
 
 
 def test_windows_open_as_their_twin_does():

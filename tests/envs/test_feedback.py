@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
@@ -178,7 +179,7 @@ class Cheat(hb.Team):
     hears = ("users",)
 
 
-@pytest.mark.parametrize("id", ["CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0", "DistRDP-v0", "DistCDP-v0"])
+@rows("id", ["CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0", "DistRDP-v0", "DistCDP-v0"])
 def test_every_protocol_hides_individuals_from_a_cheating_agent(id):
     env = hb.make_core(id, users="each", horizon=100)
     with pytest.raises(ValueError, match="needs the message field 'users'"):

@@ -9,6 +9,7 @@ import pytest
 from helpers import build
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.envs.feedback import ltr
@@ -24,7 +25,7 @@ def test_a_good_file_is_read():
     np.testing.assert_allclose(features, [[0.5, 1, 0], [0, -1e-3, 0], [0, 0, 2]])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "message"),
     [
         ("5 qid:1 1:1", "line 3: relevance '5' must be one of 0, 1, 2, 3, 4"),
@@ -164,7 +165,7 @@ def test_agents_bring_their_protocol(agent, id):
 LIMIT = f"{ltr.FEATURES:,}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pair", "message"),
     [
         ("2000000000:1", f"'2000000000:1' needs a feature ≤ {LIMIT}"),

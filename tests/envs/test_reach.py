@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.envs.network.graphs import hop_distances
-from hushbandits.envs.network.reach import Links, connected, hops_from, links, reach
+from hushbandits.envs.network.reach import hops_from, links, reach
 
 
 @st.composite
@@ -92,11 +92,6 @@ def test_a_search_goes_on_where_its_room_was_full():
     assert m * (m - 1) > 1 << 16
     others = [[w for w in range(m) if w != v] for v in range(m)]
     np.testing.assert_array_equal(near.sender, others)
-
-
-def test_parts_are_counted():
-    with pytest.raises(ValueError, match="graph must be connected: it falls into 3 parts"):
-        connected(Links(np.array([0, 1, 2, 2, 2]), np.array([1, 0])))
 
 
 @pytest.mark.parametrize(("graph", "width"), [("cycle", 4), ("grid", 12)])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import each_once
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory, rio2023_theory
@@ -233,8 +234,8 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
     assert not refused or any(word in refused for word in ("horizon", "no run can be decided", "single=True"))
 
 
-@pytest.mark.parametrize("agent", ["DP-MASE", "Corrupted-Elimination", "Independent"])
-@pytest.mark.parametrize("step", [None, lambda: None], ids=["episode", "beats"])
+@rows("agent", ["DP-MASE", "Corrupted-Elimination", "Independent"])
+@rows("step", [None, lambda: None])
 def test_one_arm_per_activation_holds_at_both_speeds(agent, step):
     """A routine says whether it pulls several arms, and is refused at the door; one that says it wrongly, at once."""
     core, team = hb.make_core("DPMASE-v0", n_agents=64, single=True), hb.make_team(agent)

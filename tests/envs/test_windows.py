@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import rows
 
 from hushbandits.estimators.robust import TrimmedMean
 from hushbandits.estimators.rules import kept_points, shortest_window
@@ -31,7 +32,7 @@ def test_of_shortest_windows_the_one_nearest_the_middle_then_the_lower(values, d
     assert shortest_window(y, len(y), q, 0) == window(y.tolist(), q)
 
 
-@pytest.mark.parametrize(("n", "q"), [(4, 2), (4, 3), (6, 1), (5, 2), (7, 4)])
+@rows(("n", "q"), [(4, 2), (4, 3), (6, 1), (5, 2), (7, 4)])
 def test_equal_windows_on_both_sides_of_the_middle(n, q):
     """Evenly spaced: all windows are equally long, and where n − q is odd two are nearest."""
     y = np.arange(float(n))

@@ -148,7 +148,7 @@ def grow(estimator, law, rounds, slots, seed, most_delta):
 @pytest.mark.parametrize("estimator", [
     TrimmedMean(0.0), TrimmedMean(0.02), TrimmedMean(0.3), LugosiMendelson(0.0), LugosiMendelson(0.01),
     Mean(), MedianOfMeans(), Catoni(), TruncatedMean(),
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_running_estimates_equal_the_naive_ones_exactly(estimator, law):
     rounds, slots = 60, 11
     delta = 1e-3 if isinstance(estimator, LugosiMendelson) else 1e-5

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from policies import HOMES
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.baselines.sb3_choices import CHOICES, described
@@ -93,7 +94,7 @@ def test_renamed_arms_rename_what_describes_a_choice(case):
     assert np.array_equal(described(task, turned, luck[..., moved]), described(task, seen, luck)[..., moved, :])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "message"),
     [
         ({"hyper": {"sigm": 1.0}}, "es takes no parameter 'sigm'"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from policies import HYPER, NET, SHORT, trained
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.baselines.sb3_file import read
@@ -190,7 +191,7 @@ def test_held_out_episodes_are_in_no_training(tmp_path, monkeypatch):
     assert max(seen["train"]) < 1 << 33
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "message"),
     [({"algo": "sac"}, "algo='sac' is not one of ppo"), ({"steps": 0}, "steps=0 must be"),
      ({"seed": -1}, "seed=-1 must be"), ({"num_envs": 0}, "num_envs=0"), ({"evaluations": 0}, "evaluations=0"),
@@ -206,7 +207,6 @@ def test_held_out_episodes_are_in_no_training(tmp_path, monkeypatch):
      ({"wrappers": ["Los"]}, "no wrapper is named 'Los'; did you mean Loss"),
      ({"env": {"means": len}}, "cannot stand in"),
      ({"wrappers": [3]}, "must be a name, or a table")],
-    ids=lambda x: next(iter(x)) if isinstance(x, dict) else "",
 )  # fmt: skip
 def test_bad_input_is_a_sentence_and_nothing_is_written(tmp_path, given, message):
     env = {"env": {**NET, **given.pop("env", {})}}

@@ -83,11 +83,6 @@ def test_a_sum_of_discrete_gaussians_needs_a_variance():
         concentrated_sum(10, 0.2, 1)
 
 
-def test_skellam_s_curve_is_for_integers():
-    with pytest.raises(ValueError, match=r"alpha=2.5: Skellam's bound holds for integers ≥ 2"):
-        skellam_curve(1.0, 1)(2.5)
-
-
 def test_conversion_is_the_minimum_over_orders():
     curve = zcdp_curve(0.3)
     by_hand = min(0.3 * a + math.log(1 / (a * 1e-5)) / (a - 1) + math.log(1 - 1 / a) for a in ORDERS)

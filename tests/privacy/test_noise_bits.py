@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import rows
 
 from hushbandits.privacy.shuffling import (
     SMALLEST,
@@ -15,8 +16,8 @@ from hushbandits.privacy.shuffling import (
 )
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (2.0, 1e-6), (3.0, 1e-9)])
-@pytest.mark.parametrize("n", [7, 100, 1000, 50_000])
+@rows(("epsilon", "delta"), [(0.5, 1e-2), (2.0, 1e-6), (3.0, 1e-9)])
+@rows("n", [7, 100, 1000, 50_000])
 def test_bits_as_printed(epsilon, delta, n):
     tau = 96 * math.log(2 / delta) / epsilon**2
     bits = extra_bits(n, epsilon, delta)

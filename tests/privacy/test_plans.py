@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import rows
 
 from hushbandits.privacy.plans import (
     Plan,
@@ -38,7 +39,7 @@ def test_a_message_has_as_many_bits_as_it_takes(n, g, tau):
     assert 2 ** (plan.bits - 1) < plan.modulus <= 2**plan.bits
 
 
-@pytest.mark.parametrize(("g", "bits"), [(1, 1), (2, 2), (3, 2), (4, 3), (15, 4), (16, 5)])
+@rows(("g", "bits"), [(1, 1), (2, 2), (3, 2), (4, 3), (15, 4), (16, 5)])
 def test_bits_at_powers_of_two(g, bits):
     assert Plan(1, g, 0, None).bits == bits
 
@@ -81,9 +82,9 @@ def test_the_table(epsilon, n, t):
     assert local == Plan(n, g, tail_quantile(local.noise, n, P), DiscreteLaplace(g / epsilon))
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace(3.0), Skellam(9.0), PolyaDifference(0.2, 6.0)], ids=repr)
-@pytest.mark.parametrize("n", [1, 4])
-@pytest.mark.parametrize("p", [0.5, 0.1, 1e-3])
+@rows("law", [DiscreteLaplace(3.0), Skellam(9.0), PolyaDifference(0.2, 6.0)])
+@rows("n", [1, 4])
+@rows("p", [0.5, 0.1, 1e-3])
 def test_the_tail_ends_at_the_first_integer_that_will_do(law, n, p):
     """By the law itself, on a line that is long enough."""
     m = 4001
@@ -92,7 +93,7 @@ def test_the_tail_ends_at_the_first_integer_that_will_do(law, n, p):
     assert tail_quantile(law, n, p) == next(tau for tau, rest in enumerate(beyond) if rest <= p)
 
 
-@pytest.mark.parametrize(("confidence", "horizon", "p"), [
+@rows(("confidence", "horizon", "p"), [
     ("1/T", 0, 0.5), ("1/T", 1, 0.5), ("1/T", 2, 0.5), ("1/T", 3, 1 / 3), (0.25, 3, 0.25), (0.999, 3, 0.999),
 ])  # fmt: skip
 def test_confidence(confidence, horizon, p):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from naive_laws import wrapped_sum
+from refusals import rows
 
 from hushbandits.privacy.plans import (
     central_pure,
@@ -16,8 +17,8 @@ from hushbandits.privacy.plans import (
 from hushbandits.privacy.samplers import DiscreteGaussian, PolyaDifference, Skellam
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
-@pytest.mark.parametrize("n", [2, 64, 1000, 1 << 20])
+@rows("epsilon", [0.1, 0.5, 1.0, 3.0])
+@rows("n", [2, 64, 1000, 1 << 20])
 def test_precision_modulus_and_tail_bound_are_the_table_s(n, epsilon):
     for p in (0.1, 1e-6):
         g = math.ceil(epsilon * math.sqrt(n))
@@ -28,8 +29,8 @@ def test_precision_modulus_and_tail_bound_are_the_table_s(n, epsilon):
         assert distributed_pure(n, epsilon, p).noise == PolyaDifference(1 / n, g / epsilon)
 
 
-@pytest.mark.parametrize("scale", [1, 10, 100])
-@pytest.mark.parametrize("n", [2, 64, 1000, 1 << 20])
+@rows("scale", [1, 10, 100])
+@rows("n", [2, 64, 1000, 1 << 20])
 def test_scaled_rows_of_the_table(n, scale):
     epsilon, p = 0.5, 0.1
     g = math.ceil(scale * epsilon * math.sqrt(n))

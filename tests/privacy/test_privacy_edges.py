@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import each_once
+from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
@@ -32,9 +33,7 @@ def test_somebody_always_takes_part(share, n):
     assert sure == 1 or sure <= share * n < sure + 1
 
 
-@pytest.mark.parametrize(
-    ("t_min", "n", "sure"), [(0.1, 9, 1), (1e-9, 5, 1), (0.5, 3, 1), (7, 5, 5), (5, 7, 5), (1, 1, 1)]
-)
+@rows(("t_min", "n", "sure"), [(0.1, 9, 1), (1e-9, 5, 1), (0.5, 3, 1), (7, 5, 5), (5, 7, 5), (1, 1, 1)])
 def test_how_many_are_sure(t_min, n, sure):
     assert guaranteed(t_min, n) == sure
 
@@ -87,8 +86,8 @@ def test_the_rest_of_a_sum_of_gaussians_is_bounded_from_above(more):
     assert truth * (1 - 1e-12) <= concentrated_sum(n, sigma2, 3) <= truth * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("rho", [0.0, 1e-9, 1e-3])
-@pytest.mark.parametrize("delta", [0.5, 0.9, 0.999])
+@rows("rho", [0.0, 1e-9, 1e-3])
+@rows("delta", [0.5, 0.9, 0.999])
 def test_epsilon_is_never_negative(rho, delta):
     assert to_epsilon(zcdp_curve(rho), delta) == 0.0
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kinds import each_once
+from refusals import rows
 from scipy import special
 
 import hushbandits as hb
@@ -75,8 +76,8 @@ def test_profiles_by_their_definition(weights, shift, epsilon):
     assert shift_profile(pmf, shift)(np.array([epsilon]))[0] == pytest.approx(by_hand, abs=1e-12)
 
 
-@pytest.mark.parametrize("q", [0.001, 0.03, 0.5])
-@pytest.mark.parametrize("trials", [1, 40, 3000])
+@rows("q", [0.001, 0.03, 0.5])
+@rows("trials", [1, 40, 3000])
 def test_the_binomial_in_logarithms(trials, q):
     x = np.arange(trials + 1)
     log_pmf = special.gammaln(trials + 1) - special.gammaln(x + 1) - special.gammaln(trials - x + 1)
@@ -148,7 +149,7 @@ def test_laws_of_sums_reach_far_into_their_tails():
 # -- which promise holds where --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(LAWS))
+@rows("name", sorted(LAWS))
 def test_unbounded_rewards_void_every_promise(name):
     law = LAWS[name]()
     for wrapper in (PrivateMeans(), PrivateMeans(own="noised"), LocalLaplace(), LocalLaplace(own="noised")):
@@ -229,7 +230,7 @@ def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
     assert math.isinf(hb.play(core, hb.make_team("Random"))["epsilon"].item())  # the ledger does not repeat it either
 
 
-@pytest.mark.parametrize(("id", "env"), MECHANISMS)
+@rows(("id", "env"), MECHANISMS)
 def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
     counts = id.startswith(("Dist", "Shuffle"))
     for wrappers, loses in (([], False), ([Loss(0.0)], False), ([Loss(0.05)], True), ([Huber(0.1)], False)):

@@ -253,10 +253,3 @@ def test_neighbourhoods_are_safe_and_no_smaller_one_is(n, corrupt, dropout):
     else:
         assert risk(k, t) <= 2.0**-40 * (1 + 1e-6)
     assert all(risk(k - 2, other) > 2.0**-40 for other in range(1, k - 1))
-
-
-def test_what_no_graph_survives_is_refused():
-    with pytest.raises(ValueError, match="too few honest users survive in any graph"):
-        neighbourhood(10, 0.5, 0.4)
-    with pytest.raises(ValueError, match=r"corrupt=0.6, dropout=0.5: allowed are fractions of sum below 1"):
-        neighbourhood(10, 0.6, 0.5)

@@ -5,6 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from refusals import rows
 from scipy import stats
 
 from hushbandits.secure import primitives
@@ -88,7 +89,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@rows("name", FAULTS)
 def test_a_fault_of_a_batch_has_a_name(name):
     change, fault = FAULTS[name]
     _, mixes, batch = begun()

@@ -5,13 +5,14 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from refusals import rows
 from secure_play import forged, play, resealed
 
 import hushbandits as hb
 from hushbandits.secure import primitives
 from hushbandits.secure.bonawitz import SecureSum
 from hushbandits.secure.messages import DIGEST, HEADER, LARGEST, Abort, Fault, Kind, length_of, lists, parse_vector
-from hushbandits.secure.parties import MASK, Parameters, pair_key, self_key
+from hushbandits.secure.parties import MASK, pair_key, self_key
 from hushbandits.secure.sampling import expand
 from hushbandits.secure.shamir import SHARE, recover
 
@@ -94,7 +95,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@rows("name", FAULTS)
 def test_a_fault_has_a_name(name):
     kind, to, change, fault = FAULTS[name]
     server, users = parties()
@@ -371,23 +372,6 @@ def test_aborts_and_parties_say_no_secret():
         for mine in (user._b, user._mask_secret):
             assert mine.hex()[:8] not in said
             assert repr(mine)[2:10] not in said
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n": 1}, "n=1: allowed is 2"), ({"modulus": 1}, "modulus=1"), ({"length": 0}, "length=0"),
-        ({"neighbours": 4}, "neighbours=4: allowed is 1 … 3"), ({"threshold": 4}, "threshold=4"),
-        ({"session": b"x"}, "session of length 1: allowed is 16"), ({"fewest": 5}, "fewest=5"),
-        ({"directory": (b"k",)}, "directory of length 1: allowed is 4"),
-        ({"directory": (b"k",) * 4, "threshold": 2}, "threshold=2: allowed is 3 … 3"),
-        ({"directory": (b"k",) * 4, "neighbours": 2}, "neighbours=2: allowed is 3 … 3"),
-    ],
-)  # fmt: skip
-def test_public_parameters_that_are_none(changes, message):
-    fine = {"n": 4, "modulus": 9, "length": 1, "neighbours": 3, "threshold": 3, "session": bytes(16)}
-    with pytest.raises(ValueError, match=message):
-        Parameters(**{**fine, **changes})
 
 
 def two_stories(threshold):

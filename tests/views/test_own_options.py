@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from policies import HYPER, NET, SHORT
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.baselines.sb3_file import read
@@ -60,7 +61,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@rows("way", WAYS)
 def test_it_goes_through_whatever_makes_an_env(way):
     make = WAYS[way]
     assert [make(Shown, **NET, **given).shape for given in ({}, {"window": 5})] == [(17,), (20,)]

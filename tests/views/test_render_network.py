@@ -26,10 +26,10 @@ def arms_played(rounds, m):
     {"n_agents": 5, "graph": "complete", "life": 0}, {"n_agents": 1, "graph": "complete"},
 ])  # fmt: skip
 def test_a_picture_of_every_graph(kwargs):
-    image = played("CoopNetwork-v0", means=[0.6, 0.5, 0.4], **kwargs).render()
+    before, image = (played("CoopNetwork-v0", n, means=[0.6, 0.5, 0.4], **kwargs).render() for n in (0, 8))
     assert image.dtype == np.uint8
     assert image.shape == (360, 720, 3)
-    assert image.std() > 5
+    assert (image != before).any()
 
 
 def test_byzantine_agents_are_marked():

@@ -136,17 +136,6 @@ def test_what_a_sub_env_is_asked_by_name():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [({"n_envs": 8}, "'n_envs' .*8.* runs= .* n_agents"), ({"runs": 0}, "runs=0 must be an integer ≥ 1"),
-     ({"actions": "many"}, "actions='many' is not one of"), ({"render_mode": "ansi"}, "render_mode='ansi' is not one"),
-     ({"speech": {"x": hb.Field(dtype="f4")}}, "takes no actions of several kinds")],
-)  # fmt: skip
-def test_bad_input_is_a_sentence(given, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        hb.make_sb3("CoopNetwork-v0", **given)
-
-
-@pytest.mark.parametrize(
     ("actions", "message"),
     [
         (np.zeros(5, int), "for each of 6 sub-envs"),

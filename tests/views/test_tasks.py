@@ -14,7 +14,6 @@ from hushbandits.core.face import Face
 from hushbandits.views.learners import Rows, learners_core
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
 GAMES = {
@@ -145,13 +144,6 @@ def test_slots_show_every_message_that_arrived(wrappers, graph):
             bits = part["arm"].reshape(-1, 3)
             assert not bits[n:].any()
             assert sorted(zip(bits[:n].argmax(1), part["reward"][:n], strict=True)) == expected
-
-
-def test_slots_are_not_for_sums_nor_for_servers():
-    with pytest.raises(ValueError, match=r"'slots' needs messages that arrive one by one; .* tally"):
-        hb.make("CoopNetwork-v0", wrappers=[SecAgg()], observation="slots", graph="complete")
-    with pytest.raises(ValueError, match="observation='slots': a learner of the feedback setting has"):
-        hb.make("DistDP-v0", observation="slots")
 
 
 def test_bits_beside_the_report_are_a_multidiscrete_action():

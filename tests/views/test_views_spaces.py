@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers import act
-from kinds import each_once
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.wrappers.huber import Huber
@@ -122,8 +122,7 @@ def test_an_agent_sees_all_the_votes_it_has_cast():
 # -- errors -------------------------------------------------------------------------------------------------------
 
 
-@each_once
-@pytest.mark.parametrize(
+@rows(
     ("env_id", "bad"),
     [
         ("CoopNetwork-v0", 10),
@@ -143,7 +142,7 @@ def test_an_agent_sees_all_the_votes_it_has_cast():
         ("DistDP-v0", 5),
     ],
 )
-@pytest.mark.parametrize("where", ["agent_0", "agent_2"])
+@rows("where", ["agent_0", "agent_2"])
 def test_an_action_outside_its_space_changes_nothing(env_id, bad, where):
     env, twin = (hb.make(env_id, n_agents=3, actions="native", **FEW.get(env_id, {})) for _ in range(2))
     env.reset(seed=0)
@@ -157,9 +156,7 @@ def test_an_action_outside_its_space_changes_nothing(env_id, bad, where):
     np.testing.assert_array_equal(env.state(), twin.state())
 
 
-@pytest.mark.parametrize(
-    ("part", "bad"), [("bit", 2), ("bit", 0.5), ("code", np.array([0.0, 1.5])), ("code", np.zeros(3)), ("arm", 10)]
-)
+@rows(("part", "bad"), [("bit", 2), ("bit", 0.5), ("code", np.array([0.0, 1.5])), ("code", np.zeros(3)), ("arm", 10)])
 def test_speech_outside_its_space(part, bad):
     fields = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "f4")}
     env = hb.make("CoopNetwork-v0", n_agents=2, speech=fields)
@@ -196,7 +193,7 @@ def begun(**kwargs):
     return env
 
 
-@pytest.mark.parametrize(
+@rows(
     ("wrong", "error", "sentence"),
     [
         (lambda: hb.make("DPMSE-v0"), ValueError, "no env is named 'DPMSE-v0'; did you mean DPMASE-v0"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from graph_mutants import Timid
 from helpers import build
+from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
@@ -66,8 +67,8 @@ def test_the_audit_reaches_the_promise_and_refutes_twice_the_epsilon():
     assert failed
 
 
-@pytest.mark.parametrize("agent", ["LDP-UCB-L", "QuACK-LDP-UCB-L"])
-@pytest.mark.parametrize("mechanism", ["laplace", "bernoulli"])
+@rows("agent", ["LDP-UCB-L", "QuACK-LDP-UCB-L"])
+@rows("mechanism", ["laplace", "bernoulli"])
 def test_policy_and_mechanism_share_epsilon(agent, mechanism):
     world = {"n_agents": 4, "horizon": 60}
     found = []

@@ -163,27 +163,6 @@ def test_dropouts_inside_void_what_counts_on_everybody_s_noise():
     assert hb.make_core("DistDP-v0", **late).privacy()[0].epsilon == 1.0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"neighbours": 3}, 'SecAgg is ideal: what the protocol is to be like needs protocol="bonawitz"'),
-        ({"protocol": "bonavitz"}, "protocol='bonavitz'"),
-        ({"protocol": "bonawitz", "dropouts": {"mask": 0.1}}, "allowed are keys, shares, masked, unmask"),
-        ({"protocol": "bonawitz", "dropouts": {"keys": 1.5}}, r"dropouts at 'keys'=1\.5"),
-        ({"protocol": "bonawitz", "dropouts": {"signed": 0.5}}, "dropouts at 'signed'"),
-        ({"protocol": "bonawitz", "neighbours": 3, "threshold": 4}, "threshold=4"),
-    ],
-)  # fmt: skip
-def test_what_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        SecAgg(**options)
-
-
-def test_a_pool_of_like_users_has_nobody_to_play_it():
-    with pytest.raises(ValueError, match=r"SecAgg with protocol='bonawitz' needs users one by one"):
-        hb.make_core("DistDP-v0", protocol="bonawitz")
-
-
 def test_without_cryptography_only_the_protocols_are_missing(monkeypatch):
     monkeypatch.setattr("hushbandits.secure.primitives.find_spec", lambda name: None)
     SecAgg(), Shuffle()

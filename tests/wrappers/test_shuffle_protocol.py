@@ -125,20 +125,3 @@ def test_the_operating_system_cuts_and_shuffles_where_no_seed_does(monkeypatch):
             env = {"users": "each", **own} if setting == "ShuffleDP-v0" else {"wrappers": [Shuffle(**own)]}
             said = hb.make_core(setting, **env).privacy()[0].assumptions
             assert secret != any("keys and orders follow from the run's seed" in words for words in said)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Shuffle(hops=2), 'Shuffle is ideal: what the protocol is to be like needs protocol="mixnet"'),
-        (lambda: Shuffle(protocol="mix"), "protocol='mix'"),
-        (lambda: Shuffle(protocol="mixnet", hops=0), "hops=0"),
-        (lambda: hb.make_wrapper("ShuffledSum", shuffle="pure", protocol="mixnet"), "allowed is 'split-and-mix'"),
-        (lambda: hb.make_wrapper("ShuffledSum", hops=2), "ShuffledSum is ideal"),
-        (lambda: hb.make_core("ShuffleDP-v0", protocol="mixnet"), "needs users one by one"),
-        (lambda: Feedback(wrappers=[Shuffle(protocol="mixnet")]), "needs users one by one"),
-    ],
-)
-def test_what_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
