@@ -147,8 +147,6 @@ def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):
         means.append(env.means)
     assert np.array_equal(*means)
     assert Experiment.from_dict(paired.to_dict()) == paired
-    with pytest.raises(ValueError, match="paired='life' is no env parameter given here"):
-        small(paired=("life",))
 
 
 def test_an_agent_on_another_env_keeps_the_seeds():
@@ -176,8 +174,6 @@ def test_a_declaration_survives_the_way_to_data_and_back():
 def test_labels_tell_what_differs():
     agents = [Use("DP-MASE", epsilon=0.1, beta=0.5), Use("DP-MASE", epsilon=0.25, beta=0.5), Use("UCB1", label="alone")]
     assert small(agents=agents).lines() == ["DP-MASE ε = 0.1", "DP-MASE ε = 0.25", "alone"]
-    with pytest.raises(ValueError, match=r"two lines are called 'UCB1'; give them a label="):
-        small(agents=[Use("UCB1"), Use("UCB1")])
 
 
 def test_overrides_fix_a_sweep_replace_it_or_reach_one_agent():
@@ -188,14 +184,9 @@ def test_overrides_fix_a_sweep_replace_it_or_reach_one_agent():
     assert [c.key for c in fixed.cells()] == [c.key for c in experiment.overriding({"env.n_agents": [5]}).cells()]
     one = experiment.overriding({"Private-UCB.epsilon": 2.0})
     assert [a.params for a in one.agents] == [{}, {"epsilon": 2}, {}]
-    message = r"cannot set 'agent\.epsilon': Multi-UCB and UCB1 take no parameter 'epsilon'; write Private-UCB\.epsilon"
-    with pytest.raises(ValueError, match=message):
-        experiment.overriding({"agent.epsilon": 2.0})
     noisy = small(agents=[Use("Private-UCB"), Use("DP-UCB-INT")])
     assert [a.params for a in noisy.overriding({"agent.epsilon": 2.0}).agents] == [{"epsilon": 2}] * 2
     assert experiment.overriding({"runs": 3, "checkpoints": 4}).runs == 3
-    with pytest.raises(ValueError, match=r"cannot set 'n_agents': write env\.n_agents or agent\.n_agents"):
-        experiment.overriding({"n_agents": 3})
 
 
 def test_a_sweep_of_an_agents_parameter_leaves_the_world_alone():

@@ -57,8 +57,6 @@ def test_each_env_of_a_home_meets_the_agent_that_lives_there():
         assert (cell.env.name, cell.env.params) == (home, plain.env.params)
         (same,) = plain.experiment(entry("Random", {})).cells()
         assert cell.world == same.world  # the same arms and rewards
-    with pytest.raises(ValueError, match=r"Random@CoopNetwork-v0: users-plain is played on DistDP-v0, CentralDP-v0"):
-        plain.experiment(entry("Random@CoopNetwork-v0", {}))
 
 
 def test_a_wrong_end_costs_all_rounds():

@@ -11,8 +11,7 @@ from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import EFFECTS, Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.judge.procedures import ESTIMATES, PROCEDURES, procedure
-from hushbandits.core.measure import Measure
+from hushbandits.bench.judge.procedures import ESTIMATES, PROCEDURES
 
 SHARED, ALONE = Use("Multi-UCB"), Use("UCB1", label="alone")
 TWIN = [Use("Private-UCB", epsilon=epsilon) for epsilon in (0.5, 1.0)]
@@ -119,6 +118,3 @@ def test_every_effect_has_an_estimate_and_procedures():
     assert set(ESTIMATES) == set(EFFECTS.values())
     for kind in EFFECTS.values():
         assert {statistic for statistic, of in PROCEDURES if of is kind} >= {"mean", "median", "iqm"}
-    rate = Measure("share", "rate")
-    with pytest.raises(ValueError, match="ratio of means of 'correct': of a rate, take a value or a difference"):
-        procedure(Ratio("correct", of="A", over="B"), rate)

@@ -63,9 +63,6 @@ def test_a_variation_may_leave_out_what_figures_and_claims_pick():
     for varied in (whole.quickly(), replace(whole.quickly(), runs=2), pickle.loads(pickle.dumps(whole.quickly()))):
         check_declared(varied)
     assert not hasattr(whole.to_dict(), "varied")
-    declared = Experiment.from_dict(whole.quickly().to_dict())
-    with pytest.raises(ValueError, match="a figure picks"):
-        check_declared(declared)
 
 
 # -- names alone ------------------------------------------------------------------------------------------------
@@ -132,8 +129,6 @@ def test_a_sweep_reaches_the_env_that_an_agent_plays_on():
     agents = [Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0")]
     base = Experiment(name="x", title="x", env=Use("DistDP-v0", horizon=1000), agents=agents, runs=1)
     check([replace(base, sweep={"env.horizon": (1000, 2000)}, env="DistDP-v0")])
-    with pytest.raises((ValueError, TypeError), match=r"DP-SE.*CentralDP-v0 takes no parameter 'grid'"):
-        check([replace(base, sweep={"env.grid": (10, 20)})])
 
 
 # -- any sweep --------------------------------------------------------------------------------------------------

@@ -39,8 +39,6 @@ def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(name):
 
 def test_rows_between_the_beats_or_before_the_start():
     env = hb.make_core("CoopNetwork-v0", 3, **FEW)
-    with pytest.raises(RuntimeError, match="before the start"):
-        env.reset(0, rows=[0])
     env.reset(0)
     env.pull(env.no_action())
     with pytest.raises(RuntimeError, match="waits for its talk"):

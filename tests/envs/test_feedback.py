@@ -219,8 +219,6 @@ def test_a_cohort_of_one_reveals_nothing():
 
 def test_a_pool_has_no_individuals():
     pool = Pooled(np.array([[10]]), Beta(), np.array([[0.4]]), np.array([[1]]))
-    with pytest.raises(ValueError, match='make the env with users="each"'):
-        pool.values()
     pool.total()
     with pytest.raises(RuntimeError, match="has been drawn"):
         pool.drop(0.5, [np.random.default_rng(0)])
@@ -245,9 +243,6 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
 
 
 def test_agent_and_mechanism_agree_on_epsilon():
-    team = hb.make_team("Dist-DP-SE", epsilon=1.0)
-    with pytest.raises(ValueError, match=r"epsilon=1.0 of Dist-DP-SE differs from epsilon=0.5 of DiscreteLaplace"):
-        hb.play(hb.make_core("DistDP-v0", epsilon=0.5), team)
     either = [({"epsilon": 0.4}, {}), ({}, {"epsilon": 0.4})]
     one, other = (
         hb.play(assemble("DistDP-v0", team, runs=2, env={"horizon": 3000, **env}), team, seed=0)["regret"]
@@ -255,8 +250,6 @@ def test_agent_and_mechanism_agree_on_epsilon():
         for team in [hb.make_team("Dist-DP-SE", **given)]
     )
     np.testing.assert_array_equal(one, other)
-    with pytest.raises(ValueError, match="needs an env with a privacy mechanism"):
-        hb.play(hb.envs.feedback.Feedback(), team)
 
 
 # -- both forms of a crowd ----------------------------------------------------------------------------------------

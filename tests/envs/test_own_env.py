@@ -76,9 +76,6 @@ def test_it_keeps_its_promises(id, wrappers):
 
 def test_it_is_checked_by_class_and_by_no_other_name():
     hb.testing.check_env(type(hb.make_core("own_env:Channels")), n_agents=3, horizon=4)
-    for bad in ("own_env:Hop", "own_env:Nothing", "nowhere_at_all:X"):
-        with pytest.raises(ValueError, match="env '"):
-            hb.testing.check_env(bad)
 
 
 @each_once
@@ -180,11 +177,6 @@ def test_drift_and_switches_come_with_every_env_of_rounds():
 def test_a_parameter_and_a_metric_of_its_own():
     wet = [hb.evaluate("own_envs_here:Weather", "Random", runs=4, env={**SMALL, "rain": rain}) for rain in (0.0, 1.0)]
     assert [results.final("wet").tolist() for results in wet] == [[0] * 4, [24] * 4]
-    for wrong, near in (("rian", "rain"), ("n_agnets", "n_agents"), ("permute_arm", "permute_arms")):
-        with pytest.raises(
-            TypeError, match=f"env own_envs_here:Weather takes no parameter '{wrong}'; did you mean {near}"
-        ):
-            hb.make_core("own_envs_here:Weather", **{wrong: 0.5})
 
 
 TOML = """

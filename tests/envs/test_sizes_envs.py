@@ -71,8 +71,6 @@ def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
 
 def test_many_short_runs_are_counted_as_what_they_read():
     hb.make_core("CoopNetwork-v0", n_agents=2, means=(0.5, 0.4), horizon=5, runs=10**6)
-    with pytest.raises(ValueError, match="runs=1000000 of n_agents=2 and n_arms=2 would take"):
-        hb.make_core("CoopNetwork-v0", n_agents=2, means=(0.5, 0.4), horizon=10**5, runs=10**6)
 
 
 @pytest.mark.parametrize("draws", [1, 100, 3000, 10**5])

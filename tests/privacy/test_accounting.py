@@ -79,8 +79,6 @@ def test_a_sum_of_discrete_gaussians_costs_what_the_lemma_says(n, sigma2, sensit
 
 def test_a_sum_of_discrete_gaussians_needs_a_variance():
     assert concentrated_sum(1 << 21, 100.0, 1000) == pytest.approx(1000**2 / (2 * 100.0 * (1 << 21)))
-    with pytest.raises(ValueError, match=r"sigma2=0.2 must be a number ≥ 0.25"):
-        concentrated_sum(10, 0.2, 1)
 
 
 def test_conversion_is_the_minimum_over_orders():
@@ -113,8 +111,6 @@ def test_returning_users():
 
 
 def test_split_and_mix_shares():
-    with pytest.raises(ValueError, match="at least 19 users"):
-        shares_needed(18, 1000)
     assert shares_needed(32, 1 << 12) == math.ceil(2 + (80 + 12) / (5 - math.log2(math.e)))
     assert shares_needed(1 << 20, 1 << 32) < shares_needed(1 << 10, 1 << 32)
     for n, m, security in ((19, 500, 40), (1024, 32961, 40), (1 << 20, 1 << 40, 80)):

@@ -128,11 +128,3 @@ def test_a_price_is_paid_when_it_is_spent():
         action = np.full((2, 1), 4)
         total += free.step(action).reward - ledger.step(action).reward
     np.testing.assert_allclose(total[:, 0], ledger.core.metrics()["epsilon"])
-    with pytest.raises(ValueError, match=r"price=.*: 'regret' has no price here; messages may have"):
-        hb.make("CoopNetwork-v0", price={"regret": 1.0})
-    with pytest.raises(ValueError, match=r"price=.*: 'epsilon' has no price here; messages may have"):
-        hb.make("CoopNetwork-v0", price={"epsilon": 1.0})
-    with pytest.raises(ValueError, match=r"price\['messages'\]=-1 must"):
-        hb.make("CoopNetwork-v0", price={"messages": -1})
-    with pytest.raises(ValueError, match=r"price=3 must be a dict"):
-        hb.make("CoopNetwork-v0", price=3)

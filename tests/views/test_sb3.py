@@ -126,10 +126,6 @@ def test_what_a_sub_env_is_asked_by_name():
     venv.reset()
     assert len(venv.env_method("action_masks", indices=[1, 4])) == 2
     assert get_action_masks(venv).shape == (6, 10)
-    with pytest.raises(AttributeError, match="has no method 'fly'; it has action_masks"):
-        venv.env_method("fly")
-    with pytest.raises(AttributeError, match="x=3 cannot be set"):
-        venv.set_attr("x", 3)
     pictures = make_sb3("CoopNetwork-v0", render_mode="rgb_array", **NET)
     pictures.reset()
     assert pictures.render(mode="rgb_array").shape[2] == 3

@@ -106,13 +106,7 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
     assert hb.wrap(hb.make("DPMASE-v0"), Loss(0.1)).core.horizon == hb.make("DPMASE-v0").core.horizon == 100_000
     said = {"bit": hb.Field(dtype="?")}
     assert "heard_bit" in hb.wrap(hb.make("CoopNetwork-v0", speech=said), Loss(0.1)).layout
-    with pytest.raises(ValueError, match="two wrappers are named 'Huber'"):
-        hb.wrap(env, Huber(0.2))
-    with pytest.raises(ValueError, match="wrap needs an env from make"):
-        hb.wrap(CoopNetwork(), Loss(0.1))
     assert names(hb.wrap(env, "Loss")) == names(more)
-    with pytest.raises(ValueError, match="must be a Wrapper, its class or its name"):
-        hb.wrap(env, 3)
 
 
 @a_registry
@@ -130,8 +124,6 @@ def test_registering_registers_with_pettingzoo_too():
         hb.register_env(mine, CoopNetwork)
     with pytest.raises(ValueError, match="'hushbandits/Mine-v3' is registered with PettingZoo already"):
         hb.register_env("Mine_v3", CoopNetwork)  # PettingZoo reads both alike
-    with pytest.raises(ValueError, match="id='not this one' must be letters"):
-        hb.register_env("not this one", CoopNetwork)
     assert "Mine_v3" not in hb.list_envs()
 
 
