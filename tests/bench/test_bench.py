@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import cProfile
 import gc
-import re
 import sqlite3
 import tracemalloc
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +14,6 @@ from bench_helpers import played, small, table
 from damage import forged
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.errors import StoreError
@@ -198,21 +194,3 @@ def test_rows_of_other_source_code_are_pointed_out(tmp_path):
 
 
 # -- the house --------------------------------------------------------------------------------------------------
-
-
-def _sources():
-    folder = Path(hb.__file__).parent / "bench"
-    return [p for p in sorted(folder.glob("*.py")) if p.name != "audit.py"]  # an audit drives mechanisms
-
-
-@pytest.mark.parametrize("path", _sources(), ids=lambda p: p.name)
-def test_nothing_in_the_harness_knows_a_paper(path):
-    tree = ast.parse(path.read_text())
-    bodies = [n.body for n in ast.walk(tree) if isinstance(n, (ast.Module, ast.ClassDef, ast.FunctionDef)) and n.body]
-    told = {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}  # docstrings may give examples
-    papers = "|".join([*modules(), "dp-?mase", "quack", "dist-dp"]).replace("quickstart|", "")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
-            assert not re.search(papers, node.value, re.IGNORECASE), node.value
-        if isinstance(node, ast.ImportFrom):
-            assert not re.match(r"hushbandits\.(agents|envs|wrappers|baselines)\b", node.module or ""), node.module

@@ -14,7 +14,6 @@ from refusals import rows
 import hushbandits as hb
 from hushbandits.bench import evaluate as module
 from hushbandits.bench.declare.world import seeds, world
-from hushbandits.bench.play.progress import Bar
 
 ENV = {"n_agents": 4, "horizon": 30}
 
@@ -94,18 +93,6 @@ def test_a_bar_appears_only_when_the_call_takes_long(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     hb.evaluate("CoopNetwork-v0", Slow(), runs=1, env=env)
     assert sys.stderr.getvalue() == ""
-
-
-def test_the_bar_shows_runs_done_and_the_cell_at_work(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with Bar(40) as bar:
-        bar.at("UCB1 [ε], agents = 4")
-        bar.advance(10)
-        bar._bar.refresh()
-        shown = sys.stderr.getvalue()
-    assert "10/40" in shown
-    assert "UCB1 [ε], agents = 4" in shown
-    assert "left" in shown
 
 
 @rows(

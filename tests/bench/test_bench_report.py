@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from made_up import RUNS, TIMES, filled, known, rows
@@ -11,7 +9,6 @@ from made_up import RUNS, TIMES, filled, known, rows
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval, median_interval, quantile_band, share_interval
-from hushbandits.bench.show.ink import CSS
 from hushbandits.bench.show.panels import panels
 from hushbandits.bench.show.plots import inline
 from hushbandits.bench.show.series import figures, series
@@ -136,25 +133,6 @@ def test_an_experiment_without_figures_gets_one(tmp_path, sweep):
     with filled(tmp_path, whole) as store:
         (figure,) = figures(lines(store, whole), whole)
     assert (figure.y, figure.x) == ("regret", "env.n_agents" if sweep else "time")
-
-
-def test_pictures_follow_the_pages_colours_and_do_not_share_ids(tmp_path):
-    one = known(figures=(Figure(y="regret"), Figure(y="regret", x="runs")))
-    two = known(name="other", figures=(Figure(y="regret"),))
-    with filled(tmp_path, one, two) as store:
-        drawn = [inline(store, whole) for whole in (one, two)]
-    pictures = [picture for d in drawn for pages in d.drawings for picture in pages.values()]
-    assert len(pictures) == 6
-    ids = [set(re.findall(r'id="([^"]+)"', p)) for p in pictures]
-    assert sum(map(len, ids)) == len(set().union(*ids))
-    for picture in pictures:
-        assert not re.search(r"#[0-9a-f]{6}\b", picture), "a colour that would not follow the page"
-        used = set(re.findall(r"var\((--\w+)\)", picture))
-        assert {"--ink", "--line0"} <= used
-        for theme in CSS.values():
-            assert used <= set(re.findall(r"(--\w+):", theme))
-        referred = set(re.findall(r"url\(#([^)]+)\)", picture)) | set(re.findall(r'href="#([^"]+)"', picture))
-        assert referred <= set(re.findall(r'id="([^"]+)"', picture))
 
 
 def test_the_table_is_the_statistics_page(tmp_path):

@@ -1,9 +1,5 @@
 """The table of ``python -m benchmarks``: its loops by hand are the package's game, and what moved is said."""
 
-import re
-from importlib import import_module
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,8 +9,6 @@ from benchmarks import cells, ratios
 from benchmarks.clock import least
 from benchmarks.loops import MEANS, by_hand
 from hushbandits.registry import assemble
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("compile", [True, False], ids=["Numba", "Python"])
@@ -53,15 +47,6 @@ def test_turns_are_taken_and_the_least_counts():
     assert 0 <= found["fast"] < found["slow"]
 
 
-def test_a_table_of_two_cells():
-    unit, other = "a by hand", "a"
-    few = [cells.Cell(unit, lambda: lambda: sum(range(10_000)), unit), cells.Cell(other, lambda: lambda: 1.0, unit)]
-    found = ratios.measured(few, 2)
-    assert found[unit]["times"] == 1.0
-    assert ratios.table(found).splitlines()[0] == "| who plays | ns per pull | times by hand |"
-    assert ratios.table({"b": {"ns": 1234.0, "times": 0.5}}).splitlines()[2:] == ["| b | 1,234 | 0.5 |"]
-
-
 @pytest.fixture
 def saved(tmp_path, monkeypatch):
     """A file of what the command would measure, and nothing measured."""
@@ -89,37 +74,3 @@ def test_compare_says_what_moved(saved, capsys):
         "QuACK-UCB: not saved; --write makes the file anew",
         "DP-MASE: saved, but not played; --write makes the file anew",
     ]
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["netwrok"], "no benchmark is named 'netwrok': there are peers, views,"),
-        (["--turns", "0"], "--turns 0 must be at least 1"),
-    ],
-    ids=["name", "turns"],
-)
-def test_a_slip_is_a_sentence(words, sentence, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        command.main(words)
-    assert sentence in capsys.readouterr().err
-
-
-def test_help_names_every_benchmark(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        command.main(["--help"])
-    told = re.findall(r"^  python -m benchmarks (\w+) +\S", capsys.readouterr().out, re.M)
-    assert tuple(told) == command.SCRIPTS
-    shared = {"__init__", "__main__", "cells", "clock", "laws", "loops", "ratios"}
-    assert {path.stem for path in (ROOT / "benchmarks").glob("*.py")} == shared | set(told)
-
-
-def test_the_file_is_of_the_cells_and_the_page_shows_it():
-    found = ratios.read()
-    assert list(found["cells"]) == [cell.name for cell in cells.CELLS]
-    assert ratios.table(found["cells"]) in (ROOT / "docs/performance.md").read_text(encoding="utf8")
-
-
-def test_every_benchmark_is_still_written_for_the_package():
-    for name in command.SCRIPTS:
-        assert callable(import_module(f"benchmarks.{name}").main)

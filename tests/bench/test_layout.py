@@ -17,7 +17,7 @@ from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.play.check import check
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.show.panels import panels
-from hushbandits.bench.show.picture import Picture, drawn, profiles
+from hushbandits.bench.show.picture import Picture
 from hushbandits.bench.show.plots import _grid, compose
 
 SIZES = [(3.4, 2.6), (5.0, 3.0), (12.0, 2.6), (12.0, 8.0)]
@@ -188,78 +188,6 @@ def test_points_stand_at_their_own_words_where_a_line_lacks_some(tmp_path):
         _grid(canvas, panels(lines(store, whole), whole))
     centres = [np.round(bar.lines[0].get_xdata()).tolist() for bar in canvas.axes[0].containers]
     assert centres == [[0, 1], [1]]
-
-
-def test_a_pictures_own_texts_may_be_changed(tmp_path):
-    with made_up(tmp_path, known(runs=3, figures=(Figure(y="regret"),))) as store:
-        picture = drawn(lines(store, store.experiments[0]), store.experiments[0], Figure(y="regret"))
-    long = "time, in rounds that are counted from the first on, however many of them there may be in the end"
-    picture.axes[0].set_xlabel(long)
-    picture.set_size_inches(3.4, 2.6)
-    assert crowded(picture) == []
-    assert picture.axes[0].get_xlabel().replace("\n", " ") == long
-    before = picture._repr_png_()
-    picture.set_size_inches(12, 8)
-    picture.canvas.draw()
-    assert picture.axes[0].get_xlabel() == long
-    picture.set_size_inches(3.4, 2.6)
-    assert picture._repr_png_() == before  # the same page, whatever it was before
-
-
-@pytest.mark.parametrize("size", [(3.4, 2.6), (12, 8)], ids=str)
-def test_profiles_too(size):
-    picture = profiles(np.linspace(0, 1, 5), {f"a line of name {i}": np.linspace(1, 0, 5) for i in range(9)}, "share")
-    picture.set_size_inches(size)
-    assert crowded(picture) == []
-
-
-def plotted(folder, **given):
-    whole = known(runs=3, title="Costs $5 to $10", figures=(Figure(y="regret"),), agents=[Use("UCB1", label="$L$")])
-    with made_up(folder, whole) as store:
-        return drawn(lines(store, whole), whole, Figure(y="regret", **given))
-
-
-def said(picture):
-    return [text.get_text() for text in picture.texts]
-
-
-def test_a_figure_may_have_labels_and_a_width_of_its_own_and_no_heading(tmp_path):
-    picture = plotted(tmp_path, xlabel="Zeit", ylabel="Reue", width=3.4, title=None)
-    (axes,) = picture.axes
-    assert (axes.get_xlabel(), axes.get_ylabel(), said(picture)) == ("Zeit", "Reue", ["$L$"])
-    assert picture.get_size_inches()[0] == pytest.approx(3.4)
-    assert crowded(picture) == []
-
-
-def test_without_titles_panels_say_their_values_and_two_labels_stand_both(tmp_path):
-    figures = (Figure(y="regret", by="env.life", title=None), Figure(y="regret", ylabel="Reue", title=None))
-    whole = known(runs=3, sweep={"env.life": (1, 2)}, figures=figures)
-    with made_up(tmp_path, whole) as store:
-        picture = Picture.of(compose(whole, panels(lines(store, whole), whole)))
-    assert [axes.get_title("left") for axes in picture.axes] == ["γ = 1", "γ = 2", ""]
-    assert [axes.get_ylabel() for axes in picture.axes] == ["pseudo-regret of all agents", "", "Reue"]
-    assert not any("Rows" in text for text in said(picture))
-    assert Figure.from_dict(figures[0].to_dict()) == figures[0]
-
-
-def test_formulas_are_drawn_in_ones_own_labels_alone(tmp_path):
-    picture = plotted(tmp_path, xlabel="rounds $t$", ylabel="$R_t$", title=r"costs \$5")
-    (axes,) = picture.axes
-    assert axes.xaxis.label.get_parse_math()
-    assert axes.yaxis.label.get_parse_math()
-    assert axes._left_title.get_parse_math()
-    assert not any(text.get_parse_math() for text in picture.texts)  # of the folder: its title, its line "$L$"
-    assert crowded(picture) == []
-    with pytest.raises(ValueError, match=r"xlabel='\$\\\\no\{\$' has a formula that cannot be read"):
-        plotted(tmp_path, xlabel=r"$\no{$")
-
-
-def test_formulas_of_a_folder_are_texts(tmp_path):
-    whole = known(runs=3, figures=(Figure(y="regret", xlabel="$t$", title=r"$\no{$"),))
-    with made_up(tmp_path, whole) as store:
-        picture = Picture.of(compose(whole, panels(lines(store, whole), whole)))
-    assert not any(text.get_parse_math() for text in picture.findobj(type(picture.texts[0])))
-    assert crowded(picture) == []
 
 
 def spent(folder, log="", **sweep):

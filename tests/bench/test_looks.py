@@ -29,7 +29,6 @@ from hushbandits.cli.main import main
 
 LOOKS = 48, 100, 300
 ABOVE = Claim("A has regret.", Value("regret", of="A"), above=0)
-LESS = Claim("A has less than B.", Ratio("regret", of="A", over="B"), below=1)
 
 
 def looked(*claims, looks=LOOKS, **more):

@@ -6,10 +6,9 @@ import pickle
 from dataclasses import replace
 
 import pytest
-from bench_helpers import TOML, small
+from bench_helpers import small
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import rows
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.claim import Claim
@@ -20,7 +19,6 @@ from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
 from hushbandits.cli.console import asked
-from hushbandits.cli.main import main
 
 HIDDEN = {"clean": (), "noisy": (Use("Huber", rate=0.1),)}
 MIXED = r"'agent\.epsilon': Multi-UCB and UCB1 take no parameter 'epsilon'; write Private-UCB\.epsilon"
@@ -92,29 +90,6 @@ def test_a_text_is_a_name_in_python_and_in_a_file(tmp_path):
 
 
 # -- the other doors --------------------------------------------------------------------------------------------
-
-
-@rows(
-    ("args", "message"),
-    [
-        (["--set", "n_agents=4"], "write env.n_agents or agent.n_agents"),
-        (["--set", "UCB.epsilon=1"], "nothing here is called 'UCB'; did you mean UCB1"),
-        (["--set", "env.n_agents.x=1"], "nothing here is called 'env.n_agents'"),
-        (["--set", "alone.epsilon=1"], "nothing here is called 'alone'"),
-        (["--set", "agent.epsilon=1", "--agents", "Private-UCB"], "write Private-UCB.epsilon"),
-        (["--set", "UCB1.epsilon=1"], "agent UCB1 takes no parameter 'epsilon'"),
-        (["--set", "env.lief=1"], "takes no parameter 'lief'; did you mean life?"),
-        (["--set", "env.n_agents=[]"], "sweep env.n_agents=() must list values"),
-    ],
-)
-def test_the_command_line_is_held_to_the_same(tmp_path, capsys, monkeypatch, args, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(TOML)
-    assert main(["run", "mine.toml", *args]) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
-    assert [p.name for p in tmp_path.iterdir()] == ["mine.toml"]
 
 
 def test_a_parameter_for_all_agents_reaches_those_who_join(tmp_path, monkeypatch):

@@ -59,16 +59,6 @@ def test_panels_of_one_quantity_share_its_axis(tmp_path):
     assert [list(pages) for pages in drawn.drawings] == [["wide", "narrow"]] * 6
 
 
-def test_numbers_stand_at_the_edge_of_a_shared_axis_alone(tmp_path):
-    whole = known(sweep=SWEPT, figures=(Figure(y="regret", x="env.n_agents", by="env.life"),))
-    with filled(tmp_path, whole) as store:
-        _, (left, right) = grid(store, whole)
-        alone = inline(store, whole).drawings
-    assert left.get_ylabel() == "pseudo-regret of all agents"
-    assert right.get_ylabel() == ""
-    assert all("pseudo-regret of all agents" in pages["wide"] for pages in alone)  # a page shows each by itself
-
-
 def test_one_legend_for_all_panels_and_a_line_looks_the_same_in_each(tmp_path):
     figures = (Figure(y="regret", lines=["A"]), Figure(y="regret", lines=["B"]), Figure(y="regret", x="runs"))
     whole = known(figures=figures)

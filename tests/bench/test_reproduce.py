@@ -61,30 +61,6 @@ def test_a_full_verdict_outlives_a_quick_one(papers, capsys):
     assert page.count("full scale") == 2
 
 
-def test_the_page_says_the_fewest_runs_and_the_interval(papers, monkeypatch):
-    (whole,) = reproducing.modules()["alpha1999"][1]
-    findings = tuple(Finding(f"N = {n}", 0.5, (0.4, 0.6), n, "skewed t") for n in (30, 12, 40))
-    found = Verdict(whole.claims[0], whole, "holds", findings)
-    page = papers / "page.md"
-    reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, [found], [])], {"alpha1999": "x"}, False)
-    assert "| skewed t | 12 | the paper's | Somebody 1999, figure 1 |" in page.read_text()
-    assert "| alpha1999: a paper. | full | 1 hold | – | – |" in page.read_text()
-
-
-def test_what_does_not_hold_comes_first_and_the_rest_is_folded(papers):
-    (whole,) = reproducing.modules()["alpha1999"][1]
-    sentences = ("Holds.", "Open.", "Fails.")
-    verdicts = [
-        Verdict(replace(whole.claims[0], sentence=text), whole, said, (Finding("N = 3", 0.5, (0.4, 0.6), 30, "t"),))
-        for text, said in zip(sentences, ("holds", "undecided", "does not hold"), strict=True)
-    ]
-    page = papers / "page.md"
-    reproducing.write(page, [reproducing.Reproduction("alpha1999", whole, verdicts, [])], {"alpha1999": "x"}, False)
-    text = page.read_text()
-    assert "| alpha1999: a paper. | full | 1 hold, 1 do not hold, 1 undecided | – | – |" in text
-    assert text.index("Fails.") < text.index("Open.") < text.index("<details>") < text.index("Holds.")
-
-
 def test_claims_are_counted_by_whose_they_are_and_the_headline_has_the_papers(papers):
     (whole,) = reproducing.modules()["alpha1999"][1]
     finding = Finding("N = 3", 0.5, (0.4, 0.6), 30, "t")

@@ -39,19 +39,6 @@ def spec(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_help_teaches(capsys):
-    for args in ([], ["--help"], ["-h"]):
-        assert main(args) == 0
-        text = capsys.readouterr().out
-        assert "hushbandits run quickstart" in text
-        assert "hushbandits list" in text
-    for command in ("run", "list", "report", "export"):
-        with pytest.raises(SystemExit) as stop:
-            main([command, "--help"])
-        assert stop.value.code == 0
-        assert "usage: hushbandits" in capsys.readouterr().out
-
-
 def test_list_names_everything_with_a_line_each(capsys):
     assert main(["list"]) == 0
     everything = capsys.readouterr().out

@@ -75,12 +75,3 @@ def test_a_metric_is_known_before_anybody_plays(capsys, monkeypatch):
     args = ["CoopNetwork-v0", "UCB1", "Multi-UCB", "--metric", "rounds"]
     assert main(["evaluate", *args]) == 2
     assert "metric='rounds' is not one of regret, messages" in capsys.readouterr().err
-
-
-def test_help_teaches(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["evaluate", "--help"])
-    assert stop.value.code == 0
-    assert "hushbandits evaluate CoopNetwork-v0 Multi-UCB UCB1" in capsys.readouterr().out
-    assert main([]) == 0
-    assert "hushbandits evaluate ID AGENT ..." in capsys.readouterr().out

@@ -29,17 +29,6 @@ def asked(line, capsys):
     return code, capsys.readouterr()
 
 
-def test_help_teaches(capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["train", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert end.value.code == 0
-    assert "hushbandits train CoopNetwork-v0 --steps 50000" in said
-    assert "--agents sb3:runs/ppo" in said
-    main([])
-    assert "hushbandits train ID --out FOLDER" in capsys.readouterr().out
-
-
 def test_a_policy_is_trained_shown_and_played(here, capsys):
     wrapped = "--wrappers Huber --set Huber.rate=0.2 --set task.agent_id=true"
     code, said = asked(f"{SMALL} {wrapped} --out ppo", capsys)

@@ -56,26 +56,3 @@ def test_values_are_read_as_toml_or_python_writes_them():
     }  # fmt: skip
     for text, value in values.items():
         assert assignment(f"x={text}") == assignment(f"x = {text}") == ("x", value)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("wide")
-    run(small(runs=6, metrics=("regret", "messages")), path, progress=False).store.close()
-    return path
-
-
-@pytest.mark.parametrize("columns", [60, 80, 100, 200])
-@pytest.mark.parametrize("command", ["compare", "report"])
-def test_tables_are_whole_at_any_width(folder, capsys, monkeypatch, command, columns):
-    assert main([command, str(folder)]) == 0
-    whole = capsys.readouterr().out
-    numbers = [word for word in whole.replace("[", " ").replace("]", " ").split() if word[:1].isdigit()]
-    monkeypatch.setenv("COLUMNS", str(columns))
-    assert main([command, str(folder)]) == 0
-    text = capsys.readouterr().out
-    mine = [line for line in text.splitlines() if str(folder) not in line]
-    assert max(map(len, mine)) <= columns
-    assert "…" not in text
-    flat = " ".join(text.replace("[", " ").replace("]", " ").split())
-    assert all(number in flat for number in numbers)

@@ -250,19 +250,3 @@ def test_a_game_that_cannot_be_won_says_so_in_a_line(monkeypatch, capsys):
     err = capsys.readouterr().err
     assert err.startswith("hushbandits: no arm can ever be voted out: votes_needed=5")
     assert err.count("\n") == 1
-
-
-def test_help_teaches(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["watch", "--help"])
-    assert stop.value.code == 0
-    text = capsys.readouterr().out
-    for word in (
-        "usage: hushbandits watch",
-        "--agent",
-        "--out FILE.gif",
-        "hushbandits watch DPMASE-v0 --agent DP-MASE",
-    ):
-        assert word in text
-    assert main([]) == 0
-    assert "hushbandits watch ENV --agent NAME" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,6 @@ from talk import NET, at_talk
 
 import hushbandits as hb
 from hushbandits.core.ground.validate import reals
-from hushbandits.registry import shipped_classes
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
@@ -23,22 +21,6 @@ class Endless(Sequence):
 
     def __getitem__(self, i):
         return 0.5
-
-
-FLAGS = [
-    (cls, name)
-    for cls in shipped_classes()
-    for name, parameter in inspect.signature(cls).parameters.items()
-    if isinstance(parameter.default, bool)
-]
-
-
-def test_no_word_stands_for_true_or_false():
-    assert FLAGS
-    for cls, name in FLAGS:
-        for value in ("no", 1, None, np.array([True])):
-            with pytest.raises(ValueError, match=f"^{name}=.* must be true or false$"):
-                cls(**{name: value})
 
 
 NAMED = {
@@ -104,14 +86,3 @@ def test_a_shuffle_leaves_a_sum_as_it_is():
     both, _ = at_talk(wrappers=[Shuffle(), SecAgg()])
     for one, other in zip(plain.talk().inbox.tally(), both.talk().inbox.tally(), strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-@rows("speech", [None, {"y": hb.Field(dtype="?")}])
-@rows("beats", [1, 2])
-def test_an_action_without_end_or_form_lies_outside_its_space(speech, beats):
-    env = hb.make("CoopNetwork-v0", n_agents=3, horizon=4, speech=speech, beats=beats)
-    env.reset(seed=0)
-    for odd in (Endless(), [[1], [2, 3]], {"arm": Endless(), "y": 1}, object()):
-        actions = {agent: env.action_space(agent).sample() for agent in env.agents}
-        with pytest.raises(ValueError, match="of agent_0 lies outside its space"):
-            env.step({**actions, "agent_0": odd})

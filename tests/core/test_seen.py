@@ -62,11 +62,6 @@ class Peeking(hb.Team):
         return {"best": env.means.argmax(1), "runs": np.full(env.runs, len(self.best))}
 
 
-class Short(Peeking):
-    def runs_at_once(self, env):
-        return 0
-
-
 @pytest.fixture(autouse=True)
 def met():
     MET.clear()

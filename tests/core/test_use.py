@@ -5,7 +5,6 @@ import operator
 import pickle
 import time
 
-import numpy as np
 import pytest
 from kinds import by_class, one_per_class
 from refusals import rows
@@ -173,30 +172,4 @@ def test_the_limit_of_an_env_of_ones_own_can_be_raised(monkeypatch):
 # -- views ----------------------------------------------------------------------------------------------------------
 
 
-@rows(
-    ("id", "bad"),
-    [
-        *[("CoopNetwork-v0", bad) for bad in (1.7, np.nan, np.inf, None, -1, 10, np.float32(1), "1", [1])],
-        *[("DPMASE-v0", bad) for bad in (0, None, np.full(20, 0.5), np.full(20, np.nan), [0] * 19, [2] * 20)],
-        *[("DistDP-v0", bad) for bad in (0, None, (0.5, 3), (0, np.nan), (10, 3), (0, -1), (0,), (0, 1, 2))],
-    ],
-)
-def test_a_learners_bad_action_names_the_agent_and_its_space(id, bad):
-    few = {"DPMASE-v0": {"n_agents": 3, "threshold": 1}, "CoopNetwork-v0": {"n_agents": 3}}.get(id, {})
-    view = hb.make(id, horizon=50, actions="native", **few)
-    view.reset(seed=0)
-    actions = {agent: view.action_space(agent).sample() for agent in view.agents}
-    with pytest.raises(ValueError, match=r"of agent_0 lies outside its space") as error:
-        view.step({**actions, "agent_0": bad})
-    assert one_sentence(error)
-
-
 # -- losses, radii, ends --------------------------------------------------------------------------------------------
-
-
-def test_no_word_is_passed_over():
-    """The issue's own examples, once each; their neighbours stand with their subjects."""
-    from hushbandits.agents.rio2023_theory import corrupted_failure
-
-    assert corrupted_failure(0.49, 0.7, 0) == pytest.approx(0.49)
-    assert hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, env=NET, wrappers=["Loss"]).final("regret").shape == (1,)

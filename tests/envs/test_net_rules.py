@@ -1,7 +1,6 @@
 """Rules said once: a compiled agent of one's own, by beats and in compiled rounds, behind every wrapper."""
 
 import math
-import subprocess
 import sys
 from pathlib import Path
 
@@ -67,13 +66,6 @@ def test_it_is_discounted_ucb_over_what_has_arrived():
             np.add.at(n[r], row, 1)
             np.add.at(s[r], row, paid)
         core.talk()
-
-
-def test_compiled_agents_of_ones_own_are_nothing_to_those_that_ship():
-    """Numba's index of a kernel imports whatever its signatures name: one's own module may not be there next time."""
-    played(ForgettingUCB())
-    code = "import hushbandits as hb; hb.evaluate('CoopNetwork-v0', 'Multi-UCB', runs=2, env={'horizon': 9})"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
 
 
 class Odd(Inbox):

@@ -78,22 +78,6 @@ def test_it_is_checked_by_class_and_by_no_other_name():
     hb.testing.check_env(type(hb.make_core("own_env:Channels")), n_agents=3, horizon=4)
 
 
-@each_once
-@every_env
-@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
-def test_it_has_a_picture(id, mode):
-    view = hb.make(id, render_mode=mode, **SMALL)
-    view.reset(seed=0)
-    view.step({agent: 1 for agent in view.agents})
-    shown = view.render()
-    if mode == "ansi":
-        assert shown.startswith(f"{id} · rounds 1 of 24 · regret ")
-        assert "1:4" in shown.splitlines()[1]
-    else:
-        assert shown.shape[2] == 3
-        assert shown.std() > 0
-
-
 class Sticky:
     """Stays while it pays."""
 

@@ -1,19 +1,15 @@
 """Every env in every mode: its picture is drawn, is the same for the same state, and says what it shows."""
 
 import matplotlib
-import networkx as nx
 import numpy as np
 import pytest
 from kinds import one_per_class
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from refusals import rows
 
 import hushbandits as hb
 from hushbandits.envs import paint
-from hushbandits.envs.network.picture import _layout
 from hushbandits.registry import assemble
-from hushbandits.views import render
 from hushbandits.views.watch import moments, watched
 
 WIDE, HIGH = 720, 360
@@ -55,54 +51,8 @@ def drawn(task):
     figure = Figure(figsize=(7.2, 3.6), dpi=100, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     task.draw(figure)
-    figure.suptitle("one\ntwo", fontsize=10)
     canvas.draw()
     return figure, canvas.get_renderer()
-
-
-def ticks(axis):
-    low, high = sorted(axis.get_view_interval())
-    return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-
-
-SIZES = [
-    ("CoopNetwork-v0", {"n_agents": 1, "graph": "complete"}),
-    ("CoopNetwork-v0", {"n_agents": 2, "graph": "path", "means": [0.6, 0.4]}),
-    ("CoopNetwork-v0", {"n_agents": 16, "graph": "grid", "n_arms": 30}),
-    ("CoopNetwork-v0", {"n_agents": 64, "graph": "complete"}),
-    ("CoopNetwork-v0", {"n_agents": 200, "graph": "star", "n_arms": 100}),
-    ("CoopNetwork-v0", {"n_agents": 9, "graph": "grid", "switches": 3}),
-    ("CoopNetwork-v0", {"n_agents": 70, "graph": "erdos-renyi", "edge_probability": 0.2}),
-    ("ByzantineNetwork-v0", {"n_agents": 16, "graph": "grid", "fraction": 0.3}),
-    ("DuelingNetwork-v0", {"n_agents": 8}),
-    ("PrivateNetwork-v0", {"n_agents": 8}),
-    ("DPMASE-v0", {"n_agents": 8}),
-    ("DPMASE-v0", {"n_agents": 200, "n_arms": 2}),
-    ("DPMASE-v0", {"n_agents": 64, "n_arms": 100}),
-    ("DistDP-v0", {"n_arms": 2, "n_agents": 2}),
-    ("LocalDP-v0", {"n_arms": 30, "n_agents": 8}),
-    ("CentralDP-v0", {"n_arms": 100, "n_agents": 64}),
-]
-
-
-@pytest.mark.parametrize(("env_id", "kwargs"), SIZES, ids=[f"{e}-{'-'.join(map(str, k.values()))}" for e, k in SIZES])
-def test_no_text_is_cut_or_lies_on_another_at_any_size(env_id, kwargs):
-    for rounds in (0, 3)[kwargs["n_agents"] > 2 :]:
-        figure, renderer = drawn(begun(env_id, rounds=rounds, **kwargs).task)
-        texts = [figure._suptitle, figure._supxlabel]
-        for axes in figure.axes:
-            if axes.axison:
-                texts += [axes.title, axes.xaxis.label, *ticks(axes.xaxis), *ticks(axes.yaxis)]
-        boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in texts if t.get_visible() and t.get_text()]
-        for text, box in boxes:
-            assert box.x0 >= -1, text
-            assert box.x1 <= WIDE + 1, text
-            assert box.y0 >= -1, text
-            assert box.y1 <= HIGH + 1, text
-        for i, (text, box) in enumerate(boxes):
-            for other, beside in boxes[i + 1 :]:
-                apart = min(box.x1, beside.x1) - max(box.x0, beside.x0) <= 1
-                assert apart or min(box.y1, beside.y1) - max(box.y0, beside.y0) <= 2, (text, other)
 
 
 def test_the_best_pair_of_a_duel_is_the_one_that_costs_nothing():
@@ -147,30 +97,6 @@ def test_what_is_decoded_beyond_the_rewards_stays_in_the_picture():
     assert "decoded, beyond [0, 1]" in [t.get_text() for t in right.get_legend().get_texts()]
 
 
-@rows("graph", ["cycle", "grid", "star", "complete", "path", "drawn"])
-@rows("m", [4, 9, 81])
-def test_places_of_a_graph_are_apart_and_inside(graph, m):
-    if graph == "drawn":
-        matrix = nx.to_numpy_array(nx.random_labeled_tree(m, seed=1)) > 0
-    else:
-        matrix = hb.make_core("CoopNetwork-v0", n_agents=m, graph=graph).adjacency[0]
-    place = _layout(np.ascontiguousarray(matrix).tobytes(), m)
-    assert np.abs(place).max() <= 1 + 1e-9
-    assert len(np.unique(place.round(6), axis=0)) == m
-
-
-def test_a_title_has_two_lines_and_ends_with_the_verdict():
-    team = hb.make_team("Central")
-    *_, task = watched(core := assemble("DPMASE-v0", team, runs=1, env={"means": [0.9, 0.1]}), team)
-    assert (
-        render.title(core, "x", over=True)
-        == f"x\nrounds {core.t[0]:,} · arms 1 · messages {core.t[0]:,} · over: correct"
-    )
-    assert render.frame(task, "x\ny", "ansi").startswith("x · y\n")
-    cut = begun("DPMASE-v0", "ansi", max_cycles=3)
-    assert cut.render().splitlines()[0].endswith(" · over")
-
-
 @pytest.mark.parametrize(
     ("env_id", "agent", "env"),
     [
@@ -196,11 +122,3 @@ def test_moments_are_bounded_and_have_both_ends(rounds, frames):
     assert len(chosen) <= frames
     assert (chosen[0], chosen[-1]) == (0, rounds)
     assert chosen == sorted(set(chosen))
-
-
-def test_arms_are_listed_as_far_as_there_is_room():
-    assert paint.listed("ab", np.array([2, 0])) == "a:2 b:0"
-    many = paint.listed([str(i) for i in range(100)], np.arange(100))
-    assert many.endswith(f"80 others:{sum(range(80))}")
-    assert many.startswith("80:80 ")
-    assert paint.listed([str(i) for i in range(30)], np.zeros(30)) == "30 others:0"
