@@ -1,7 +1,6 @@
 """A trained policy as an agent: the network in NumPy, the games that it plays, and files from strangers."""
 
 import json
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from kinds import each_once
 from policies import HOMES, HYPER, NET, shaken, trained
 
 import hushbandits as hb
@@ -19,7 +17,6 @@ from hushbandits.baselines.sb3_model import arrays
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.play.own import own_sources
-from hushbandits.core.face import Face
 from hushbandits.core.measure import gathered
 from hushbandits.learning.models import MODELS, build
 from hushbandits.views.sb3 import make_sb3
@@ -135,19 +132,6 @@ def test_actions_are_drawn_as_the_softmax_says_and_what_is_masked_never():
 # -- the game ------------------------------------------------------------------------------------------------------
 
 
-@each_once
-@pytest.mark.parametrize("beats", [1, 2])
-@pytest.mark.parametrize("case", ["network", "exploration", "feedback", "recurrent-ppo", "dqn", "masked", "bits"])
-def test_a_run_alone_is_its_row_in_a_batch(folders, case, beats):
-    id, params = home(folders[case])
-    seeds = hb.run_seeds(3, 5)
-    batch = hb.play(hb.make_core(id, 5, **params), Trained(folders[case], beats=beats), seeds)
-    assert set(batch["beats"]) == {beats}
-    for r in (0, 4):
-        alone = hb.play(hb.make_core(id, 1, **params), Trained(folders[case], beats=beats), [seeds[r]])
-        assert all(np.array_equal(alone[name][0], value[r]) for name, value in batch.items())
-
-
 @pytest.mark.parametrize("case", ["network", "exploration", "feedback", "recurrent-ppo", "masked", "bits", "huber"])
 def test_the_agent_plays_what_was_scored_in_training(folders, case):
     """The harness's own loop leads to the learner's metrics, to the last bit of the mean."""
@@ -172,25 +156,6 @@ def test_the_two_games_differ_and_luck_is_left_out_where_asked(folders):
         hb.play(hb.make_core(id, 8, **params), Trained(folders["exploration"], beats=beats), 0) for beats in (1, 2)
     )
     assert not np.array_equal(once["rounds"], twice["rounds"])
-
-
-@pytest.mark.parametrize("case", ["network", "exploration", "feedback", "recurrent-ppo"])
-def test_a_game_pickled_at_every_beat_ends_with_the_same_numbers(folders, case):
-    id, params = home(folders[case])
-
-    def played(between):
-        env, team = hb.make_core(id, 2, **params), Trained(folders[case])
-        obs = env.reset(7)
-        team.reset(Face(env), env.seeds)
-        while obs.live.any():
-            env, team, obs = between(env, team, env.pull(team.act(obs)))
-            env, team, obs = between(env, team, env.talk(team.speak(obs.reward)))
-            team.hear(obs.inbox)
-        return env.metrics()
-
-    plain = played(lambda *state: state)
-    copied = played(lambda *state: pickle.loads(pickle.dumps(state)))
-    assert all(np.array_equal(value, copied[name]) for name, value in plain.items())
 
 
 def test_other_numbers_of_agents_are_welcome_where_none_is_named(folders, tmp_path):

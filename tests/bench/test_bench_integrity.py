@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -16,7 +15,7 @@ from damage import everything, forged
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.play.errors import DamagedError, StoreError
-from hushbandits.bench.play.integrity import checksum, text_sum
+from hushbandits.bench.play.integrity import checksum
 from hushbandits.bench.play.run import open_folder
 from hushbandits.bench.play.store import FILE, Store
 from hushbandits.bench.run import run
@@ -170,53 +169,6 @@ def test_a_folder_from_before_the_first_release_is_refused(tmp_path, whole, vers
         assert said in err
         assert err.count("\n") == 1
     assert os.listdir(tmp_path) == [FILE]
-
-
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("PRAGMA user_version = 4", r"newer hushbandits \(store version 4, this one reads 3\)"),
-        ("CREATE TABLE blobs (x)", r"newer hushbandits \(this one knows no table 'blobs'\)"),
-    ],
-)
-def test_a_newer_folder_says_so(tmp_path, whole, statement, message, capsys):
-    (tmp_path / FILE).write_bytes(whole)
-    change(tmp_path, statement)
-    with pytest.raises(StoreError, match=message):
-        run(small(), tmp_path, progress=False)
-    for command in ("report", "export", "check"):
-        assert main([command, str(tmp_path)]) == 2
-        assert "upgrade hushbandits, or choose another folder" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("part", ["experiment", "figure", "claim", "kind"])
-def test_a_declaration_of_a_newer_version_says_so(tmp_path, part, capsys):
-    played(small(runs=1, sweep={}, figures=(Figure(y="regret"),)), tmp_path)
-    db = sqlite3.connect(tmp_path / FILE)
-    ((text,),) = db.execute("SELECT value FROM spec WHERE name = 'experiments'")
-    spec = json.loads(text)
-    match part:
-        case "experiment":
-            spec[0]["novelty"] = 1
-        case "figure":
-            spec[0]["figures"][0]["novelty"] = 1
-        case "claim":
-            spec[0]["claims"] = [{"novelty": 1}]
-        case "kind":
-            spec = {"experiments": spec}
-    said = json.dumps(spec)
-    db.execute("UPDATE spec SET value = ? WHERE name = 'experiments'", (said,))
-    total = str(text_sum(said, "0"))  # a newer one's is right
-    db.execute("UPDATE spec SET value = ? WHERE name = 'checksum'", (total,))
-    db.commit()
-    db.close()
-    for command in ("report", "export", "check"):
-        assert main([command, str(tmp_path)]) == 2
-        err = capsys.readouterr().err
-        assert "it was probably written by a newer one: upgrade hushbandits" in err
-        assert err.count("\n") == 1
-    with pytest.raises(StoreError, match="it was probably written by a newer one"):
-        run(small(), tmp_path, progress=False)
 
 
 @pytest.mark.parametrize("checkpoints", [[], (), 0])

@@ -299,28 +299,6 @@ def test_an_agent_that_fails_is_told_and_what_was_played_is_kept(here, capsys):
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        (["--agents", "Multi-UBC"], "did you mean Multi-UCB"),
-        (["--agents", "UCB1", "--tasks", "net-smal"], "no task or setting is named 'net-smal'; did you mean net-small"),
-        (["--agents", "UCB1", "--set", "env.horizon=3"], "--set env.horizon: the tasks are frozen"),
-        (["--agents", "UCB1", "TS", "--submit", "x.json"], "a manifest is of one agent, and of all of its runs"),
-        (["--agents", "UCB1", "--tasks", "feedback"], "UCB1 can play none of the tasks: UCB1 plays the network"),
-        (["--verify", "x.json", "--submit", "y.json"], "--submit, --verify and --board: give one of them"),
-        (["--verify", "nowhere.json"], "cannot read nowhere.json: no such file"),
-        (["--agents", "UCB1@LocalDP-v0", "--tasks", "net-small"], "UCB1@LocalDP-v0: net-small is played on Coop"),
-        (["--agents", "Commit-Blocks", "--tasks", "users-small", "--jobs", "1", "--submit", "x.json"],
-         "was not played; a manifest needs all tasks of a setting"),
-    ],
-)  # fmt: skip
-def test_a_slip_is_a_sentence(here, args, says, capsys):
-    assert main(["bench", *args]) == 2
-    said = capsys.readouterr().err
-    assert says in said, said
-    assert said.count("\n") == 1
-
-
 # -- the page -------------------------------------------------------------------------------------------------------
 
 

@@ -190,13 +190,6 @@ def test_a_stored_name_that_leaves_the_folder_is_refused(trap, capsys):
     assert sorted(os.listdir(trap)) == ["theirs", "trap.py"]
 
 
-@pytest.mark.parametrize("name", ["random", "con", "json", "numpy"])
-def test_a_new_agent_hides_no_module(trap, capsys, name):
-    assert main(["new", "agent", name]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert os.listdir(trap) == ["trap.py"]
-
-
 # -- texts ------------------------------------------------------------------------------------------------------
 
 NASTY = ["$\\frac{1$", "$x", "$$", "\\", "%", "_^{", "<script>alert(1)</script>", "[/red]", "#010101", 'id="x', "猫"]

@@ -133,50 +133,6 @@ def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
     assert "Random" in out.out
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["run", "nothing.toml"], "cannot read nothing.toml: no such file or directory"),
-        (["run", "quikstart"], "no experiment is named 'quikstart'; did you mean quickstart"),
-        (["run", "mine.toml", "--set", "horizon"], "--set 'horizon' must read KEY=VALUE"),
-        (["run", "mine.toml", "--set", "env.horizn=3"], "takes no parameter 'horizn'; did you mean horizon"),
-        (["run", "mine.toml", "--agents", "nowhere:Agent"], "there is no module 'nowhere'"),
-        (["run", "mine.toml", "--agents", "json:Agent"], "module 'json' has no 'Agent'"),
-        (["run", "mine.toml", "--agents", "Multi-UCB"], "two lines are called 'Multi-UCB'"),
-        (["run", "mine.toml", "--runs", "0"], "runs=0"),
-        (["run", "mine.toml", "--jobs", "0"], "jobs=0"),
-        (["run", "mine.toml", "--seed", "-1"], "seed=-1"),
-        (["run", "mine.toml", "--out", "mine.toml/x"], "cannot write to mine.toml/x: not a directory"),
-        (["report", "nowhere"], "there are no results in nowhere"),
-        (["export", "nowhere"], "there are no results in nowhere"),
-        (["run", "mine"], "no experiment is named 'mine'"),
-        (["run", "mine.toml", "--set", "env.means=[.5,.4"], "--set 'env.means=[.5,.4' is no list and no table"),
-        (["run", "mine.toml", "--set", "env.horizon=5", "--set", "env.horizon=6"], "--set env.horizon is given twice"),
-        (["run", "mine.toml", "--set", "env.seed=3"], "seed=3"),
-        (["run", "mine.toml", "--set", "env.runs=3"], "'env.runs' is no parameter of the env's"),
-        (["watch", "CoopNetwork-v0", "--agent", "UCB1", "--set", "env.life=1", "--set", "env.life=2"], "given twice"),
-        (["run", "mine.toml", "--dry-run"], "--dry-run; did you mean quick"),
-        (["run", "mine.py"], "--agents mine:"),
-        (["run", "mine.json"], "TOML"),
-        (["run", "."], "hushbandits report"),
-        (["evaluate", "CoopNetwork-v0", "UCB1", "--graph", "cycle"], "--set env.graph=cycle"),
-        (["evaluate", "CoopNetwork-v0", "UCB1", "--env.n_agents", "4"], "--set env.n_agents=4"),
-        (["evaluate", "CoopNetwork-v0"], "no agent is named"),
-        (["list", "epsilonn"], "what='epsilonn'"),
-        (["new", "agent", "Class"], "'class' is a word of Python's own that cannot be imported; choose another name"),
-        (["new", "agent", "None"], "'None' is a word of Python's own that cannot be imported; choose another name"),
-        (["new", "agent", "Scipy"], "would be written to scipy.py, which hides the module of that name"),
-        *((["new", "agent", name], "must be a name for a class") for name in ("3x", "a/b", "", "class", "x" + chr(0))),
-    ],
-)
-def test_bad_input_is_one_sentence_and_writes_nothing(spec, capsys, args, message):
-    assert main(args) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
-    assert os.listdir(spec) == ["mine.toml"]
-
-
 def test_export_formats_hold_the_same_rows(spec, capsys):
     main(["run", "mine.toml", "--jobs", "1"])
     capsys.readouterr()

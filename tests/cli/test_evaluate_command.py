@@ -3,7 +3,6 @@
 import os
 
 import pytest
-from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.show.tables import number
@@ -47,27 +46,6 @@ def test_what_cannot_be_won_says_so_once(capsys):
     said = capsys.readouterr().err
     assert said.startswith("hushbandits: DP-MASE needs 5 votes to remove an arm, and 2 agents act")
     assert said.count("\n") == 1
-
-
-@rows(
-    ("args", "message"),
-    [
-        (["CoopNetwrk-v0", "UCB1"], "did you mean CoopNetwork-v0"),
-        (["CoopNetwork-v0", "UCB1", "Multi-UBC"], "did you mean Multi-UCB"),
-        (["CoopNetwork-v0"], "no agent is named"),
-        (["CoopNetwork-v0", "UCB1", "UCB1"], "UCB1 is named twice"),
-        (["CoopNetwork-v0", "UCB1", "--set", "n_agents=3"], "must begin with env. or agent."),
-        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "regrt"], "metric='regrt'"),
-        (["CoopNetwork-v0", "UCB1", *SMALL, "--metric", "agent_regret"], "metric='agent_regret'"),
-        (["CoopNetwork-v0", "UCB1", "--runs", "0"], "runs=0"),
-    ],
-)
-def test_bad_input_is_one_sentence(capsys, args, message):
-    assert main(["evaluate", *args]) == 2
-    said = capsys.readouterr()
-    assert message in said.err
-    assert said.err.count("\n") == 1
-    assert not said.out
 
 
 def test_a_metric_is_known_before_anybody_plays(capsys, monkeypatch):

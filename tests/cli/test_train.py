@@ -57,22 +57,6 @@ def test_a_policy_is_trained_shown_and_played(here, capsys):
     assert "again" in said.out
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [("train Nowhere-v0 --out a", "no env is named 'Nowhere-v0'"), ("train CoopNetwork-v0 --out a --algo sac", "'sac'"),
-     (f"{SMALL} --out a --set n_agents=3", "'n_agents' must begin with env., task., algo."),
-     (f"{SMALL} --out a --set Huber.rate=3", "'Huber.rate' must begin with"), (f"{SMALL} --out a --set x", "KEY=VALUE"),
-     (f"{SMALL} --out a --wrappers Huber --set Huber.rate=3", "rate=3"), (f"{SMALL} --out a --resume", "no training")],
-    ids=lambda x: x.rpartition("--out ")[2][:30],
-)  # fmt: skip
-def test_bad_input_is_one_line(here, capsys, line, message):
-    code, said = asked(line, capsys)
-    assert code == 2
-    assert message in said.err
-    assert said.err.count("\n") == 1
-    assert not (here / "a").exists()
-
-
 @pytest.mark.parametrize("missing", ["torch", "stable_baselines3", "sb3_contrib"])
 def test_a_missing_extra_is_one_line(missing):
     code = f"""

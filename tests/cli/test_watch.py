@@ -16,7 +16,6 @@ from matplotlib import pyplot as plt
 from PIL import Image
 
 import hushbandits as hb
-from hushbandits.cli import watch
 from hushbandits.cli.main import main
 from hushbandits.views import render
 
@@ -175,42 +174,6 @@ def test_a_window_where_there_is_one(monkeypatch, here):
     assert main([*GAME, "--frames", "3"]) == 0
     assert len(shown) == 1
     assert not os.listdir(here)
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["CoopNetwrk-v0", "--agent", "Multi-UCB"], "did you mean CoopNetwork-v0"),
-        (["CoopNetwork-v0", "--agent", "Multi-UBC"], "did you mean Multi-UCB"),
-        (["CoopNetwork-v0", "--agent", "DP-MASE"], "DP-MASE plays the exploration setting"),
-        (["CoopNetwork-v0", "--agent", "QuACK-RUCB"], "policy RUCB plays pairs"),
-        ([*GAME[1:], "--out", "a.mp4"], "out='a.mp4'"),
-        ([*GAME[1:], "--out", "a"], "out='a'"),
-        ([*GAME[1:], "--out", "no/a.gif"], "there is no folder no"),
-        ([*GAME[1:], "--out", "folder.gif"], "out='folder.gif'"),
-        ([*GAME[1:], "--set", "n_agents=3"], "--set 'n_agents=3' must begin with env. or agent."),
-        ([*GAME[1:], "--set", "env.n_agent=3"], "takes no parameter 'n_agent'; did you mean n_agents"),
-        ([*GAME[1:], "--set", "env.horizon"], "must read KEY=VALUE"),
-        ([*GAME[1:], "--wrappers", "Hubr"], "did you mean Huber"),
-        ([*GAME[1:], "--seed", "-1"], "seed=-1"),
-        ([*GAME[1:], "--rounds", "0"], "rounds=0"),
-        ([*GAME[1:], "--every", "0"], "every=0"),
-        ([*GAME[1:], "--frames", "1"], "frames=1"),
-        ([*GAME[1:], "--fps", "0"], "fps=0.0"),
-        (
-            [*(a.replace("horizon=40", "horizon=600") for a in GAME[1:]), "--every", "1"],
-            "more than 300 frames: every=3 or more",
-        ),
-    ],
-)
-def test_bad_input_is_one_sentence_and_writes_nothing(here, monkeypatch, capsys, args, message):
-    monkeypatch.setattr(watch.shutil, "which", lambda name: None)
-    (here / "folder.gif").mkdir()
-    assert main(["watch", *args]) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
-    assert os.listdir(here) == ["folder.gif"]
 
 
 def test_a_disk_that_takes_nothing_is_one_sentence(monkeypatch, here, capsys):

@@ -176,8 +176,3 @@ def test_default_means_follow_one_rule_for_every_number_of_arms(env_id):
     listed = [0.3, 0.2] if given is None else given.tolist()
     with pytest.raises(ValueError, match=f"n_arms={len(listed) + 1} .* {len(listed)} arms"):
         hb.make_core(env_id, means=listed, n_arms=len(listed) + 1)
-
-
-def test_default_means_without_a_last_one_to_repeat_have_their_own_number_of_arms():
-    with pytest.raises(ValueError, match=r"n_arms=5 .* 10 arms"):
-        hb.make_core("FederatedNetwork-v0", n_arms=5)

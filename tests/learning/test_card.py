@@ -77,18 +77,6 @@ def test_the_command_writes_it_and_keeps_what_is_there(folder, capsys):
     assert path.read_text() == card(folder)
 
 
-def test_wrappers_options_and_an_unfinished_training_are_told(folder):
-    def change(told):
-        told["wrappers"] = [{"use": "Loss", "rate": 0.2}]
-        told["options"] = {"agent_id": True}
-        told["training"]["complete"] = False
-
-    text = card(changed(folder, change))
-    assert "wrappers=[hb.make_wrapper('Loss', rate=0.2)]" in text
-    assert "trained with agent\\_id=True." in text
-    assert "The training is not complete." in text
-
-
 def test_a_strangers_texts_are_shown_and_not_obeyed(folder):
     def change(told):
         told["training"]["command"] = "a\n---\n# mine \x1b[2J"

@@ -3,6 +3,7 @@
 import numpy as np
 
 import hushbandits as hb
+from hushbandits.core.wrapper import Wrapper
 
 NET = {"n_agents": 5, "graph": "complete", "means": [0.9, 0.5, 0.1]}
 
@@ -24,3 +25,30 @@ def default_action(env):
     if env.setting == "exploration":
         return np.ones((*shape, env.n_arms), bool)
     return np.zeros(shape, int) if env.setting == "network" else (np.zeros(shape, int), np.full(shape, 8))
+
+
+def mine(hook, value, **more):
+    """Return a wrapper named Mine one hook of which returns `value`."""
+    return type("Mine", (Wrapper,), {hook: lambda self, *_: value, **more})()
+
+
+def game(made, **kwargs):
+    """Play a round with a wrapper, and ask for all that it may be asked for."""
+    env, _ = at_talk(wrappers=[made], **kwargs)
+    env.talk()
+    env.metrics()
+    env.privacy()
+
+
+def view_begun(**kwargs):
+    """Return a small env of the views whose episode has started."""
+    env = hb.make("CoopNetwork-v0", n_agents=2, **kwargs)
+    env.reset(seed=0)
+    return env
+
+
+def view_over():
+    """Return a small env of the views whose episode is over."""
+    env = view_begun(horizon=1)
+    env.step({"agent_0": 0, "agent_1": 0})
+    return env

@@ -6,7 +6,6 @@ from helpers import act
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.wrappers.huber import Huber
 
 #: With 3 agents a vote can decide.
 FEW = {"DPMASE-v0": {"threshold": 1}}
@@ -178,60 +177,6 @@ def test_actions_may_be_spelled_in_any_way_their_space_contains():
     env.reset(seed=0)
     env.step({"agent_0": np.int8(3), "agent_1": np.array(4)})
     assert env.task.arm.tolist() == [[3, 4]]
-
-
-def over():
-    env = hb.make("CoopNetwork-v0", n_agents=2, horizon=1)
-    env.reset(seed=0)
-    env.step({"agent_0": 0, "agent_1": 0})
-    return env
-
-
-def begun(**kwargs):
-    env = hb.make("CoopNetwork-v0", n_agents=2, **kwargs)
-    env.reset(seed=0)
-    return env
-
-
-@rows(
-    ("wrong", "error", "sentence"),
-    [
-        (lambda: hb.make("DPMSE-v0"), ValueError, "no env is named 'DPMSE-v0'; did you mean DPMASE-v0"),
-        (lambda: hb.make("CoopNetwork-v0", agents=3), TypeError, "takes no parameter 'agents'; did you mean n_agents"),
-        (lambda: hb.make("CoopNetwork-v0", runs=3), TypeError, "make takes no parameter 'runs'"),
-        (lambda: hb.make("CoopNetwork-v0", beats=3), ValueError, "beats=3"),
-        (lambda: hb.make("CoopNetwork-v0", render_mode="rgb"), ValueError, "render_mode='rgb'"),
-        (
-            lambda: hb.make("CoopNetwork-v0", reward="oracle"),
-            ValueError,
-            "reward='oracle': a learner of the network setting has",
-        ),
-        (lambda: hb.make("DistDP-v0", reward="raw"), ValueError, "reward='raw'"),
-        (lambda: hb.make("DPMASE-v0", speech={"x": hb.Field()}), ValueError, "says its standard report only"),
-        (lambda: hb.make("DistDP-v0", speech={"x": hb.Field()}), ValueError, "users speak, not servers"),
-        (lambda: hb.make("CoopNetwork-v0", speech={"sender": hb.Field()}), ValueError, "not be named sent or sender"),
-        (lambda: hb.make("CoopNetwork-v0", speech={}), ValueError, "must name at least one field"),
-        (lambda: hb.make("CoopNetwork-v0", speech={"x": hb.Field(dtype="i8")}), ValueError, "field 'x' has dtype 'i8'"),
-        (lambda: hb.make("CoopNetwork-v0", wrappers=[Huber(), Huber()]), ValueError, "two wrappers are named 'Huber'"),
-        (lambda: hb.make("CoopNetwork-v0", max_cycles=-1), ValueError, "max_cycles=-1"),
-        (lambda: hb.make("DPMASE-v0", beta=1), ValueError, r"beta=1"),
-        (lambda: hb.make("DistDP-v0", epsilon=0), ValueError, "epsilon=0"),
-        (lambda: begun().reset(seed=-1), ValueError, "seed=-1"),
-        (lambda: begun().step({"agent_0": 0}), ValueError, "actions lack 'agent_1'"),
-        (lambda: begun().step({"agent_0": 0, "agent_1": 0, "bob": 0}), ValueError, "actions name 'bob'"),
-        (lambda: begun().action_space("agent_2"), KeyError, "no agent is named 'agent_2'"),
-        (lambda: begun().render(), RuntimeError, "render needs make"),
-        (lambda: hb.make("CoopNetwork-v0").step({}), RuntimeError, "step before the start of an episode"),
-        (lambda: hb.make("CoopNetwork-v0").state(), RuntimeError, "state before the start of an episode"),
-        (lambda: hb.make("CoopNetwork-v0", render_mode="ansi").render(), RuntimeError, "render before the start"),
-        (lambda: over().step({"agent_0": 0, "agent_1": 0}), RuntimeError, "step after the end of an episode"),
-        (lambda: over().step({}), RuntimeError, "step after the end of an episode"),
-    ],
-)
-def test_errors_are_one_clear_sentence(wrong, error, sentence):
-    with pytest.raises(error, match=sentence) as caught:
-        wrong()
-    assert "\n" not in str(caught.value)
 
 
 def test_a_complex_bit_is_no_bit():
