@@ -20,6 +20,17 @@ default_role = "code"
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 numpydoc_show_class_members = False
+# What is documented as a parameter is one, and sections have their names, order and form.
+numpydoc_validation_checks = {
+    "PR02", "PR05", "PR06", "PR10", "RT02", "RT04", "RT05", "GL01", "GL03", "GL05", "GL06", "GL07", "GL10", "YD01",
+}  # fmt: skip
+nitpicky = True
+# Bases of what is documented that have no page of their own.
+nitpick_ignore = [
+    ("py:class", "hushbandits.core.luck.arms.Arms"),
+    ("py:class", "hushbandits.envs.rounds.reports.Reports"),
+    ("py:class", "hushbandits.envs.rounds.task.ArmTask"),
+]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autosummary_generate = False
