@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers import build, same_row, trace
+from helpers import build
 from homes import HOMES, NET
 
 import hushbandits as hb
+from hushbandits.contract.asks import same_row, trace
 from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
 from hushbandits.core.play import record
 from hushbandits.core.wrapper import Wrapper

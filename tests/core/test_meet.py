@@ -5,7 +5,7 @@ import warnings
 from dataclasses import dataclass
 
 import pytest
-from kinds import each_once, one_per_class
+from kinds import each_once, one_per_class, representatives
 from named import taken
 
 import hushbandits as hb
@@ -91,11 +91,12 @@ def seen(pull, begun):
     return watched
 
 
+@pytest.mark.parametrize("everybody", [False, pytest.param(True, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("env_id", one_per_class(list_envs()))
-def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id):
+def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id, everybody):
     rng, setting = random.Random(env_id), make_core(env_id).setting
     played = 0
-    for agent in list_agents():
+    for agent in list_agents() if everybody else sorted(representatives(list_agents())):
         if make_team(agent).setting not in ("", setting):
             with pytest.raises(ValueError, match=f"setting; .* is {setting}$"):
                 assemble(env_id, make_team(agent), runs=1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from homes import HOMES, WANDERERS
+from kinds import representatives, weekly_but
 from steps import alone_step, equal, step
 
 import hushbandits as hb
@@ -13,9 +14,12 @@ FEW = {"n_agents": 5, "horizon": 9}
 DEAF = ("coop-UCB", "Central", "GosInE", "GosInE-async", "Resilient-UCB", "AdaP-TT", "Fed1-UCB", "Fed-MoM-UCB")
 MIXED = {name: home for name, home in HOMES.items() if name not in hb.list_agents() and home.agent not in DEAF}
 PLAYED = WANDERERS | MIXED
+#: One env of each class, and every wrapper.
+DAILY = [(f"Random in {env_id}",) for env_id in representatives(hb.list_envs())]
+DAILY += [(name,) for name, home in MIXED.items() if home.wrappers]
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", weekly_but(DAILY, *((name,) for name in PLAYED)))
 def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(name):
     (env, _), (other, _), (alone, _) = (PLAYED[name].build(runs) for runs in (3, 3, 1))
     for core in (env, other):

@@ -5,13 +5,14 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import build, trace
+from helpers import build
 from kinds import each_once
 from naive_flood import naive_flood
 from posts import posts_seen
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.contract.asks import trace
 from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.huber import Huber

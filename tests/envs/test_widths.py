@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import equal
 from homes import Home, registered, wanders
-from kinds import one_per_class
+from kinds import by_class, each_once, one_per_class
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
@@ -49,6 +49,7 @@ def sized(home, size):
     return home._replace(env=env)
 
 
+@each_once
 @pytest.mark.parametrize("n_arms", ARMS)
 @pytest.mark.parametrize("agent", ["DP-MASE", "Corrupted-Elimination", "Independent"])
 def test_wide_votes_end_and_are_those_of_the_beats(agent, n_arms):
@@ -63,7 +64,7 @@ def test_a_hundred_thousand_arms():
     both(Home("DPMASE-v0", "DP-MASE", {"n_agents": 1, "means": [1.0] + [0.0] * (10**5 - 1), "threshold": 0}))
 
 
-@pytest.mark.parametrize(("agent", "size"), [*zip(ANYWHERE, cycle(SIZES))], ids=str)
+@pytest.mark.parametrize(("agent", "size"), by_class(zip(ANYWHERE, cycle(SIZES))), ids=str)
 def test_every_agent_ends_at_the_edges_of_blocks_as_the_beats_do(agent, size):
     both(sized(registered(agent), size))
 
@@ -81,6 +82,7 @@ def test_long_runs_cross_blocks(horizon):
     both(Home("DPMASE-v0", "DP-MASE", vote))
 
 
+@each_once
 @pytest.mark.parametrize("width", [WIDE - 1, WIDE, WIDE + 1, 3 * WIDE])
 @pytest.mark.parametrize("before", [0, 1, WIDE // 2, WIDE])
 def test_a_tape_that_is_widened_reads_on(width, before):

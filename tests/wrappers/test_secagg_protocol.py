@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers import same_row, trace
 from homes import EACH, FAST, NET, VOTE, Home
 from kinds import each_once
 
 import hushbandits as hb
+from hushbandits.contract.asks import same_row, trace
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.rows import put_rows
 from hushbandits.envs.feedback.env import Feedback

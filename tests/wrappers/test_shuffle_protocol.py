@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import same_row, trace
 from homes import EACH, FAST, NET, VOTE, Home
 
 import hushbandits as hb
+from hushbandits.contract.asks import same_row, trace
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals

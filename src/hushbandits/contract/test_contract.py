@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 
+from hushbandits.contract.asks import alone, compiled, has_episode, pickled
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.env import Env
-from hushbandits.core.face import Face
-from hushbandits.core.ground.types import Array
-from hushbandits.core.play import play
-from hushbandits.core.team import Team
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.registry import known_wrappers, make_team
 from hushbandits.testing import check_agent, check_env, check_policy, check_wrapper
 from hushbandits.testing.parts import grounds
-from hushbandits.testing.seen import same
 
 _TABLES = {"env": ENVS, "policy": POLICIES, "wrapper": WRAPPERS, "agent": AGENTS}
 _CHECKS: dict[str, Callable[..., None]] = {
@@ -65,21 +59,12 @@ def test_it_keeps_what_every_one_of_its_kind_promises(kind: str, given: str, whe
     _CHECKS[kind](given, **place)
 
 
-def test_a_game_that_is_pickled_on_its_way_ends_with_the_same_numbers(kind: str, given: str, where: str | None) -> None:
-    """After every beat all that there is goes through a pickle, as it does on its way to a worker."""
+@pytest.mark.parametrize("ask", [alone, pickled, compiled], ids=lambda ask: ask.__name__)
+def test_it_plays_as_every_game_does(ask: Callable[..., None], kind: str, given: str, where: str | None) -> None:
+    """A run alone is its row, a game may be pickled after every beat, and compiled rounds are the beats."""
     for build in _builds(kind, given, where):
-        one, two = (_beaten(build(2), between) for between in (_copied, _left))
-        same(one, two, f"{given}, pickled after every beat, and not pickled")
-
-
-def test_its_compiled_rounds_are_its_beats(kind: str, given: str, where: str | None) -> None:
-    """Where an agent has compiled rounds they end with the bits of its beats."""
-    builds = list(_builds(kind, given, where)) if kind == "agent" else []
-    if not any(_compiled(*build(2)) for build in builds):
-        pytest.skip("it has no compiled rounds")
-    for build in builds:
-        one, two = (play(*build(3), 0, step) for step in (None, _nothing))  # type: ignore[call-arg]
-        same(one, two, f"{given}: compiled rounds and beats")
+        if ask is not compiled or has_episode(build):
+            ask(build)
 
 
 def _builds(kind: str, given: str, where: str | None) -> Any:
@@ -91,36 +76,3 @@ def _builds(kind: str, given: str, where: str | None) -> Any:
     if kind == "env":
         return grounds(partial(make_team, "Random"), given, {}, [])
     return grounds(partial(make_team, "Alone", policy=given), where, {}, [])
-
-
-def _copied(*state: Any) -> Any:
-    return pickle.loads(pickle.dumps(state))
-
-
-def _left(*state: Any) -> Any:
-    return state
-
-
-def _nothing() -> None:
-    pass
-
-
-def _beaten(game: tuple[Env, Team], between: Callable[..., Any]) -> Mapping[str, Array]:
-    """Final metrics of a game by the beats; something is done to all that there is after each of the first."""
-    env, team = game
-    obs = env.reset(7)
-    team.reset(Face(env), env.seeds)
-    for _ in range(40):
-        if not obs.live.any():
-            break
-        env, team, obs = between(env, team, env.pull(team.act(obs)))
-        env, team, obs = between(env, team, env.talk(team.speak(obs.reward)))
-        assert obs.inbox is not None
-        team.hear(obs.inbox)
-    return env.metrics()
-
-
-def _compiled(env: Env, team: Team) -> bool:
-    env.reset(0)
-    team.reset(Face(env), env.seeds)
-    return bool(team.episode(env))

@@ -1,0 +1,86 @@
+"""Everything that ships keeps the contract: each class once where it is at home, and what meets on messages' way."""
+
+import numpy as np
+import pytest
+from homes import HOMES, WANDERERS, compiled
+from kinds import one_per_class, representatives
+
+import hushbandits as hb
+from hushbandits.contract import asks
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.testing import check_agent, check_policy, check_wrapper
+from hushbandits.wrappers.shuffle import Shuffle
+
+#: What cannot stand alone.
+BEFORE = {"ShuffledSum": ["ShuffledNoise"], "FalseMeans": ["PrivateMeans"]}
+#: Votes that differ from others in numbers alone, and take long.
+LONG = {"vote, plain", "vote, power", "vote, stranding", "vote, random", "vote, gaussian", "vote, horizon"}
+ALL = {**HOMES, **WANDERERS}
+DAILY = {
+    *representatives(hb.list_agents()),
+    *(f"Random in {env_id}" for env_id in representatives(hb.list_envs())),
+    *(HOMES.keys() - {*hb.list_agents()} - LONG),
+}
+games = [pytest.param(name, marks=() if name in DAILY else pytest.mark.weekly) for name in ALL]
+
+
+def learnt(team):
+    """Counts and the like: not the room for samples, which holds anything until it is written."""
+    kept = {"n", "s", "t", "wins", "losses", "weight", "bound", "luck"}
+    pi = getattr(getattr(team, "state", None), "pi", ())
+    named = zip(getattr(pi, "_fields", ()), pi, strict=True)
+    return {name: x.copy() for name, x in named if name in kept and isinstance(x, np.ndarray)}
+
+
+@pytest.mark.parametrize("name", games)
+def test_a_run_alone_is_its_row(name):
+    asks.alone(ALL[name].build)
+
+
+@pytest.mark.parametrize("name", games)
+def test_a_game_may_be_pickled_after_every_beat(name):
+    asks.pickled(ALL[name].build)
+
+
+@pytest.mark.parametrize("name", games)
+def test_compiled_rounds_are_the_beats_where_there_are_any(name):
+    build = ALL[name].build
+    assert asks.has_episode(build) == compiled(ALL[name])  # else beats would be compared with beats
+    if compiled(ALL[name]):
+        asks.compiled(build, 20, learnt)
+
+
+@pytest.mark.parametrize("name", one_per_class(hb.list_agents()))
+@pytest.mark.filterwarnings("ignore::UserWarning")  # votes that can do nothing
+def test_agents(name):
+    home = HOMES[name]
+    check_agent(home.agent, home.env_id, env=home.env, wrappers=home.wrappers, **home.agent_kwargs)
+
+
+@pytest.mark.parametrize("name", hb.list_wrappers())
+def test_wrappers_in_every_setting_that_takes_them(name):
+    check_wrapper(name, before=BEFORE.get(name, ()))
+
+
+@pytest.mark.parametrize("name", hb.list_policies())
+def test_policies(name):
+    check_policy(name)
+
+
+@pytest.mark.parametrize("read_before", [False, True])
+def test_a_shuffled_inbox_keeps_its_order_in_a_pickle(read_before):
+    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="complete", rewards="beta", wrappers=[Shuffle()])
+    env.reset(0)
+    env.pull(np.zeros((1, 9), int))
+    inbox = env.talk().inbox
+    if read_before:
+        inbox["reward"]
+    np.testing.assert_array_equal(asks.copied(inbox)[0]["reward"], inbox["reward"])
+
+
+def test_individual_users_go_along_in_a_pickle():
+    env = Feedback(users="each", horizon=100)
+    env.reset(0)
+    env.pull((np.array([[0]]), np.array([[50]])))
+    inbox = env.talk().inbox
+    np.testing.assert_array_equal(asks.copied(inbox)[0]["users"], inbox["users"])
