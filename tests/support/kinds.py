@@ -26,7 +26,7 @@ def kind(name):
 def representatives(names):
     """Return one name for each class of some names."""
     chosen = {}
-    for name in sorted(names, key=lambda name: name not in FIRST):
+    for name in sorted(names, key=lambda name: (name not in FIRST, name)):
         chosen.setdefault(kind(name), name)
     return {*chosen.values()}
 
