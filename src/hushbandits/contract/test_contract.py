@@ -62,9 +62,11 @@ def test_it_keeps_what_every_one_of_its_kind_promises(kind: str, given: str, whe
 @pytest.mark.parametrize("ask", [alone, pickled, compiled], ids=lambda ask: ask.__name__)
 def test_it_plays_as_every_game_does(ask: Callable[..., None], kind: str, given: str, where: str | None) -> None:
     """A run alone is its row, a game may be pickled after every beat, and compiled rounds are the beats."""
-    for build in _builds(kind, given, where):
-        if ask is not compiled or has_episode(build):
-            ask(build)
+    builds = [build for build in _builds(kind, given, where) if ask is not compiled or has_episode(build)]
+    if not builds:
+        pytest.skip("it has no compiled rounds")
+    for build in builds:
+        ask(build)
 
 
 def _builds(kind: str, given: str, where: str | None) -> Any:
