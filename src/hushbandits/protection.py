@@ -13,16 +13,20 @@ from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import shown
+from hushbandits.core.ground.validate import real, shown
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
-from hushbandits.registry import assemble, make_core, make_team, not_the_envs
+from hushbandits.privacy.divergence import RESOLVED
+from hushbandits.registry import assemble, make_core, make_team, not_the_envs, takes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HEADS", "Line", "Protection", "privacy", "protection"]
+__all__ = ["DELTA", "HEADS", "Line", "Protection", "privacy", "protection"]
+
+#: δ at which a table composes, unless it is told another.
+DELTA = 1e-6
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,10 @@ class Line:
     epsilon, delta : float
         Per event: one reward, in all that is seen of it; ``inf``: nothing.
     run_epsilon, run_delta : float
-        Per participant over a whole run: all rewards of an agent, or of a user; ``inf``: no bound is known.
+        Per participant over a whole run: all rewards of an agent, or of a user; ``inf``: no bound is known.  Where the
+        law of the noise is known, what is composed from it at the δ that was asked for.
+    run_pure : float
+        ε of the same with δ = 0; ``inf``: there is none.
     participant : str
         Who that is, and why so much.
     counts : str
@@ -65,11 +72,14 @@ class Line:
     counts: str
     assumptions: tuple[str, ...]
     source: str
+    run_pure: float = math.inf
 
     def texts(self) -> tuple[str, ...]:
         """Return it as texts, one for each of `HEADS`."""
         event = _spent(self.epsilon, self.delta) if math.isfinite(self.epsilon) else "no ε"
         bound = _spent(self.run_epsilon, self.run_delta) if math.isfinite(self.run_epsilon) else "no bound"
+        if self.run_epsilon < self.run_pure < math.inf:
+            bound += f" (ε = {self.run_pure:.4g} with δ = 0)"
         run = f"{bound}: {self.participant}" if self.participant else bound
         who = f"{self.by}: {self.mechanism}" if self.mechanism else self.by
         return who, self.protects, self.against, event, run, self.counts, "; ".join(self.assumptions), self.source
@@ -144,7 +154,7 @@ class Protection:
 
 def privacy(
     env: AnyEnv | Env | Any, agent: AnyAgent | Team | None = None, *,
-    agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), **kwargs: Any,
+    agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), delta: float = DELTA, **kwargs: Any,
 ) -> Protection:  # fmt: skip
     """Say who is protected from whom where an agent plays in an env, by how much, and under which assumptions.
 
@@ -158,6 +168,9 @@ def privacy(
         The agent's parameters.
     wrappers : sequence of Wrapper, of their names or classes
         With an id: on messages' way, outermost first.
+    delta : float
+        δ in [0, 1) at which releases whose law of noise is known are composed; below 1e-10 they are added up.  Where
+        the id's env has a parameter of this name, another than 1e-6 is the env's as well.
     **kwargs
         With an id: the env's parameters.
 
@@ -192,31 +205,35 @@ def privacy(
         team = make_team(agent, **given) if agent is not None and not isinstance(agent, Team) else agent
         if team is not None:
             meet(built, team)
-        return protection(built, team)
+        return protection(built, team, delta)
+    if delta != DELTA and takes(built, "delta"):
+        kwargs["delta"] = delta
     if agent is None:
-        return protection(make_core(built, wrappers=wrappers, **kwargs))
+        return protection(make_core(built, wrappers=wrappers, **kwargs), delta=delta)
     if not isinstance(agent, Team):
         not_the_envs(built, agent, given)
         agent = make_team(agent, **given)
     core = assemble(built, agent, runs=1, env=kwargs, wrappers=wrappers)
     meet(core, agent)
-    return protection(core, agent)
+    return protection(core, agent, delta)
 
 
-def protection(env: Env, team: Team | None = None) -> Protection:
-    """Return the table of a built env and a team that meets it."""
+def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Protection:
+    """Return the table of a built env and a team that meets it; `delta` as in `privacy`."""
+    real("delta", delta, 0, 1, closed="low")
     lines: list[Line] = []
     told: list[Guarantee] = []
     for wrapper in env.wrappers:
         promises = wrapper.privacy(env)
         told += promises
-        lines += _of(wrapper.name, promises)
+        lines += _of(wrapper.name, promises, delta)
     rest = [g for g in env.privacy() if g not in told]  # an env of one's own may promise something itself
     if not ships(type(env).privacy):
-        rest = [replace(g, assumptions=(f"as claimed by {type(env).__name__}", *g.assumptions)) for g in rest]
-    lines += _of("env", rest)
+        word = f"as claimed by {type(env).__name__}"
+        rest = [replace(g, assumptions=(word, *g.assumptions), exact=None) for g in rest]
+    lines += _of("env", rest, delta)
     if team is not None:
-        lines += _of(team.name, team.privacy(env))
+        lines += _of(team.name, team.privacy(env), delta)
     notes = []
     if len({line.by for line in lines if math.isfinite(line.epsilon)}) > 1:
         notes.append(
@@ -241,16 +258,28 @@ def _nobody(env: Env) -> Line:
     )  # fmt: skip
 
 
-def _of(by: str, promises: Sequence[Guarantee]) -> Iterable[Line]:
+def _of(by: str, promises: Sequence[Guarantee], delta: float) -> Iterable[Line]:
     for promise in promises:
-        epsilon, delta, participant = _over_the_run(promise)
+        epsilon, its = promise.epsilon, promise.delta
+        if its > 0 and (found := _composed(promise, 1, delta)) < math.inf:  # said anew at the δ that is asked for
+            epsilon, its = (min(found, epsilon), its) if its == delta else (found, delta)
+        run_epsilon, run_delta, run_pure, participant = _over_the_run(promise, delta)
         provided = (f"none helps: {promise.void}", *promise.assumptions) if promise.void else promise.assumptions
         word = promise.claimed_by
         name = f"{by}, as claimed by {word}" if word not in ("", by) else by
         yield Line(
-            name, promise.mechanism, promise.adjacency.words, promise.view, promise.epsilon, promise.delta,
-            epsilon, delta, participant, _counting(promise, promises), provided, promise.source,
+            name, promise.mechanism, promise.adjacency.words, promise.view, epsilon, its,
+            run_epsilon, run_delta, participant, _counting(promise, promises), provided, promise.source, run_pure,
         )  # fmt: skip
+
+
+def _composed(promise: Guarantee, times: int, delta: float) -> float:
+    """ε at δ of so many uses, by the law of the noise; ``inf``: it is not known, or the promise is not ours."""
+    if promise.exact is None or math.isinf(promise.epsilon) or delta < RESOLVED:
+        return math.inf
+    if promise.claimed_by:  # it may say another ε than the law that it took over
+        return math.inf
+    return promise.exact(times, delta)
 
 
 def _counting(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
@@ -274,14 +303,21 @@ def _by_itself(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
     return "yes"
 
 
-def _over_the_run(promise: Guarantee) -> tuple[float, float, str]:
-    """(ε, δ) of all rewards of a participant over the run, and who that is; ``inf``: no bound is known."""
+def _over_the_run(promise: Guarantee, delta: float) -> tuple[float, float, float, str]:
+    """ε and δ of all rewards of a participant over the run, ε with δ = 0, and who that is; ``inf``: none is known."""
     if math.isinf(promise.epsilon):
-        return math.inf, 0.0, ""
+        return math.inf, 0.0, math.inf, ""
     run = promise.run
     if run is None:
-        return math.inf, 0.0, "" if promise.alone else "all rewards of a participant: nothing adds them up"
-    return run.times * promise.epsilon, min(1.0, run.times * promise.delta), run.words
+        words = "" if promise.alone else "all rewards of a participant: nothing adds them up"
+        return math.inf, 0.0, math.inf, words
+    added, its = run.times * promise.epsilon, min(1.0, run.times * promise.delta)
+    pure = math.inf if promise.delta else added
+    if run.times > 1 or promise.delta:
+        found = _composed(promise, run.times, delta)
+        if found < added or (found < math.inf and its > delta):
+            return found, delta, pure, run.words
+    return added, its, pure, run.words
 
 
 def _spent(epsilon: float, delta: float) -> str:

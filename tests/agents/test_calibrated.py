@@ -8,6 +8,7 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.judge.line import lines
 from hushbandits.bench.show.tables import summaries
+from hushbandits.routines.successive import batch_radius
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.secagg import SecAgg
@@ -100,7 +101,8 @@ def test_the_radius_of_another_mechanism_was_played_in_silence():
         (CentralLaplace(discrete=True), "DP-SE", False),
         (CentralLaplace(discrete=True), "CDP-SE", True),
         (CentralLaplace(), "CDP-SE", False),
-        (DiscreteLaplace(t_min=0.5), "Dist-DP-SE", False),
+        (DiscreteLaplace(t_min=0.5), "Dist-DP-SE", True),
+        (DiscreteLaplace(t_min=20), "Dist-DP-SE", True),
         (DiscreteLaplace(t_min=1.0), "Dist-DP-SE", True),
         (Mine(), "Dist-DP-SE", False),
         (Declared(), "Dist-DP-SE", True),
@@ -117,6 +119,34 @@ def test_a_mechanism_is_known_by_its_parameters_too(mechanism, agent, fits):
     with pytest.raises(ValueError, match="has a radius for the noise of"):
         hb.play(core, hb.make_team(agent))
     assert hb.play(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [1]
+
+
+@pytest.mark.parametrize("t_min", [0.7, 0.8])
+@pytest.mark.parametrize("agent", ["Dist-DP-SE", "Dist-RDP-SE", "Dist-CDP-SE"])
+def test_a_fifth_of_the_users_may_drop_out(agent, t_min):
+    """Noise for the survivors' share, a radius for it, and an ε that the ledger keeps to."""
+    env = {**SMALL, "horizon": 20_000, "t_min": t_min, "rewards": "bernoulli"}
+    lost = [hb.make_wrapper("Loss", rate=0.2)]
+    results = hb.evaluate(AGENTS[agent], agent, runs=10, env=env, wrappers=lost)
+    whole = hb.make_core(AGENTS[agent]).privacy()[0]
+    promise = hb.make_core(AGENTS[agent], wrappers=lost, t_min=t_min).privacy()[0]
+    assert promise.epsilon == whole.epsilon
+    assert results.final("epsilon").max() <= promise.epsilon * (1 + 1e-9)
+    assert results.final("covered").mean() >= 1 - 3 * 0.1  # lemma 2 at p = .1; .985 in 200 runs
+    assert results.final("regret").max() < 20_000 * 0.4 / 2  # half of uniform play: it learns
+
+
+def test_more_noise_has_a_wider_radius():
+    """What is there for noise is the 1 − p quantile of n users' noise, where t of them would be enough."""
+    env, team = hb.make_core("DistDP-v0", t_min=0.7, horizon=1024, confidence=0.1), hb.make_team("Dist-DP-SE")
+    env.reset(0)
+    team.reset(env, env.seeds)
+    noise = env.mechanism.planned(1024).noise
+    drawn = [noise.total(np.random.default_rng(i), 1024) / env.mechanism.planned(1024).g for i in range(20_000)]
+    room = 1024 * (team.width(2, 10, 1024) - batch_radius(2, 10, 0.1, 1024, np.sqrt(2), 0.0))
+    beyond, p = (np.abs(drawn) > room).mean(), 0.1 / 200
+    assert beyond <= p + 5 * np.sqrt(p / 20_000)
+    assert (np.abs(drawn) > room / 2).mean() > 4 * p  # and no more than that
 
 
 def test_no_number_changes_where_the_radius_is_the_mechanisms():

@@ -1,6 +1,7 @@
 """`SecAgg` by the protocol of Bonawitz et al.: the same run to the bit, what dropouts change, what it says."""
 
 import copy
+import math
 import pickle
 
 import numpy as np
@@ -13,6 +14,7 @@ from hushbandits.contract.asks import same_row, trace
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.rows import put_rows
 from hushbandits.envs.feedback.env import Feedback
+from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.secure.bonawitz import SecureSum
 from hushbandits.secure.runs import MEASURES
 from hushbandits.wrappers.loss import Loss
@@ -156,9 +158,18 @@ def test_it_says_who_must_not_collude():
     assert "an ideal functionality" in str(hb.privacy("DistDP-v0", "Dist-DP-SE"))
 
 
-def test_dropouts_inside_void_what_counts_on_everybody_s_noise():
+def test_dropouts_inside_leave_the_noise_of_as_many_as_a_sum_is_opened_of():
+    """⌊2k/3⌋ + 1 of k = n − 1 neighbours: 3 of 5 users, 43 of 64."""
     lossy = {"users": "each", "protocol": "bonawitz", "dropouts": {"masked": 0.1}}
-    assert np.isinf(hb.make_core("DistDP-v0", **lossy).privacy()[0].epsilon)
+    worst = max(polya_epsilon((2 * (n - 1) // 3 + 1) / n, g, g) for n in range(3, 65) for g in [math.ceil(n**0.5)])
+    found = hb.make_core("DistDP-v0", horizon=64, **lossy).privacy()[0]
+    assert found.epsilon == pytest.approx(worst, rel=1e-9)
+    assert polya_epsilon(43 / 64, 8, 8) == pytest.approx(1.70, abs=0.005)
+    assert np.isinf(hb.make_core("DistDP-v0", wrappers=[Loss(0.1)], **lossy).privacy()[0].epsilon)
+    assert hb.make_core("DistDP-v0", t_min=0.7, wrappers=[Loss(0.1)], **lossy).privacy()[0].epsilon == 1.0
+    core = hb.make_core("DistDP-v0", t_min=0.9, horizon=60, **lossy)
+    hb.play(core, hb.make_team("Random"), 1)
+    assert all(row["survivors"] >= core.mechanism.sure(row["planned"]) for row in core.mechanism.ledger.rows(0))
     late = {**lossy, "dropouts": {"unmask": 0.1}}
     assert hb.make_core("DistDP-v0", **late).privacy()[0].epsilon == 1.0
 

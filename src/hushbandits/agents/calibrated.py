@@ -47,9 +47,12 @@ class Calibrated(Team):
     #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
     shared: tuple[str, ...] = ("epsilon",)
     _epsilon: float
+    _t_min: float
     #: Mechanisms (classes by name, or what they call themselves in ``noise_as``) that its radius holds for; empty: it
     #: makes no statement.
     mechanisms: ClassVar[tuple[str, ...]] = ()
+    #: Whether its radius follows the mechanism where noise is calibrated to some of a block's users (``t_min``).
+    counts_survivors: ClassVar[bool] = False
     #: Parameters of the mechanism that the algorithm fixes.
     fixed: ClassVar[Params] = {}
     #: The protocol's wrappers, for an env that has none; the first is the mechanism.
@@ -90,7 +93,8 @@ class Calibrated(Team):
         if not self._fits(noise):
             self._uncalibrated(noise if noise == mechanism.name else f"{mechanism.name} ({noise})")
             return False
-        for name, value in {**self.fixed, "t_min": 1.0}.items():  # noise for t_min < 1 is more, where all take part
+        fixed = self.fixed if self.counts_survivors else {**self.fixed, "t_min": 1.0}  # below 1 there is more noise
+        for name, value in fixed.items():
             if getattr(mechanism, name, value) != value:
                 self._uncalibrated(f"{mechanism.name} with {name}={getattr(mechanism, name)!r}")
                 return False
@@ -109,6 +113,7 @@ class Calibrated(Team):
                 raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
             setattr(self, f"_{name}", its)
         self._own_radius = self._meets(mechanism)
+        self._t_min = getattr(mechanism, "t_min", 1.0)
 
     def _marks(self, runs: int) -> dict[str, Array]:
         """With ``calibrated=False``, the metric ``uncalibrated`` (runs,): the radius is not the mechanism's."""

@@ -14,9 +14,9 @@ from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.privacy.plans import precision
+from hushbandits.privacy.plans import guaranteed, precision
 from hushbandits.privacy.pmf import tail_quantile
-from hushbandits.privacy.samplers import DiscreteLaplace
+from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference
 from hushbandits.routines.successive import batch_radius
 
 __all__ = [
@@ -68,9 +68,25 @@ class BatchedSE(SuccessiveElimination):
     def width(self, m: int, b: int, n: int) -> float:
         return batch_radius(m, b, self._p, n, *self.noise())
 
+    def _counted(self, m: int, b: int) -> tuple[int, int]:
+        """Users of phase b's blocks as planned, and to how many of them the mechanism's noise is calibrated."""
+        planned = self._block(m, b)
+        return planned, guaranteed(self._t_min, planned)
+
+
+@lru_cache(maxsize=4096)
+def _surplus_tail(n: int, sure: int, epsilon: float, p: float) -> float:
+    """What the noise of n users exceeds with probability p, per unit of reward, where `sure` of them are enough."""
+    g = precision(n, epsilon)
+    return tail_quantile(PolyaDifference(1 / sure, g / epsilon), n, p) / g
+
 
 class DistDPSE(BatchedSE):
     """Dist-DP-SE: pure DP in the distributed model (theorem 1), ``σ = √2/ε``, ``h = 1/ε``.
+
+    Where the mechanism's noise is calibrated to some of a block's users (its `t_min`), all n of them may bring more:
+    σ stands for the rounding alone then, and qg, the ``1 − p/(mb²)`` quantile of n users' noise, takes the place of
+    h: ``+ q/n``, as in `LDPSE`.  A mean is of those who are left, and so is n.
 
     Examples
     --------
@@ -82,14 +98,26 @@ class DistDPSE(BatchedSE):
 
     name = "Dist-DP-SE"
     mechanisms = ("DiscreteLaplace",)
+    counts_survivors = True
 
     def noise(self) -> tuple[float, float]:
         """Rounding and Lap_ℤ(g/ε)."""
         return math.sqrt(2) / self._epsilon, 1 / self._epsilon
 
+    def width(self, m: int, b: int, n: int) -> float:
+        planned, sure = self._counted(m, b)
+        sigma, h = self.noise()
+        if sure == planned:
+            return batch_radius(m, b, self._p, n, sigma, h)
+        tail = _surplus_tail(planned, sure, 1 / h, self._p / (m * b * b))
+        return batch_radius(m, b, self._p, n, sigma, 0.0) + tail / n
+
 
 class DistRDPSE(BatchedSE):
     """Dist-RDP-SE: Rényi DP in the distributed model (theorem 2), ``σ = 2/ε + √2/(sε)``, ``h = 1/(sε)``.
+
+    Where the mechanism's noise is calibrated to t of a block's n users (its `t_min`), it has n/t times the variance,
+    and the 2/ε in σ becomes ``2√(n/t)/ε``.
 
     Parameters
     ----------
@@ -99,6 +127,9 @@ class DistRDPSE(BatchedSE):
 
     name = "Dist-RDP-SE"
     mechanisms = ("Skellam",)
+    counts_survivors = True
+    #: εσ of the noise, without the rounding.
+    spread: ClassVar[float] = 2.0
     shared = ("epsilon", "confidence", "scale")
     _scale: float
     wrappers = ("Skellam", "SecAgg")
@@ -120,11 +151,18 @@ class DistRDPSE(BatchedSE):
         s, epsilon = self._scale, self._epsilon
         return 2 / epsilon + math.sqrt(2) / (s * epsilon), 1 / (s * epsilon)
 
+    def width(self, m: int, b: int, n: int) -> float:
+        planned, sure = self._counted(m, b)
+        sigma, h = self.noise()
+        more = self.spread * (math.sqrt(planned / sure) - 1) / self._epsilon
+        return batch_radius(m, b, self._p, n, sigma + more, h)
+
 
 class DistCDPSE(DistRDPSE):
     """Dist-CDP-SE: concentrated DP in the distributed model (theorem 4), ``σ = (√2 + √2/s)/ε``, ``h = 0``."""
 
     name = "Dist-CDP-SE"
+    spread = math.sqrt(2)
     mechanisms = ("DiscreteGaussian",)
     wrappers = ("DiscreteGaussian", "SecAgg")
 
@@ -181,6 +219,7 @@ class ShuffleDPSE(BatchedSE):
 
     name = "Shuffle-DP-SE"
     mechanisms = ("ShuffledLaplace",)
+    counts_survivors = True
     shared = ("epsilon", "confidence", "shuffle")
     _shuffle: str
     wrappers = ("ShuffledNoise", "ShuffledSum")
@@ -208,3 +247,5 @@ class ShuffleDPSE(BatchedSE):
             raise ValueError(f"{self.name} needs shuffle='split-and-mix' or 'pure'; 'binary-sum' is VB-SDP-AE's")
         epsilon = share * self._epsilon
         return math.sqrt(2) / epsilon, 1 / epsilon
+
+    width = DistDPSE.width

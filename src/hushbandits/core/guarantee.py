@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, final
 
 from hushbandits.core.ground.strangers import ships
@@ -94,6 +95,9 @@ class Guarantee:
         How it adds up over a participant's run; ``None``: nothing adds it up.
     claimed_by : str
         The user-defined class whose word it is; ``""``: this package's.
+    exact : callable, optional
+        ``exact(times, delta)`` → ε at δ of so many uses together, worked out from the law of the noise, and never too
+        small; ``None``: it is not known.
 
     Raises
     ------
@@ -112,6 +116,7 @@ class Guarantee:
     alone: bool = False
     run: Run | None = None
     claimed_by: str = ""
+    exact: Callable[[int, float], float] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.adjacency, str):

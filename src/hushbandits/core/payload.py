@@ -134,6 +134,12 @@ class Sealing(Gathering, Protocol):
     def room(self, what: str, n: int, most: int) -> None:
         """Raise ``ValueError`` unless `most`, what n messages may add up to, fits into 64 bits with room to spare."""
 
+    def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
+        """As `Gathering.add_up`; of fewer than `fewest` rows nothing."""
+
+    def needed(self, env: World) -> Callable[[int], int] | None:
+        """Return without how many users of a block of n its sum is not opened; ``None``: nobody asks for some."""
+
 
 class Payload(dict[str, Any]):
     """One beat's messages of all runs: a dict of arrays ``(R, A, …)`` by field, and ``sent (R, A)``.

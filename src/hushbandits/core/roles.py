@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hushbandits.core.ground.strangers import ships
+from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Privatizer", "SecureFunction"]
@@ -20,3 +21,15 @@ class SecureFunction(Wrapper):
         """As of every wrapper; a user-defined one that derives from this base must declare `keeps_promises`."""
         home = next(cls for cls in type(self).__mro__ if ships(cls))
         return super().ours and (self.declares or home is not SecureFunction)
+
+    def fewest(self, n: int, env: World) -> int:
+        """Fewest messages whose sum is opened, of a block of `n` users that may get lost here; 0: nobody knows."""
+        return 0
+
+    def enforces(self, env: World) -> bool:
+        """Whether no sum is opened of fewer users than the mechanism's noise is calibrated to."""
+        return False
+
+    def bears(self, n: int, colluders: int) -> bool:
+        """Whether it shows no more than the sum to so many colluding users of `n` and the server."""
+        return True

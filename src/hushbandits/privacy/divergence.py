@@ -23,13 +23,16 @@ __all__ = [
     "RESOLVED",
     "Profile",
     "binomial_profile",
+    "coins_epsilon",
     "composed_epsilon",
     "discrete_laplace_profile",
     "epsilon_at",
+    "gaussian_profile",
     "laplace_profile",
     "law_profile",
     "pure_profile",
     "shift_profile",
+    "smallest_epsilon",
     "worst_profile",
 ]
 
@@ -61,6 +64,14 @@ def laplace_profile(epsilon: float) -> Profile:
     Source: Balle, Barthe & Gaboardi 2018, theorem 3.
     """
     return lambda x: np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0) / 2), 0.0)
+
+
+def gaussian_profile(mu: float) -> Profile:
+    """Of Gaussian noise of deviation σ on a sum of sensitivity Δ = μσ: ``Φ(μ/2 − x/μ) − e^x Φ(−μ/2 − x/μ)``.
+
+    Source: Balle & Wang 2018, theorem 8.
+    """
+    return lambda x: stats.norm.cdf(mu / 2 - x / mu) - np.exp(x + stats.norm.logcdf(-mu / 2 - x / mu))
 
 
 def discrete_laplace_profile(b: float, shift: int) -> Profile:
@@ -222,12 +233,30 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     first = math.floor((low - times * x[0]) / step)
     total = np.roll(total, -(first % size))
     losses = times * x[0] + (first + np.arange(size)) * step
-    heavy = np.cumsum(total[::-1])[::-1]
     never = -math.expm1(times * math.log1p(-infinite)) if infinite < 1 else 1.0
+    return smallest_epsilon(total, losses, step, never, delta)
+
+
+def smallest_epsilon(total: Array, losses: Array, step: float, never: float, delta: float) -> float:
+    """ε at δ of a privacy loss with the probabilities `total` of `losses`, a grid, and that of an infinite one."""
+    heavy = np.cumsum(total[::-1])[::-1]
     # δ(ε) = never + Σ_{l > ε} p(l)(1 − e^(ε − l)), falling: the first grid point where it is small enough
     light = _discounted(total, step)
     found = np.flatnonzero((losses >= 0) & (never + heavy - light + _SLACK <= delta))
     return float(losses[found[0]]) if len(found) else math.inf
+
+
+def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
+    """ε at δ of `times` adaptive uses of any ε-DP mechanism, tight for randomized response (Kairouz et al. 2015).
+
+    The sum of the losses ±ε is a binomial: ``δ(x) = Σ_k P(k) (1 − e^(x − (2k − times)ε))⁺``.
+    """
+    k = np.arange(integer("times", times, 1) + 1)
+    masses = stats.binom.pmf(k, times, 1 / (1 + math.exp(-epsilon)))
+    losses = (2 * k - times) * epsilon
+    return epsilon_at(
+        lambda x: (masses * np.maximum(-np.expm1(np.minimum(x - losses, 0.0)), 0.0)).sum(keepdims=True), delta
+    )
 
 
 def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:

@@ -19,7 +19,7 @@ from hushbandits.secure.server import Server
 from hushbandits.secure.transport import Traffic, in_memory
 from hushbandits.secure.user import User
 
-__all__ = ["STAGES", "Outcome", "SecureSum"]
+__all__ = ["STAGES", "Outcome", "SecureSum", "agreed"]
 
 #: What a user sends, in order; ``"signed"`` only against malicious servers.
 STAGES = ("keys", "shares", "masked", "signed", "unmask")
@@ -65,6 +65,13 @@ def _remembering() -> Callable[[Any, bytes], bytes | None]:
         return known[pair]
 
     return agree
+
+
+def agreed(n: int, neighbours: int | None, threshold: int | None, malicious: bool) -> tuple[int, int]:
+    """Return how many neighbours each of `n` users has, and how many of them must answer."""
+    k = n - 1 if neighbours is None else min(neighbours + neighbours % 2, n - 1)
+    t = min(2 * k // 3 + 1, k) if threshold is None else threshold
+    return k, max(t, n // 2 + 1) if malicious else t
 
 
 class SecureSum:
@@ -179,9 +186,7 @@ class SecureSum:
         return x.astype(np.uint64)
 
     def _session(self, n: int, length: int, seed: str | None) -> tuple[Parameters, list[bytes]]:
-        k = n - 1 if self.neighbours is None else min(self.neighbours + self.neighbours % 2, n - 1)
-        t = min(2 * k // 3 + 1, k) if self.threshold is None else self.threshold
-        t = max(t, n // 2 + 1) if self.malicious else t
+        k, t = agreed(n, self.neighbours, self.threshold, self.malicious)
         least = max(self.fewest, t + 1, 3 if self.malicious else 2)
         if n < least:
             raise Abort(Fault.DROPOUT, f"{n} users are there; allowed are {least} or more")

@@ -12,7 +12,7 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import probability, shown
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
-from hushbandits.secure.bonawitz import STAGES, SecureSum
+from hushbandits.secure.bonawitz import STAGES, SecureSum, agreed
 from hushbandits.secure.primitives import needed
 
 __all__ = ["MEASURES", "Cohorts", "Protocol"]
@@ -113,9 +113,24 @@ class Protocol:
         k = self.neighbours
         return 2 * self.threshold + 1 if k is None or 2 * self.threshold <= k + k % 2 else None
 
-    def sum(self, modulus: int, seed: int | None) -> SecureSum:
-        """A sum of one cohort."""
-        return SecureSum(modulus, self.neighbours, self.threshold, self.malicious, self.fewest, seed)
+    def threshold_of(self, n: int) -> int:
+        """Of how many users, and fewer, no sum is opened in a cohort of `n`."""
+        return agreed(n, self.neighbours, self.threshold, self.malicious)[1]
+
+    def bears(self, n: int, colluders: int) -> bool:
+        """Whether so many of `n` users who collude with the server learn the sum alone, where all are neighbours.
+
+        On a graph it depends on whose neighbours they are, and `assumptions` say so.
+        """
+        if self.neighbours is not None:
+            return True
+        t = self.threshold_of(n)
+        return colluders < (2 * t - n if self.malicious else t)
+
+    def sum(self, modulus: int, seed: int | None, fewest: int = 2) -> SecureSum:
+        """A sum of one cohort, which is not opened of fewer than `fewest`."""
+        fewest = max(self.fewest, fewest)
+        return SecureSum(modulus, self.neighbours, self.threshold, self.malicious, fewest, seed)
 
 
 class Cohorts:
@@ -138,7 +153,7 @@ class Cohorts:
         self._rounds, self._aborts = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
         self._dropped = np.zeros((runs, len(STAGES)), np.int64)
 
-    def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
+    def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
         """Add a cohort's vectors up.
 
         Parameters
@@ -147,6 +162,8 @@ class Cohorts:
         vectors : (n, K) int64
             Residues.
         modulus : int
+        fewest : int
+            A sum of fewer vectors is not opened.
 
         Returns
         -------
@@ -159,7 +176,7 @@ class Cohorts:
         stage = self._silent(run, n)
         seed = int.from_bytes(self._keys[run].bytes(16), "big") if how.insecure_seed else None
         dropouts = {name: np.flatnonzero(stage == i).tolist() for i, name in enumerate(STAGES)}
-        outcome = how.sum(modulus, seed).sum(vectors, dropouts)
+        outcome = how.sum(modulus, seed, fewest).sum(vectors, dropouts)
         self._bytes[run] += outcome.up.sum(), outcome.down.sum()
         self._users[run] += n
         self._rounds[run] += outcome.rounds

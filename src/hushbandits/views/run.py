@@ -17,7 +17,7 @@ from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import choice, integer, shown
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.protection import Protection, privacy
+from hushbandits.protection import DELTA, Protection, privacy
 from hushbandits.registry import make_core
 from hushbandits.views.learners import Again, Episodes, Info, checked_mode, of_run, spelled
 
@@ -233,9 +233,9 @@ class OneRun:
         """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
         return of_run(self.core.metrics(), 0)
 
-    def privacy(self, agent: AnyAgent | Team | None = None) -> Protection:
+    def privacy(self, agent: AnyAgent | Team | None = None, *, delta: float = DELTA) -> Protection:
         """Say who is protected from whom here, by how much, and under which assumptions; see `hushbandits.privacy`."""
-        return privacy(self.core, agent)
+        return privacy(self.core, agent, delta=delta)
 
     def render(self) -> str | Array | None:
         """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""

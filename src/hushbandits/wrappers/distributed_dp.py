@@ -7,6 +7,8 @@ between them is a wrapper of its own.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from hushbandits.core.ground.validate import real
@@ -19,7 +21,7 @@ from hushbandits.privacy.accounting import (
     to_epsilon,
     zcdp_curve,
 )
-from hushbandits.privacy.divergence import law_profile
+from hushbandits.privacy.divergence import composed_epsilon, gaussian_profile, law_profile, worst_profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import (
     Plan,
@@ -29,7 +31,8 @@ from hushbandits.privacy.plans import (
     precision,
 )
 from hushbandits.privacy.samplers import PolyaDifference, polya_epsilon
-from hushbandits.wrappers.mechanism import Mechanism
+from hushbandits.wrappers.coalitions import ALONE
+from hushbandits.wrappers.mechanism import SIZES, Mechanism
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace", "Skellam", "polya_price"]
 
@@ -39,10 +42,17 @@ class _Distributed(Mechanism):
 
     source = ""
 
-    def _guarantee(self, mechanism: str, epsilon: float | None = None) -> tuple[Guarantee, ...]:
+    def _guarantee(
+        self, mechanism: str, epsilon: float | None = None, exact: Callable[[int, float], float] | None = None
+    ) -> tuple[Guarantee, ...]:
         present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} of a block's users"
-        sure = f"{present} take part and add their noise", "the secure function reveals the modular sum only"
-        return self._promise(mechanism, "the server: modular sums of blocks", self.source, sure, epsilon)
+        sure = (
+            f"{present} take part and add their noise",
+            "the secure function reveals the modular sum only",
+            f"no user tells the server its own noise {ALONE}",
+        )
+        (promise,) = self._promise(mechanism, "the server alone: modular sums of blocks", self.source, sure, epsilon)
+        return (replace(promise, exact=exact),)
 
 
 def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
@@ -117,9 +127,10 @@ class Skellam(_Distributed):
         t_min: float = 1.0,
         sampler: str = "fast",
         *,
+        honest: float = 1.0,
         name: str | None = None,
     ):
-        super().__init__(epsilon, confidence, t_min, sampler, name=name)
+        super().__init__(epsilon, confidence, t_min, sampler, honest=honest, name=name)
         self.scale = real("scale", scale, 1, closed="low")
         self.delta = real("delta", delta, 0, 1)
 
@@ -133,6 +144,15 @@ class Skellam(_Distributed):
         assert curve is not None
         return Spent(to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
+    def _together(self, horizon: int, times: int, delta: float) -> float:
+        """ε at δ of so many blocks: of each size that is looked at, and of the Gaussian law to which they tend."""
+        sizes = sorted({*range(2, 9), *SIZES, horizon})
+        laws = [self.seen(n, self.sure(n)) for n in sizes if 2 <= n <= max(horizon, 2)]
+        known = [law for law in laws if law is not None]
+        if len(known) < len(laws):
+            return math.inf
+        return composed_epsilon(worst_profile([*known, gaussian_profile(self.epsilon)]), times, delta)
+
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         g = precision(2, self.epsilon, self.scale)
         converted = to_epsilon(skellam_curve((g / self.epsilon) ** 2, g), self.delta)
@@ -140,7 +160,7 @@ class Skellam(_Distributed):
             f"Skellam(0, g²/ε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, s = {self.scale:g}: "
             "Rényi DP, ε(α) = αε²/2 + min{((2α−1)g² + 6g)ε⁴/4g⁴, 3ε²/2g}"
         )
-        return self._guarantee(text, converted)
+        return self._guarantee(text, converted, partial(self._together, int(env.horizon)))
 
 
 class DiscreteGaussian(Skellam):
@@ -173,4 +193,5 @@ class DiscreteGaussian(Skellam):
             f"n discrete Gaussians of σ² = g²/(nε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, "
             f"s = {self.scale:g}: ρ-zCDP with ρ = {rho:.6g}"
         )
-        return self._guarantee(text, to_epsilon(zcdp_curve(rho), self.delta))
+        exact = partial(self._together, int(env.horizon))
+        return self._guarantee(text, to_epsilon(zcdp_curve(rho), self.delta), exact)

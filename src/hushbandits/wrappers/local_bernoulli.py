@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.divergence import coins_epsilon
 from hushbandits.wrappers.local_laplace import LocalLaplace, reports
 
 __all__ = ["LocalBernoulli", "local_mechanism"]
@@ -86,6 +88,7 @@ class LocalBernoulli(Wrapper):
                 ),
                 source="Ren et al. 2020",
                 run=reports(env),
+                exact=partial(coins_epsilon, self.epsilon),
             ),
         )
 

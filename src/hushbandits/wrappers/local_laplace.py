@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload, PointNoise
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.composition import composed_laplaces
+from hushbandits.privacy.divergence import composed_epsilon, discrete_laplace_profile
 from hushbandits.privacy.laplace import discrete_laplaces, laplaces
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 
@@ -28,6 +31,13 @@ def reports(env: World) -> Run | None:
     if env.horizon is None:
         return None
     return Run(int(env.horizon), f"all rewards of an agent: its {int(env.horizon):,} reports add up")
+
+
+def _together(epsilon: float, grid: int | None, times: int, delta: float) -> float:
+    """ε at δ of so many reports."""
+    if grid is None:
+        return composed_laplaces(np.array([epsilon]), delta, times)
+    return composed_epsilon(discrete_laplace_profile(grid / epsilon, grid), times, delta)
 
 
 @dataclass(frozen=True)
@@ -163,6 +173,7 @@ class LocalLaplace(Wrapper):
             assumptions=("rewards in [0, 1]", arithmetic, "seeded noise is a simulation"),
             source="Dwork et al. 2006",
             run=ONCE,
+            exact=partial(_together, self.epsilon, self.grid),
         )
         if not env.payload.named:  # a user who is met once shows nothing else
             return (alone,)

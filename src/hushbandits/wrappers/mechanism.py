@@ -27,9 +27,10 @@ from hushbandits.privacy.exact import Exact
 from hushbandits.privacy.kinds import Kinds, Noises
 from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.noise import NoiseLaw, Profile
-from hushbandits.privacy.plans import Plan, Release, checked_t_min, confidence_level, decode, guaranteed
+from hushbandits.privacy.plans import Plan, Release, ceiling, checked_t_min, confidence_level, decode, guaranteed
+from hushbandits.wrappers.coalitions import weighed
 
-__all__ = ["EPSILONS", "Mechanism"]
+__all__ = ["EPSILONS", "SIZES", "Mechanism"]
 
 #: From where blocks of thousands drown in noise to where nothing is private, and every number is still finite.
 EPSILONS = 1e-3, 1e9
@@ -55,6 +56,15 @@ class Mechanism(Privatizer):
     sampler : str
         ``"fast"``: NumPy, seeded, floating point, a simulation; ``"exact"``: integers only, on a seeded source
         (`privacy.exact`), user by user but for the sum of all Pólya shares, so for small blocks.
+    honest : float
+        Share in (0, 1] of a block's users who do not collude with the server, where a secure function hides single
+        messages.  Below 1, `privacy` also says what is promised against the server and all others, who know their own
+        noise; the noise itself is as before.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, or `honest` below 1 where a user's noise hides it by itself or a server is trusted.
     """
 
     verbs = ("encode", "add", "modulo")
@@ -79,9 +89,13 @@ class Mechanism(Privatizer):
         t_min: float = 1.0,
         sampler: str = "fast",
         *,
+        honest: float = 1.0,
         name: str | None = None,
     ):
         super().__init__(name=name)
+        self.honest = real("honest", honest, 0, 1, closed="high")
+        if self.honest < 1 and self.hidden_by != "sum":
+            raise ValueError(f"honest={honest!r} of {self.name}, which counts on no other user's noise: allowed is 1")
         self.epsilon = real("epsilon", epsilon, *EPSILONS, closed="both")
         self.confidence = confidence
         confidence_level(confidence, 2)
@@ -147,6 +161,10 @@ class Mechanism(Privatizer):
     def sure(self, n: int) -> int:
         """Users of a block planned for `n` to whom its noise is calibrated."""
         return guaranteed(self.t_min, n)
+
+    def colluders(self, n: int) -> int:
+        """Most users of a block of `n` who collude with the server."""
+        return n - ceiling(self.honest * n)
 
     def planned(self, n: int) -> Plan:
         """`plan`, computed once per block size `n`."""
@@ -239,14 +257,22 @@ class Mechanism(Privatizer):
 
     def _holding(self, env: World) -> tuple[Guarantee, ...]:
         standing, why = self._standing(env), self._lossy(env)
-        return tuple(void(g, why) if np.isfinite(g.epsilon) else g for g in standing) if why else standing
+        if why:
+            return tuple(void(g, why) if np.isfinite(g.epsilon) else g for g in standing)
+        return weighed(self, env, standing, SIZES)
 
     def _lossy(self, env: World) -> str:
         """Why fewer users may be left than the noise was calibrated to; ``""`` where nothing says so."""
         if self.hidden_by != "sum":
             return ""
         last = next((i for i, w in enumerate(env.wrappers) if isinstance(w, SecureFunction)), len(env.wrappers))
-        losing = [(w.name, w.most_lost) for w in env.wrappers[: last + 1] if w.name != self.name and w.most_lost > 0]
+        before, secure = env.wrappers[:last], next(iter(env.wrappers[last : last + 1]), None)
+        losing = [(w.name, w.most_lost) for w in before if w.name != self.name and w.most_lost > 0]
+        if isinstance(secure, SecureFunction):
+            if secure.enforces(env) and secure.ships("send"):  # what is opened is opened of enough
+                losing = []
+            elif secure.most_lost > 0 and (losing or not secure.fewest(self.smallest, env)):
+                losing.append((secure.name, secure.most_lost))
         if getattr(env, "loses", False):
             losing.append(("the env", 1.0))
         left = float(np.prod([1.0 - lost for _, lost in losing]))
@@ -270,7 +296,7 @@ class Mechanism(Privatizer):
         return tuple(self._lawful(g, int(env.horizon)) for g in promises)
 
     def _lawful(self, promise: Guarantee, horizon: int) -> Guarantee:
-        for n in (n for n in _SIZES if self.smallest <= n <= max(horizon, self.smallest)):
+        for n in (n for n in SIZES if self.smallest <= n <= max(horizon, self.smallest)):
             profile = self.seen(n, max(self.sure(n), self.smallest))
             if profile is None:
                 if self.ships("promises") and not self.ships("plan"):
@@ -292,7 +318,7 @@ class Mechanism(Privatizer):
 
 
 #: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.
-_SIZES = (2, 3, 19, 64, 1000, 1024, 10_000, 100_000, 1_000_000, 10_000_000)
+SIZES = (2, 3, 19, 64, 1000, 1024, 10_000, 100_000, 1_000_000, 10_000_000)
 _RESOLUTION = 1e-12
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -20,12 +21,20 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.states import Posting
+from hushbandits.privacy.composition import composed_laplaces
+from hushbandits.privacy.divergence import RESOLVED
 from hushbandits.privacy.laplace import laplace
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
 __all__ = ["PrivateMeans"]
 
 _FINEST = 30  # bits behind the point of a released mean, where there is room for sums
+
+
+@lru_cache(maxsize=256)
+def _together(epsilon: float, v: float, horizon: int, times: int, delta: float) -> float:
+    """ε at δ of so many rewards, each in all releases of an arm."""
+    return composed_laplaces(release_counts(epsilon, v, horizon).astype(float) ** (-v / 2), delta, times)
 
 
 class _Means(NamedTuple):
@@ -91,7 +100,7 @@ class PrivateMeans(Wrapper):
         ``"noised"``: agents are told of their own rewards what they have published, ``mean`` and ``count``, which each
         of them finds in its inbox (``inbox.own``), and nothing else.  ``"exact"``: they see their rewards.
     delta : float
-        δ′ at which `metrics` and `privacy` compose the releases.
+        δ′ at which `metrics` compose the releases, by a closed form that is never too small, and `privacy` exactly.
 
     Notes
     -----
@@ -197,7 +206,7 @@ class PrivateMeans(Wrapper):
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         costs = counts ** (-self.v / 2)
-        pure, squares = float(costs.sum()), np.array((costs**2).sum())
+        pure, exact = float(costs.sum()), partial(_together, self.epsilon, self.v, int(env.horizon))
         whole = Guarantee(
             mechanism=f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards, released at {len(counts)} counts",
             epsilon=pure,
@@ -206,6 +215,7 @@ class PrivateMeans(Wrapper):
             view="any receiver: all messages, counts included",
             assumptions=("rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"),
             source="Dubey & Pentland 2020, algorithm 1 and lemma 3.4; a release is n^(−v/2)-DP",
+            exact=exact,
         )
         if self.own == "exact":
             alone = replace(
@@ -214,7 +224,8 @@ class PrivateMeans(Wrapper):
                 epsilon=float(costs[0]) if len(costs) else 0.0,
                 view="a receiver of one released mean by itself, its arm and time taken as given",
                 alone=True,
+                exact=None,
             )
             return void(whole, "arms and counts follow exact own rewards"), alone
-        strong = float(compose_releases(np.array(pure), squares, self.delta))
+        strong = exact(1, max(self.delta, RESOLVED))
         return (whole, replace(whole, epsilon=strong, delta=self.delta)) if strong < pure else (whole,)

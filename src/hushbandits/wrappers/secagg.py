@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hushbandits.core.ground.limits import LARGEST_NUMBER
 from hushbandits.core.ground.strangers import begins
@@ -10,7 +10,7 @@ from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, flag, integer, real, shown
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
-from hushbandits.core.roles import SecureFunction
+from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.world import World
 from hushbandits.secure.runs import MEASURES, Cohorts, Protocol
 from hushbandits.wrappers.passage import Passage
@@ -40,7 +40,8 @@ class SecAgg(Passage, SecureFunction):
     Parameters
     ----------
     min_cohort : int
-        Fewest messages that are added up, ≥ 2: the sum of one message is the message.
+        Fewest messages that are added up, ≥ 2: the sum of one message is the message.  Of a block whose mechanism
+        counts on some of its users (`t_min`), no fewer than these either.
     grid : int
         Fixed-point steps per unit reward where no mechanism has encoded rewards.
     bound : float
@@ -125,7 +126,7 @@ class SecAgg(Passage, SecureFunction):
     def _in_place(self) -> bool:
         return self.protocol is None and begins(self._channel)
 
-    def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
+    def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
         """Add a cohort up by the protocol.
 
         Parameters
@@ -134,6 +135,8 @@ class SecAgg(Passage, SecureFunction):
         vectors : (n, K) int64
             Its messages, residues of the modulus.
         modulus : int
+        fewest : int
+            A sum of fewer is not opened.
 
         Returns
         -------
@@ -142,7 +145,7 @@ class SecAgg(Passage, SecureFunction):
         left : (n,) bool
             Whose messages are in it; nobody's after an abort.
         """
-        return self._cohorts.add_up(run, vectors, modulus)
+        return self._cohorts.add_up(run, vectors, modulus, fewest)
 
     def metrics(self, env: World) -> dict[str, Array]:
         return {} if self.protocol is None else self._cohorts.metrics()
@@ -150,6 +153,30 @@ class SecAgg(Passage, SecureFunction):
     @property
     def most_lost(self) -> float:
         return 0.0 if self.protocol is None else float(self._how.loses)
+
+    def needed(self, env: World) -> Callable[[int], int] | None:
+        """Without how many users of a block of n no sum is opened: those to whom the mechanism's noise is calibrated.
+
+        ``None``: the mechanism before it counts on all (``t_min=1.0``), or there is none.
+        """
+        names = [w.name for w in env.wrappers]
+        before = env.wrappers[: names.index(self.name)] if self.name in names else ()
+        mechanism = next((w for w in before if isinstance(w, Privatizer)), None)
+        if getattr(mechanism, "t_min", 1.0) == 1.0 and isinstance(getattr(mechanism, "t_min", 1.0), float):
+            return None
+        sure: Callable[[int], int] | None = getattr(mechanism, "sure", None)
+        return sure
+
+    def enforces(self, env: World) -> bool:
+        return self.needed(env) is not None
+
+    def fewest(self, n: int, env: World) -> int:
+        needed = self.needed(env)
+        least = self.min_cohort if needed is None else max(self.min_cohort, needed(n))
+        return least if self.protocol is None else max(least, self._how.threshold_of(n))
+
+    def bears(self, n: int, colluders: int) -> bool:
+        return self.protocol is None or self._how.bears(n, colluders)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         channel = self.channel(env)

@@ -39,6 +39,7 @@ from hushbandits.secure.batches import MIXED, Batches, mixed_words
 from hushbandits.secure.mixnet import MOST_HOPS
 from hushbandits.secure.primitives import needed
 from hushbandits.secure.sampling import secret_shares
+from hushbandits.wrappers.coalitions import ALONE
 from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -71,9 +72,10 @@ class ShuffledLaplace(Mechanism):
         t_min: float = 1.0,
         sampler: str = "fast",
         *,
+        honest: float = 1.0,
         name: str | None = None,
     ):
-        super().__init__(epsilon, confidence, t_min, sampler, name=name)
+        super().__init__(epsilon, confidence, t_min, sampler, honest=honest, name=name)
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS[:2])
         self.security = integer("security", security, 1, 128)
         self.delta = 0.0 if shuffle == "pure" else _split_delta(self.epsilon, self.security)
@@ -129,9 +131,9 @@ class ShuffledLaplace(Mechanism):
         present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g}"
         return self._promise(
             f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}",
-            "the server: shuffled messages of blocks",
+            "the server alone: shuffled messages of blocks",
             "Chowdhury & Zhou 2023, theorem 3 (corrected)" if pure else "Balle et al. 2020",
-            (secure, *_shuffler(env), f"{present} take part"),
+            (secure, *_shuffler(env), f"{present} take part", f"no user tells the server its own messages {ALONE}"),
         )
 
 
@@ -188,9 +190,10 @@ class BinarySum(Mechanism):
         confidence: float | str = 0.1,
         calibrate: str = "paper",
         *,
+        honest: float = 1.0,
         name: str | None = None,
     ):
-        super().__init__(epsilon, confidence, name=name)
+        super().__init__(epsilon, confidence, honest=honest, name=name)
         self.delta = real("delta", delta, 0, 1)
         self.calibrate = choice("calibrate", calibrate, ("paper", "exact"))
 
@@ -210,9 +213,9 @@ class BinarySum(Mechanism):
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         return self._promise(
             f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
-            "the server: shuffled bits of blocks",
+            "the server alone: shuffled bits of blocks",
             "exact divergence of the binomial" if self.calibrate == "exact" else "Tenenbaum et al. 2021",
-            (*_shuffler(env), "all planned users take part"),
+            (*_shuffler(env), "all planned users take part", f"no user tells the server its bits {ALONE}"),
             adjacency=Adjacency("one user's bit replaced; a user takes part once", "reward"),
         )
 
@@ -350,6 +353,7 @@ def shuffled_noise(
     security: int = 40,
     t_min: float = 1.0,
     sampler: str = "fast",
+    honest: float = 1.0,
     name: str | None = None,
 ) -> Mechanism:
     """Return the mechanism of a shuffle protocol: `BinarySum` for ``binary-sum``, else `ShuffledLaplace`.
@@ -380,5 +384,5 @@ def shuffled_noise(
         for key, value, only in (("t_min", t_min, 1.0), ("sampler", sampler, "fast")):
             if value != only:
                 raise ValueError(f"{key}={value!r}: the binary-sum protocol knows {key}={only!r} only")
-        return BinarySum(epsilon, delta, confidence, calibrate, name=name)
-    return ShuffledLaplace(epsilon, confidence, shuffle, security, t_min, sampler, name=name)
+        return BinarySum(epsilon, delta, confidence, calibrate, honest=honest, name=name)
+    return ShuffledLaplace(epsilon, confidence, shuffle, security, t_min, sampler, honest=honest, name=name)

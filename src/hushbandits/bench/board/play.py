@@ -86,7 +86,8 @@ def strongest(told: Iterable[Line]) -> tuple[float, float] | None:
             continue
         claimed = True
         alone = line.counts.startswith("only of one message")
-        here = (math.inf, math.inf) if alone else (line.epsilon, line.run_epsilon)
+        run = line.run_pure if math.isfinite(line.run_pure) else line.run_epsilon
+        here = (math.inf, math.inf) if alone else (line.epsilon, run)
         by[line.by] = min(by.get(line.by, here), here)
     if not claimed:
         return None

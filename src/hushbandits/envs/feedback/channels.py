@@ -11,6 +11,7 @@ from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Gathering, Payload, Sealing, Shuffling
 from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed, blocks
+from hushbandits.privacy.kinds import Kinds
 
 __all__ = ["SealedBlocks", "ShuffledUsers"]
 
@@ -69,6 +70,8 @@ class SealedBlocks:
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
             by.room("a block of n users up to horizon", env.horizon, env.horizon * by.grid + 1)
+        needed = by.needed(env)
+        self._needed = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
@@ -93,18 +96,21 @@ class SealedBlocks:
             message = message.encode(np.full(crowd.planned.shape, by.grid), self._rngs)
             message = message.but(modulus=modulus, bits=_bits(modulus))
         crowd = message["reward"]
-        keep = message["sent"] & (crowd.n >= by.min_cohort)
+        least = np.full(crowd.planned.shape, by.min_cohort)
+        if self._needed is not None:
+            least = np.maximum(least, self._needed.by_size(crowd.planned)[..., 0])
+        keep = message["sent"] & (crowd.n >= least)
         if by.protocol is not None:
-            return self._play(message, keep)
+            return self._play(message, keep, least)
         return message.but(reward=crowd.seal(crowd.total() % message["modulus"], keep, by.name), sent=keep)
 
-    def _play(self, message: Payload, keep: Array) -> Payload:
+    def _play(self, message: Payload, keep: Array, least: Array) -> Payload:
         crowd = message["reward"]
         assert isinstance(crowd, Individuals)
         total, left = np.zeros(crowd.n.shape, np.int64), np.zeros(crowd.n.shape, np.int64)
         for r, i, _ in blocks(np.where(keep, crowd.n, 0)):
             m = int(message["modulus"][r, i])
-            (total[r, i],), present = self._by.add_up(r, crowd.messages(r, i)[:, None] % m, m)
+            (total[r, i],), present = self._by.add_up(r, crowd.messages(r, i)[:, None] % m, m, int(least[r, i]))
             left[r, i] = present.sum()
         return message.but(reward=Sealed(left, crowd.planned, total, self._by.name), sent=left > 0)
 
