@@ -144,6 +144,7 @@ def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
     played = []
     for agent, more, params in (
         ("CMP-UCB-leaders", {}, {"leaders": 2}), ("CMP-UCB", {}, {"leaders": 2}), ("CMP-UCB", {"life": 5}, {}),
+        ("CMP-UCB", {}, {"gamma": 5}),
     ):  # fmt: skip
         team = hb.make_team(agent, excess=0.8, **params)
         core = assemble("HeavyTailedNetwork-v0", team, runs=3, env={**env, **more})
@@ -151,6 +152,8 @@ def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
     for metric in ("regret", "messages"):
         for other in played[1:]:
             np.testing.assert_array_equal(played[0][metric], other[metric])
+    with pytest.raises(ValueError, match=r"leaders=2.*gamma=5"):
+        hb.make_team("CMP-UCB", leaders=2, gamma=5)
 
 
 @pytest.mark.parametrize("policy", ["UCB", "MOSS", "epsilon-greedy"])
