@@ -156,6 +156,7 @@ def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
         hb.make_team("CMP-UCB", leaders=2, gamma=5)
 
 
+@each_once
 @pytest.mark.parametrize("policy", ["UCB", "MOSS", "epsilon-greedy"])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_theorem_1_with_the_regret_of_the_policy_alone(policy, graph):

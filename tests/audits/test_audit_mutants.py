@@ -74,6 +74,7 @@ def test_the_honest_ones_that_they_are_made_of_pass():
 # -- what no black box can see ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("mutant", [mutants.NeverPlayed, mutants.Secret])
 def test_some_mutants_pass_and_the_page_says_why(mutant):
     assert list(failures(mutant, "", Budget(samples=600, largest=60, runs=4))) == []

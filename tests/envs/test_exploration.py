@@ -34,6 +34,7 @@ def compiled_twin():
     twins.dp_mase_rounds(0, 3, np.array([0.9, 0.1]), 5.0, 0.3, 0.3)
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("epsilon", [0.1, 0.25])
 def test_rounds_agree_in_law_with_an_independent_twin(epsilon):
     """Problem 1, 64 agents, δ=.05, β=.5: two-sample Kolmogorov–Smirnov at 200 runs each, and the medians."""
@@ -47,6 +48,7 @@ def test_rounds_agree_in_law_with_an_independent_twin(epsilon):
     assert low <= np.median(ours) <= high
 
 
+@pytest.mark.weekly
 def test_the_law_test_has_teeth():
     means = np.array(PROBLEMS["P1"].means)
     ours = hb.evaluate("DPMASE-v0", "DP-MASE", runs=200, agent_kwargs={"epsilon": 0.1}).final("rounds")

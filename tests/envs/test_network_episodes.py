@@ -139,6 +139,7 @@ def filled(env):
     return {**env, "n_arms": 4} if isinstance(env["means"], hb.UniformMeans) else env
 
 
+@pytest.mark.weekly
 @settings(max_examples=60, deadline=None)
 @given(
     agent=st.sampled_from(COMPILED),
@@ -183,6 +184,7 @@ def take_turns(core, team, twin, other, stops):
         core.pull(np.zeros((core.runs, core.n_agents), int))
 
 
+@pytest.mark.weekly
 @settings(max_examples=40, deadline=None)
 @given(
     own=st.sampled_from(["exact", "noised", "alone"]),

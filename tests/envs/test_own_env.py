@@ -187,6 +187,7 @@ def hushbandits(*args, cwd):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.weekly
 def test_the_command_line_runs_it_in_workers_and_goes_on(tmp_path):
     for file in (EXAMPLES / "own_env.py", Path(__file__).parents[1] / "support" / "own_envs_here.py"):
         (tmp_path / file.name).write_text(file.read_text())

@@ -55,6 +55,7 @@ def test_agents_see_bits_and_regret_counts_the_arms():
     np.testing.assert_allclose(gaps, gaps.round(), atol=1e-9)
 
 
+@pytest.mark.weekly
 def test_the_audit_reaches_the_promise_and_refutes_twice_the_epsilon():
     budget = Budget(samples=1800, largest=150, runs=10)
     assert {"LocalBernoulli", "LocalDPNetwork-v0"} <= set(everything())
