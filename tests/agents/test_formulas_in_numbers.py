@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from refusals import rows
 
 from hushbandits.agents import dubey2020_theory, feraud2019_theory, rio2023_theory
 from hushbandits.agents.rio2023_theory import mase_rounds, most_likely
@@ -20,7 +21,7 @@ from hushbandits.routines.successive import batch_radius, epoch_length, radii
 GAPS = [0, 0.2, 0.4, 0.6]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("found", "known"),
     [
         (dubey2020_theory.private_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=1.0), 83.91),

@@ -9,6 +9,7 @@ from helpers import arms_pulled, build
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from kinds import each_once
+from refusals import rows
 from twins_gossip import (
     averaging,
     naive_cmp,
@@ -259,8 +260,8 @@ def test_a_stage_is_as_long_as_published(m, second, epsilon):
 # -- refused --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", PEERS[:-1])
-@pytest.mark.parametrize(("world", "wrappers", "words"), [
+@rows("agent", PEERS[:-1])
+@rows(("world", "wrappers", "words"), [
     ({"life": 2}, (), "life=2 conflicts with life=1 of agent"),
     ({"extra_delay": 1}, (), "extra_delay=1 must be 0 for"),
     ({"edge_loss": 0.1}, (), "edge_loss=0.1 must be 0.0 for"),
@@ -268,7 +269,7 @@ def test_a_stage_is_as_long_as_published(m, second, epsilon):
     ({}, ("Shuffle",), "needs the message field 'mix'"),
     ({}, ("SecAgg",), "SecAgg needs the message field 'arm'"),
     ({}, ("LocalLaplace",), "LocalLaplace needs the message field 'reward'"),
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_what_gossip_cannot_do_is_refused(agent, world, wrappers, words):
     with pytest.raises(ValueError, match=words):
         hb.play(*build("CoopNetwork-v0", agent, 1, {"horizon": 5, **world}, wrappers=wrappers))

@@ -12,6 +12,7 @@ from election import best_leader
 from helpers import arms_pulled, build, equal
 from kinds import each_once, weekly_but
 from numba import njit
+from refusals import rows
 from scipy import stats
 from twins_network import MEANS, naive_quack
 
@@ -256,8 +257,8 @@ class Own(Policy):
         state[r] += 1
 
 
-@pytest.mark.parametrize("team", [QuACK, Alone])
-@pytest.mark.parametrize(("answer", "where", "words"), [
+@rows("team", [QuACK, Alone])
+@rows(("answer", "where", "words"), [
     (ZeroDivisionError("oh"), "choose", "policy Own, round 3: choose raised ZeroDivisionError: oh"),
     (KeyError("oh"), "update", "policy Own, round 3: update raised KeyError: 'oh'"),
     (RuntimeError("oh"), "state", "policy Own: state raised RuntimeError: oh"),
@@ -268,7 +269,7 @@ class Own(Policy):
     (None, "choose", "policy Own, round 3: choose answered None"),
     (True, "choose", "policy Own, round 3: choose answered True"),
     (np.ones(2, int), "choose", "policy Own, round 3: choose answered"),
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_mistakes_of_ones_own_policy_carry_its_name_and_the_round(team, answer, where, words):
     # on a network of one every round is one choice
     env, made = network(team(Own(answer, where)), 2, 1, "path")

@@ -239,7 +239,7 @@ def test_every_declared_experiment_can_be_built():
         check([experiment.quickly()])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "message"),
     [
         ({"agents": [Use("Multi-UBC")]}, "no agent is named 'Multi-UBC'"),

@@ -34,7 +34,7 @@ def test_every_field_has_a_shape():
         assert {str(f.type) for f in fields(kind)} <= set(shapes.KINDS)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "message"),
     [
         ("sweep = 1", "sweep=1"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from bench_helpers import small
 from matplotlib.figure import Figure as Canvas
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -76,7 +77,7 @@ def test_a_folder_is_selected_by_experiment_line_and_value(folder):
     assert np.array_equal(again.final("regret"), next(iter(runs.select("UCB1"))).final("regret"))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ask", "message"),
     [
         (lambda f: f.select(experiment="smal"), "holds no experiment 'smal'; did you mean small?"),

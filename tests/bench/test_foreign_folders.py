@@ -18,6 +18,7 @@ from attacks import attack
 from bench_helpers import played, small
 from damage import everything, forged
 from policies import trained
+from refusals import rows
 
 import hushbandits as hb
 from hushbandits.baselines.sb3_file import read
@@ -343,7 +344,7 @@ def test_what_a_folder_says_steers_no_terminal(theirs, look, capsys):
     [{"sources": [1]}, {"sources": {}}, {"own": [1]}, {"own": 3}, {"own": {"a": []}}, {"own": None}, [], 3, None],
     ids=str,
 )
-@pytest.mark.parametrize("look", LOOKS)
+@rows("look", LOOKS)
 def test_a_session_of_another_shape_is_a_sentence(theirs, look, about, capsys):
     change(theirs, ("UPDATE sessions SET about = ?", (json.dumps(about),)))
     try:

@@ -9,6 +9,7 @@ import pytest
 from bench_helpers import small
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import rows
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.claim import Claim
@@ -47,7 +48,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), REFUSED, ids=[str(i) for i in range(len(REFUSED))])
+@rows(("changes", "message"), REFUSED)
 def test_what_would_be_misread_is_refused_before_anything_is_written(tmp_path, changes, message):
     with pytest.raises((ValueError, TypeError), match=message) as error:
         run(small(**changes), tmp_path / "o", progress=False)
