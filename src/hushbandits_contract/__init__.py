@@ -1,1 +1,0 @@
-"""Nothing: the options of the contract suite stand in `hushbandits.contract.plugin`."""
